@@ -1,0 +1,193 @@
+"""The floor under us on SQLite: a loop that writes the rows of a turn and does nothing else.
+
+The tables and the statements are the kernel's own, so the loop writes exactly what a turn writes, with the
+same indexes and checks, in WAL with `synchronous=FULL`. What it leaves out is all the rest: no event loop,
+no thread, no agent, no object for a row, no policy, nobody to tell.
+
+  - claim     lease the sessions, start their next turns, append `stream_start`
+  - settle    look at the fence, finish the turn, append `stream_end` and `session_sync`, release the
+              session; for a scheduled turn also close its run and note the success on its job
+
+In groups of 100 it commits a hundred claims at once, then their hundred settlements. Alone (`group=1`) every
+claim and every settlement is a transaction of its own.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from bench.measure import Rate, stopwatch
+from segue.store import sql
+
+ACCOUNT, HOLDER = "bench", "worker"
+NOW = 1_700_000_000_000
+LEASE_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    sessions: int = 1_000
+    each: int = 10
+    """Turns that wait in each session's lane."""
+    group: int = 100
+    scheduled: bool = False
+
+    @property
+    def total(self) -> int:
+        return self.sessions * self.each
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    session_id: str
+    fence: int
+    turn_id: str
+    run_id: str | None
+
+
+def run(folder: Path, turns: Turns) -> Rate:
+    """Fill the lanes, then run every turn."""
+    with closing(_open(folder / "bare.db")) as database:
+        _fill(database, turns)
+        with stopwatch() as watch:
+            done = _run_all(database, turns.group)
+    assert done == turns.total, f"the bare loop ran {done} turns of {turns.total}"
+    return Rate(done, watch.seconds)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, isolation_level=None)
+    database.row_factory = sqlite3.Row
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        database.execute(f"PRAGMA {pragma}")
+    migrations = files("segue.store").joinpath("migrations").iterdir()
+    for migration in sorted(migrations, key=lambda file: file.name):
+        database.executescript(sql.translate(migration.name, migration.read_text("utf-8")).sqlite)
+    return database
+
+
+def _run_all(database: sqlite3.Connection, group: int) -> int:
+    done = 0
+    while True:
+        with _committed(database):
+            held = _claim(database, group)
+        if not held:
+            return done
+        with _committed(database):
+            for turn in held:
+                _settle(database, turn)
+        done += len(held)
+
+
+@contextmanager
+def _committed(database: sqlite3.Connection) -> Iterator[None]:
+    database.execute("BEGIN IMMEDIATE")
+    yield
+    database.execute("COMMIT")
+
+
+def _claim(database: sqlite3.Connection, group: int) -> list[Held]:
+    lease = {
+        "user_waits": 1,
+        "account": ACCOUNT,
+        "now": NOW,
+        "lease_now": NOW,
+        "lease_ms": LEASE_MS,
+        "holder": HOLDER,
+        "limit": group,
+    }
+    lanes = _rows(database, sql.sessions.lease, lease) or _rows(
+        database, sql.sessions.lease, lease | {"user_waits": 0}
+    )
+    return [_start(database, lane) for lane in lanes]
+
+
+def _start(database: sqlite3.Connection, lane: sqlite3.Row) -> Held:
+    start = {"session_id": lane["id"], "fence": lane["fence"], "acted": 0, "now": NOW}
+    (turn,) = _rows(database, sql.turns.start_next, start)
+    words = {"role": "user", "content": turn["content"], "body": '{"attempt":1}'}
+    _append(database, lane["id"], lane["last_seq"], "stream_start", turn["id"], **words)
+    return Held(lane["id"], lane["fence"], turn["id"], turn["run_id"])
+
+
+def _settle(database: sqlite3.Connection, turn: Held) -> None:
+    owner = {"id": turn.session_id, "holder": HOLDER, "fence": turn.fence}
+    (lane,) = _rows(database, sql.sessions.hold, owner)
+    outcome = {"state": "done", "outcome": "ok", "reply": "done", "error": None, "usage": None}
+    finish = {"id": turn.turn_id, "fence": turn.fence, "now": NOW} | outcome
+    _rows(database, sql.turns.finish, finish)
+    if turn.run_id is not None:
+        _close_run(database, turn.run_id)
+    words = {"role": "assistant", "content": "done", "body": '{"outcome":"ok"}'}
+    _append(database, turn.session_id, lane["last_seq"] + 1, "stream_end", turn.turn_id, **words)
+    _append(database, turn.session_id, lane["last_seq"] + 2, "session_sync", turn.turn_id)
+    _rows(database, sql.sessions.release, owner | {"events": 2})
+
+
+def _close_run(database: sqlite3.Connection, run_id: str) -> None:
+    close = {"id": run_id, "outcome": "ok", "reason": None, "error": None, "now": NOW}
+    (run,) = _rows(database, sql.runs.close, close)
+    _rows(database, sql.jobs.record_success, {"id": run["job_id"], "outcome": "ok", "now": NOW})
+
+
+def _append(
+    database: sqlite3.Connection,
+    session_id: str,
+    seq: int,
+    type: str,
+    turn_id: str,
+    role: str | None = None,
+    content: str | None = None,
+    body: str = "{}",
+) -> None:
+    event = {"session_id": session_id, "seq": seq, "type": type, "turn_id": turn_id, "via_id": session_id}
+    words = {"at": NOW, "role": role, "content": content, "source": None, "body": body}
+    database.execute(sql.events.append.sqlite, event | words)
+
+
+def _rows(database: sqlite3.Connection, query: sql.Query, params: dict[str, Any]) -> list[sqlite3.Row]:
+    return database.execute(query.sqlite, params).fetchall()
+
+
+def _fill(database: sqlite3.Connection, turns: Turns) -> None:
+    with _committed(database):
+        for number in range(turns.sessions):
+            _add_session(database, f"session-{number:020}", turns)
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _add_session(database: sqlite3.Connection, session_id: str, turns: Turns) -> None:
+    names = {"account": ACCOUNT, "user_id": "user", "key": f"websocket:{session_id}"}
+    facts = {"chat_type": "private", "title": None, "timezone": None, "now": NOW}
+    database.execute(sql.sessions.create.sqlite, {"id": session_id} | names | facts)
+    if turns.scheduled:
+        _add_job(database, session_id)
+    for number in range(turns.each):
+        _add_turn(database, session_id, number, scheduled=turns.scheduled)
+    wake = {"id": session_id, "not_before": NOW, "user_waits": int(not turns.scheduled), "events": 0}
+    database.execute(sql.sessions.enqueue.sqlite, wake)
+
+
+def _add_job(database: sqlite3.Connection, session_id: str) -> None:
+    job = {"id": f"job-{session_id}", "session_id": session_id, "account": ACCOUNT, "kind": "cron"}
+    shape = {"name": "bench", "protected": 0, "trigger_kind": "every", "slot": NOW, "next_at": NOW + 1}
+    words = {"trigger": '{"every":"1m"}', "action": '{"ask":"go on"}', "policy": "{}", "now": NOW}
+    database.execute(sql.jobs.create.sqlite, job | shape | words)
+
+
+def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, scheduled: bool) -> None:
+    turn_id = f"turn-{number:05}-{session_id}"
+    run_id = f"run-{turn_id}" if scheduled else None
+    turn = {"id": turn_id, "session_id": session_id, "via_id": session_id, "run_id": run_id}
+    place = {"rank": NOW + number, "not_before": NOW, "joins": 0, "retries": 0, "now": NOW}
+    words = {"content": "go on", "prompt": None, "call": None, "source": None}
+    rules = {"crash": "auto", "timeout_ms": 60_000}
+    database.execute(sql.turns.enqueue.sqlite, turn | place | words | rules)
+    if run_id:
+        run = {"id": run_id, "job_id": f"job-{session_id}", "session_id": session_id, "slot": NOW + number}
+        facts = {"turn_id": turn_id, "delivery_id": None, "reason": None, "lateness_ms": 0, "missed_count": 0}
+        database.execute(sql.runs.open.sqlite, run | facts | {"now": NOW})
