@@ -27,7 +27,7 @@ check: .venv/.dev ## Lint, format, types and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 faults: .venv/.dev ## Run the long forms of the crash, race and simulation tests
 	SEGUE_LONG=1 $(BIN)/pytest -x tests/crash tests/races tests/simulation
