@@ -12,9 +12,9 @@ What PgQueuer writes for one job, at its default durability (`durable`: every ta
   - finish    DELETE the queue row, INSERT a log row ("successful"); one commit for what has gathered:
               at least a batch, or whatever is there each 0.1 s
 
-So a drained job costs 1 UPDATE, 1 DELETE and 2 INSERTs, two commits shared by a batch each, and a NOTIFY
-by trigger for each of those commits. There is no order per key, no fence and no result: a job whose
-handler returned is forgotten, apart from its log rows, until the shared commit has landed.
+So a drained job costs 1 UPDATE, 1 DELETE and 2 INSERTs in two commits that it shares with its batch, and
+the finishing one carries a NOTIFY. There is no order per key, no fence and no result; a job whose handler
+has returned would run again if the process died before the shared commit.
 """
 
 import asyncio
