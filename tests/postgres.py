@@ -1,8 +1,8 @@
 """A real PostgreSQL for tests and the bench.
 
-The binaries come from PyPI, so every machine has them. We start them ourselves and not through the package
-that carries them: as root it opens every folder above the data to everybody and adds a system user, and
-its server stays behind when the test process is killed.
+The binaries come with the test dependencies, so every machine has them. We start them ourselves and not
+through the package that carries them: as root it opens every folder above the data to everybody and adds a
+system user, and its server stays behind when the test process is killed.
 
 Invariants
   - durability is honest: fsync stays on, so a crash test means what it says
