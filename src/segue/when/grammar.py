@@ -1,0 +1,140 @@
+"""The grammar of human times: how the wordings of a table are found in a text. It knows no language.
+
+Every way to read a text is found, so that a text with two readings can be refused. A reading spans the
+whole text or it is none.
+
+Invariants
+  - what was found at a place is found once, so the work grows with the text and not with its readings
+  - the work is bounded: a text that takes too many steps is refused
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from segue.when.language import Item, Language, Wording
+from segue.when.lexer import Lexer
+from segue.when.refusal import quoted, refuse
+
+MOST_STEPS = 600
+"""More than any time people write takes, and well under the 5 ms that a text may take."""
+
+
+_SHORT_ZONE = re.compile(r"[A-Z]{2,5}")
+
+
+class Match(NamedTuple):
+    end: int
+    value: object
+
+
+class Chart:
+    """What one language finds in one text."""
+
+    def __init__(self, text: str, language: Language) -> None:
+        self.text = text
+        self.furthest = 0
+        """The end of the last item that fitted: what follows is what could not be read."""
+        self._language = language
+        self._lexer = Lexer(text, language)
+        self._found: dict[tuple[str, int], list[Match]] = {}
+        self._steps = 0
+
+    def readings(self, kind: str) -> list[object]:
+        """Every meaning of this kind that the whole text has."""
+        readings: list[object] = []
+        for match in self._find(kind, 0):
+            if match.end == len(self.text) and match.value not in readings:
+                readings.append(match.value)
+        return readings
+
+    def what_is_unread(self) -> str:
+        text, place = self.text, self.furthest
+        if not text:
+            return "there is no time in an empty text"
+        if place == len(text):
+            return f"{quoted(text)} is only a part of a time"
+        start = self._lexer.start(place)
+        if start == place and self._language.spaced:
+            start = text.rfind(" ", 0, place) + 1
+        piece = text[start:].split(" ")[0] or text[place:]
+        unread = f"could not read {quoted(piece)}" + (f" in {quoted(text)}" if piece != text else "")
+        if _SHORT_ZONE.fullmatch(piece):
+            # Told only that it failed, a caller might drop the zone and get a time hours away.
+            return f"{unread} (a time zone is written America/New_York, UTC or +02:00)"
+        return unread
+
+    def _find(self, kind: str, place: int) -> list[Match]:
+        key = kind, place
+        if key not in self._found:
+            # A wording that begins with its own kind finds nothing there, instead of itself for ever.
+            self._found[key] = []
+            self._found[key] = [*self._tokens(kind, place), *self._phrases(kind, place)]
+        return self._found[key]
+
+    def _tokens(self, kind: str, place: int) -> Iterator[Match]:
+        for token in self._lexer.tokens(place):
+            if token.kind == kind:
+                self.furthest = max(self.furthest, token.end)
+                yield Match(token.end, token.value)
+
+    def _phrases(self, kind: str, place: int) -> Iterator[Match]:
+        for wording in self._language.wordings.get(kind, ()):
+            yield from self._spoken(wording, place)
+
+    def _spoken(self, wording: Wording, place: int) -> Iterator[Match]:
+        """Every way in which the wording stands at the place."""
+        partial: list[tuple[int, dict[str, Any]]] = [(place, {})]
+        for item in wording.items:
+            longer = [
+                (match.end, {**slots, item.field: match.value} if item.field else slots)
+                for end, slots in partial
+                for match in self._item(item, end)
+            ]
+            partial = [*longer, *partial] if item.optional else longer
+            self._count(len(partial) + 1)
+            if not partial:
+                return
+        for end, slots in partial:
+            yield Match(end, wording.meaning(**slots))
+
+    def _item(self, item: Item, place: int) -> Iterator[Match]:
+        if item.words:
+            yield from self._fixed(item.words, place)
+        elif item.many:
+            yield from self._row(item.kind, place)
+        else:
+            yield from self._find(item.kind, place)
+
+    def _fixed(self, words: Sequence[str], place: int) -> Iterator[Match]:
+        for word in words:
+            end = self._lexer.word(word, place)
+            if end is not None:
+                self.furthest = max(self.furthest, end)
+                yield Match(end, word)
+
+    def _row(self, kind: str, place: int) -> Iterator[Match]:
+        """One or more of a kind: `monday, tuesday and friday`."""
+        rows: list[tuple[int, tuple[object, ...]]] = [(place, ())]
+        while rows:
+            end, values = rows.pop()
+            joined = [match.end for match in self._fixed(self._language.joiners, end)] if values else []
+            for start in (end, *joined):
+                for match in self._find(kind, start):
+                    self._count(1)
+                    rows.append((match.end, (*values, match.value)))
+                    yield Match(match.end, (*values, match.value))
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            raise refuse(f"{quoted(self.text)} is more than one time", "tomorrow at 09:00")
+
+
+def readings(text: str, kinds: Sequence[str], languages: Sequence[Language], example: str) -> list[object]:
+    """Every meaning of these kinds that the whole text has in any of the languages; none is refused."""
+    charts = [Chart(text, language) for language in languages]
+    found = [reading for chart in charts for kind in kinds for reading in chart.readings(kind)]
+    if found:
+        return found
+    raise refuse(max(charts, key=lambda chart: chart.furthest).what_is_unread(), example)

@@ -1,0 +1,187 @@
+"""The parts that human times are made of, in no language: spans, clocks and parts of the day.
+
+Each class is one meaning. A language's table says how the meaning is worded; the fields of the class
+are the slots of the wording. `kind` names the slot that a meaning fits into.
+"""
+
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from enum import Enum
+from fractions import Fraction
+from typing import ClassVar
+
+from segue.when.refusal import refuse
+
+LONGEST = timedelta(days=36_525)
+"""A hundred years: no span is longer."""
+
+
+class Unit(Enum):
+    SECOND = "second"
+    MINUTE = "minute"
+    HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    YEAR = "year"
+
+    @property
+    def seconds(self) -> int:
+        return _SECONDS.get(self, 0)
+
+    @property
+    def months(self) -> int:
+        return _MONTHS.get(self, 0)
+
+
+_SECONDS = {Unit.SECOND: 1, Unit.MINUTE: 60, Unit.HOUR: 3_600, Unit.DAY: 86_400, Unit.WEEK: 604_800}
+_MONTHS = {Unit.MONTH: 1, Unit.YEAR: 12}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`2 hours`, `an hour`, `2 and a half hours`."""
+
+    kind: ClassVar[str] = "measure"
+    unit: Unit
+    number: Fraction = Fraction(1)
+    share: Fraction = Fraction(0)
+
+    @property
+    def amount(self) -> Fraction:
+        return self.number + self.share
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """`half an hour`."""
+
+    kind: ClassVar[str] = "measure"
+    unit: Unit
+    share: Fraction
+
+    @property
+    def amount(self) -> Fraction:
+        return self.share
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`2h 15m`: a length of time. A day is 24 hours and a week 168; months and years need a calendar."""
+
+    kind: ClassVar[str] = "span"
+    measures: tuple[Measure | Fragment, ...]
+
+    @property
+    def months(self) -> int:
+        months = sum((m.amount * m.unit.months for m in self.measures), Fraction(0))
+        if months.denominator != 1:
+            raise refuse("a part of a month has no fixed length", "1 month", "45 days")
+        return int(months)
+
+    def length(self) -> timedelta:
+        """What the span adds in real time, its months left aside."""
+        self._check()
+        seconds = sum((m.amount * m.unit.seconds for m in self.measures), Fraction(0))
+        return timedelta(microseconds=round(seconds * 1_000_000))
+
+    def whole_days(self) -> int | None:
+        """The number of days, its months left aside; None when it is no number of whole days."""
+        length = self.length()
+        finest = min(unit.seconds or Unit.DAY.seconds for unit in self._units)
+        return length.days if finest >= Unit.DAY.seconds and not length % timedelta(days=1) else None
+
+    @property
+    def _units(self) -> list[Unit]:
+        return [measure.unit for measure in self.measures]
+
+    def _check(self) -> None:
+        for unit in self._units:
+            if self._units.count(unit) > 1:
+                raise refuse(f"{unit.value}s are named twice in one duration", "2h 15m")
+        microseconds = sum(m.amount * m.unit.seconds * 1_000_000 for m in self.measures)
+        if self.months == 0 and microseconds < 1:
+            raise refuse("a duration must be longer than nothing", "30m")
+        if self.months > 1_200 or microseconds > LONGEST / timedelta(microseconds=1):
+            raise refuse("a duration may be at most 100 years", "52 weeks")
+
+
+@dataclass(frozen=True, slots=True)
+class DayPart:
+    """`morning`: the hours in which a twelve-hour number is read, and the hour meant if none is named."""
+
+    name: str
+    hours: range
+    usual: int | None = None
+
+
+class Meridiem(Enum):
+    AM = "am"
+    PM = "pm"
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What a clock shows. `fixed` when it is certainly a 24-hour clock: `09:00`, `noon`."""
+
+    hour: int
+    minute: int = 0
+    second: int = 0
+    microsecond: int = 0
+    fixed: bool = False
+
+    def showing(self, hour: int) -> time:
+        return time(hour, self.minute, self.second, self.microsecond)
+
+    def __str__(self) -> str:
+        seconds = f":{self.second:02}" if self.second else ""
+        return f"{self.hour}:{self.minute:02}{seconds}"
+
+
+@dataclass(frozen=True, slots=True)
+class Midnight:
+    """The word. It names the border between two days, so beside a day it has two readings."""
+
+    def beside(self, day: date) -> Exception:
+        after = day + timedelta(days=1)
+        return refuse(
+            f"midnight beside a day can be its start or its end, here {day} 00:00 or {after} 00:00",
+            f"{day} 00:00",
+            f"{after} 00:00",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """`at 9`, `9:30 pm`, `noon`. Without am, pm or a part of the day, hours are those of a 24-hour clock."""
+
+    kind: ClassVar[str] = "time"
+    clock: Clock | Midnight
+    meridiem: Meridiem | None = None
+
+    def within(self, part: DayPart | None) -> time:
+        clock = self.clock
+        if isinstance(clock, Midnight):
+            raise refuse("midnight takes no am or pm and no part of the day", "midnight", "tomorrow at 00:00")
+        if clock.hour > 23 or clock.minute > 59 or clock.second > 59:
+            raise refuse(f"{clock} is not a time of day", "09:00", "23:59")
+        if self.meridiem:
+            return clock.showing(self._in_half(clock, self.meridiem, part))
+        return clock.showing(_in_part(clock, part) if part else clock.hour)
+
+    def _in_half(self, clock: Clock, half: Meridiem, part: DayPart | None) -> int:
+        if not 1 <= clock.hour <= 12:
+            raise refuse(f"{clock} {half.value} mixes the 24-hour and the 12-hour clock", "9:30 pm", "21:30")
+        hour = clock.hour % 12 + (12 if half is Meridiem.PM else 0)
+        if part and hour not in part.hours:
+            raise refuse(f"{clock} {half.value} is not in the {part.name}", "tomorrow at 21:30")
+        return hour
+
+
+def _in_part(clock: Clock, part: DayPart) -> int:
+    other = (clock.hour + 12) % 24
+    hours = [clock.hour] if clock.fixed or not 1 <= clock.hour <= 12 else [clock.hour, other]
+    fitting = [hour for hour in hours if hour in part.hours]
+    if len(fitting) != 1:
+        raise refuse(f"{clock} is not in the {part.name}", "tomorrow at 09:00", "tomorrow at 21:00")
+    return fitting[0]
