@@ -1,0 +1,61 @@
+"""Segue: durable scheduling for LLM agents, in the conversation it belongs to."""
+
+from segue.action import Ask, Call, Say
+from segue.agent import Agent, Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
+from segue.channel import Channel, NotTaken, Receipt
+from segue.clock import Clock, SystemClock
+from segue.kernel import Kernel
+from segue.model import Delivery, Event, Job, Owner, Run, Session, Source, Turn
+from segue.policy import Busy, Crash, Late, Overlap, Policy
+from segue.settings import Settings
+from segue.states import JobKind, JobState, Outcome, TurnState, WhenBusy
+from segue.transcript import Message
+from segue.trigger import At, Cron, Every, Idle, Phase, Trigger
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Agent",
+    "Ask",
+    "At",
+    "Busy",
+    "Call",
+    "Channel",
+    "Clock",
+    "Crash",
+    "Cron",
+    "Delivery",
+    "Delta",
+    "Event",
+    "Every",
+    "Idle",
+    "Job",
+    "JobKind",
+    "JobState",
+    "Kernel",
+    "Late",
+    "Message",
+    "NotTaken",
+    "OpenTurn",
+    "Outcome",
+    "Overlap",
+    "Owner",
+    "Phase",
+    "Policy",
+    "Receipt",
+    "Run",
+    "Say",
+    "Session",
+    "Settings",
+    "Source",
+    "SystemClock",
+    "Text",
+    "Thinking",
+    "ToolCalled",
+    "ToolStarted",
+    "Trigger",
+    "Turn",
+    "TurnState",
+    "Usage",
+    "WhenBusy",
+]

@@ -1,0 +1,67 @@
+"""What a job does when its moment comes: ask the agent, say a text, or call a function."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from segue.errors import BadText, Invalid
+from segue.text import check_text
+
+JSON: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A turn of the session: the agent is asked this, with the session's history before it."""
+
+    prompt: str
+    hidden: bool = False
+    """The session shows that the job ran, not the prompt."""
+
+    def __post_init__(self) -> None:
+        check_text(self.prompt, "the prompt of Ask")
+
+    def to_json(self) -> JSON:
+        return {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden}
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A text written now and sent then, with no model call."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        check_text(self.text, "the text of Say")
+
+    def to_json(self) -> JSON:
+        return {"kind": "say", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function that was given to the kernel under this name: `Kernel(functions={…})`."""
+
+    function: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.function.isidentifier():
+            raise BadText(f"Call needs the name a function was registered under, got {self.function!r}")
+
+    def to_json(self) -> JSON:
+        return {"kind": "call", "function": self.function, "arguments": dict(self.arguments)}
+
+
+Action: TypeAlias = Ask | Say | Call
+
+
+def action_from_json(data: JSON) -> Action:
+    match data:
+        case {"kind": "ask", "prompt": prompt}:
+            return Ask(prompt, hidden=bool(data.get("hidden", False)))
+        case {"kind": "say", "text": text}:
+            return Say(text)
+        case {"kind": "call", "function": function}:
+            return Call(function, data.get("arguments", {}))
+    raise Invalid(f"an action is an ask, a say or a call; got {data.get('kind')!r}")

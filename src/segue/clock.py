@@ -1,0 +1,64 @@
+"""The time, as a thing that is passed in.
+
+A clock tells milliseconds since 1970 and knows how to wait. `Kernel(clock=…)` is the only place one
+enters; everything below takes `now` as an argument.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+_LONGEST_NAP = 1.0
+"""Seconds. A wall clock may be set while we sleep; looking at it once a second costs nothing."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def to_ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MILLISECOND
+
+
+def to_moment(ms: int) -> datetime:
+    return _EPOCH + ms * _MILLISECOND
+
+
+class Clock(Protocol):
+    def ms(self) -> int:
+        """Milliseconds since 1970."""
+        ...
+
+    def lease_ms(self) -> int | None:
+        """The clock that judges leases, if it is this one; None leaves it to the store."""
+        ...
+
+    async def wait(self, event: asyncio.Event, until: int | None) -> None:
+        """Until the event is set or the moment has come, whichever is first."""
+        ...
+
+
+class SystemClock:
+    """The machine's wall clock, or another source of the same milliseconds."""
+
+    def __init__(self, source: Callable[[], int] | None = None) -> None:
+        self.ms = source or _wall_ms
+
+    def lease_ms(self) -> int | None:
+        return None
+
+    async def wait(self, event: asyncio.Event, until: int | None) -> None:
+        while not event.is_set():
+            nap = None if until is None else min((until - self.ms()) / 1000, _LONGEST_NAP)
+            if nap is not None and nap <= 0:
+                return
+            try:
+                async with asyncio.timeout(nap):
+                    await event.wait()
+            except TimeoutError:
+                continue
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000

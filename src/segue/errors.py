@@ -1,0 +1,118 @@
+"""Everything that can go wrong, grouped by what the caller can do about it.
+
+SegueError
+├── Invalid              the input is wrong: change it and call again
+│   ├── BadKey           a session key
+│   ├── BadText          a message, a prompt, a name
+│   ├── BadTime          a human time
+│   ├── BadTrigger       a schedule
+│   ├── BadPolicy        a policy
+│   └── BadSetting       a setting of the kernel
+├── NotFound             nothing of that name is there for this caller
+├── Conflict             it is there, but not in the state the call needs
+│   ├── DuplicateId      the id is taken
+│   ├── SessionBusy      a turn is under way, and the caller asked not to wait
+│   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
+│   └── AlreadyStarted   too late to cancel: it runs, or it has run
+├── LeaseLost            somebody else holds the lane now; drop the work
+├── AgentFailed          the agent could not answer; its words are in `.shown`
+└── StoreError           the database could not do it
+    ├── StoreUnusable    the file or the server is not one we may write to
+    ├── SchemaTooNew     a newer Segue wrote this database
+    └── StoreUnavailable it did not answer in time; nothing was promised, try again
+
+Every error is a sentence that says what was wanted, what was found and what to do.
+`code` is a stable word for programs. HTTP codes live in the server.
+"""
+
+from collections.abc import Sequence
+
+
+class SegueError(Exception):
+    code = "error"
+
+
+class Invalid(SegueError):
+    code = "invalid"
+
+
+class BadKey(Invalid):
+    code = "bad_key"
+
+
+class BadText(Invalid):
+    code = "bad_text"
+
+
+class BadTime(Invalid):
+    code = "invalid_time"
+
+
+class BadTrigger(Invalid):
+    code = "bad_trigger"
+
+
+class BadPolicy(Invalid):
+    code = "bad_policy"
+
+
+class BadSetting(Invalid):
+    code = "bad_setting"
+
+
+class NotFound(SegueError):
+    code = "not_found"
+
+
+class Conflict(SegueError):
+    code = "conflict"
+
+
+class DuplicateId(Conflict):
+    code = "duplicate_id"
+
+
+class SessionBusy(Conflict):
+    code = "session_busy"
+
+
+class SessionHasJobs(Conflict):
+    code = "session_has_jobs"
+
+    def __init__(self, message: str, jobs: Sequence[object]) -> None:
+        super().__init__(message)
+        self.jobs = jobs
+
+
+class AlreadyStarted(Conflict):
+    code = "already_started"
+
+
+class LeaseLost(SegueError):
+    code = "lease_lost"
+
+
+class AgentFailed(SegueError):
+    """Raised by an agent. `shown` is what the conversation may see; the rest is for the run record."""
+
+    code = "agent_failed"
+
+    def __init__(self, message: str, *, shown: str | None = None) -> None:
+        super().__init__(message)
+        self.shown = shown
+
+
+class StoreError(SegueError):
+    code = "storage_failure"
+
+
+class StoreUnusable(StoreError):
+    code = "store_unusable"
+
+
+class SchemaTooNew(StoreError):
+    code = "schema_too_new"
+
+
+class StoreUnavailable(StoreError):
+    code = "store_unavailable"

@@ -1,0 +1,90 @@
+"""The hub: fans live events out to the listeners of one process.
+
+The log is the truth; the hub is a short cut to it. A listener that cannot keep up is not waited for:
+its queue is dropped, it is told so, and it reads on from the log.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from segue.model import Event
+
+MOST_WAITING = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveText:
+    """A fragment of what is being said. Not in the log: its place is the last number and an offset."""
+
+    session_id: str
+    turn_id: str
+    type: str
+    """`stream_delta` or `thinking_delta`."""
+    seq: int
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lagged:
+    """Something was dropped, or may have been written elsewhere: read on from the log."""
+
+
+Heard: TypeAlias = Event | LiveText | Lagged
+
+
+class Listener:
+    """What one listener has not heard yet."""
+
+    def __init__(self) -> None:
+        self._waiting: asyncio.Queue[Heard] = asyncio.Queue(MOST_WAITING)
+
+    def tell(self, heard: Heard) -> None:
+        if self._waiting.full():
+            while not self._waiting.empty():
+                self._waiting.get_nowait()
+            heard = Lagged()
+        self._waiting.put_nowait(heard)
+
+    async def next(self) -> Heard:
+        return await self._waiting.get()
+
+
+class Hub:
+    def __init__(self) -> None:
+        self._listeners: defaultdict[str, set[Listener]] = defaultdict(set)
+
+    @contextmanager
+    def listen(self, session_id: str) -> Iterator[Listener]:
+        listener = Listener()
+        self._listeners[session_id].add(listener)
+        try:
+            yield listener
+        finally:
+            self._listeners[session_id].discard(listener)
+            if not self._listeners[session_id]:
+                del self._listeners[session_id]
+
+    def publish(self, events: Iterable[Event]) -> None:
+        if not self._listeners:
+            return
+        for event in events:
+            self._tell(event.session_id, event)
+            if event.via_id is not None:
+                self._tell(event.via_id, event)
+
+    def live(self, text: LiveText) -> None:
+        self._tell(text.session_id, text)
+
+    def look_again(self) -> None:
+        """Another process may have written: every listener reads on from the log."""
+        for session_id in list(self._listeners):
+            self._tell(session_id, Lagged())
+
+    def _tell(self, session_id: str, heard: Heard) -> None:
+        for listener in self._listeners.get(session_id, ()):
+            listener.tell(heard)

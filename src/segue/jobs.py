@@ -1,0 +1,305 @@
+"""The standing orders: how a job is made, changed, taken and ended. Transactions, as in `lane`.
+
+Invariants
+  - whoever takes a slot or changes a job names the revision that was read
+  - the session's row is locked before the job's
+  - every slot that passes leaves a row; an active job has a next moment (an idle one may be unarmed)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from segue import lane
+from segue.clock import to_ms
+from segue.decision import Fire, Missed, Pass
+from segue.errors import Conflict, DuplicateId, NotFound
+from segue.lane import Admission, Pool
+from segue.model import Event, Job, Owner, Session, Source, run_id
+from segue.policy import jittered
+from segue.states import JobKind, JobState, Outcome
+from segue.store import rows, sql
+from segue.store.database import Transaction
+from segue.trigger import Idle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parcel:
+    """A written message on its way: what a `Say` becomes instead of a turn."""
+
+    delivery_id: str
+    content: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """A job after a verb, with what to tell listeners and who may have work now."""
+
+    job: Job
+    events: Sequence[Event] = ()
+    next_pool: Pool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A slot that was taken: nothing else will run it."""
+
+    events: Sequence[Event] = ()
+    pool: Pool | None = None
+    parcel: bool = False
+
+
+def create(owner: Owner, key: str, job: Job, *, new_session_id: str) -> Transaction[Changed]:
+    session = yield from lane.open_session(owner, key, new_session_id, job.created_at)
+    job = replace(job, session_id=session.id, account=owner.account)
+    made = yield (
+        sql.jobs.create,
+        {
+            "id": job.id,
+            "session_id": session.id,
+            "account": owner.account,
+            "kind": str(job.kind),
+            "name": job.name,
+            "protected": int(job.protected),
+            "trigger_kind": job.trigger.kind,
+            "trigger": rows.trigger_text(job.trigger),
+            "action": rows.action_text(job.action),
+            "policy": rows.policy_text(job.policy),
+            "slot": job.slot,
+            "next_at": job.next_at,
+            "now": job.created_at,
+        },
+    )
+    if not made:
+        return (yield from _made_before(session, job))
+    return (yield from _announce(session, job, job.created_at))
+
+
+def _made_before(session: Session, job: Job) -> Transaction[Changed]:
+    """The id or the place is taken, unless it was taken by this very call, driven again."""
+    found = yield sql.jobs.by_id, {"id": job.id}
+    if not found:
+        raise Conflict(f"{session.key} has a pending recall already; cancel it before you set another")
+    there = rows.job(found[0])
+    if (there.session_id, there.created_at, there.action) != (session.id, job.created_at, job.action):
+        raise DuplicateId(f"there is a job {job.id} already; choose another id or leave it out")
+    return Changed(job=there)
+
+
+def change(job: Job, now: int) -> Transaction[Changed]:
+    """Write a job that was changed from the revision it carries."""
+    session = yield from lane.lock_session(job.session_id)
+    changed = yield (
+        sql.jobs.change,
+        {
+            "id": job.id,
+            "revision": job.revision,
+            "name": job.name,
+            "trigger_kind": job.trigger.kind,
+            "trigger": rows.trigger_text(job.trigger),
+            "action": rows.action_text(job.action),
+            "policy": rows.policy_text(job.policy),
+            "state": str(job.state),
+            "state_reason": job.state_reason,
+            "slot": job.slot,
+            "next_at": job.next_at,
+            "failures": job.failures,
+            "now": now,
+        },
+    )
+    if not changed:
+        raise Conflict(f"job {job.id} was changed meanwhile; read it again")
+    return (yield from _announce(session, replace(job, revision=job.revision + 1, updated_at=now), now))
+
+
+def remove(job: Job, reason: str, now: int) -> Transaction[Changed]:
+    """No start after this: its waiting run is withdrawn and its unsent message cancelled."""
+    gone = replace(job, state=JobState.REMOVED, state_reason=reason, slot=None, next_at=None)
+    changed = yield from change(gone, now)
+    waiting = yield sql.turns.queued_of_job, {"job_id": job.id}
+    events = [*changed.events]
+    pool = None
+    for row in waiting:
+        session = yield from lane.lock_session(row["session_id"])
+        yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)
+        left = yield from lane.queue_changed(session, now)
+        events += left.events
+        pool = left.next_pool
+    open_runs = yield sql.runs.open_of_job, {"job_id": job.id}
+    for row in open_runs:
+        if row["delivery_id"]:
+            yield from cancel_delivery(row["delivery_id"], reason, now)
+    return Changed(job=changed.job, events=events, next_pool=pool)
+
+
+def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool]:
+    """An unsent message and its run end together. False: it is being sent, or was."""
+    taken = yield sql.deliveries.cancel, {"id": delivery_id, "reason": reason}
+    for row in taken:
+        if row["run_id"]:
+            closed = {
+                "id": row["run_id"],
+                "outcome": "cancelled",
+                "reason": reason,
+                "error": None,
+                "now": now,
+            }
+            yield sql.runs.close, closed
+    return bool(taken)
+
+
+def fire(job: Job, decision: Fire, work: Admission | Parcel, now: int) -> Transaction[Taken | None]:
+    """A due slot enters: the second door. None: another timer took it, or the job was changed."""
+    session = yield from lane.lock_session(job.session_id)
+    if not (yield from _take(job, decision, now, fired=1)):
+        return None
+    slot = to_ms(decision.slot)
+    if decision.missed:
+        yield from _record_missed(job, decision.missed, now)
+    opened = yield (
+        sql.runs.open,
+        {
+            "id": run_id(job.id, slot),
+            "job_id": job.id,
+            "session_id": job.session_id,
+            "slot": slot,
+            "turn_id": work.turn_id if isinstance(work, Admission) else None,
+            "delivery_id": work.delivery_id if isinstance(work, Parcel) else None,
+            "reason": None,
+            "lateness_ms": now - slot,
+            "missed_count": decision.missed.count if decision.missed else 0,
+            "now": now,
+        },
+    )
+    if not opened:  # the clock was set back: this slot has its run
+        return None
+    if isinstance(job.trigger, Idle):
+        yield sql.sessions.disarm_idle, {"id": session.id}
+    if isinstance(work, Parcel):
+        yield sql.deliveries.create, _parcel_params(session, work, now)
+        return Taken(parcel=True)
+    admitted = yield from lane.admit(session, work, now, via_id=session.id)
+    return Taken(events=admitted.events, pool=admitted.pool)
+
+
+def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
+    """A slot that does not run. A one-shot that was missed says so in its session."""
+    session = yield from lane.lock_session(job.session_id)
+    if not (yield from _take(job, decision, now, fired=0)):
+        return None
+    slot = to_ms(decision.slot)
+    yield (
+        sql.runs.record,
+        {
+            "id": run_id(job.id, slot),
+            "job_id": job.id,
+            "session_id": job.session_id,
+            "slot": slot,
+            "outcome": decision.outcome,
+            "reason": decision.reason,
+            "lateness_ms": max(0, now - slot),
+            "missed_count": decision.count if decision.outcome == Outcome.MISSED else 0,
+            "now": now,
+        },
+    )
+    yield sql.jobs.record_pass, {"id": job.id, "outcome": decision.outcome, "now": now}
+    if decision.outcome != Outcome.MISSED or job.trigger.repeats:
+        return Taken()
+    missed = Event(
+        session_id=session.id,
+        seq=0,
+        type="message",
+        at=now,
+        role="assistant",
+        content=f"Missed: {job.name}. {decision.reason}",
+        source=Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot)),
+    )
+    return Taken(events=(yield from lane.post(session, [missed])))
+
+
+def postpone(job: Job, until: int, now: int) -> Transaction[bool]:
+    """The same slot, looked at again later."""
+    taken = yield sql.jobs.take, {**_as_it_is(job, now), "next_at": until}
+    return bool(taken)
+
+
+def give_up(job_id: str, reason: str, now: int) -> Transaction[bool]:
+    """Pause a job that cannot be run as it stands, so that it does not come due for ever."""
+    paused = yield sql.jobs.pause, {"id": job_id, "reason": reason, "now": now}
+    return bool(paused)
+
+
+def load(job_id: str) -> Transaction[Job]:
+    found = yield sql.jobs.by_id, {"id": job_id}
+    if not found:
+        raise NotFound(f"there is no job {job_id}")
+    return rows.job(found[0])
+
+
+def _take(job: Job, decision: Fire | Pass, now: int, *, fired: int) -> Transaction[bool]:
+    taken = {**_as_it_is(job, now), "slot": None, "next_at": None, "fired": fired}
+    if decision.next is not None:
+        taken["slot"] = to_ms(decision.next)
+        taken["next_at"] = to_ms(jittered(decision.next, job.policy, job.id))
+    elif not isinstance(job.trigger, Idle):
+        taken["state"] = str(JobState.ENDED)
+        taken["state_reason"] = decision.end
+    done = yield sql.jobs.take, taken
+    return bool(done)
+
+
+def _as_it_is(job: Job, now: int) -> dict[str, str | int | None]:
+    return {
+        "id": job.id,
+        "revision": job.revision,
+        "slot": job.slot,
+        "next_at": job.next_at,
+        "state": str(job.state),
+        "state_reason": job.state_reason,
+        "fired": 0,
+        "now": now,
+    }
+
+
+def _record_missed(job: Job, missed: Missed, now: int) -> Transaction[None]:
+    first = to_ms(missed.first)
+    yield (
+        sql.runs.record,
+        {
+            "id": run_id(job.id, first),
+            "job_id": job.id,
+            "session_id": job.session_id,
+            "slot": first,
+            "outcome": str(Outcome.MISSED),
+            "reason": f"{missed.count} slots passed while nobody was there; a later one ran in their place",
+            "lateness_ms": now - first,
+            "missed_count": missed.count,
+            "now": now,
+        },
+    )
+
+
+def _parcel_params(session: Session, parcel: Parcel, now: int) -> dict[str, str | int | None]:
+    return {
+        "id": parcel.delivery_id,
+        "session_id": session.id,
+        "run_id": parcel.source.run_id,
+        "turn_id": None,
+        "channel": session.channel,
+        "chat_id": session.chat_id,
+        "content": parcel.content,
+        "source": rows.source_text(parcel.source),
+        "not_before": now,
+        "now": now,
+    }
+
+
+def _announce(session: Session, job: Job, now: int) -> Transaction[Changed]:
+    """Tell the session's listeners of its job, where people are shown jobs of that kind."""
+    if job.kind not in _ANNOUNCED:
+        return Changed(job=job)
+    fact = Event(session_id=session.id, seq=0, type=_ANNOUNCED[job.kind], at=now, body={"job_id": job.id})
+    return Changed(job=job, events=(yield from lane.post(session, [fact])))
+
+
+_ANNOUNCED = {JobKind.CRON: "automation_update", JobKind.RECALL: "recall_update"}

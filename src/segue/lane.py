@@ -1,0 +1,362 @@
+"""The lane: the only way to a turn.
+
+How a turn comes in, is taken up and is taken out; how it ends is in `settle`. Every transaction here is
+a generator (see `store.database`). Each takes the session's row first and looks at the turns after:
+under READ COMMITTED that is what keeps a turn that is admitted meanwhile from being overlooked.
+
+Invariants
+  - at most one running turn per session
+  - a turn ends only under the fence it was started with, and only by the lane's holder
+  - a lane with a queued turn and no holder has `ready_at` set: no wake-up is lost
+  - what a turn leaves in the log is numbered without gaps, under the session's row lock
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any
+
+from segue.clock import to_moment, to_ms
+from segue.errors import AlreadyStarted, LeaseLost, NotFound, SessionBusy
+from segue.model import Event, Owner, Session, Source, Turn
+from segue.states import Outcome, WhenBusy
+from segue.store import rows, sql
+from segue.store.database import Rows, Transaction
+
+QUANTUM = 8
+"""The most lanes taken for one account while another one waits."""
+
+
+class Pool(IntEnum):
+    """Who may take a lane. A scheduled turn that a user waits behind is taken by the users' pool."""
+
+    SCHEDULE = 0
+    USER = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """A turn that asks to be let in."""
+
+    turn_id: str
+    content: str
+    rank: int
+    not_before: int
+    timeout_ms: int
+    prompt: str | None = None
+    call: Mapping[str, Any] | None = None
+    source: Source | None = None
+    joins: bool = False
+    retries: int = 0
+    crash: str = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    turn_id: str
+    session_id: str
+    pool: Pool
+    position: int
+    """How many turns stand before it, the running one included."""
+    events: Sequence[Event] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A lane under lease, with the turn that runs in it."""
+
+    session: Session
+    turn: Turn
+    holder: str
+    fence: int
+    opened: Event
+    """Its `stream_start`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What a turn that ended leaves behind."""
+
+    events: Sequence[Event]
+    next_pool: Pool | None
+    """Who may take the lane now, if something waits in it."""
+
+
+def open_session(owner: Owner, key: str, new_id: str, now: int) -> Transaction[Session]:
+    """The session of that key under its row lock; made if it is missing."""
+    named = {"account": owner.account, "user_id": owner.user, "key": key}
+    found = yield sql.sessions.lock_by_key, named
+    if not found:
+        made = {**named, "id": new_id, "chat_type": "private", "title": None, "timezone": None, "now": now}
+        yield sql.sessions.create, made
+        found = yield sql.sessions.lock_by_key, named
+    return rows.session(found[0])
+
+
+def lock_session(session_id: str) -> Transaction[Session]:
+    found = yield sql.sessions.lock, {"id": session_id}
+    if not found:
+        raise NotFound(f"there is no session {session_id}")
+    return rows.session(found[0])
+
+
+def receive(
+    owner: Owner,
+    key: str,
+    words: Admission,
+    now: int,
+    *,
+    new_id: str,
+    when_busy: WhenBusy | None,
+    default: WhenBusy,
+) -> Transaction[Admitted]:
+    """A user's message enters: the first door."""
+    session = yield from open_session(owner, key, new_id, now)
+    mode = when_busy or session.when_busy or default
+    if session.busy and mode == WhenBusy.REJECT:
+        raise SessionBusy(f"{key} is busy; wait for its turn to end, or send with another when_busy")
+    if session.holder and mode == WhenBusy.INTERRUPT:
+        yield sql.turns.ask_to_stop, {"session_id": session.id}
+    yield from hear(session, now, title=words.content)
+    joins = bool(session.holder) and mode == WhenBusy.INJECT
+    return (yield from admit(session, replace(words, joins=joins), now, via_id=session.id))
+
+
+def hear(session: Session, now: int, *, title: str | None = None) -> Transaction[None]:
+    """A sign of life from the user's side. A busy chat pays one UPDATE: idle jobs are armed, not moved."""
+    line = title.strip().splitlines()[0][:80] if title else None
+    yield sql.sessions.hear, {"id": session.id, "now": now, "title": line}
+    if session.unarmed:
+        waiting = yield sql.jobs.unarmed_of_session, {"session_id": session.id}
+        for job in map(rows.job, waiting):
+            quiet_at = job.trigger.next_after(to_moment(now))
+            if quiet_at is not None:
+                yield sql.jobs.arm, {"id": job.id, "next_at": to_ms(quiet_at)}
+        yield sql.sessions.arm_idle, {"id": session.id}
+
+
+def admit(session: Session, words: Admission, now: int, *, via_id: str) -> Transaction[Admitted]:
+    """Into the lane of a session whose row is locked. Whoever came by either door walks through here."""
+    pool = Pool.USER if words.source is None else Pool.SCHEDULE
+    made = yield (
+        sql.turns.enqueue,
+        {
+            "id": words.turn_id,
+            "session_id": session.id,
+            "via_id": via_id,
+            "run_id": words.source.run_id if words.source else None,
+            "rank": words.rank,
+            "not_before": words.not_before,
+            "content": words.content,
+            "prompt": words.prompt,
+            "call": rows.to_text(words.call),
+            "source": rows.source_text(words.source),
+            "joins": int(words.joins),
+            "retries": words.retries,
+            "crash": words.crash,
+            "timeout_ms": words.timeout_ms,
+            "now": now,
+        },
+    )
+    admitted = Admitted(turn_id=words.turn_id, session_id=session.id, pool=pool, position=0)
+    if not made:  # driven again after a commit whose answer was lost: it is in already
+        return admitted
+    if session.busy:
+        queued = yield sql.turns.queued_in, {"session_id": session.id}
+        update = queue_update(session, [rows.turn(row) for row in queued], now)
+        yield sql.events.append, rows.event_params(update)
+        ahead = [row["id"] for row in queued].index(words.turn_id) + (session.holder is not None)
+        admitted = replace(admitted, position=ahead, events=(update,))
+    yield (
+        sql.sessions.enqueue,
+        {
+            "id": session.id,
+            "not_before": words.not_before,
+            "user_waits": int(pool),
+            "events": len(admitted.events),
+        },
+    )
+    return admitted
+
+
+def lease(
+    *,
+    pool: Pool,
+    after: str,
+    limit: int,
+    holder: str,
+    lease_ms: int,
+    lease_now: int | None,
+    reports_tools: bool,
+    now: int,
+) -> Transaction[list[Held]]:
+    """Take ready lanes of the next account in turn and start the first turn of each."""
+    who = {"user_waits": int(pool), "now": now}
+    found = yield sql.sessions.next_account, {**who, "account": after}
+    if not found:
+        found = yield sql.sessions.next_account, {**who, "account": ""}
+    if not found:
+        return []
+    account = found[0]["account"]
+    leased = yield (
+        sql.sessions.lease,
+        {
+            **who,
+            "account": account,
+            "limit": limit if account == after else min(limit, QUANTUM),
+            "holder": holder,
+            "lease_ms": lease_ms,
+            "lease_now": lease_now,
+        },
+    )
+    return (yield from _start([rows.session(row) for row in leased], holder, not reports_tools, now))
+
+
+def _start(sessions: Sequence[Session], holder: str, acted: bool, now: int) -> Transaction[list[Held]]:
+    if not sessions:
+        return []
+    started = yield (
+        sql.turns.start_next,
+        [{"session_id": s.id, "fence": s.fence, "acted": int(acted), "now": now} for s in sessions],
+    )
+    turns = {turn.session_id: turn for turn in map(rows.turn, started)}
+    held = [_held(session, turns[session.id], holder, now) for session in sessions if session.id in turns]
+    yield sql.events.append, [rows.event_params(lane.opened) for lane in held]
+    for session in sessions:
+        if session.id not in turns:  # its turn was due by another clock; the number it took goes back
+            yield (
+                sql.sessions.release,
+                {"id": session.id, "holder": holder, "fence": session.fence, "events": -1},
+            )
+    return held
+
+
+def _held(session: Session, turn: Turn, holder: str, now: int) -> Held:
+    first = turn.attempt == 1 and turn.call is None
+    opened = Event(
+        session_id=session.id,
+        seq=session.last_seq,
+        type="stream_start",
+        at=now,
+        turn_id=turn.id,
+        via_id=turn.via_id if turn.via_id != session.id else None,
+        # The words join the transcript here, once: a second attempt finds them there.
+        role="user" if first else None,
+        content=turn.content if first else None,
+        source=turn.source,
+        body={"attempt": turn.attempt},
+    )
+    return Held(session=session, turn=turn, holder=holder, fence=session.fence, opened=opened)
+
+
+def append(held: Held, facts: Sequence[Event], *, acted: bool = False) -> Transaction[Sequence[Event]]:
+    """Facts of the running turn, into the log. `acted`: from here on a crash is not run again unasked."""
+    last_seq = yield from hold(held)
+    if acted:
+        yield sql.turns.note_act, {"id": held.turn.id, "fence": held.fence}
+    numbered = [replace(fact, seq=last_seq + place) for place, fact in enumerate(facts, 1)]
+    yield sql.events.append, [rows.event_params(event) for event in numbered]
+    yield sql.sessions.number_events, {"id": held.session.id, "events": len(numbered)}
+    return numbered
+
+
+def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
+    """Let the messages that may be injected into the turn under way, if it is a user's."""
+    last_seq = yield from hold(held)
+    waiting: Rows = ()
+    if not held.turn.scheduled:
+        waiting = yield sql.turns.to_join, {"session_id": held.session.id}
+    if not waiting:
+        return ()
+    joined = [
+        Event(
+            session_id=held.session.id,
+            seq=last_seq + place,
+            type="message",
+            at=now,
+            turn_id=held.turn.id,
+            role="user",
+            content=row["content"],
+            body={"joined_turn_id": row["id"]},
+        )
+        for place, row in enumerate(waiting, 1)
+    ]
+    yield sql.turns.join_into, [{"id": row["id"], "host_id": held.turn.id, "now": now} for row in waiting]
+    yield sql.events.append, [rows.event_params(event) for event in joined]
+    yield sql.sessions.refresh, {"id": held.session.id, "events": len(joined)}
+    return joined
+
+
+def cancel(turn_id: str, reason: str, now: int) -> Transaction[Left]:
+    """Take a queued turn out of its lane; `AlreadyStarted` when it is too late."""
+    found = yield sql.turns.by_id, {"id": turn_id}
+    if not found:
+        raise NotFound(f"there is no turn {turn_id}")
+    session = yield from lock_session(found[0]["session_id"])
+    if not (yield from withdraw(turn_id, Outcome.CANCELLED, reason, now)):
+        raise AlreadyStarted(f"turn {turn_id} has already started; stop it instead")
+    return (yield from queue_changed(session, now))
+
+
+def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transaction[bool]:
+    """A queued turn and its run end together. The caller has the session's row and refreshes the lane."""
+    taken = yield sql.turns.cancel, {"id": turn_id, "reason": reason, "now": now}
+    for row in taken:
+        if row["run_id"]:
+            closed = {
+                "id": row["run_id"],
+                "outcome": str(outcome),
+                "reason": reason,
+                "error": None,
+                "now": now,
+            }
+            yield sql.runs.close, closed
+    return bool(taken)
+
+
+def queue_changed(session: Session, now: int) -> Transaction[Left]:
+    """After turns were taken out of a locked session's lane: make it ready, or not, by what is left."""
+    queued = yield sql.turns.queued_in, {"session_id": session.id}
+    update = queue_update(session, [rows.turn(row) for row in queued], now)
+    yield sql.events.append, rows.event_params(update)
+    left = yield sql.sessions.refresh, {"id": session.id, "events": 1}
+    return Left(events=(update,), next_pool=pool_of(left))
+
+
+def stop(session_id: str) -> Transaction[str | None]:
+    """Ask the running turn to stop; its worker will see to it."""
+    yield from lock_session(session_id)
+    asked = yield sql.turns.ask_to_stop, {"session_id": session_id}
+    return asked[0]["id"] if asked else None
+
+
+def post(session: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
+    """Facts from outside any turn, into the log of a locked session."""
+    numbered = [replace(fact, seq=session.last_seq + place) for place, fact in enumerate(facts, 1)]
+    yield sql.events.append, [rows.event_params(event) for event in numbered]
+    yield sql.sessions.number_events, {"id": session.id, "events": len(numbered)}
+    return numbered
+
+
+def hold(held: Held) -> Transaction[int]:
+    """The session's row, if the lane is still ours; gives the log's last number."""
+    found = yield sql.sessions.hold, {"id": held.session.id, "holder": held.holder, "fence": held.fence}
+    if not found:
+        raise LeaseLost(f"the lane of {held.session.key} is no longer held under fence {held.fence}")
+    return int(found[0]["last_seq"])
+
+
+def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:
+    waiting = [{"turn_id": turn.id, "content": turn.content[:200]} for turn in queued[:20]]
+    return Event(
+        session_id=session.id,
+        seq=session.last_seq + 1,
+        type="queue_update",
+        at=now,
+        body={"queued": len(queued), "waiting": waiting},
+    )
+
+
+def pool_of(lane: Rows) -> Pool | None:
+    """Who may take a lane that was just released or refreshed."""
+    return Pool(lane[0]["user_waits"]) if lane and lane[0]["ready_at"] is not None else None

@@ -1,0 +1,70 @@
+"""The turns that this process holds, while they run: what was said so far, and why one was let go."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from segue.lane import Held
+
+LONGEST_ANSWER = 1_000_000
+"""Characters. A model that does not end is ended."""
+
+
+class LetGo(Enum):
+    """Why a running turn was cancelled from outside."""
+
+    STOPPED = "stopped"
+    TIMED_OUT = "timed out"
+    LEASE_LOST = "lease lost"
+
+
+@dataclass(slots=True, eq=False)
+class Live:
+    held: Held
+    task: asyncio.Task[None]
+    lease_ends: float
+    """By this process's own monotonic clock. A worker cut off from the store stops by itself."""
+    let_go: LetGo | None = None
+    last_seq: int = 0
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    _said: list[str] = field(default_factory=list)
+    length: int = 0
+    thought: int = 0
+    drafted: int = 0
+
+    def say(self, text: str) -> None:
+        self._said.append(text)
+        self.length += len(text)
+
+    @property
+    def text(self) -> str:
+        return "".join(self._said)
+
+    def cancel(self, why: LetGo) -> None:
+        if self.let_go is None:
+            self.let_go = why
+            self.task.cancel()
+
+
+class LiveTurns:
+    """By turn id. The runners put them in, the keeper looks after them."""
+
+    def __init__(self) -> None:
+        self._live: dict[str, Live] = {}
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def __iter__(self) -> Iterator[Live]:
+        return iter(list(self._live.values()))
+
+    def add(self, live: Live) -> None:
+        self._live[live.held.turn.id] = live
+
+    def get(self, turn_id: str) -> Live | None:
+        return self._live.get(turn_id)
+
+    def drop(self, live: Live) -> None:
+        self._live.pop(live.held.turn.id, None)

@@ -1,0 +1,201 @@
+"""The records: what the store keeps, as values. No behaviour but what follows from the fields."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from segue.action import Action
+from segue.policy import Policy
+from segue.states import DeliveryState, JobKind, JobState, Outcome, TurnState
+from segue.trigger import Trigger
+
+
+class Owner(NamedTuple):
+    """Whose a session is. The same key under two owners is two sessions."""
+
+    account: str = "default"
+    user: str = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    id: str
+    owner: Owner
+    key: str
+    chat_type: str
+    title: str | None
+    timezone: str | None
+    when_busy: str | None
+    metadata: Mapping[str, Any]
+    created_at: int
+    last_message_at: int | None
+    last_seq: int
+    unarmed: bool
+    """An idle job of this session waits for a sign of life to count from."""
+    ready_at: int | None
+    holder: str | None
+    fence: int
+
+    @property
+    def channel(self) -> str:
+        return self.key.partition(":")[0]
+
+    @property
+    def chat_id(self) -> str:
+        return self.key.partition(":")[2]
+
+    @property
+    def busy(self) -> bool:
+        """A turn runs, or one waits."""
+        return self.holder is not None or self.ready_at is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a scheduled turn or message comes from; None stands for the user."""
+
+    kind: str
+    job_id: str
+    label: str
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    id: str
+    session_id: str
+    """The session it runs in: lane, memory, log."""
+    via_id: str
+    """The session it came by; another one only in unified mode."""
+    run_id: str | None
+    state: TurnState
+    content: str
+    """The words that join the transcript when it starts."""
+    prompt: str | None
+    """What the agent is asked, where that differs from the words shown."""
+    call: Mapping[str, Any] | None
+    source: Source | None
+    joined_into: str | None
+    attempt: int
+    crashes: int
+    retries: int
+    crash: str
+    timeout_ms: int
+    acted: bool
+    fence: int | None
+    draft: str | None
+    not_before: int
+    queued_at: int
+    started_at: int | None
+    finished_at: int | None
+    outcome: Outcome | None
+    reply: str | None
+    error: str | None
+    usage: Mapping[str, Any] | None
+
+    @property
+    def scheduled(self) -> bool:
+        return self.run_id is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    id: str
+    session_id: str
+    account: str
+    kind: JobKind
+    name: str
+    state: JobState
+    state_reason: str | None
+    protected: bool
+    trigger: Trigger
+    action: Action
+    policy: Policy
+    slot: int | None
+    """The nominal moment that comes next."""
+    next_at: int | None
+    """When to look: the slot, later by jitter or postponement."""
+    revision: int
+    run_count: int
+    failures: int
+    last_run_at: int | None
+    last_outcome: Outcome | None
+    last_error: str | None
+    created_at: int
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    id: str
+    job_id: str
+    session_id: str
+    slot: int
+    turn_id: str | None
+    delivery_id: str | None
+    queued_at: int
+    started_at: int | None
+    finished_at: int | None
+    outcome: Outcome | None
+    reason: str | None
+    lateness_ms: int
+    missed_count: int
+    attempt: int
+    error: str | None
+    usage: Mapping[str, Any] | None
+    state: str | None
+    """`queued` or `running` until it has an outcome; read off its turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A numbered fact of a session's log. One that has a role is a message of the transcript."""
+
+    session_id: str
+    seq: int
+    type: str
+    at: int
+    turn_id: str | None = None
+    via_id: str | None = None
+    role: str | None = None
+    content: str | None = None
+    source: Source | None = None
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    id: str
+    session_id: str
+    run_id: str | None
+    turn_id: str | None
+    channel: str
+    chat_id: str
+    content: str
+    source: Source | None
+    state: DeliveryState
+    not_before: int
+    fence: int
+    attempt: int
+    created_at: int
+    sent_at: int | None
+    sent_message_id: str | None
+    error: str | None
+
+
+class Ids:
+    """Makes ids that sort by time, and in the order they were made within one process."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._last = (0, 0)
+
+    def __call__(self, now: int) -> str:
+        last, count = self._last
+        self._last = (now, 0) if now > last else (last, count + 1)
+        return f"{self._last[0]:012x}{self._last[1]:05x}{self._rng.getrandbits(44):011x}"
+
+
+def run_id(job_id: str, slot: int) -> str:
+    return f"{job_id}:{slot}"

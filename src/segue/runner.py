@@ -1,0 +1,232 @@
+"""The runner: a leased lane, its agent, and the end.
+
+Two of them run in a process, one for the lanes in which a user waits and one for the others, each with
+slots of its own: neither starves the other. A runner owns the tasks of its turns.
+"""
+
+import asyncio
+import logging
+import random
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from segue import closure, lane, settle
+from segue.agent import Agent, OpenTurn
+from segue.bell import Bell, Name
+from segue.clock import Clock
+from segue.closure import Ending
+from segue.errors import AgentFailed, LeaseLost, StoreError
+from segue.hub import Hub
+from segue.lane import Held, Left, Pool
+from segue.live import LetGo, Live, LiveTurns
+from segue.model import Ids
+from segue.policy import backoff
+from segue.settle import Outbox
+from segue.speech import Speech
+from segue.states import Outcome
+from segue.store.store import Store
+from segue.transcript import Message, in_context_order, message_of
+
+_log = logging.getLogger(__name__)
+
+Function: TypeAlias = Callable[..., Awaitable[Any]]
+"""What a `Call` names: `async def(turn, **arguments)`."""
+
+_BREATH_MS = 200
+"""Between two tries while the store does not answer."""
+
+_NAMES = {Pool.USER: Name.USER, Pool.SCHEDULE: Name.SCHEDULE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """What the runners of a process share."""
+
+    store: Store
+    clock: Clock
+    bell: Bell
+    hub: Hub
+    ids: Ids
+    rng: random.Random
+    turns: LiveTurns
+    agent: Agent
+    functions: Mapping[str, Function]
+    channels: frozenset[str]
+    """Channels that want each answer delivered; for the others, stored is sent."""
+    holder: str
+    lease_ms: int
+
+
+class Runner:
+    def __init__(self, crew: Crew, pool: Pool, slots: int) -> None:
+        self._crew = crew
+        self._pool = pool
+        self._slots = slots
+        self._busy = 0
+        self._account = ""
+        self._closing = False
+
+    async def run(self) -> None:
+        """Take lanes as slots come free, until closed; then wait for the turns under way."""
+        async with asyncio.TaskGroup() as turns:
+            while not self._closing:
+                held = await self._lease()
+                for one in held:
+                    turns.create_task(self._perform(one))
+                if not held and not self._closing:
+                    await self._rest()
+
+    async def step(self) -> int:
+        """Take what is ready and see it through; how many turns that were."""
+        held = await self._lease()
+        async with asyncio.TaskGroup() as turns:
+            for one in held:
+                turns.create_task(self._perform(one))
+        return len(held)
+
+    def close(self) -> None:
+        """Take no more lanes."""
+        self._closing = True
+        self._crew.bell.ring(_NAMES[self._pool])
+
+    async def _lease(self) -> list[Held]:
+        crew = self._crew
+        free = self._slots - self._busy
+        if free <= 0:
+            return []
+        try:
+            held = await crew.store.commit(
+                lane.lease,
+                pool=self._pool,
+                after=self._account,
+                limit=free,
+                holder=crew.holder,
+                lease_ms=crew.lease_ms,
+                lease_now=crew.store.lease_now(),
+                reports_tools=crew.agent.reports_tools,
+                now=crew.clock.ms(),
+            )
+        except StoreError as error:
+            _log.warning("no lane could be leased: %s", error)
+            return []
+        self._busy += len(held)
+        if held:
+            self._account = held[-1].session.owner.account
+            crew.bell.ring(Name.KEEPER)
+        return held
+
+    async def _rest(self) -> None:
+        crew = self._crew
+        until = None
+        if self._busy < self._slots:
+            try:
+                until = await crew.store.next_ready(self._pool)
+            except StoreError:
+                until = crew.clock.ms() + _BREATH_MS
+        await crew.bell.wait(_NAMES[self._pool], until)
+
+    async def _perform(self, held: Held) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # we run as one
+        live = Live(held, task, time.monotonic() + self._crew.lease_ms / 1000, last_seq=held.opened.seq)
+        self._crew.turns.add(live)
+        self._crew.hub.publish((held.opened,))
+        try:
+            left = await self._see_through(live)
+            self._crew.hub.publish(left.events)
+            if left.next_pool is not None:
+                self._crew.bell.ring(_NAMES[left.next_pool])
+            if held.session.channel in self._crew.channels:
+                self._crew.bell.ring(Name.COURIER)
+        except LeaseLost as lost:
+            _log.warning("turn %s was let go: %s", held.turn.id, lost)
+        except StoreError:
+            # Nothing was promised. The lease runs out, and the crash rule decides what becomes of it.
+            _log.exception("turn %s could not be settled", held.turn.id)
+        finally:
+            self._crew.turns.drop(live)
+            self._busy -= 1
+            self._crew.bell.ring(_NAMES[self._pool])
+
+    async def _see_through(self, live: Live) -> Left:
+        crew = self._crew
+        try:
+            ending = await self._listen(live)
+        except asyncio.CancelledError:
+            if live.let_go is None:  # the shutdown's grace is over
+                return await crew.store.commit(settle.hand_back, live.held, crew.clock.ms())
+            live.task.uncancel()
+            if live.let_go is LetGo.LEASE_LOST:
+                raise LeaseLost("its lease ran out") from None
+            ending = _let_go(live)
+        now = crew.clock.ms()
+        turn = live.held.turn
+        if ending.outcome is Outcome.ERROR and turn.attempt - turn.crashes <= turn.retries:
+            pause = backoff(turn.attempt - turn.crashes, crew.rng)
+            at = now + round(pause.total_seconds() * 1000)
+            return await crew.store.commit(settle.retry, live.held, ending, now, at=at)
+        return await crew.store.commit(
+            settle.settle, live.held, ending, now, outbox=self._outbox(live.held, now)
+        )
+
+    async def _listen(self, live: Live) -> Ending:
+        """The agent's words, until it ends; however it ends."""
+        try:
+            if live.held.turn.call is not None:
+                return await self._call(live)
+            speech = Speech(live, self._crew.store, self._crew.hub, self._crew.clock)
+            async for piece in self._crew.agent.answer(self._open(live.held)):
+                await speech.take(piece)
+            return closure.answered(live.text, live.usage)
+        except (LeaseLost, StoreError):
+            raise
+        except AgentFailed as failure:
+            return closure.failed(str(failure), shown=failure.shown, usage=live.usage)
+        except (Exception, SystemExit) as error:
+            detail = "".join(traceback.format_exception(error, limit=-8))
+            return closure.failed(detail, usage=live.usage)
+
+    async def _call(self, live: Live) -> Ending:
+        call = live.held.turn.call or {}
+        function = self._crew.functions.get(call["function"])
+        if function is None:
+            return closure.failed(f"no function is registered as {call['function']!r} in this process")
+        result = await function(self._open(live.held), **call.get("arguments", {}))
+        return closure.answered("" if result is None else str(result), {})
+
+    def _open(self, held: Held) -> OpenTurn:
+        async def history(limit: int) -> list[Message]:
+            events = await self._crew.store.newest_events(held.session.id, limit * 2)
+            before = [e for e in events if e.seq < held.opened.seq and e.turn_id != held.turn.id]
+            return list(in_context_order(before))[-limit:]
+
+        async def joined() -> list[Message]:
+            events = await self._crew.store.commit(lane.join, held, self._crew.clock.ms())
+            self._crew.hub.publish(events)
+            return [message for event in events if (message := message_of(event))]
+
+        turn = held.turn
+        return OpenTurn(
+            id=turn.id,
+            session=held.session,
+            text=turn.content if turn.prompt is None else turn.prompt,
+            source=turn.source,
+            attempt=turn.attempt,
+            started_at=turn.started_at or 0,
+            _history=history,
+            _joined=joined,
+        )
+
+    def _outbox(self, held: Held, now: int) -> Outbox | None:
+        if held.session.channel not in self._crew.channels:
+            return None
+        return Outbox(self._crew.ids(now), held.session)
+
+
+def _let_go(live: Live) -> Ending:
+    if live.let_go is LetGo.TIMED_OUT:
+        return closure.timed_out(live.held.turn.timeout_ms / 1000)
+    return closure.stopped(live.text, live.usage)

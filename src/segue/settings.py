@@ -1,0 +1,61 @@
+"""The kernel's settings, checked when they are made."""
+
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from segue.errors import BadSetting
+from segue.states import WhenBusy
+
+_LARGEST = 1_000_000
+_LEAST = {
+    "runners": 0,
+    "user_runners": 0,
+    "lease_seconds": 0.1,
+    "patience_seconds": 0,
+    "turn_timeout_seconds": 1,
+    "shutdown_grace_seconds": 0,
+    "runs_per_job": 1,
+    "retention_days": 1,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    runners: int = 3
+    """Scheduled turns at once in this process."""
+    user_runners: int = 32
+    """Users' turns at once in this process."""
+    lease_seconds: float = 15
+    """How long a lane stays with a worker that went silent. Renewed every third of it."""
+    patience_seconds: float = 120
+    """How long a scheduled turn lets users go first in its lane."""
+    turn_timeout_seconds: float = 900
+    """For users' turns; a scheduled one has its job's."""
+    shutdown_grace_seconds: float = 20
+    """How long running turns may take to end before the crash rule ends them."""
+    when_busy: WhenBusy = WhenBusy.ENQUEUE
+    """For sessions that have no rule of their own."""
+    timezone: str | None = None
+    """For times that name no zone in sessions that have none. Unset, such times are refused."""
+    runs_per_job: int = 200
+    """Run records kept of each job."""
+    retention_days: int = 90
+    """How long records of turns and runs are kept; the newest run of a job stays."""
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not least <= value <= _LARGEST:
+                raise BadSetting(f"{name} is a number from {least:g} to {_LARGEST:,}, got {value!r}")
+        if self.when_busy not in list(WhenBusy):
+            raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {self.when_busy!r}")
+        if self.timezone is not None:
+            _check_zone(self.timezone)
+
+
+def _check_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:  # not found · not a name · a folder
+        raise BadSetting(f"timezone is an IANA name such as 'Europe/Berlin', got {name!r}") from error

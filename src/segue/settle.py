@@ -1,0 +1,211 @@
+"""How a turn ends: by its holder, by a shutdown, or by the reaper after a crash.
+
+Whichever it is, one transaction writes all of it: the turn's end, its run's outcome, its job's record,
+the closure in the log, the message for its channel, and the lane's release.
+
+Invariants
+  - no row under the fence means the lease was lost: nothing is written, `LeaseLost` is raised
+  - every turn that started leaves exactly one closure, unless it goes back to the lane
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from segue import closure
+from segue.closure import Ending
+from segue.errors import LeaseLost
+from segue.lane import Held, Left, hold, pool_of, withdraw
+from segue.model import Event, Session, Source, Turn
+from segue.policy import PAUSE_AFTER_FAILURES, Overlap
+from segue.states import FAILURES, Close, JobState, Outcome, Rerun, after_crash
+from segue.store import rows, sql
+from segue.store.database import Params, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """Where the closure goes besides the log."""
+
+    delivery_id: str
+    session: Session
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """A lane whose row is locked by whoever may release it."""
+
+    session_id: str
+    holder: str
+    fence: int
+    last_seq: int
+
+
+def settle(held: Held, ending: Ending, now: int, *, outbox: Outbox | None = None) -> Transaction[Left]:
+    """The holder's last word."""
+    lane = yield from _lane_of(held)
+    return (yield from _end(lane, held.turn, ending, now, outbox=outbox))
+
+
+def retry(held: Held, ending: Ending, now: int, *, at: int) -> Transaction[Left]:
+    """The turn failed and its policy allows another try: back to the lane, not before that moment."""
+    lane = yield from _lane_of(held)
+    yield from _requeue(held.turn, not_before=at, crashes=held.turn.crashes, error=ending.error)
+    events = (_stream_end(lane, held.turn, {"state": "queued", "outcome": None, "retry_at": at}, now),)
+    return (yield from _release(lane, (*events, _sync(lane, held.turn, now, place=2))))
+
+
+def hand_back(held: Held, now: int) -> Transaction[Left]:
+    """A shutdown whose grace ran out: by the crash rule, as if the process had died."""
+    lane = yield from _lane_of(held)
+    return (yield from _after_crash(lane, held.turn, now))
+
+
+def take_back(
+    session_id: str, *, holder: str, lease_now: int | None, horizon: int | None, now: int
+) -> Transaction[Left | None]:
+    """The reaper's: a lane whose lease ran out. The dead owner's fence is void from here on."""
+    taken = yield (
+        sql.sessions.take_back,
+        {"id": session_id, "holder": holder, "lease_now": lease_now, "horizon": horizon},
+    )
+    if not taken:
+        return None
+    lane = _Lane(session_id, holder, taken[0]["fence"], taken[0]["last_seq"])
+    running = yield sql.turns.running_in, {"session_id": session_id}
+    if not running:
+        return (yield from _release(lane, ()))
+    return (yield from _after_crash(lane, rows.turn(running[0]), now))
+
+
+def close_run(source: Source, ending: Ending, now: int) -> Transaction[str | None]:
+    """The run's outcome and its job's record. Gives a sentence when the job paused itself."""
+    run = {
+        "id": source.run_id,
+        "outcome": str(ending.outcome),
+        "reason": None,
+        "error": ending.error,
+        "now": now,
+    }
+    yield sql.runs.close, run
+    job: Params = {"id": source.job_id, "outcome": str(ending.outcome), "now": now}
+    if ending.outcome not in FAILURES:
+        yield sql.jobs.record_success, job
+        return None
+    failed = yield sql.jobs.record_failure, {**job, "error": ending.error}
+    if not failed or failed[0]["failures"] < PAUSE_AFTER_FAILURES or failed[0]["state"] != JobState.ACTIVE:
+        return None
+    sentence = closure.PAUSED.format(failures=failed[0]["failures"])
+    yield sql.jobs.pause, {"id": source.job_id, "reason": sentence, "now": now}
+    return sentence
+
+
+def _lane_of(held: Held) -> Transaction[_Lane]:
+    last_seq = yield from hold(held)
+    return _Lane(held.session.id, held.holder, held.fence, last_seq)
+
+
+def _end(
+    lane: _Lane, turn: Turn, ending: Ending, now: int, *, outbox: Outbox | None = None
+) -> Transaction[Left]:
+    finished = yield (
+        sql.turns.finish,
+        {
+            "id": turn.id,
+            "fence": turn.fence,
+            "state": str(ending.state),
+            "outcome": str(ending.outcome),
+            "reply": ending.reply,
+            "error": ending.error,
+            "usage": rows.to_text(ending.usage),
+            "now": now,
+        },
+    )
+    if not finished:
+        raise LeaseLost(f"turn {turn.id} is no longer held under fence {turn.fence}")
+    shown = ending.shown
+    if turn.source:
+        paused = yield from close_run(turn.source, ending, now)
+        shown = f"{shown}\n\n{paused}" if paused else shown
+    end = _stream_end(lane, turn, {"state": str(ending.state), "outcome": str(ending.outcome)}, now)
+    if turn.call is None:
+        end = replace(end, role="assistant", content=shown)
+    if outbox and turn.call is None:
+        yield sql.deliveries.create, _to_channel(outbox, turn, shown, now)
+    return (yield from _release(lane, (end, _sync(lane, turn, now, place=2))))
+
+
+def _after_crash(lane: _Lane, turn: Turn, now: int) -> Transaction[Left]:
+    crashes = turn.crashes + 1
+    match after_crash(crash=turn.crash, acted=turn.acted, crashes=crashes):
+        case Close(reason):
+            return (yield from _end(lane, turn, closure.interrupted(reason), now))
+        case Rerun():
+            yield from _requeue(turn, not_before=now, crashes=crashes, error="its worker was lost")
+            if turn.source:
+                yield from _coalesce(turn, turn.source, now)
+            return (yield from _release(lane, ()))
+
+
+def _requeue(turn: Turn, *, not_before: int, crashes: int, error: str | None) -> Transaction[None]:
+    again = {"id": turn.id, "fence": turn.fence, "not_before": not_before, "crashes": crashes, "error": error}
+    taken = yield sql.turns.requeue, again
+    if not taken:
+        raise LeaseLost(f"turn {turn.id} is no longer held under fence {turn.fence}")
+
+
+def _coalesce(turn: Turn, source: Source, now: int) -> Transaction[None]:
+    """A run that comes back finds its successor waiting: where one may wait, one waits."""
+    found = yield sql.jobs.by_id, {"id": source.job_id}
+    if not found or rows.job(found[0]).policy.overlap is not Overlap.BUFFER_ONE:
+        return
+    waiting = yield sql.turns.queued_of_job, {"job_id": source.job_id}
+    for row in waiting:
+        if row["id"] != turn.id:
+            reason = f"overlap: run {source.run_id} came back after a crash"
+            yield from withdraw(row["id"], Outcome.SKIPPED, reason, now)
+
+
+def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int) -> Event:
+    return Event(
+        session_id=lane.session_id,
+        seq=lane.last_seq + 1,
+        type="stream_end",
+        at=now,
+        turn_id=turn.id,
+        via_id=turn.via_id if turn.via_id != lane.session_id else None,
+        source=turn.source,
+        body=body,
+    )
+
+
+def _sync(lane: _Lane, turn: Turn, now: int, *, place: int) -> Event:
+    seq = lane.last_seq + place
+    return Event(session_id=lane.session_id, seq=seq, type="session_sync", at=now, turn_id=turn.id)
+
+
+def _release(lane: _Lane, events: Sequence[Event]) -> Transaction[Left]:
+    if events:
+        yield sql.events.append, [rows.event_params(event) for event in events]
+    released = yield (
+        sql.sessions.release,
+        {"id": lane.session_id, "holder": lane.holder, "fence": lane.fence, "events": len(events)},
+    )
+    if not released:
+        raise LeaseLost(f"the lane of session {lane.session_id} is no longer held under fence {lane.fence}")
+    return Left(events=events, next_pool=pool_of(released))
+
+
+def _to_channel(outbox: Outbox, turn: Turn, shown: str, now: int) -> dict[str, str | int | None]:
+    return {
+        "id": outbox.delivery_id,
+        "session_id": outbox.session.id,
+        "run_id": None,
+        "turn_id": turn.id,
+        "channel": outbox.session.channel,
+        "chat_id": outbox.session.chat_id,
+        "content": shown,
+        "source": rows.source_text(turn.source),
+        "not_before": now,
+        "now": now,
+    }

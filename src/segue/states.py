@@ -1,0 +1,117 @@
+"""The states and outcomes, and the one state machine of the house.
+
+            admit             lease               settle
+    (new) ────────► queued ────────► running ────────────► done      ok · empty
+                      │ ▲               │ │
+               cancel │ └───────────────┘ ├──────────────► failed    error · interrupted
+                      ▼   crash or retry  └──────────────► cancelled stopped
+                  cancelled
+
+Moves and who makes them
+  admit     a message or a due slot enters the lane               lane.admit
+  lease     the lane's owner takes the first turn in rank         lane.lease
+  settle    the owner, under its fence, writes the end            lane.settle
+  retry     a failed turn whose policy allows another try         lane.settle
+  crash     the lease ran out before any tool was started         lane.hand_back (reaper, shutdown)
+  cancel    a queued turn is taken out                            lane.cancel
+
+Invariants
+  - at most one turn of a session is running (index `turns_running`)
+  - a running turn ends only under the fence it was started with
+  - a state that ended never changes again
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+MAX_CRASHES = 3
+"""A turn that took its worker down this often in a row is parked, not tried again."""
+
+
+class TurnState(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Outcome(StrEnum):
+    OK = "ok"
+    """The agent answered."""
+    EMPTY = "empty"
+    """The agent ended without a word."""
+    ERROR = "error"
+    """The agent failed, or ran out of time."""
+    STOPPED = "stopped"
+    """Somebody stopped it."""
+    SKIPPED = "skipped"
+    """Its policy said not to run: busy, overlap, or a skip that was asked for."""
+    MISSED = "missed"
+    """Nobody was there to run it in time."""
+    INTERRUPTED = "interrupted"
+    """Its worker was lost after it may have acted, so it is not run again."""
+    CANCELLED = "cancelled"
+    """Taken out of the lane before it started."""
+
+
+FAILURES = frozenset({Outcome.ERROR, Outcome.INTERRUPTED})
+"""The outcomes that count towards pausing a job."""
+
+
+class JobState(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    ENDED = "ended"
+    REMOVED = "removed"
+
+
+class JobKind(StrEnum):
+    CRON = "cron"
+    RECALL = "recall"
+    MESSAGE = "message"
+    SYSTEM = "system"
+    LEGACY = "legacy"
+
+
+class DeliveryState(StrEnum):
+    PENDING = "pending"
+    SENT = "sent"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class WhenBusy(StrEnum):
+    """What a user's message does when its session is busy."""
+
+    ENQUEUE = "enqueue"
+    """Wait for its turn."""
+    INJECT = "inject"
+    """Join the user's turn under way at its next model step; behind a scheduled turn, wait."""
+    INTERRUPT = "interrupt"
+    """Stop what runs and be next."""
+    REJECT = "reject"
+    """Refuse the message with `SessionBusy`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """The turn goes back to the lane for another attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The turn ends as interrupted, for this reason."""
+
+    reason: str
+
+
+def after_crash(*, crash: str, acted: bool, crashes: int) -> Rerun | Close:
+    """What becomes of a turn whose worker was lost; `crashes` counts this one."""
+    if crashes >= MAX_CRASHES:
+        return Close(f"parked: its worker was lost {crashes} times in a row")
+    if crash == "close":
+        return Close("its worker was lost, and its policy says not to run it again")
+    if acted and crash != "rerun":
+        return Close("its worker was lost after it may have acted")
+    return Rerun()

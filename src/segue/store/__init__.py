@@ -1,0 +1,1 @@
+"""The cellar: everything that knows SQL."""

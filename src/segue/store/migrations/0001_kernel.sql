@@ -1,0 +1,183 @@
+-- The kernel's tables. One text for both databases.
+--
+-- Moments are BIGINT milliseconds since 1970 in UTC; ids are TEXT made in Python and sort by time;
+-- JSON is TEXT that only rows.py opens. Foreign keys hold what is small. The log (events) has none:
+-- it is written only under its session's row lock, and it is the hottest table in the house.
+
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    account TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    chat_type TEXT NOT NULL DEFAULT 'private' CHECK (chat_type IN ('private', 'group')),
+    title TEXT,
+    timezone TEXT,
+    when_busy TEXT CHECK (when_busy IN ('enqueue', 'inject', 'interrupt', 'reject')),
+    metadata TEXT NOT NULL DEFAULT '{}',
+    created_at BIGINT NOT NULL,
+    last_message_at BIGINT,
+    last_seq BIGINT NOT NULL DEFAULT 0,
+    unarmed BIGINT NOT NULL DEFAULT 0,
+    ready_at BIGINT,
+    user_waits BIGINT NOT NULL DEFAULT 0,
+    holder TEXT,
+    leased_at BIGINT,
+    lease_until BIGINT,
+    fence BIGINT NOT NULL DEFAULT 0,
+    UNIQUE (account, user_id, key),
+    CHECK (holder IS NULL OR ready_at IS NULL)
+) /*pg WITH (fillfactor = 70) */;
+
+CREATE INDEX sessions_ready ON sessions (user_waits, account, ready_at) WHERE ready_at IS NOT NULL;
+CREATE INDEX sessions_leased ON sessions (lease_until) WHERE holder IS NOT NULL;
+
+CREATE TABLE turns (
+    id TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    via_id TEXT NOT NULL,
+    run_id TEXT,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed', 'cancelled')),
+    rank BIGINT NOT NULL,
+    not_before BIGINT NOT NULL,
+    content TEXT NOT NULL,
+    prompt TEXT,
+    call TEXT,
+    source TEXT,
+    joins BIGINT NOT NULL DEFAULT 0,
+    joined_into TEXT,
+    attempt BIGINT NOT NULL DEFAULT 0,
+    crashes BIGINT NOT NULL DEFAULT 0,
+    retries BIGINT NOT NULL DEFAULT 0,
+    crash TEXT NOT NULL DEFAULT 'auto' CHECK (crash IN ('auto', 'close', 'rerun')),
+    timeout_ms BIGINT NOT NULL,
+    acted BIGINT NOT NULL DEFAULT 0,
+    stop_asked BIGINT NOT NULL DEFAULT 0,
+    fence BIGINT,
+    draft TEXT,
+    queued_at BIGINT NOT NULL,
+    started_at BIGINT,
+    finished_at BIGINT,
+    outcome TEXT,
+    reply TEXT,
+    error TEXT,
+    usage TEXT
+) /*pg WITH (fillfactor = 80) */;
+
+CREATE UNIQUE INDEX turns_running ON turns (session_id) WHERE state = 'running';
+CREATE INDEX turns_queued ON turns (session_id, rank, id) WHERE state = 'queued';
+CREATE INDEX turns_to_stop ON turns (id) WHERE state = 'running' AND stop_asked = 1;
+CREATE INDEX turns_finished ON turns (finished_at) WHERE finished_at IS NOT NULL;
+
+CREATE TABLE jobs (
+    id TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    account TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('cron', 'recall', 'message', 'system', 'legacy')),
+    name TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('active', 'paused', 'ended', 'removed')),
+    state_reason TEXT,
+    protected BIGINT NOT NULL DEFAULT 0,
+    trigger_kind TEXT NOT NULL CHECK (trigger_kind IN ('at', 'every', 'cron', 'idle')),
+    trigger TEXT NOT NULL,
+    action TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    slot BIGINT,
+    next_at BIGINT,
+    revision BIGINT NOT NULL DEFAULT 1,
+    run_count BIGINT NOT NULL DEFAULT 0,
+    failures BIGINT NOT NULL DEFAULT 0,
+    last_run_at BIGINT,
+    last_outcome TEXT,
+    last_error TEXT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    CHECK (next_at IS NULL OR state = 'active')
+) /*pg WITH (fillfactor = 80) */;
+
+CREATE INDEX jobs_due ON jobs (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX jobs_due_by_account ON jobs (account, next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX jobs_by_session ON jobs (session_id, id);
+CREATE UNIQUE INDEX jobs_one_pending_recall ON jobs (session_id) WHERE kind = 'recall' AND state = 'active';
+CREATE INDEX jobs_over ON jobs (updated_at) WHERE state IN ('ended', 'removed');
+
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY,
+    job_id TEXT NOT NULL,
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    slot BIGINT NOT NULL,
+    turn_id TEXT,
+    delivery_id TEXT,
+    queued_at BIGINT NOT NULL,
+    finished_at BIGINT,
+    outcome TEXT CHECK (outcome IN ('ok', 'empty', 'error', 'stopped', 'skipped', 'missed', 'interrupted', 'cancelled')),
+    reason TEXT,
+    lateness_ms BIGINT NOT NULL DEFAULT 0,
+    missed_count BIGINT NOT NULL DEFAULT 0,
+    prompt_ref TEXT,
+    prompt_vars TEXT,
+    rendered_prompt TEXT,
+    error TEXT,
+    UNIQUE (job_id, slot)
+);
+
+CREATE INDEX runs_open ON runs (job_id) WHERE outcome IS NULL;
+CREATE INDEX runs_by_session ON runs (session_id, queued_at, id);
+CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
+
+CREATE TABLE events (
+    session_id TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    type TEXT NOT NULL,
+    turn_id TEXT,
+    via_id TEXT,
+    at BIGINT NOT NULL,
+    role TEXT CHECK (role IN ('user', 'assistant', 'system', 'tool')),
+    content TEXT,
+    source TEXT,
+    body TEXT,
+    PRIMARY KEY (session_id, seq)
+) /*lite WITHOUT ROWID */;
+
+CREATE TABLE deliveries (
+    id TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    run_id TEXT,
+    turn_id TEXT,
+    channel TEXT NOT NULL,
+    chat_id TEXT NOT NULL,
+    content TEXT NOT NULL,
+    source TEXT,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'sent', 'failed', 'cancelled')),
+    not_before BIGINT NOT NULL,
+    holder TEXT,
+    leased_at BIGINT,
+    lease_until BIGINT,
+    fence BIGINT NOT NULL DEFAULT 0,
+    attempt BIGINT NOT NULL DEFAULT 0,
+    created_at BIGINT NOT NULL,
+    sent_at BIGINT,
+    sent_message_id TEXT,
+    error TEXT
+);
+
+CREATE INDEX deliveries_due ON deliveries (not_before, id) WHERE state = 'pending' AND holder IS NULL;
+CREATE INDEX deliveries_leased ON deliveries (lease_until) WHERE state = 'pending' AND holder IS NOT NULL;
+CREATE INDEX deliveries_by_session ON deliveries (session_id, id);
+
+-- A job with what its timer must know to decide: how its session and its own open runs stand.
+CREATE VIEW jobs_with_facts AS
+SELECT jobs.id, jobs.session_id, jobs.account, jobs.kind, jobs.name, jobs.state, jobs.state_reason, jobs.protected,
+       jobs.trigger, jobs.action, jobs.policy, jobs.slot, jobs.next_at, jobs.revision, jobs.run_count,
+       jobs.failures, jobs.last_run_at, jobs.last_outcome, jobs.last_error, jobs.created_at, jobs.updated_at,
+       sessions.last_message_at AS heard_at,
+       CASE WHEN sessions.holder IS NULL AND sessions.ready_at IS NULL THEN 0 ELSE 1 END AS lane_busy,
+       (SELECT COUNT(*)
+        FROM runs
+        JOIN turns ON turns.id = runs.turn_id
+        WHERE runs.job_id = jobs.id AND runs.outcome IS NULL AND turns.state = 'queued') AS runs_queued,
+       (SELECT COUNT(*)
+        FROM runs
+        JOIN turns ON turns.id = runs.turn_id
+        WHERE runs.job_id = jobs.id AND runs.outcome IS NULL AND turns.state = 'running') AS runs_running
+FROM jobs
+JOIN sessions ON sessions.id = jobs.session_id;

@@ -1,0 +1,218 @@
+"""Rows to records and back. JSON is opened here and nowhere else."""
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from segue.action import Action, action_from_json
+from segue.model import Delivery, Event, Job, Owner, Run, Session, Source, Turn
+from segue.policy import Policy
+from segue.states import DeliveryState, JobKind, JobState, Outcome, TurnState
+from segue.store.database import Row
+from segue.trigger import Trigger, trigger_from_json
+
+# Many jobs share a trigger, a policy, even an action, and all three are values: parse each text once.
+_MOST_TEXTS = 4096
+
+
+def to_text(value: Mapping[str, Any] | None) -> str | None:
+    return None if not value else json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def source_text(source: Source | None) -> str | None:
+    if source is None:
+        return None
+    return to_text(
+        {"kind": source.kind, "job_id": source.job_id, "label": source.label, "run_id": source.run_id}
+    )
+
+
+def trigger_text(trigger: Trigger) -> str:
+    return json.dumps(trigger.to_json(), ensure_ascii=False)
+
+
+def action_text(action: Action) -> str:
+    return json.dumps(action.to_json(), ensure_ascii=False, default=str)
+
+
+def policy_text(policy: Policy) -> str:
+    return json.dumps(policy.to_json(), ensure_ascii=False)
+
+
+@lru_cache(_MOST_TEXTS)
+def _trigger(text: str) -> Trigger:
+    return trigger_from_json(json.loads(text))
+
+
+@lru_cache(_MOST_TEXTS)
+def _policy(text: str) -> Policy:
+    return Policy.from_json(json.loads(text))
+
+
+@lru_cache(256)
+def _action(text: str) -> Action:
+    return action_from_json(json.loads(text))
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    return json.loads(text) if text else {}
+
+
+def _source(text: str | None) -> Source | None:
+    return Source(**json.loads(text)) if text else None
+
+
+def _outcome(text: str | None) -> Outcome | None:
+    return Outcome(text) if text else None
+
+
+def session(row: Row) -> Session:
+    return Session(
+        id=row["id"],
+        owner=Owner(row["account"], row["user_id"]),
+        key=row["key"],
+        chat_type=row["chat_type"],
+        title=row["title"],
+        timezone=row["timezone"],
+        when_busy=row["when_busy"],
+        metadata={} if row["metadata"] == "{}" else _object(row["metadata"]),
+        created_at=row["created_at"],
+        last_message_at=row["last_message_at"],
+        last_seq=row["last_seq"],
+        unarmed=bool(row["unarmed"]),
+        ready_at=row["ready_at"],
+        holder=row["holder"],
+        fence=row["fence"],
+    )
+
+
+def turn(row: Row) -> Turn:
+    return Turn(
+        id=row["id"],
+        session_id=row["session_id"],
+        via_id=row["via_id"],
+        run_id=row["run_id"],
+        state=TurnState(row["state"]),
+        content=row["content"],
+        prompt=row["prompt"],
+        call=_object(row["call"]) or None,
+        source=_source(row["source"]),
+        joined_into=row["joined_into"],
+        attempt=row["attempt"],
+        crashes=row["crashes"],
+        retries=row["retries"],
+        crash=row["crash"],
+        timeout_ms=row["timeout_ms"],
+        acted=bool(row["acted"]),
+        fence=row["fence"],
+        draft=row["draft"],
+        not_before=row["not_before"],
+        queued_at=row["queued_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        outcome=_outcome(row["outcome"]),
+        reply=row["reply"],
+        error=row["error"],
+        usage=_object(row["usage"]) or None,
+    )
+
+
+def job(row: Row) -> Job:
+    return Job(
+        id=row["id"],
+        session_id=row["session_id"],
+        account=row["account"],
+        kind=JobKind(row["kind"]),
+        name=row["name"],
+        state=JobState(row["state"]),
+        state_reason=row["state_reason"],
+        protected=bool(row["protected"]),
+        trigger=_trigger(row["trigger"]),
+        action=_action(row["action"]),
+        policy=_policy(row["policy"]),
+        slot=row["slot"],
+        next_at=row["next_at"],
+        revision=row["revision"],
+        run_count=row["run_count"],
+        failures=row["failures"],
+        last_run_at=row["last_run_at"],
+        last_outcome=_outcome(row["last_outcome"]),
+        last_error=row["last_error"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def run(row: Row) -> Run:
+    outcome = _outcome(row["outcome"])
+    return Run(
+        id=row["id"],
+        job_id=row["job_id"],
+        session_id=row["session_id"],
+        slot=row["slot"],
+        turn_id=row["turn_id"],
+        delivery_id=row["delivery_id"],
+        queued_at=row["queued_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        outcome=outcome,
+        reason=row["reason"],
+        lateness_ms=row["lateness_ms"],
+        missed_count=row["missed_count"],
+        attempt=row["attempt"] or 0,
+        error=row["error"],
+        usage=_object(row["usage"]) or None,
+        state=None if outcome else (row["turn_state"] or "queued"),
+    )
+
+
+def event(row: Row) -> Event:
+    return Event(
+        session_id=row["session_id"],
+        seq=row["seq"],
+        type=row["type"],
+        at=row["at"],
+        turn_id=row["turn_id"],
+        via_id=row["via_id"],
+        role=row["role"],
+        content=row["content"],
+        source=_source(row["source"]),
+        body=_object(row["body"]),
+    )
+
+
+def event_params(event: Event) -> dict[str, str | int | None]:
+    return {
+        "session_id": event.session_id,
+        "seq": event.seq,
+        "type": event.type,
+        "turn_id": event.turn_id,
+        "via_id": event.via_id,
+        "at": event.at,
+        "role": event.role,
+        "content": event.content,
+        "source": source_text(event.source),
+        "body": to_text(event.body),
+    }
+
+
+def delivery(row: Row) -> Delivery:
+    return Delivery(
+        id=row["id"],
+        session_id=row["session_id"],
+        run_id=row["run_id"],
+        turn_id=row["turn_id"],
+        channel=row["channel"],
+        chat_id=row["chat_id"],
+        content=row["content"],
+        source=_source(row["source"]),
+        state=DeliveryState(row["state"]),
+        not_before=row["not_before"],
+        fence=row["fence"],
+        attempt=row["attempt"],
+        created_at=row["created_at"],
+        sent_at=row["sent_at"],
+        sent_message_id=row["sent_message_id"],
+        error=row["error"],
+    )

@@ -1,0 +1,90 @@
+"""Named queries: the only door between Python and SQL.
+
+Each file in `sql/` belongs to a table and holds queries under `-- name: some_name` lines.
+`sql.turns.finish` is the query `finish` of `sql/turns.sql`. One text serves both databases:
+
+  - parameters are `:name`; PostgreSQL gets them as `$1, $2, …`
+  - `/*pg … */` is a comment to SQLite, and PostgreSQL reads what is inside
+  - `/*lite … */` is the same the other way round
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+_NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+_LINE_COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query:
+    """One named statement in both dialects. Compared and hashed by identity: there is one of each."""
+
+    name: str
+    sqlite: str
+    postgres: str
+    parameters: tuple[str, ...]
+    """The order in which PostgreSQL's positional parameters take their names."""
+
+
+class Queries:
+    """The queries of one file, as attributes."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        text = files("segue.store").joinpath("sql", f"{table}.sql").read_text("utf-8")
+        self._queries = {name: translate(f"{table}.{name}", body) for name, body in _split(text)}
+
+    def __getattr__(self, name: str) -> Query:
+        try:
+            return self._queries[name]
+        except KeyError:
+            raise AttributeError(f"there is no query {name!r} in sql/{self.table}.sql") from None
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self._queries.values())
+
+
+def translate(name: str, body: str) -> Query:
+    text = _LINE_COMMENT.sub("", body).strip().rstrip(";").strip()
+    postgres = _open(_drop(text, "lite"), "pg")
+    order: list[str] = []
+
+    def number(match: re.Match[str]) -> str:
+        parameter = match.group(1)
+        if parameter not in order:
+            order.append(parameter)
+        return f"${order.index(parameter) + 1}"
+
+    numbered = _PARAMETER.sub(number, postgres)
+    return Query(name, _open(_drop(text, "pg"), "lite"), numbered, tuple(order))
+
+
+def _open(text: str, dialect: str) -> str:
+    return re.sub(rf"/\*{dialect}\s(.*?)\*/", r"\1", text, flags=re.DOTALL)
+
+
+def _drop(text: str, dialect: str) -> str:
+    return re.sub(rf"/\*{dialect}\s.*?\*/", "", text, flags=re.DOTALL)
+
+
+def _split(text: str) -> Iterator[tuple[str, str]]:
+    parts = _NAME.split(text)[1:]
+    yield from zip(parts[::2], parts[1::2], strict=True)
+
+
+@cache
+def _table(name: str) -> Queries:
+    return Queries(name)
+
+
+TABLES = ("sessions", "turns", "jobs", "runs", "events", "deliveries", "audit", "schema")
+
+
+def __getattr__(name: str) -> Queries:
+    if name in TABLES:
+        return _table(name)
+    raise AttributeError(f"module 'segue.store.sql' has no attribute {name!r}")

@@ -1,0 +1,98 @@
+-- The invariants of the house. Each query must return no row, at any moment.
+
+-- name: two_running_turns
+SELECT session_id AS id, COUNT(*) AS found
+FROM turns
+WHERE state = 'running'
+GROUP BY session_id
+HAVING COUNT(*) > 1;
+
+-- name: running_without_a_lease
+SELECT turns.id, turns.session_id
+FROM turns
+JOIN sessions ON sessions.id = turns.session_id
+WHERE turns.state = 'running' AND (sessions.holder IS NULL OR sessions.fence <> turns.fence);
+
+-- name: leased_without_a_turn
+SELECT sessions.id, sessions.holder
+FROM sessions
+WHERE sessions.holder IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.session_id = sessions.id AND turns.state = 'running');
+
+-- name: queued_and_never_ready
+SELECT turns.id, turns.session_id
+FROM turns
+JOIN sessions ON sessions.id = turns.session_id
+WHERE turns.state = 'queued' AND sessions.holder IS NULL
+  AND (sessions.ready_at IS NULL OR sessions.ready_at > turns.not_before);
+
+-- name: ready_and_nothing_queued
+SELECT sessions.id, sessions.ready_at
+FROM sessions
+WHERE sessions.ready_at IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.session_id = sessions.id AND turns.state = 'queued');
+
+-- name: wrong_pool
+SELECT sessions.id, sessions.user_waits
+FROM sessions
+WHERE sessions.ready_at IS NOT NULL
+  AND sessions.user_waits <> (
+      SELECT COUNT(*)
+      FROM (SELECT 1 AS one WHERE EXISTS (
+          SELECT 1 FROM turns
+          WHERE turns.session_id = sessions.id AND turns.state = 'queued' AND turns.run_id IS NULL
+      )) AS waiting
+  );
+
+-- name: settled_turn_with_an_open_run
+SELECT runs.id, runs.turn_id
+FROM runs
+JOIN turns ON turns.id = runs.turn_id
+WHERE runs.outcome IS NULL AND turns.state IN ('done', 'failed', 'cancelled');
+
+-- name: open_turn_with_a_closed_run
+SELECT runs.id, runs.turn_id
+FROM runs
+JOIN turns ON turns.id = runs.turn_id
+WHERE runs.outcome IS NOT NULL AND turns.state IN ('queued', 'running');
+
+-- name: settled_delivery_with_an_open_run
+SELECT runs.id, runs.delivery_id
+FROM runs
+JOIN deliveries ON deliveries.id = runs.delivery_id
+WHERE runs.outcome IS NULL AND deliveries.state <> 'pending';
+
+-- name: open_run_of_nothing
+SELECT runs.id, runs.job_id
+FROM runs
+WHERE runs.outcome IS NULL AND runs.turn_id IS NULL AND runs.delivery_id IS NULL;
+
+-- name: started_run_without_a_closure
+SELECT runs.id, runs.turn_id
+FROM runs
+JOIN turns ON turns.id = runs.turn_id
+WHERE runs.outcome IS NOT NULL AND turns.started_at IS NOT NULL AND turns.call IS NULL
+  AND (SELECT COUNT(*) FROM events
+       WHERE events.session_id = turns.session_id AND events.turn_id = turns.id AND events.role = 'assistant'
+         AND events.type = 'stream_end') <> 1;
+
+-- name: gap_in_the_log
+SELECT sessions.id, sessions.last_seq
+FROM sessions
+WHERE sessions.last_seq <> (SELECT COUNT(*) FROM events WHERE events.session_id = sessions.id)
+   OR sessions.last_seq <> COALESCE((SELECT MAX(seq) FROM events WHERE events.session_id = sessions.id), 0);
+
+-- name: enabled_job_without_a_next_moment
+SELECT id, session_id
+FROM jobs
+WHERE state = 'active' AND next_at IS NULL AND trigger_kind <> 'idle';
+
+-- name: overdue_slot_without_a_row
+SELECT id, next_at
+FROM jobs
+WHERE next_at IS NOT NULL AND next_at < :horizon;
+
+-- name: orphan_event
+SELECT DISTINCT events.session_id AS id, events.type
+FROM events
+WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = events.session_id);

@@ -1,0 +1,79 @@
+-- The outbox. A delivery is leased before it is sent, so that nobody fails another's running send, and
+-- a crash between send and mark is known for what it is.
+
+-- name: create
+INSERT INTO deliveries (id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, created_at)
+VALUES (:id, :session_id, :run_id, :turn_id, :channel, :chat_id, :content, :source, 'pending', :not_before, :now)
+ON CONFLICT (id) DO NOTHING;
+
+-- name: by_id
+SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
+       attempt, created_at, sent_at, sent_message_id, error
+FROM deliveries
+WHERE id = :id;
+
+-- name: of_session
+SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
+       attempt, created_at, sent_at, sent_message_id, error
+FROM deliveries
+WHERE session_id = :session_id
+ORDER BY id DESC
+LIMIT :limit;
+
+-- name: lease
+WITH due AS MATERIALIZED (
+    SELECT id
+    FROM deliveries
+    WHERE state = 'pending' AND holder IS NULL AND not_before <= :now
+    ORDER BY not_before, id
+    LIMIT :limit
+    /*pg FOR NO KEY UPDATE SKIP LOCKED */
+)
+UPDATE deliveries
+SET holder = :holder,
+    leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
+    lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms,
+    fence = fence + 1,
+    attempt = attempt + 1
+WHERE id IN (SELECT id FROM due) AND state = 'pending' AND holder IS NULL
+RETURNING id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
+          attempt, created_at, sent_at, sent_message_id, error;
+
+-- name: next_due
+SELECT MIN(not_before) AS not_before
+FROM deliveries
+WHERE state = 'pending' AND holder IS NULL;
+
+-- name: mark_sent
+UPDATE deliveries
+SET state = 'sent', holder = NULL, sent_at = :now, sent_message_id = :sent_message_id, error = NULL
+WHERE id = :id AND state = 'pending' AND fence = :fence
+RETURNING id;
+
+-- name: mark_failed
+UPDATE deliveries
+SET state = 'failed', holder = NULL, error = :error
+WHERE id = :id AND state = 'pending' AND fence = :fence
+RETURNING id;
+
+-- name: put_back
+UPDATE deliveries
+SET holder = NULL, leased_at = NULL, lease_until = NULL, not_before = :not_before, error = :error
+WHERE id = :id AND state = 'pending' AND fence = :fence
+RETURNING id;
+
+-- name: cancel
+UPDATE deliveries
+SET state = 'cancelled', error = :reason
+WHERE id = :id AND state = 'pending' AND holder IS NULL
+RETURNING id, run_id;
+
+-- name: expired
+SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
+       attempt, created_at, sent_at, sent_message_id, error
+FROM deliveries
+WHERE state = 'pending' AND holder IS NOT NULL
+  AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
+       OR leased_at > :horizon)
+ORDER BY lease_until
+LIMIT :limit;

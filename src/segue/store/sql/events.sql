@@ -1,0 +1,32 @@
+-- The log: numbered facts of a session, without gaps. Written only under the session's row lock, with
+-- numbers taken from sessions.last_seq in the same transaction.
+
+-- name: append
+INSERT INTO events (session_id, seq, type, turn_id, via_id, at, role, content, source, body)
+VALUES (:session_id, :seq, :type, :turn_id, :via_id, :at, :role, :content, :source, :body);
+
+-- name: after
+SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+FROM events
+WHERE session_id = :session_id AND seq > :after
+ORDER BY seq
+LIMIT :limit;
+
+-- name: messages_after
+SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+FROM events
+WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
+ORDER BY seq
+LIMIT :limit;
+
+-- name: newest
+-- With the marks of where turns begin and end, so that a reader can put words from outside after them.
+SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+FROM events
+WHERE session_id = :session_id AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
+ORDER BY seq DESC
+LIMIT :limit;
+
+-- name: remove_of_session
+DELETE FROM events
+WHERE session_id = :session_id;

@@ -1,0 +1,122 @@
+-- The jobs. Whoever takes or changes one names the revision that was read: an edit, a pause or another
+-- timer in between makes the write miss.
+
+-- name: create
+INSERT INTO jobs (id, session_id, account, kind, name, state, protected, trigger_kind, trigger, action, policy,
+                  slot, next_at, created_at, updated_at)
+VALUES (:id, :session_id, :account, :kind, :name, 'active', :protected, :trigger_kind, :trigger, :action, :policy,
+        :slot, :next_at, :now, :now)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: by_id
+SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
+       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+FROM jobs
+WHERE id = :id;
+
+-- name: of_session
+SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
+       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+FROM jobs
+WHERE session_id = :session_id AND state <> 'removed'
+ORDER BY id
+LIMIT :limit;
+
+-- name: due
+SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
+       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
+       heard_at, lane_busy, runs_queued, runs_running
+FROM jobs_with_facts
+WHERE next_at <= :now AND next_at IS NOT NULL
+ORDER BY next_at
+LIMIT :limit;
+
+-- name: due_of_account
+SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
+       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
+       heard_at, lane_busy, runs_queued, runs_running
+FROM jobs_with_facts
+WHERE account = :account AND next_at <= :now AND next_at IS NOT NULL
+ORDER BY next_at
+LIMIT :limit;
+
+-- name: next_account
+-- One look-up by index for each account, never a walk over what an account has waiting.
+SELECT MIN(account) AS account
+FROM jobs
+WHERE account > :account AND next_at IS NOT NULL;
+
+-- name: next_due
+SELECT MIN(next_at) AS next_at
+FROM jobs
+WHERE next_at IS NOT NULL;
+
+-- name: lock
+SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
+       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+FROM jobs
+WHERE id = :id
+/*pg FOR NO KEY UPDATE */;
+
+-- name: take
+UPDATE jobs
+SET slot = :slot, next_at = :next_at, state = :state, state_reason = :state_reason,
+    run_count = run_count + :fired, revision = revision + 1, updated_at = :now
+WHERE id = :id AND revision = :revision AND next_at IS NOT NULL
+RETURNING id;
+
+-- name: change
+UPDATE jobs
+SET name = :name, trigger_kind = :trigger_kind, trigger = :trigger, action = :action, policy = :policy,
+    state = :state, state_reason = :state_reason, slot = :slot, next_at = :next_at, failures = :failures,
+    revision = revision + 1, updated_at = :now
+WHERE id = :id AND revision = :revision
+RETURNING id;
+
+-- name: arm
+UPDATE jobs
+SET slot = :next_at, next_at = :next_at, revision = revision + 1
+WHERE id = :id AND state = 'active' AND next_at IS NULL;
+
+-- name: unarmed_of_session
+SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
+       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+FROM jobs
+WHERE session_id = :session_id AND trigger_kind = 'idle' AND state = 'active' AND next_at IS NULL
+ORDER BY id;
+
+-- name: record_success
+UPDATE jobs
+SET failures = 0, last_run_at = :now, last_outcome = :outcome, last_error = NULL, updated_at = :now
+WHERE id = :id;
+
+-- name: record_failure
+UPDATE jobs
+SET failures = failures + 1, last_run_at = :now, last_outcome = :outcome, last_error = :error, updated_at = :now
+WHERE id = :id
+RETURNING failures, state;
+
+-- name: record_pass
+UPDATE jobs
+SET last_outcome = :outcome, updated_at = :now
+WHERE id = :id;
+
+-- name: pause
+UPDATE jobs
+SET state = 'paused', state_reason = :reason, slot = NULL, next_at = NULL, revision = revision + 1, updated_at = :now
+WHERE id = :id AND state = 'active'
+RETURNING id;
+
+-- name: prune
+-- A job that is over and has no run left goes; the newest runs of each are kept, so most stay.
+DELETE FROM jobs
+WHERE id IN (
+    SELECT jobs.id
+    FROM jobs
+    WHERE jobs.state IN ('ended', 'removed') AND jobs.updated_at < :before
+      AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.job_id = jobs.id)
+    ORDER BY jobs.updated_at
+    LIMIT :limit
+)
+RETURNING id;

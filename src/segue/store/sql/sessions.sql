@@ -1,0 +1,190 @@
+-- The sessions and their lanes. Whatever changes a lane takes its session's row first (lock_…, hold,
+-- lease, or an UPDATE of the row itself) and only then looks at the turns: under READ COMMITTED the
+-- second statement sees every turn that was admitted before the lock was had, and no wake-up is lost.
+--
+-- FOR NO KEY UPDATE and not FOR UPDATE: rows elsewhere that refer to the session are not held up.
+
+-- name: create
+INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, created_at)
+VALUES (:id, :account, :user_id, :key, :chat_type, :title, :timezone, :now)
+ON CONFLICT (account, user_id, key) DO NOTHING;
+
+-- name: by_key
+SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence
+FROM sessions
+WHERE account = :account AND user_id = :user_id AND key = :key;
+
+-- name: by_id
+SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence
+FROM sessions
+WHERE id = :id;
+
+-- name: newest_first
+SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence
+FROM sessions
+WHERE account = :account AND user_id = :user_id
+ORDER BY COALESCE(last_message_at, created_at) DESC, id DESC
+LIMIT :limit;
+
+-- name: lock_by_key
+SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence
+FROM sessions
+WHERE account = :account AND user_id = :user_id AND key = :key
+/*pg FOR NO KEY UPDATE */;
+
+-- name: lock
+SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence
+FROM sessions
+WHERE id = :id
+/*pg FOR NO KEY UPDATE */;
+
+-- name: change
+UPDATE sessions
+SET title = :title, timezone = :timezone, when_busy = :when_busy, metadata = :metadata
+WHERE id = :id
+RETURNING id;
+
+-- name: remove
+DELETE FROM sessions
+WHERE id = :id
+RETURNING id;
+
+-- name: enqueue
+UPDATE sessions
+SET ready_at = CASE
+        WHEN holder IS NOT NULL THEN NULL
+        WHEN ready_at IS NULL OR ready_at > :not_before THEN :not_before
+        ELSE ready_at
+    END,
+    user_waits = CASE WHEN user_waits > :user_waits THEN user_waits ELSE :user_waits END,
+    last_seq = last_seq + :events
+WHERE id = :id;
+
+-- name: hear
+UPDATE sessions
+SET last_message_at = :now, title = COALESCE(title, :title)
+WHERE id = :id;
+
+-- name: arm_idle
+UPDATE sessions
+SET unarmed = 0
+WHERE id = :id;
+
+-- name: disarm_idle
+UPDATE sessions
+SET unarmed = 1
+WHERE id = :id;
+
+-- name: next_account
+SELECT account
+FROM sessions
+WHERE user_waits = :user_waits AND account > :account AND ready_at <= :now AND ready_at IS NOT NULL
+ORDER BY account
+LIMIT 1;
+
+-- name: next_ready
+SELECT MIN(ready_at) AS ready_at
+FROM sessions
+WHERE user_waits = :user_waits AND ready_at IS NOT NULL;
+
+-- name: lease
+WITH ready AS MATERIALIZED (
+    SELECT id
+    FROM sessions
+    WHERE user_waits = :user_waits AND account = :account AND ready_at <= :now AND ready_at IS NOT NULL
+    ORDER BY ready_at
+    LIMIT :limit
+    /*pg FOR NO KEY UPDATE SKIP LOCKED */
+)
+UPDATE sessions
+SET holder = :holder,
+    leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
+    lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms,
+    fence = fence + 1,
+    last_seq = last_seq + 1,
+    ready_at = NULL
+WHERE id IN (SELECT id FROM ready) AND holder IS NULL AND ready_at <= :now
+RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+          last_message_at, last_seq, unarmed, ready_at, holder, fence;
+
+-- name: hold
+SELECT last_seq
+FROM sessions
+WHERE id = :id AND holder = :holder AND fence = :fence
+/*pg FOR NO KEY UPDATE */;
+
+-- name: number_events
+UPDATE sessions
+SET last_seq = last_seq + :events
+WHERE id = :id
+RETURNING last_seq;
+
+-- name: renew
+UPDATE sessions
+SET leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
+    lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms
+WHERE id = :id AND holder = :holder AND fence = :fence
+RETURNING id;
+
+-- name: release
+UPDATE sessions
+SET holder = NULL,
+    leased_at = NULL,
+    lease_until = NULL,
+    last_seq = last_seq + :events,
+    ready_at = (
+        SELECT MIN(not_before)
+        FROM turns
+        WHERE session_id = :id AND state = 'queued'
+    ),
+    user_waits = (
+        SELECT COUNT(*)
+        FROM (SELECT id FROM turns WHERE session_id = :id AND state = 'queued' AND run_id IS NULL LIMIT 1) AS waiting
+    )
+WHERE id = :id AND holder = :holder AND fence = :fence
+RETURNING ready_at, user_waits;
+
+-- name: refresh
+UPDATE sessions
+SET last_seq = last_seq + :events,
+    ready_at = CASE WHEN holder IS NULL THEN (
+        SELECT MIN(not_before)
+        FROM turns
+        WHERE session_id = :id AND state = 'queued'
+    ) END,
+    user_waits = (
+        SELECT COUNT(*)
+        FROM (SELECT id FROM turns WHERE session_id = :id AND state = 'queued' AND run_id IS NULL LIMIT 1) AS waiting
+    )
+WHERE id = :id
+RETURNING ready_at, user_waits;
+
+-- name: expired
+-- A lease from beyond the horizon was born before a restart of the machine, whose monotonic clock
+-- then began anew; PostgreSQL judges by its own clock and passes no horizon.
+SELECT id
+FROM sessions
+WHERE holder IS NOT NULL
+  AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
+       OR leased_at > :horizon)
+ORDER BY lease_until
+LIMIT :limit;
+
+-- name: next_expiry
+SELECT MIN(lease_until) AS lease_until
+FROM sessions
+WHERE holder IS NOT NULL;
+
+-- name: take_back
+-- The dead owner's fence dies with the lease: from here on, whatever it writes misses.
+UPDATE sessions
+SET fence = fence + 1, holder = :holder
+WHERE id = :id AND holder IS NOT NULL
+  AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
+       OR leased_at > :horizon)
+RETURNING fence, last_seq;

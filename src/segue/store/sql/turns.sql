@@ -1,0 +1,118 @@
+-- The turns: queued → running → done | failed | cancelled, and running → queued after a crash or
+-- for a retry. Every move names the state it starts from.
+
+-- name: enqueue
+INSERT INTO turns (id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source,
+                   joins, retries, crash, timeout_ms, queued_at)
+VALUES (:id, :session_id, :via_id, :run_id, 'queued', :rank, :not_before, :content, :prompt, :call, :source,
+        :joins, :retries, :crash, :timeout_ms, :now)
+ON CONFLICT (id) DO NOTHING
+RETURNING id;
+
+-- name: start_next
+UPDATE turns
+SET state = 'running',
+    fence = :fence,
+    attempt = attempt + 1,
+    started_at = :now,
+    acted = :acted,
+    draft = NULL
+WHERE id = (
+        SELECT id
+        FROM turns
+        WHERE session_id = :session_id AND state = 'queued' AND not_before <= :now
+        ORDER BY rank, id
+        LIMIT 1
+    )
+  AND state = 'queued'
+RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source, joined_into,
+          attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
+          started_at, finished_at, outcome, reply, error, usage;
+
+-- name: finish
+UPDATE turns
+SET state = :state, outcome = :outcome, reply = :reply, error = :error, usage = :usage,
+    finished_at = :now, draft = NULL
+WHERE id = :id AND state = 'running' AND fence = :fence
+RETURNING id;
+
+-- name: requeue
+UPDATE turns
+SET state = 'queued', not_before = :not_before, crashes = :crashes, error = :error, draft = NULL
+WHERE id = :id AND state = 'running' AND fence = :fence
+RETURNING id;
+
+-- name: cancel
+UPDATE turns
+SET state = 'cancelled', outcome = 'cancelled', error = :reason, finished_at = :now
+WHERE id = :id AND state = 'queued'
+RETURNING id, run_id;
+
+-- name: join_into
+UPDATE turns
+SET state = 'done', outcome = 'ok', joined_into = :host_id, started_at = :now, finished_at = :now
+WHERE id = :id AND state = 'queued'
+RETURNING id;
+
+-- name: to_join
+SELECT id, via_id, content, source
+FROM turns
+WHERE session_id = :session_id AND state = 'queued' AND joins = 1
+ORDER BY rank, id;
+
+-- name: ask_to_stop
+UPDATE turns
+SET stop_asked = 1
+WHERE session_id = :session_id AND state = 'running'
+RETURNING id;
+
+-- name: to_stop
+SELECT turns.id
+FROM turns
+JOIN sessions ON sessions.id = turns.session_id
+WHERE turns.state = 'running' AND turns.stop_asked = 1 AND sessions.holder = :holder;
+
+-- name: note_act
+UPDATE turns
+SET acted = 1
+WHERE id = :id AND state = 'running' AND fence = :fence;
+
+-- name: keep_draft
+UPDATE turns
+SET draft = :draft
+WHERE id = :id AND state = 'running' AND fence = :fence
+RETURNING id;
+
+-- name: by_id
+SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source, joined_into,
+       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
+       started_at, finished_at, outcome, reply, error, usage
+FROM turns
+WHERE id = :id;
+
+-- name: running_in
+SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source, joined_into,
+       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
+       started_at, finished_at, outcome, reply, error, usage
+FROM turns
+WHERE session_id = :session_id AND state = 'running';
+
+-- name: queued_in
+SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source, joined_into,
+       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
+       started_at, finished_at, outcome, reply, error, usage
+FROM turns
+WHERE session_id = :session_id AND state = 'queued'
+ORDER BY rank, id;
+
+-- name: queued_of_job
+SELECT turns.id, turns.session_id, turns.run_id
+FROM runs
+JOIN turns ON turns.id = runs.turn_id
+WHERE runs.job_id = :job_id AND runs.outcome IS NULL AND turns.state = 'queued'
+ORDER BY turns.id;
+
+-- name: prune
+DELETE FROM turns
+WHERE id IN (SELECT id FROM turns WHERE finished_at IS NOT NULL AND finished_at < :before ORDER BY finished_at LIMIT :limit)
+RETURNING id;

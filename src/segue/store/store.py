@@ -1,0 +1,207 @@
+"""The store: the database with the kernel's words. Writers commit transactions, readers get records."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+from segue.clock import Clock
+from segue.errors import NotFound, SegueError
+from segue.model import Delivery, Event, Job, Owner, Run, Session, Turn
+from segue.store import rows, sql
+from segue.store.database import Database, Params, Row, Rows, Transaction
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+REBOOTED_MS = 60_000
+"""A lease that begins this far in the future was written before the machine restarted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueJob:
+    """A job whose moment has come, with the facts its policy is decided on."""
+
+    job: Job
+    heard_at: int | None
+    lane_busy: bool
+    runs_queued: int
+    runs_running: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A job whose row makes no sense to this version. It is paused, and the others go on."""
+
+    job_id: str
+    reason: str
+
+
+class Store:
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self.database = database
+        self._clock = clock
+
+    async def commit(self, transaction: Callable[P, Transaction[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Commit one transaction; it may be driven more than once until it is in."""
+        return await self.database.run(lambda: transaction(*args, **kwargs))
+
+    def lease_now(self) -> int | None:
+        """By which clock leases are judged: a test's, else the machine's, else the database's own."""
+        mine = self._clock.lease_ms()
+        return self.database.lease_now() if mine is None else mine
+
+    def horizon(self) -> int | None:
+        lease_now = self.lease_now()
+        return None if lease_now is None else lease_now + REBOOTED_MS
+
+    # Sessions
+
+    async def session(self, owner: Owner, key: str) -> Session | None:
+        named: Params = {"account": owner.account, "user_id": owner.user, "key": key}
+        found = await self.database.read(sql.sessions.by_key, named)
+        return rows.session(found[0]) if found else None
+
+    async def session_by_id(self, session_id: str) -> Session:
+        return rows.session(_one(await self.database.read(sql.sessions.by_id, {"id": session_id}), "session"))
+
+    async def sessions(self, owner: Owner, limit: int) -> list[Session]:
+        whose: Params = {"account": owner.account, "user_id": owner.user, "limit": limit}
+        return [rows.session(row) for row in await self.database.read(sql.sessions.newest_first, whose)]
+
+    async def expired_lanes(self, limit: int) -> list[str]:
+        judged: Params = {"lease_now": self.lease_now(), "horizon": self.horizon(), "limit": limit}
+        return [row["id"] for row in await self.database.read(sql.sessions.expired, judged)]
+
+    async def next_ready(self, pool: int) -> int | None:
+        found = await self.database.read(sql.sessions.next_ready, {"user_waits": pool})
+        return _moment(found, "ready_at")
+
+    # Turns and the log
+
+    async def turn(self, turn_id: str) -> Turn:
+        return rows.turn(_one(await self.database.read(sql.turns.by_id, {"id": turn_id}), "turn"))
+
+    async def running_turn(self, session_id: str) -> Turn | None:
+        found = await self.database.read(sql.turns.running_in, {"session_id": session_id})
+        return rows.turn(found[0]) if found else None
+
+    async def queued_turns(self, session_id: str) -> list[Turn]:
+        found = await self.database.read(sql.turns.queued_in, {"session_id": session_id})
+        return [rows.turn(row) for row in found]
+
+    async def turns_to_stop(self, holder: str) -> list[str]:
+        return [row["id"] for row in await self.database.read(sql.turns.to_stop, {"holder": holder})]
+
+    async def events(self, session_id: str, *, after: int, limit: int) -> list[Event]:
+        asked: Params = {"session_id": session_id, "after": after, "limit": limit}
+        return [rows.event(row) for row in await self.database.read(sql.events.after, asked)]
+
+    async def messages(self, session_id: str, *, after: int, limit: int) -> list[Event]:
+        asked: Params = {"session_id": session_id, "after": after, "limit": limit}
+        return [rows.event(row) for row in await self.database.read(sql.events.messages_after, asked)]
+
+    async def newest_events(self, session_id: str, limit: int) -> list[Event]:
+        """The newest messages and the marks of turns, in the order of the log."""
+        asked: Params = {"session_id": session_id, "limit": limit}
+        found = await self.database.read(sql.events.newest, asked)
+        return [rows.event(row) for row in reversed(found)]
+
+    # Jobs and runs
+
+    async def job(self, job_id: str) -> Job:
+        return rows.job(_one(await self.database.read(sql.jobs.by_id, {"id": job_id}), "job"))
+
+    async def jobs(self, session_id: str, limit: int) -> list[Job]:
+        found = await self.database.read(sql.jobs.of_session, {"session_id": session_id, "limit": limit})
+        return [rows.job(row) for row in found]
+
+    async def due_jobs(self, now: int, limit: int) -> list[DueJob | Unreadable]:
+        """What is due, soonest first; of a flood, a share for each account."""
+        found = await self.database.read(sql.jobs.due, {"now": now, "limit": limit})
+        if len(found) < limit:
+            return [_due(row) for row in found]
+        return await self._shares(now, limit)
+
+    async def _shares(self, now: int, limit: int) -> list[DueJob | Unreadable]:
+        accounts: list[str] = []
+        after = await self.database.read(sql.jobs.next_account, {"account": ""})
+        while after and after[0]["account"] is not None:
+            accounts.append(after[0]["account"])
+            after = await self.database.read(sql.jobs.next_account, {"account": accounts[-1]})
+        share = max(1, limit // max(1, len(accounts)))
+        due: list[DueJob | Unreadable] = []
+        for account in accounts:
+            asked: Params = {"account": account, "now": now, "limit": share}
+            due += [_due(row) for row in await self.database.read(sql.jobs.due_of_account, asked)]
+        return due
+
+    async def next_due(self) -> int | None:
+        return _moment(await self.database.read(sql.jobs.next_due, {}), "next_at")
+
+    async def run(self, run_id: str) -> Run:
+        return rows.run(_one(await self.database.read(sql.runs.by_id, {"id": run_id}), "run"))
+
+    async def runs_of_job(self, job_id: str, limit: int) -> list[Run]:
+        found = await self.database.read(sql.runs.of_job, {"job_id": job_id, "limit": limit})
+        return [rows.run(row) for row in found]
+
+    async def runs_of_session(self, session_id: str, limit: int) -> list[Run]:
+        found = await self.database.read(sql.runs.of_session, {"session_id": session_id, "limit": limit})
+        return [rows.run(row) for row in found]
+
+    async def crowded_jobs(self, *, after: str, keep: int, limit: int) -> list[str]:
+        asked: Params = {"after": after, "keep": keep, "limit": limit}
+        return [row["job_id"] for row in await self.database.read(sql.runs.crowded_jobs, asked)]
+
+    # Deliveries
+
+    async def delivery(self, delivery_id: str) -> Delivery:
+        return rows.delivery(
+            _one(await self.database.read(sql.deliveries.by_id, {"id": delivery_id}), "delivery")
+        )
+
+    async def deliveries(self, session_id: str, limit: int) -> list[Delivery]:
+        asked: Params = {"session_id": session_id, "limit": limit}
+        return [rows.delivery(row) for row in await self.database.read(sql.deliveries.of_session, asked)]
+
+    async def next_delivery(self) -> int | None:
+        return _moment(await self.database.read(sql.deliveries.next_due, {}), "not_before")
+
+    async def expired_deliveries(self, limit: int) -> list[Delivery]:
+        judged: Params = {"lease_now": self.lease_now(), "horizon": self.horizon(), "limit": limit}
+        return [rows.delivery(row) for row in await self.database.read(sql.deliveries.expired, judged)]
+
+    # The invariants
+
+    async def audit(self, *, horizon: int) -> dict[str, list[str]]:
+        """The invariants that do not hold, each with the ids it was found broken in. Empty is well."""
+        broken: dict[str, list[str]] = {}
+        for query in sql.audit:
+            params = {"horizon": horizon} if "horizon" in query.parameters else {}
+            if found := await self.database.read(query, params):
+                broken[query.name.removeprefix("audit.")] = [row["id"] for row in found]
+        return broken
+
+
+def _one(found: Rows, what: str) -> Row:
+    if not found:
+        raise NotFound(f"there is no such {what}")
+    return found[0]
+
+
+def _moment(found: Rows, column: str) -> int | None:
+    return found[0][column] if found else None
+
+
+def _due(row: Row) -> DueJob | Unreadable:
+    try:
+        job = rows.job(row)
+    except (SegueError, ValueError, KeyError, TypeError) as error:
+        return Unreadable(row["id"], f"cannot be read: {error}")
+    return DueJob(
+        job=job,
+        heard_at=row["heard_at"],
+        lane_busy=bool(row["lane_busy"]),
+        runs_queued=row["runs_queued"],
+        runs_running=row["runs_running"],
+    )

@@ -1,0 +1,19 @@
+"""For your own tests: a clock you hold, an agent that reads from a script, a channel that remembers.
+
+    async def test_my_schedule(kernel, clock, agent):
+        agent.script("Build 418 is green.")
+        await kernel.schedule("web:1", Every(600), Ask("Read the build log."))
+        clock.advance(minutes=10)
+        await quiet(kernel)
+        assert [m.content for m in await kernel.messages("web:1")][-1] == "Build 418 is green."
+
+`pytest` finds the fixtures by itself where Segue is installed.
+"""
+
+from segue.testing.agent import ScriptedAgent
+from segue.testing.channel import RecordingChannel
+from segue.testing.clock import ManualClock
+from segue.testing.faults import Fault, FaultyStore
+from segue.testing.still import audit, quiet
+
+__all__ = ["Fault", "FaultyStore", "ManualClock", "RecordingChannel", "ScriptedAgent", "audit", "quiet"]

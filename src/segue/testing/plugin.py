@@ -1,0 +1,42 @@
+"""Fixtures for users' tests: `kernel`, `clock`, `agent`, `channel`, on a database in memory.
+
+Each test ends with the audit: an invariant that broke fails it.
+"""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from segue.kernel import Kernel
+from segue.testing.agent import ScriptedAgent
+from segue.testing.channel import RecordingChannel
+from segue.testing.clock import ManualClock
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Stands still at a Monday morning; `clock.advance(minutes=10)` moves it."""
+    return ManualClock()
+
+
+@pytest.fixture
+def agent() -> ScriptedAgent:
+    """Says what `agent.script(…)` told it to; `agent.asked` is what it was asked."""
+    return ScriptedAgent()
+
+
+@pytest.fixture
+def channel() -> RecordingChannel:
+    """Takes what is sent to sessions whose key begins with `test:`."""
+    return RecordingChannel("test")
+
+
+@pytest_asyncio.fixture
+async def kernel(
+    clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
+) -> AsyncIterator[Kernel]:
+    """A kernel in memory, stepped by `quiet(kernel)`."""
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, channels=[channel]) as kernel:
+        yield kernel
+        assert not await kernel.audit()

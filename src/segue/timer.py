@@ -1,0 +1,124 @@
+"""The timer: due jobs become runs in the lane. It never waits for a turn.
+
+Due jobs are read without a lock, decided on by a pure function of their policy, and then taken by
+compare-and-set: any number of timers may look at once, and each slot is taken by one.
+"""
+
+import asyncio
+import logging
+
+from segue import jobs
+from segue.action import Ask, Call, Say
+from segue.bell import Bell, Name
+from segue.clock import Clock, to_moment, to_ms
+from segue.closure import trigger_words
+from segue.decision import Due, Fire, Pass, Postpone, decide
+from segue.errors import NotFound
+from segue.hub import Hub
+from segue.jobs import Parcel, Taken
+from segue.lane import Admission
+from segue.model import Ids, Job, Source, run_id
+from segue.store.store import DueJob, Store, Unreadable
+
+_log = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 200
+"""Small enough that the first turns of a flood start while the rest of it is still being taken."""
+
+
+class Timer:
+    def __init__(
+        self, store: Store, clock: Clock, bell: Bell, hub: Hub, ids: Ids, *, patience_ms: int
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._bell = bell
+        self._hub = hub
+        self._ids = ids
+        self._patience_ms = patience_ms
+
+    async def run(self) -> None:
+        while True:
+            await self._bell.wait(Name.TIMER, await self.step())
+
+    async def step(self) -> int | None:
+        """Take what is due; the moment to look again, or None when nothing is waiting."""
+        now = self._clock.ms()
+        due = await self._store.due_jobs(now, MOST_AT_ONCE)
+        if not due:
+            return await self._store.next_due()
+        # One bad job must not hold up the others, nor the next look.
+        for error in await asyncio.gather(*(self._handle(one, now) for one in due), return_exceptions=True):
+            if isinstance(error, BaseException):
+                _log.error("a due job could not be taken", exc_info=error)
+        return now
+
+    async def _handle(self, due: DueJob | Unreadable, now: int) -> None:
+        if isinstance(due, Unreadable):
+            await self._store.commit(jobs.give_up, due.job_id, due.reason, now)
+            return
+        try:
+            taken = await self._act(due.job, decide(_facts(due), to_moment(now)), now)
+        except NotFound:  # its session was deleted between the look and the taking, and the job with it
+            return
+        if taken is None:
+            return
+        self._hub.publish(taken.events)
+        if taken.parcel:
+            self._bell.ring(Name.COURIER)
+        if taken.pool is not None:
+            # A user may wait in that lane already, and then the users' pool may take it.
+            self._bell.ring(Name.SCHEDULE, Name.USER)
+
+    async def _act(self, job: Job, decision: Fire | Pass | Postpone, now: int) -> Taken | None:
+        match decision:
+            case Fire():
+                work = self._work(job, to_ms(decision.slot), now)
+                return await self._store.commit(jobs.fire, job, decision, work, now)
+            case Pass():
+                return await self._store.commit(jobs.pass_over, job, decision, now)
+            case Postpone():
+                await self._store.commit(jobs.postpone, job, to_ms(decision.until), now)
+                return None
+
+    def _work(self, job: Job, slot: int, now: int) -> Admission | Parcel:
+        source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
+        action = job.action
+        if isinstance(action, Say):
+            source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=source.run_id)
+            return Parcel(delivery_id=self._ids(now), content=action.text, source=source)
+        words = job.name
+        prompt = call = None
+        match action:
+            case Ask():
+                words = trigger_words(job.kind, job.name, action.prompt, hidden=action.hidden)
+                prompt = action.prompt
+            case Call():
+                call = action.to_json()
+        return Admission(
+            turn_id=self._ids(now),
+            content=words,
+            prompt=prompt,
+            call=call,
+            source=source,
+            rank=now + self._patience_ms,
+            not_before=now,
+            retries=job.policy.retries,
+            crash=job.policy.crash,
+            timeout_ms=round(job.policy.timeout_seconds * 1000),
+        )
+
+
+def _facts(due: DueJob) -> Due:
+    job = due.job
+    assert job.slot is not None  # a due job has one: `jobs_due` holds only those
+    return Due(
+        trigger=job.trigger,
+        policy=job.policy,
+        slot=to_moment(job.slot),
+        runs_so_far=job.run_count,
+        queued_runs=due.runs_queued,
+        running=due.runs_running > 0,
+        lane_busy=due.lane_busy,
+        last_message_at=None if due.heard_at is None else to_moment(due.heard_at),
+    )

@@ -1,0 +1,57 @@
+"""The transcript: a session's messages as a fold over its log.
+
+In the log, a message that was written from outside stands where it was sent, perhaps in the middle of
+a turn. A model must not see it there, between a tool call and its result: in context order it stands
+after the turn that it interrupted.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from segue.model import Event, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    seq: int
+    role: str
+    content: str
+    at: int
+    turn_id: str | None
+    source: Source | None
+
+
+def message_of(event: Event) -> Message | None:
+    if event.role is None or event.content is None:
+        return None
+    return Message(
+        seq=event.seq,
+        role=event.role,
+        content=event.content,
+        at=event.at,
+        turn_id=event.turn_id,
+        source=event.source,
+    )
+
+
+def in_context_order(events: Iterable[Event]) -> Iterator[Message]:
+    """Messages of events in log order, those from outside a turn moved behind it."""
+    open_turn: str | None = None
+    outside: list[Message] = []
+    for event in events:
+        if event.type == "stream_start":
+            # A start while another turn seems open: its end was lost in a crash, so it is over.
+            yield from outside
+            outside = []
+            open_turn = event.turn_id
+        message = message_of(event)
+        if message is not None:
+            if open_turn is not None and event.turn_id != open_turn:
+                outside.append(message)
+            else:
+                yield message
+        if event.type == "stream_end":
+            open_turn = None
+            yield from outside
+            outside = []
+    yield from outside

@@ -1,0 +1,122 @@
+"""The workers of one process: made together, run together, stopped in order."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from segue.agent import Agent
+from segue.bell import Bell
+from segue.channel import Channel
+from segue.clock import Clock
+from segue.courier import Courier
+from segue.hub import Hub
+from segue.keeper import Keeper
+from segue.lane import Pool
+from segue.live import LiveTurns
+from segue.model import Ids
+from segue.pruner import Pruner, Retention
+from segue.reaper import Reaper
+from segue.runner import Crew, Function, Runner
+from segue.settings import Settings
+from segue.store.store import Store
+from segue.timer import Timer
+
+_log = logging.getLogger(__name__)
+
+_BREATH_MS = 1000
+
+
+class Worker(Protocol):
+    async def run(self) -> None: ...
+
+
+class Workforce:
+    """Hand-over between them is a row and a ring; none of them knows another."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        bell: Bell,
+        hub: Hub,
+        *,
+        name: str,
+        agent: Agent,
+        functions: Mapping[str, Function],
+        channels: Iterable[Channel],
+        settings: Settings,
+        ids: Ids,
+        rng: random.Random,
+    ) -> None:
+        by_name = {channel.name: channel for channel in channels}
+        lease_ms = round(settings.lease_seconds * 1000)
+        self._store = store
+        self._clock = clock
+        self._bell = bell
+        self._hub = hub
+        self._grace = settings.shutdown_grace_seconds
+        self.turns = LiveTurns()
+        crew = Crew(
+            store=store,
+            clock=clock,
+            bell=bell,
+            hub=hub,
+            ids=ids,
+            rng=rng,
+            turns=self.turns,
+            agent=agent,
+            functions=functions,
+            channels=frozenset(by_name),
+            holder=name,
+            lease_ms=lease_ms,
+        )
+        self.timer = Timer(store, clock, bell, hub, ids, patience_ms=round(settings.patience_seconds * 1000))
+        self.user_runner = Runner(crew, Pool.USER, settings.user_runners)
+        self.runner = Runner(crew, Pool.SCHEDULE, settings.runners)
+        self.keeper = Keeper(store, clock, bell, hub, self.turns, holder=name, lease_ms=lease_ms)
+        self.courier = Courier(store, clock, bell, hub, by_name, holder=name, lease_ms=lease_ms)
+        self.reaper = Reaper(
+            store, clock, bell, hub, holder=name, lease_ms=lease_ms, deliveries=self.courier.take_back_expired
+        )
+        retention = Retention(runs_per_job=settings.runs_per_job, days=settings.retention_days)
+        self.pruner = Pruner(store, clock, bell, retention)
+
+    async def run(self) -> None:
+        """Until cancelled. Then no new work is taken, and what runs has the grace to end."""
+        async with self._store.database.watch(self._somebody_wrote), asyncio.TaskGroup() as group:
+            steady = [
+                group.create_task(self._steadily(worker))
+                for worker in (self.timer, self.courier, self.reaper, self.pruner)
+            ]
+            keeper = group.create_task(self._steadily(self.keeper))
+            runners = [group.create_task(runner.run()) for runner in (self.user_runner, self.runner)]
+            try:
+                await asyncio.Event().wait()
+            finally:
+                for task in steady:
+                    task.cancel()
+                await self._let_end(runners)
+                keeper.cancel()
+
+    async def _steadily(self, worker: Worker) -> None:
+        """A database that is away, or one bad row, costs a breath and never the worker."""
+        while True:
+            try:
+                await worker.run()
+            except Exception:
+                _log.exception("%s stumbled and goes on", type(worker).__name__)
+                await self._clock.wait(asyncio.Event(), self._clock.ms() + _BREATH_MS)
+
+    async def _let_end(self, runners: list[asyncio.Task[None]]) -> None:
+        self.user_runner.close()
+        self.runner.close()
+        _, slow = await asyncio.wait(runners, timeout=self._grace)
+        for task in slow:
+            task.cancel()
+        await asyncio.wait(runners)
+
+    def _somebody_wrote(self) -> None:
+        self._bell.ring_all()
+        self._hub.look_again()
