@@ -180,5 +180,5 @@ def _moment(value: object) -> datetime:
 def _nearest(name: object, known: list[str]) -> str:
     from difflib import get_close_matches  # only a mistake needs it
 
-    close = get_close_matches(str(name), known, n=1)
+    close = get_close_matches(shown(name), known, n=1, cutoff=0.45)
     return f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
