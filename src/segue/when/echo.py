@@ -1,6 +1,6 @@
 """Saying a moment: exactly, so that it can be read back, and so that a person can check it."""
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 from segue.when.dates import MONTHS, WEEKDAYS
@@ -26,7 +26,7 @@ def spoken(moment: datetime) -> str:
 def _zone_of(moment: datetime) -> str:
     if isinstance(moment.tzinfo, ZoneInfo) and moment.tzinfo.key:
         return moment.tzinfo.key
-    return moment.isoformat()[-6:] if moment.utcoffset() else "UTC"
+    return timezone(moment.utcoffset() or timedelta(0)).tzname(None)
 
 
 def _distance(gap: timedelta) -> str:

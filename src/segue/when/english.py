@@ -125,7 +125,7 @@ ENGLISH = Language(
             "evening|in the evening": EVENING,
             "night|at night": NIGHT,
         },
-        "clock": {
+        "named_clock": {
             "noon|midday": Clock(12, fixed=True),
             "midnight": Midnight(),
             "end of day|end of the day|eod": Clock(23, 59, fixed=True),
@@ -145,6 +145,7 @@ ENGLISH = Language(
         Span: ("{measures:measure*}",),
         Time: (
             "[at] {clock} [{meridiem}]",
+            "[at] {clock:named_clock}",
             "at {clock:hour}",
             "[at] {clock:hour} {meridiem}",
             "[at] {clock:hour} o'clock [{meridiem}]",

@@ -10,7 +10,7 @@ A wording is a row of items with spaces between them:
 The spaces and commas between the items of a text are skipped wherever they stand, so a language that
 writes none needs nothing else. Words may mean several things; the wordings around them decide.
 
-Kinds that words give: unit share weekday month date part clock meridiem, and whatever else the table's own
+Kinds that words give: unit share weekday month date part meridiem, and whatever else the table's own
 wordings ask for. Digits and number words give number, day (of the month) and hour, and with an ending
 ordinal; four digits give year; shapes such as `09:30`, `2027-03-03`, `3.3.2027`, `+02:00` and
 `Europe/Berlin` give clock, calendar and zone. Meanings give the kind their class names.

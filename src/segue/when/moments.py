@@ -66,7 +66,7 @@ class OnDay:
         named = self.date or InDays(0)
         day = named.on(today)
         part = self.part or named.part
-        if self.time and isinstance(self.time.clock, Midnight) and not self.time.meridiem:
+        if self.time and isinstance(self.time.clock, Midnight):
             return self._midnight(day, today)
         return dt.datetime.combine(day, time_of_day(self.time, part, named.usual))
 

@@ -162,7 +162,7 @@ class Time:
     def within(self, part: DayPart | None) -> time:
         clock = self.clock
         if isinstance(clock, Midnight):
-            raise refuse("midnight takes no am or pm and no part of the day", "midnight", "tomorrow at 00:00")
+            raise refuse("midnight takes no part of the day", "midnight", "tomorrow at 00:00")
         if clock.hour > 23 or clock.minute > 59 or clock.second > 59:
             raise refuse(f"{clock} is not a time of day", "09:00", "23:59")
         if self.meridiem:

@@ -142,7 +142,7 @@ def cron_zone(zone: Zone | None) -> str:
 
 
 def _time(named: Time | None, part: DayPart | None = None, *, midnight: bool = False) -> time:
-    if named and isinstance(named.clock, Midnight) and not named.meridiem and not part:
+    if named and isinstance(named.clock, Midnight) and not part:
         if not midnight:
             raise refuse("midnight beside a day can be its start or its end", "every friday at 00:00")
         return time(0)

@@ -1,0 +1,109 @@
+"""Every line of the corpus is read as it says. The corpus is the specification: read it first."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from segue.errors import BadTime
+from segue.when import CronLine, Interval, Moment, When, describe, explain, read, read_schedule
+
+CORPUS = Path(__file__).with_name("corpus.txt")
+
+
+class Line(NamedTuple):
+    number: int
+    now: datetime
+    zone: str | None
+    text: str
+    expected: str
+
+    def read(self) -> When:
+        return read_schedule(self.text, now=self.now, zone=self.zone)
+
+
+def corpus() -> Iterator[Line]:
+    now, zone = datetime.min.replace(tzinfo=UTC), None
+    for number, line in enumerate(CORPUS.read_text("utf-8").splitlines(), 1):
+        if line.startswith("@ "):
+            _, moment, name = line.split()
+            now, zone = datetime.fromisoformat(moment), None if name == "-" else name
+        elif " => " in line and not line.startswith("#"):
+            text, expected = line.split(" => ")
+            yield Line(number, now, zone, text, expected)
+
+
+READ = [line for line in corpus() if not line.expected.startswith("!")]
+REFUSED = [line for line in corpus() if line.expected.startswith("!")]
+ONCE = [line for line in READ if line.expected[0].isdigit()]
+REPEATING = [line for line in READ if not line.expected[0].isdigit()]
+
+
+def name(line: Line) -> str:
+    return f"{line.number}: {line.text}"
+
+
+def utc(moment: datetime) -> datetime:
+    """Python never calls a time that clocks show twice equal to one in another zone; in UTC it does."""
+    return moment.astimezone(UTC)
+
+
+def said(when: When, zone: str | None) -> str:
+    match when:
+        case Moment(at):
+            return at.isoformat()
+        case Interval(seconds):
+            return f"every {seconds}"
+        case CronLine(expr, there):
+            return f"cron {expr}" + (f" in {there}" if there != zone else "")
+
+
+@pytest.mark.parametrize("line", READ, ids=name)
+def test_a_time_people_write_is_read(line: Line) -> None:
+    assert said(line.read(), line.zone) == line.expected
+
+
+@pytest.mark.parametrize("line", REFUSED, ids=name)
+def test_a_time_that_is_none_is_refused_with_the_reason_and_an_example(line: Line) -> None:
+    with pytest.raises(BadTime) as refused:
+        line.read()
+    reason, _, example = str(refused.value).partition("; write for example ")
+    assert line.expected.removeprefix("! ") in str(refused.value)
+    assert reason
+    assert example.startswith('"')
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("line", ONCE, ids=name)
+def test_one_moment_is_read_alike_by_both_readers(line: Line) -> None:
+    assert Moment(read(line.text, now=line.now, zone=line.zone)) == line.read()
+
+
+@pytest.mark.parametrize("line", REPEATING, ids=name)
+def test_a_schedule_is_no_moment(line: Line) -> None:
+    with pytest.raises(BadTime, match="repeats, and one moment is wanted"):
+        read(line.text, now=line.now, zone=line.zone)
+
+
+@pytest.mark.parametrize("line", ONCE, ids=name)
+def test_what_was_read_can_be_said_and_read_again(line: Line) -> None:
+    moment = read(line.text, now=line.now, zone=line.zone)
+    assert utc(read(describe(moment, "Asia/Tokyo"), now=line.now)) == utc(moment)
+    if not moment.microsecond and moment.fold == 0:
+        spoken, _, _ = explain(moment, line.now).partition(" (")
+        assert utc(read(spoken, now=line.now, zone=line.zone)) == utc(moment)
+
+
+@pytest.mark.parametrize("junk", ["x", "foo ", "!", "(", "- ", "please, "])
+def test_nothing_may_stand_before_or_behind_a_time(junk: str) -> None:
+    for line in READ:
+        for text in (junk + line.text, line.text + junk[::-1]):
+            with pytest.raises(BadTime):
+                read_schedule(text, now=line.now, zone=line.zone)
+
+
+def test_the_corpus_is_large() -> None:
+    assert len(READ) >= 100
+    assert len(REFUSED) >= 50
