@@ -9,6 +9,8 @@ from segue.when.zones import find_zone
 
 def describe(moment: datetime, zone: str | ZoneInfo) -> str:
     """`2026-11-16T09:00:00+01:00`: the moment in the zone, as `read` reads it back."""
+    if moment.tzinfo is None:
+        raise ValueError("a moment must be aware: without its zone it is none")
     return moment.astimezone(find_zone(zone)).isoformat()
 
 

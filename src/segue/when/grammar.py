@@ -20,7 +20,6 @@ MOST_STEPS = 600
 """Twice what the longest times people write take, and well under the 5 ms that a text may take."""
 LONGEST_ROW = 12
 
-
 _SHORT_ZONE = re.compile(r"[A-Z]{2,5}")
 
 

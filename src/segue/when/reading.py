@@ -64,8 +64,12 @@ def _read(text: str, now: datetime, zone: str | ZoneInfo | None, example: str) -
     phrases = readings(text, ("moment", "repeat"), LANGUAGES, example)
     meanings = {_meaning(phrase, text, now, known) for phrase in phrases}
     if len(meanings) > 1:
-        raise refuse(f"{quoted(text)} can be read in {len(meanings)} ways", example)
+        raise refuse(f"{quoted(text)} can be {' or '.join(sorted(map(_said, meanings)))}", example)
     return meanings.pop()
+
+
+def _said(when: When) -> str:
+    return spoken(when.at) if isinstance(when, Moment) else str(when)
 
 
 def _meaning(phrase: object, text: str, now: datetime, zone: Zone | None) -> When:

@@ -1,7 +1,7 @@
 """The grammar knows no language: small tables of two that have little in common with English."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from segue.errors import BadTime
+from segue.when import read, read_duration
 from segue.when.dates import CalendarDate, Dated, InDays, OnWeekday, WeekdayNextWeek
 from segue.when.grammar import readings
 from segue.when.language import Kinds, Language
@@ -169,6 +170,27 @@ def test_several_languages_are_read_side_by_side() -> None:
     languages = (CHINESE, RUSSIAN)
     assert readings("明天", ("moment",), languages, "") == [OnDay(InDays(1))]
     assert readings("завтра", ("moment",), languages, "") == [OnDay(InDays(1))]
+
+
+def test_a_text_with_two_readings_is_refused_with_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    french = table(
+        words={"unit": {"h": Unit.HOUR, "m": Unit.MINUTE, "m|mi": Unit.SECOND}},
+        phrases={
+            Measure: ("{number} {unit}",),
+            Span: ("{measures:measure*}",),
+            Time: ("{clock:hour} h",),
+            After: ("{span}",),
+            OnDay: ("{time}",),
+        },
+    )
+    monkeypatch.setattr("segue.when.reading.LANGUAGES", (french,))
+    with pytest.raises(
+        BadTime, match=r'"21h" can be Mon .*, 17:00 Europe/Berlin or Sun .*, 21:00 Europe/Berlin'
+    ):
+        read("21h", now=NOW, zone=BERLIN)
+    assert read_duration("21h") == timedelta(hours=21)
+    with pytest.raises(BadTime, match='"5m" can be 0:00:05 or 0:05:00'):
+        read_duration("5m")
 
 
 def test_a_text_with_ever_more_readings_is_refused_before_they_are_counted() -> None:

@@ -102,9 +102,12 @@ def test_a_zone_that_is_none_is_refused_even_when_it_is_not_needed(zone: str) ->
         read("in 3 hours", now=SUNDAY_EVENING, zone=zone)
 
 
-def test_a_moment_without_a_zone_is_no_now() -> None:
+def test_a_time_without_a_zone_is_no_moment() -> None:
+    somewhere = SUNDAY_EVENING.replace(tzinfo=None)
     with pytest.raises(ValueError, match="now must be aware"):
-        read("in 3 hours", now=datetime(2026, 11, 15, 20))  # noqa: DTZ001
+        read("in 3 hours", now=somewhere)
+    with pytest.raises(ValueError, match="a moment must be aware"):
+        describe(somewhere, BERLIN)
 
 
 def test_today_is_the_day_it_is_in_the_zone_of_the_text() -> None:
