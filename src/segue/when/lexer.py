@@ -79,20 +79,19 @@ class Lexer:
         """Where this very word ends, if it is the next item."""
         start = self.start(place)
         end = start + len(word)
-        return end if self._lower.startswith(word, start) and self._is_whole(start, end) else None
+        return end if self._lower.startswith(word, start) and self._ends_word(end) else None
 
     def _words(self, start: int) -> Iterator[Token]:
         vocabulary, left = self._language.vocabulary, len(self.text) - start
         for length in self._language.word_lengths:
             end = start + length
             meanings = vocabulary.get(self._lower[start:end]) if length <= left else None
-            if meanings and self._is_whole(start, end):
+            if meanings and self._ends_word(end):
                 yield from (Token(kind, value, end) for kind, value in meanings)
 
-    def _is_whole(self, start: int, end: int) -> bool:
-        if not self._language.spaced:
-            return True
-        return not (self.text[end - 1].isalpha() and self.text[end : end + 1].isalpha())
+    def _ends_word(self, end: int) -> bool:
+        inside_letters = self.text[end - 1].isalpha() and self.text[end : end + 1].isalpha()
+        return not (self._language.spaced and inside_letters)
 
     def _shapes(self, start: int) -> Iterator[Token]:
         is_number = self.text[start : start + 1].isdigit()

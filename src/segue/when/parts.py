@@ -81,9 +81,9 @@ class Span:
 
     def length(self) -> timedelta:
         """What the span adds in real time, its months left aside."""
-        self._check()
-        seconds = sum((m.amount * m.unit.seconds for m in self.measures), Fraction(0))
-        return timedelta(microseconds=round(seconds * 1_000_000))
+        microseconds = sum(m.amount * m.unit.seconds * 1_000_000 for m in self.measures)
+        self._check(microseconds)
+        return timedelta(microseconds=round(microseconds))
 
     def whole_days(self) -> int | None:
         """The number of days, its months left aside; None when it is no number of whole days."""
@@ -95,11 +95,10 @@ class Span:
     def _units(self) -> list[Unit]:
         return [measure.unit for measure in self.measures]
 
-    def _check(self) -> None:
+    def _check(self, microseconds: Fraction | int) -> None:
         for unit in self._units:
             if self._units.count(unit) > 1:
                 raise refuse(f"{unit.value}s are named twice in one duration", "2h 15m")
-        microseconds = sum(m.amount * m.unit.seconds * 1_000_000 for m in self.measures)
         if self.months == 0 and microseconds < 1:
             raise refuse("a duration must be longer than nothing", "30m")
         if self.months > 1_200 or microseconds > LONGEST / timedelta(microseconds=1):
