@@ -1,0 +1,110 @@
+"""One query for many callers in one round trip.
+
+asyncpg pipelines the executions of a query and hands all their rows back in one list, so each row must say
+whose it is: the query is rewritten to return the number of its execution in a column of its own.
+
+Invariants
+  - every execution is a statement of its own: it sees what the one before it wrote
+  - a query that cannot be rewritten safely runs once for each caller, one after the other
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from segue.store.database import Params, Rows, Value
+from segue.store.sql import Query
+
+if TYPE_CHECKING:
+    from asyncpg import Record
+
+    from segue.store.server import Connection
+
+EXECUTION = "segue_execution"
+
+_TOKEN = re.compile(
+    r"""'(?:[^']|'')*' | "[^"]*" | --[^\n]* | /\*.*?\*/ | [()] | [A-Za-z_]\w*""", re.DOTALL | re.VERBOSE
+)
+_WRITES = {"INSERT", "UPDATE", "DELETE", "MERGE"}
+_READS = {"SELECT", "VALUES"}
+# FOR UPDATE, FOR NO KEY UPDATE and ON CONFLICT DO UPDATE name a lock or a clause, not a statement.
+_BEFORE_A_CLAUSE = {"FOR", "KEY", "DO"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a query's text says about how it may be run."""
+
+    reads_only: bool
+    numbered: str | None
+    """The text whose rows carry the number of their execution; None when it has no rows, or cannot."""
+    pipelined: bool
+    """Many executions may go out in one round trip."""
+
+    def wrote(self, rows: Rows) -> bool:
+        """Whether an execution changed anything. A guarded write that returns no row did not."""
+        return not self.reads_only and (self.numbered is None or bool(rows))
+
+
+@cache
+def shape_of(query: Query) -> Shape:
+    outside, inside = _words(query.postgres)
+    verb = next((word for word in outside if word in _WRITES | _READS), None)
+    nested_write = bool(_WRITES & set(inside))
+    number = f"CAST(${len(query.parameters) + 1} AS INTEGER) AS {EXECUTION}"
+    if nested_write or verb is None:
+        return Shape(reads_only=False, numbered=None, pipelined=False)
+    if verb in _READS:
+        text = f"SELECT q.*, {number} FROM (\n{query.postgres}\n) AS q"
+        return Shape(reads_only=True, numbered=text, pipelined=True)
+    if "RETURNING" in outside:
+        text = f"{query.postgres}\n, {number}"
+        return Shape(reads_only=False, numbered=text, pipelined=True)
+    return Shape(reads_only=False, numbered=None, pipelined=True)
+
+
+def _words(text: str) -> tuple[list[str], list[str]]:
+    """The words outside all parentheses, and those inside; what only looks like a statement is left out."""
+    outside: list[str] = []
+    inside: list[str] = []
+    depth = 0
+    before = ""
+    for word in _tokens(text):
+        depth += (word == "(") - (word == ")")
+        if not (word in _WRITES and before in _BEFORE_A_CLAUSE):
+            (inside if depth else outside).append(word)
+        before = word
+    return outside, inside
+
+
+def _tokens(text: str) -> Iterator[str]:
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if not token.startswith(("'", '"', "--", "/*")):
+            yield token.upper()
+
+
+async def fetch_each(connection: "Connection", query: Query, executions: Sequence[Params]) -> list[Rows]:
+    """Run the query once for each set of parameters; the rows of each, in the order they were given."""
+    shape = shape_of(query)
+    arguments = [positional(query, params) for params in executions]
+    if len(arguments) == 1 or not shape.pipelined:
+        return [await connection.fetch(query.postgres, *values) for values in arguments]
+    if shape.numbered is None:
+        await connection.executemany(query.postgres, arguments)
+        return [() for _ in arguments]
+    numbered = [(*values, number) for number, values in enumerate(arguments)]
+    answers: list[list[Record]] = [[] for _ in arguments]
+    for row in await connection.fetchmany(shape.numbered, numbered):
+        answers[row[EXECUTION]].append(row)
+    return list(answers)
+
+
+async def execute_all(connection: "Connection", query: Query, executions: Sequence[Params]) -> None:
+    await connection.executemany(query.postgres, [positional(query, params) for params in executions])
+
+
+def positional(query: Query, params: Params) -> tuple[Value, ...]:
+    return tuple(params[name] for name in query.parameters)

@@ -1,0 +1,155 @@
+"""A group: the transactions of many callers as one transaction of the database.
+
+Each round takes the statement that every caller has come to, runs equal queries in one round trip, and hands
+each caller its rows. One BEGIN, one COMMIT and a few round trips serve the whole group.
+
+Inside one transaction the database's row locks keep nobody apart: two callers that lock the same session's
+row would both get it at once, and each could act on what the other is about to change. So the group keeps
+them apart itself. A session belongs to the first caller that names it until that caller has finished, and a
+transaction that begins without naming one has the group to itself.
+
+Invariants
+  - what a group does is what its callers, one after the other in some order, would have done
+  - nobody hears of an outcome before the commit: what a caller saw may still be rolled back
+  - in one round, rows are asked for in the order of session and id, so that processes do not deadlock
+  - relied upon: a transaction that begins by naming a session needs no lock on the rows of one it never names
+"""
+
+from collections.abc import Iterator, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from segue.store.lockstep.batching import execute_all, fetch_each, shape_of
+from segue.store.lockstep.caller import Caller, Keys, Step
+from segue.store.sql import Query
+
+if TYPE_CHECKING:
+    from segue.store.server import Connection
+
+BEGINNING_SECONDS = 0.02
+"""A group lets callers begin for this long; who waits for a busy session longer goes with the next one."""
+
+
+class Spoiled(Exception):
+    """The group cannot commit. The fault lies with one of the suspects."""
+
+    def __init__(self, suspects: Sequence[Caller], cause: Exception, where: str) -> None:
+        super().__init__(f"{where}: {type(cause).__name__}")
+        self.suspects = suspects
+        self.cause = cause
+        self.where = where
+
+
+class Entangled(Exception):
+    """The callers are not at fault, only not fit for one group: each will do well alone."""
+
+    sqlstate = "40001"
+    """What PostgreSQL calls the same thing between transactions: a serialization failure."""
+
+
+class Group:
+    """Who may take the next step without touching, or seeing, what another is in the middle of."""
+
+    def __init__(self, callers: Sequence[Caller], keys: Keys) -> None:
+        self.waiting = list(callers)
+        self.begun: list[Caller] = []
+        self._keys = keys
+        self._holders: dict[str, Caller] = {}
+        self._sole: Caller | None = None
+        self._begin_until = monotonic() + BEGINNING_SECONDS
+
+    async def drive(self, connection: "Connection", opening: str) -> None:
+        """Commit what has begun; for the rest, which is still `waiting`, there was no time.
+
+        After an exception the transaction is still open: rolling back is up to whoever has the connection.
+        """
+        await connection.execute(opening)
+        while ready := self._next_round():
+            for query, batch in _by_query(ready):
+                try:
+                    await self._run(connection, query, batch)
+                except Exception as error:
+                    raise Spoiled([caller for _, caller in batch], error, query.name) from error
+        if any(caller.must_be_undone for caller in self.begun):
+            await connection.execute("ROLLBACK")
+        elif await connection.execute("COMMIT") != "COMMIT":
+            # PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and raises nothing.
+            raise Entangled("COMMIT was answered with ROLLBACK")
+
+    @property
+    def wrote(self) -> bool:
+        return any(caller.wrote and not caller.error for caller in self.begun)
+
+    def _next_round(self) -> list[Caller]:
+        """Those whose statement may be run now; nobody when the group is ready to end."""
+        if guilty := [caller for caller in self.begun if caller.must_be_undone]:
+            if len(self.begun) > 1:
+                raise Spoiled(guilty, Entangled(), "a caller that raised after it had written")
+            return []
+        self._let_go()
+        underway = [caller for caller in self.begun if not caller.finished]
+        ready = [caller for caller in underway if caller is self._sole or self._takes_its_sessions(caller)]
+        if underway and not ready:
+            # Each waits for a session that another one holds.
+            raise Spoiled(underway, Entangled(), "sessions that callers hold from each other")
+        if not self.begun or monotonic() < self._begin_until:
+            ready += self._admit()
+        return ready
+
+    def _let_go(self) -> None:
+        self._holders = {session: caller for session, caller in self._holders.items() if not caller.finished}
+        if self._sole is not None and self._sole.finished:
+            self._sole = None
+
+    def _admit(self) -> list[Caller]:
+        admitted: list[Caller] = []
+        still_waiting: list[Caller] = []
+        for caller in self.waiting:
+            (admitted if self._may_begin(caller) else still_waiting).append(caller)
+        self.waiting = still_waiting
+        self.begun += admitted
+        return admitted
+
+    def _may_begin(self, caller: Caller) -> bool:
+        if self._sole is not None:
+            return False
+        if caller.sessions:
+            return self._takes_its_sessions(caller)
+        if self._holders:
+            return False
+        self._sole = caller
+        return True
+
+    def _takes_its_sessions(self, caller: Caller) -> bool:
+        sessions = caller.sessions
+        if any(self._holders.get(session, caller) is not caller for session in sessions):
+            return False
+        self._holders.update(dict.fromkeys(sessions, caller))
+        return True
+
+    async def _run(
+        self, connection: "Connection", query: Query, batch: Sequence[tuple[Step, Caller]]
+    ) -> None:
+        """Run one query for all that have come to it, and take each of them to its next step."""
+        shape = shape_of(query)
+        if silent := [(step, caller) for step, caller in batch if not step.wants_rows]:
+            await execute_all(connection, query, [params for step, _ in silent for params in step.executions])
+            for _, caller in silent:
+                caller.answer((), wrote=not shape.reads_only)
+        if asking := [(step, caller) for step, caller in batch if step.wants_rows]:
+            answers = await fetch_each(connection, query, [step.executions[0] for step, _ in asking])
+            for (step, caller), rows in zip(asking, answers, strict=True):
+                if step.key is not None and not self._keys.learn(step.key, rows) and caller is not self._sole:
+                    # The key belongs to another session by now, and this one was not the caller's to read.
+                    raise Entangled(f"{query.name} found another session than before")
+                caller.answer(rows, wrote=shape.wrote(rows))
+
+
+def _by_query(callers: Sequence[Caller]) -> Iterator[tuple[Query, list[tuple[Step, Caller]]]]:
+    """Callers at equal queries, in an order that is the same in every process."""
+    batches: dict[Query, list[tuple[Step, Caller]]] = {}
+    for caller in callers:
+        if caller.step is not None:
+            batches.setdefault(caller.step.query, []).append((caller.step, caller))
+    for query in sorted(batches, key=lambda each: each.name):
+        yield query, sorted(batches[query], key=lambda pair: pair[0].row)

@@ -1,0 +1,210 @@
+"""The writers: they take callers in, commit them in groups, and deal with what goes wrong.
+
+A caller joins the next group. If that group fails, those who may be at fault are set aside and driven again,
+each alone, so that only the guilty one fails. Who turns out to wait for a row that somebody else holds waits
+apart from these, and whoever else wants the same session stays in line behind: nobody is held up by them.
+
+A connection that is lost during COMMIT leaves it unknown whether the group is in the database. Its callers
+are driven again all the same: transactions guard themselves by fences and unique ids, so the second time
+does nothing, or fails for the reason it should.
+
+Invariants
+  - a session is with one writer at a time, so that two of our own connections never wait for each other
+  - an error is the guilty caller's alone; nobody else hears of it
+  - a connection is never left in the middle of a transaction
+"""
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from segue.errors import StoreUnavailable
+from segue.store.database import Begin, T
+from segue.store.lockstep.caller import Caller, Keys
+from segue.store.lockstep.group import Group, Spoiled
+from segue.store.server import FIRST_PAUSE, Fault, Line, Server, opening, refusal, wait
+
+PATIENCE_SECONDS = 10.0
+"""How long a caller waits in all, whatever happens to the server meanwhile."""
+LOCK_SECONDS = 1.5
+"""Who meets a lock at this age gives up. By then a client of ours that is paused has been cut off."""
+LOSSES = 3
+"""A caller under which the connection was lost this often may be the cause of it."""
+
+_log = logging.getLogger(__name__)
+
+
+class Queue:
+    """Callers in the order in which they came, and how they are to be driven."""
+
+    def __init__(self, *, together: int, lock_milliseconds: int, may_go: Callable[[Caller], bool]) -> None:
+        self._callers: deque[Caller] = deque()
+        self._together = together
+        self._may_go = may_go
+        self._stirred = asyncio.Event()
+        self.opening = opening(lock_milliseconds)
+
+    def put(self, *callers: Caller) -> None:
+        self._callers.extend(callers)
+        self._stirred.set()
+
+    def put_back(self, callers: Sequence[Caller]) -> None:
+        self._callers.extendleft(reversed(callers))
+        self._stirred.set()
+
+    def look_again(self) -> None:
+        self._stirred.set()
+
+    async def take(self) -> list[Caller]:
+        while not (taken := self._pick()):
+            self._stirred.clear()
+            await self._stirred.wait()
+        return taken
+
+    def _pick(self) -> list[Caller]:
+        picked: list[Caller] = []
+        passed: list[Caller] = []
+        while self._callers and len(picked) < self._together:
+            caller = self._callers.popleft()
+            if not caller.outcome.done():
+                (picked if self._may_go(caller) else passed).append(caller)
+        self._callers.extendleft(reversed(passed))
+        return picked
+
+
+class Writers:
+    """Commits transactions. `on_commit` is called after each commit that changed something."""
+
+    def __init__(self, server: Server, groups_at_once: int, on_commit: Callable[[], None]) -> None:
+        self._server = server
+        self._on_commit = on_commit
+        self._keys = Keys()
+        self._busy: set[str] = set()
+        self._set_aside: Counter[str] = Counter()
+        self._accepted: set[asyncio.Future[Any]] = set()
+        self._closing = False
+        self._together = Queue(together=64, lock_milliseconds=200, may_go=self._is_next_in_line)
+        self._alone = Queue(together=1, lock_milliseconds=200, may_go=self._is_free)
+        self._blocked = Queue(together=1, lock_milliseconds=500, may_go=self._is_free)
+        queues = (*[self._together] * groups_at_once, self._alone, self._blocked)
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._write(queue)) for queue in queues]
+
+    async def run(self, begin: Begin[T]) -> T:
+        if self._closing:
+            raise StoreUnavailable(f"{self._server.shown} was closed here; nothing was written")
+        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        caller = Caller(begin, outcome, self._keys)
+        if caller.finished:
+            caller.settle()
+        else:
+            self._accepted.add(outcome)
+            outcome.add_done_callback(self._forget)
+            self._together.put(caller)
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await outcome
+        except TimeoutError:
+            sentence = f"{self._server.shown} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
+            raise StoreUnavailable(sentence) from None
+
+    async def close(self) -> None:
+        """Finish what was accepted, then end."""
+        self._closing = True
+        if self._accepted:
+            await asyncio.wait(self._accepted)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _forget(self, outcome: asyncio.Future[Any]) -> None:
+        self._accepted.discard(outcome)
+        if not outcome.cancelled():
+            # Looked at here, for a caller that is cancelled in this very moment will not.
+            outcome.exception()
+
+    def _is_free(self, caller: Caller) -> bool:
+        return self._busy.isdisjoint(caller.sessions)
+
+    def _is_next_in_line(self, caller: Caller) -> bool:
+        return self._is_free(caller) and not any(session in self._set_aside for session in caller.sessions)
+
+    async def _write(self, queue: Queue) -> None:
+        line = Line(self._server)
+        try:
+            while True:
+                callers = await queue.take()
+                sessions = {session for caller in callers for session in caller.sessions}
+                self._busy |= sessions
+                await self._commit(line, queue, callers)
+                self._busy -= sessions
+                for each in (self._together, self._alone, self._blocked):
+                    each.look_again()
+        finally:
+            await line.close()
+
+    async def _commit(self, line: Line, queue: Queue, callers: Sequence[Caller]) -> None:
+        group = Group(callers, self._keys)
+        try:
+            connection = await line.connected(lambda _: any(not caller.outcome.done() for caller in callers))
+            await group.drive(connection, queue.opening)
+        except Exception as error:
+            spoiled = error if isinstance(error, Spoiled) else Spoiled(callers, error, "a transaction")
+            fault = await line.recover(spoiled.cause)
+            await self._drive_again(queue, callers, fault, spoiled)
+        else:
+            queue.put_back(group.waiting)
+            for caller in group.begun:
+                caller.settle()
+            if group.wrote:
+                self._on_commit()
+
+    async def _drive_again(
+        self, queue: Queue, callers: Sequence[Caller], fault: Fault, spoiled: Spoiled
+    ) -> None:
+        if fault is Fault.LOST:
+            _log.warning("lost a connection to %s (%s)", self._server.shown, type(spoiled.cause).__name__)
+            await wait(FIRST_PAUSE)
+        innocent: list[Caller] = []
+        for caller in callers:
+            caller.rewind()
+            if caller.finished:
+                caller.settle()
+            elif not self._is_suspect(caller, fault, spoiled):
+                innocent.append(caller)
+            elif queue is self._together:
+                self._drive_alone(caller)
+            else:
+                self._try_once_more_or_fail(caller, fault, spoiled)
+        queue.put_back(innocent)
+
+    def _is_suspect(self, caller: Caller, fault: Fault, spoiled: Spoiled) -> bool:
+        if fault is not Fault.LOST:
+            return caller in spoiled.suspects
+        caller.losses += 1
+        return caller.losses == LOSSES
+
+    def _drive_alone(self, caller: Caller) -> None:
+        sessions = Counter(caller.sessions)
+        self._set_aside += sessions
+        caller.outcome.add_done_callback(partial(self._let_in_again, sessions))
+        self._alone.put(caller)
+
+    def _let_in_again(self, sessions: Counter[str], _: asyncio.Future[Any]) -> None:
+        self._set_aside -= sessions
+        self._together.look_again()
+
+    def _try_once_more_or_fail(self, caller: Caller, fault: Fault, spoiled: Spoiled) -> None:
+        if fault is Fault.BLOCKED and monotonic() - caller.since < LOCK_SECONDS:
+            self._blocked.put(caller)
+        elif fault is Fault.BLOCKED:
+            sentence = f"somebody else has held what {spoiled.where} needs for too long; try again"
+            caller.fail(StoreUnavailable(sentence))
+        elif fault is Fault.REFUSED:
+            caller.fail(refusal(spoiled.cause, spoiled.where))
+        else:
+            self._alone.put(caller)

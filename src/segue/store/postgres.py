@@ -1,0 +1,219 @@
+"""PostgreSQL: for any number of processes on any number of machines.
+
+Writes go through `lockstep`, which commits whatever is waiting as one group. Reads go beside them, each in
+one round trip. A NOTIFY tells other processes to look; a look once a second is the truth.
+
+Invariants
+  - what `run` has returned is committed, and stays so through a crash of the server or of this process
+  - losing the server ends no process: callers wait, then hear StoreUnavailable, and the next call tries again
+  - a notification is a hint: empty, never inside a transaction, and at most ten a second from one process
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from segue.errors import StoreUnavailable, StoreUnusable
+from segue.store.database import Begin, Params, Rows, T
+from segue.store.lockstep.batching import positional
+from segue.store.lockstep.writers import PATIENCE_SECONDS, Writers
+from segue.store.offset import Offset
+from segue.store.server import FIRST_PAUSE, OLDEST_VERSION, Fault, Line, Server, refusal, unusable, wait
+from segue.store.sql import Query
+
+if TYPE_CHECKING:
+    from segue.store.server import Connection
+
+CHANNEL = "segue"
+OPEN_SECONDS = 5.0
+LOOK_SECONDS = 1.0
+"""Another process may have written without our hearing of it; this is how long that may go unnoticed."""
+NOTIFY_SECONDS = 0.1
+RING_SECONDS = 0.05
+"""Many processes may notify at once; one ring does for all that come within this time."""
+
+_log = logging.getLogger(__name__)
+
+_CLOCK = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+
+
+class Postgres:
+    """A PostgreSQL database, opened by `await Postgres.open(url)`."""
+
+    dialect = "postgres"
+
+    def __init__(self, server: Server, first: Line, connections: int) -> None:
+        """`first` is a line that is connected already."""
+        # One connection each to listen, to notify, and for those who are driven alone or wait for a lock.
+        groups = max(1, (connections - 4) // 3)
+        self._reader_count = max(1, connections - 4 - groups)
+        self._server = server
+        self._offset = Offset()
+        self._closed = False
+        self._news = asyncio.Event()
+        self._herald = Line(server)
+        self._herald_pid: int | None = None
+        self._writers = Writers(server, groups, on_commit=self._news.set)
+        self._readers: asyncio.LifoQueue[Line] = asyncio.LifoQueue()
+        for line in [*(Line(server) for _ in range(self._reader_count - 1)), first]:
+            self._readers.put_nowait(line)
+        self._telling = asyncio.get_running_loop().create_task(self._tell())
+
+    @classmethod
+    async def open(cls, url: str, *, connections: int = 10) -> "Postgres":
+        """Connect. At most so many connections are opened in all, each when it is first needed."""
+        server = Server(url)
+        line = Line(server)
+        deadline = monotonic() + OPEN_SECONDS
+        try:
+            connection = await line.connected(
+                lambda e: monotonic() < deadline and not unusable(e, server.shown)
+            )
+        except Exception as error:
+            raise unusable(error, server.shown) or StoreUnusable(
+                f"nobody answers at {server.shown} ({str(error) or type(error).__name__}): "
+                "see that PostgreSQL is running there and can be reached"
+            ) from None
+        version = connection.get_server_version().major
+        if version < OLDEST_VERSION:
+            await line.close()
+            raise StoreUnusable(
+                f"{server.shown} is PostgreSQL {version}; Segue needs {OLDEST_VERSION} or newer: upgrade it"
+            )
+        database = cls(server, line, connections)
+        await database._look_at_the_clock(connection)
+        return database
+
+    async def run(self, begin: Begin[T]) -> T:
+        return await self._writers.run(begin)
+
+    async def read(self, query: Query, params: Params) -> Rows:
+        if self._closed:
+            raise StoreUnavailable(f"{self._server.shown} was closed here; nothing was read")
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await self._fetch(query, positional(query, params))
+        except TimeoutError:
+            sentence = f"{self._server.shown} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
+            raise StoreUnavailable(sentence) from None
+
+    async def _fetch(self, query: Query, values: tuple[Any, ...]) -> Rows:
+        while True:
+            line = await self._readers.get()
+            try:
+                connection = await line.connected()
+                return await connection.fetch(query.postgres, *values)
+            except Exception as error:
+                if await line.recover(error) is Fault.REFUSED:
+                    raise refusal(error, query.name) from error
+            except BaseException:
+                # Cancelled half-way: what the connection has still to say is for nobody.
+                line.drop()
+                raise
+            finally:
+                self._readers.put_nowait(line)
+            await wait(FIRST_PAUSE)
+
+    @asynccontextmanager
+    async def watch(self, ring: Callable[[], None]) -> AsyncIterator[None]:
+        heard = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        tasks = [loop.create_task(self._listen(heard)), loop.create_task(_ring_when(heard, ring))]
+        try:
+            yield
+        finally:
+            await _end(*tasks)
+
+    def lease_now(self) -> int | None:
+        """None: leases are judged by the database's own clock, the same for every machine."""
+        return None
+
+    @property
+    def clock_offset_ms(self) -> int:
+        """The database's clock minus this machine's monotonic one."""
+        return self._offset.ms
+
+    def wall_ms(self) -> int:
+        """Milliseconds since 1970 by the database's clock, without asking it."""
+        return round(monotonic() * 1000) + self._offset.ms
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await self._writers.close()
+        await _end(self._telling)
+        if self._news.is_set():
+            await self._notify()
+        await self._herald.close()
+        for _ in range(self._reader_count):
+            # A line that is lent out comes back when its reader has finished.
+            line = await self._readers.get()
+            await line.close()
+
+    async def _tell(self) -> None:
+        """Tell other processes of our commits: at once, then at most once in a while."""
+        while True:
+            await self._news.wait()
+            await self._notify()
+            await wait(NOTIFY_SECONDS)
+
+    async def _notify(self) -> None:
+        # Alone, and not in the transactions it tells of: it takes a lock on the whole database at commit.
+        self._news.clear()
+        try:
+            connection = await self._herald.connected(lambda _: False)
+            self._herald_pid = connection.get_server_pid()
+            await connection.execute(f"NOTIFY {CHANNEL}")
+        except Exception as error:
+            # It was only a hint; the others look once a second anyway.
+            await self._herald.recover(error)
+
+    async def _listen(self, heard: asyncio.Event) -> None:
+        def hear(_: object, pid: int, *rest: object) -> None:
+            if pid != self._herald_pid:
+                heard.set()
+
+        line = Line(self._server)
+        try:
+            while True:
+                try:
+                    await self._stay_connected(await line.connected(), hear)
+                except Exception as error:
+                    _log.info("stopped listening to %s (%s)", self._server.shown, type(error).__name__)
+                    line.drop()
+                    await wait(FIRST_PAUSE)
+        finally:
+            await line.close()
+
+    async def _stay_connected(self, connection: "Connection", hear: Callable[..., None]) -> None:
+        # A pooler would give the next transaction another connection, and nobody would hear of it.
+        if not self._server.pooled:
+            await connection.add_listener(CHANNEL, hear)
+        while True:
+            await self._look_at_the_clock(connection)
+            await wait(LOOK_SECONDS)
+
+    async def _look_at_the_clock(self, connection: "Connection") -> None:
+        asked = monotonic()
+        answer = await connection.fetchval(_CLOCK)
+        self._offset.learn(asked=asked * 1000, answer=answer, answered=monotonic() * 1000)
+
+
+async def _ring_when(heard: asyncio.Event, ring: Callable[[], None]) -> None:
+    while True:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_SECONDS):
+                await heard.wait()
+        heard.clear()
+        ring()
+        await wait(RING_SECONDS)
+
+
+async def _end(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,154 @@
+"""Hearing of other processes' writes, and the database's clock."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from segue.store import postgres
+from segue.store.offset import Offset
+from segue.store.postgres import Postgres
+from segue.store.sql import translate
+from tests.store import counting
+from tests.store.counting import increment
+
+NEVER = 3600.0
+CLOCK = translate("any.clock", "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS ms")
+
+
+@pytest.fixture
+async def database(postgres_url: str) -> AsyncIterator[Postgres]:
+    await counting.create(postgres_url, "s000")
+    database = await Postgres.open(postgres_url)
+    yield database
+    await database.close()
+
+
+class Ear:
+    """Hears what any process says."""
+
+    def __init__(self) -> None:
+        self.notifications: asyncio.Queue[int] = asyncio.Queue()
+
+    def __call__(self, _: object, pid: int, channel: str, payload: object) -> None:
+        assert (channel, payload) == ("segue", "")
+        self.notifications.put_nowait(pid)
+
+
+@pytest.fixture
+async def somebody(postgres_url: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    connection = await asyncpg.connect(postgres_url)
+    yield connection
+    await connection.close()
+
+
+async def test_another_process_that_commits_rings(
+    database: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "LOOK_SECONDS", NEVER)
+    rung = asyncio.Event()
+    other = await Postgres.open(postgres_url)
+    async with database.watch(rung.set):
+        number = 0
+        while not rung.is_set():
+            await other.run(increment("s000", f"say it until they listen {number}"))
+            number += 1
+    await other.close()
+
+
+async def test_our_own_commits_do_not_ring(
+    database: Postgres, somebody: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "LOOK_SECONDS", NEVER)
+    monkeypatch.setattr(postgres, "RING_SECONDS", 0.0)
+    rings: asyncio.Queue[None] = asyncio.Queue()
+    ear = Ear()
+    await somebody.add_listener("segue", ear)
+    async with database.watch(lambda: rings.put_nowait(None)):
+        while rings.empty():
+            await somebody.execute("NOTIFY segue")
+        await database.run(increment("s000", "ours"))
+        while await ear.notifications.get() == somebody.get_server_pid():
+            pass
+        for _ in range(rings.qsize()):
+            rings.get_nowait()
+        await database.run(increment("s000", "ours again"))
+        while await ear.notifications.get() == somebody.get_server_pid():
+            pass
+        assert rings.empty()
+
+
+async def test_many_commits_make_one_notification(
+    database: Postgres, somebody: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "NOTIFY_SECONDS", NEVER)
+    ear = Ear()
+    await somebody.add_listener("segue", ear)
+    await database.run(increment("s000", "the first is told at once"))
+    await ear.notifications.get()
+    for number in range(20):
+        await database.run(increment("s000", f"the others later {number}"))
+    assert ear.notifications.empty()
+    await database.close()
+    await ear.notifications.get()
+    await somebody.execute("NOTIFY segue")
+    assert await ear.notifications.get() == somebody.get_server_pid()
+
+
+async def test_a_commit_that_changes_nothing_tells_nobody(
+    database: Postgres, somebody: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    ear = Ear()
+    await somebody.add_listener("segue", ear)
+    await database.run(counting.sum_up_twice)
+    await database.close()
+    await somebody.execute("NOTIFY segue")
+    assert await ear.notifications.get() == somebody.get_server_pid()
+
+
+async def test_who_has_lost_the_listening_connection_looks_all_the_same(
+    database: Postgres, somebody: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "LOOK_SECONDS", 0.01)
+    rings: asyncio.Queue[None] = asyncio.Queue()
+    async with database.watch(lambda: rings.put_nowait(None)):
+        await rings.get()
+        cut = await somebody.fetchval(
+            """
+            SELECT COUNT(pg_terminate_backend(pid))
+            FROM pg_stat_activity
+            WHERE application_name = 'segue' AND datname = current_database()
+            """
+        )
+        assert cut
+        for _ in range(5):
+            await rings.get()
+    assert asyncio.all_tasks() - {asyncio.current_task()} == database_tasks(database)
+
+
+def database_tasks(database: Postgres) -> set[asyncio.Task[None]]:
+    return {database._telling, *database._writers._tasks}
+
+
+async def test_the_wall_clock_is_the_databases(database: Postgres) -> None:
+    before = (await database.read(CLOCK, {}))[0]["ms"]
+    here = database.wall_ms()
+    after = (await database.read(CLOCK, {}))[0]["ms"]
+    assert before - 1000 < here < after + 1000
+    assert database.lease_now() is None
+
+
+def test_the_quickest_answer_is_believed() -> None:
+    offset = Offset()
+    offset.learn(asked=0, answer=1040, answered=100)
+    offset.learn(asked=1000, answer=2001, answered=1002)
+    offset.learn(asked=2000, answer=3060, answered=2100)
+    assert offset.ms == 1000
+
+
+def test_a_clock_that_has_jumped_is_believed_at_once() -> None:
+    offset = Offset()
+    offset.learn(asked=0, answer=1001, answered=2)
+    offset.learn(asked=1000, answer=3_602_050, answered=1100)
+    assert offset.ms == 3_601_000
