@@ -1,0 +1,40 @@
+"""A conversation in the terminal, and a job that speaks into it. An empty line or Ctrl-C ends it."""
+
+import asyncio
+import sys
+from contextlib import suppress
+
+from segue import Ask, Delivery, Every, Kernel, OpenTurn, Receipt
+
+
+class Terminal:
+    name, idempotent = "terminal", False
+
+    async def send(self, delivery: Delivery) -> Receipt:
+        print(f"{delivery.source.label if delivery.source else 'agent'}> {delivery.content}", flush=True)
+        return Receipt()
+
+
+async def agent(turn: OpenTurn) -> str:  # a model would go here; this one only says what it can see
+    by_job = [message.source is not None for message in await turn.history()]
+    return f"I was asked {turn.text!r}. I see {len(by_job)} messages before it, {sum(by_job)} by the job."
+
+
+async def main() -> None:
+    typed: asyncio.Queue[str] = asyncio.Queue()
+    if sys.stdin.isatty():
+        asyncio.get_running_loop().add_reader(sys.stdin, lambda: typed.put_nowait(sys.stdin.readline()))
+    else:  # nobody is there to type
+        for seconds, line in (0, "Hello!"), (4, "What did I miss?"), (7, ""):
+            asyncio.get_running_loop().call_later(seconds, typed.put_nowait, line)
+    async with Kernel("sqlite://:memory:", agent=agent, channels=[Terminal()]) as kernel:
+        await kernel.schedule("terminal:you", Every(3), Ask("Look in."), name="job")
+        running = asyncio.create_task(kernel.run())
+        while line := (await typed.get()).strip():
+            await kernel.receive("terminal:you", line)
+        running.cancel()
+        await asyncio.wait([running])
+
+
+with suppress(KeyboardInterrupt):
+    asyncio.run(main())

@@ -1,0 +1,33 @@
+"""How to test what you have scheduled: a clock you move by hand, an agent that reads from a script."""
+
+import pytest
+
+from segue import Ask, Every, Kernel, Outcome, Policy
+from segue.testing import ManualClock, ScriptedAgent, quiet
+
+pytest_plugins = ["segue.testing.plugin"]  # the fixtures kernel, clock, agent and channel
+pytestmark = pytest.mark.asyncio
+
+
+async def watch_the_build(kernel: Kernel) -> str:
+    """What you want to test: here, a job of your own."""
+    job = await kernel.schedule("chat:anna", Every(600), Ask("Is the build green?"), policy=Policy(retries=1))
+    return job.id
+
+
+async def test_it_asks_every_ten_minutes(kernel: Kernel, clock: ManualClock, agent: ScriptedAgent) -> None:
+    await watch_the_build(kernel)
+    for _ in range(6):
+        clock.advance(minutes=10)
+        await quiet(kernel)
+    assert [asked.text for asked in agent.asked] == ["Is the build green?"] * 6
+
+
+async def test_a_failure_is_tried_once_more(kernel: Kernel, clock: ManualClock, agent: ScriptedAgent) -> None:
+    job_id = await watch_the_build(kernel)
+    agent.script(RuntimeError("no answer from the model"), "It is green.")
+    for minutes in 10, 1:  # the second try comes within ten seconds
+        clock.advance(minutes=minutes)
+        await quiet(kernel)
+    (run,) = await kernel.runs_of(job_id)
+    assert (run.outcome, run.attempt) == (Outcome.OK, 2)
