@@ -102,9 +102,5 @@ async def fetch_each(connection: "Connection", query: Query, executions: Sequenc
     return list(answers)
 
 
-async def execute_all(connection: "Connection", query: Query, executions: Sequence[Params]) -> None:
-    await connection.executemany(query.postgres, [positional(query, params) for params in executions])
-
-
 def positional(query: Query, params: Params) -> tuple[Value, ...]:
     return tuple(params[name] for name in query.parameters)

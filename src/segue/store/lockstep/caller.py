@@ -25,7 +25,6 @@ class Step:
 
     query: Query
     executions: Sequence[Params]
-    wants_rows: bool
     ids: frozenset[str]
     """The sessions it names by id."""
     key: Key | None
@@ -40,14 +39,18 @@ class Step:
 
 def _step(statement: Statement) -> Step:
     query, params = statement
+    executions = params if isinstance(params, Sequence) else (params,)
     of_sessions = query.name.startswith("sessions.")
-    if isinstance(params, Sequence):
-        named = {values.get("id" if of_sessions else "session_id") for values in params}
-        return Step(query, params, False, frozenset(each for each in named if isinstance(each, str)), None)
-    one = params.get("id" if of_sessions else "session_id")
-    ids = frozenset((one,)) if isinstance(one, str) else frozenset()
-    key = (params.get("account"), params.get("user_id"), params["key"]) if "key" in params else None
-    return Step(query, (params,), True, ids, key if of_sessions and not ids else None)
+    named = {values.get("id" if of_sessions else "session_id") for values in executions}
+    ids = frozenset(each for each in named if isinstance(each, str))
+    key = _key(executions) if of_sessions and not ids else None
+    return Step(query, executions, ids, key)
+
+
+def _key(executions: Sequence[Params]) -> Key | None:
+    if len(executions) != 1 or "key" not in executions[0]:
+        return None
+    return tuple(executions[0].get(name) for name in ("account", "user_id", "key"))
 
 
 class Keys:

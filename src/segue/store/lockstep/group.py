@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from segue.store.lockstep.batching import execute_all, fetch_each, shape_of
+from segue.store.lockstep.batching import fetch_each, shape_of
 from segue.store.lockstep.caller import Caller, Keys, Step
 from segue.store.sql import Query
 
@@ -132,17 +132,15 @@ class Group:
     ) -> None:
         """Run one query for all that have come to it, and take each of them to its next step."""
         shape = shape_of(query)
-        if silent := [(step, caller) for step, caller in batch if not step.wants_rows]:
-            await execute_all(connection, query, [params for step, _ in silent for params in step.executions])
-            for _, caller in silent:
-                caller.answer((), wrote=not shape.reads_only)
-        if asking := [(step, caller) for step, caller in batch if step.wants_rows]:
-            answers = await fetch_each(connection, query, [step.executions[0] for step, _ in asking])
-            for (step, caller), rows in zip(asking, answers, strict=True):
-                if step.key is not None and not self._keys.learn(step.key, rows) and caller is not self._sole:
-                    # The key belongs to another session by now, and this one was not the caller's to read.
-                    raise Entangled(f"{query.name} found another session than before")
-                caller.answer(rows, wrote=shape.wrote(rows))
+        answers = iter(
+            await fetch_each(connection, query, [params for step, _ in batch for params in step.executions])
+        )
+        for step, caller in batch:
+            rows = [row for _ in step.executions for row in next(answers)]
+            if step.key is not None and not self._keys.learn(step.key, rows) and caller is not self._sole:
+                # The key belongs to another session by now, and that one was not the caller's to read.
+                raise Entangled(f"{query.name} found another session than before")
+            caller.answer(rows, wrote=shape.wrote(rows))
 
 
 def _by_query(callers: Sequence[Caller]) -> Iterator[tuple[Query, list[tuple[Step, Caller]]]]:
