@@ -152,9 +152,10 @@ def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Ev
     taken = yield sql.deliveries.mark_failed, {"id": delivery.id, "fence": delivery.fence, "error": reason}
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
-    if delivery.source and delivery.turn_id is None:
-        yield from settle.close_run(delivery.source, closure.failed(reason), now)
     words = f"A message could not be delivered ({reason.partition(':')[0]})."
+    if delivery.source and delivery.turn_id is None:
+        paused = yield from settle.close_run(delivery.source, closure.failed(reason), now)
+        words = f"{words}\n\n{paused}" if paused else words
     return (yield from lane.post(session, [_message(delivery, now, "system", words)]))
 
 

@@ -124,11 +124,12 @@ def _end(
     if not finished:
         raise LeaseLost(f"turn {turn.id} is no longer held under fence {turn.fence}")
     shown = ending.shown
+    paused = None
     if turn.source:
         paused = yield from close_run(turn.source, ending, now)
         shown = f"{shown}\n\n{paused}" if paused else shown
     end = _stream_end(lane, turn, {"state": str(ending.state), "outcome": str(ending.outcome)}, now)
-    if turn.call is None:
+    if turn.call is None or paused:  # a function works in silence, until its job gives up
         end = replace(end, role="assistant", content=shown)
     if outbox and turn.call is None:
         yield sql.deliveries.create, _to_channel(outbox, turn, shown, now)
