@@ -1,0 +1,166 @@
+"""Migrations: numbered files that bring a database to the schema this version needs.
+
+`migrations/0002_name.sql` holds statements that end with a semicolon at the end of a line, for both databases
+(see `sql.py`). A file that has been released is never edited: what it did is written down with its hash.
+
+Invariants
+  - a migration and the row that records it commit together, or not at all
+  - of several processes that start at once, one applies it
+  - what is recorded must be the beginning of what we know; anything else is refused before it is touched
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from segue.errors import SchemaTooNew, StoreError, StoreUnavailable, StoreUnusable
+from segue.store import sql
+from segue.store.database import Database, Rows, Transaction
+from segue.store.sql import Query, translate
+
+MIGRATIONS: Traversable = files("segue.store") / "migrations"
+
+_FILE = re.compile(r"(\d{4})_\w+\.sql")
+_END_OF_STATEMENT = re.compile(r";[ \t]*(?:--.*)?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    version: int
+    name: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        return sha256(self.text.encode()).hexdigest()
+
+    def statements(self, dialect: str) -> Iterator[Query]:
+        both = translate(self.name, self.text)
+        if both.parameters:
+            raise StoreUnusable(
+                f"{self.name} asks for :{both.parameters[0]}, and a migration gets no parameters"
+            )
+        for part in _END_OF_STATEMENT.split(both.sqlite if dialect == "sqlite" else both.postgres):
+            if statement := part.strip():
+                yield Query(self.name, statement, statement, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The names of the migrations that a database has had, and of those it has yet to get."""
+
+    applied: list[str]
+    pending: list[str]
+
+
+async def migrate(
+    database: Database, folder: Traversable = MIGRATIONS, *, now_ms: int | None = None
+) -> list[str]:
+    """Apply what is pending, each in a transaction of its own; the names of what was applied by us."""
+    known = load(folder)
+    now = database.wall_ms() if now_ms is None else now_ms
+    # When there is nothing to do, nothing is written, and no lock is taken.
+    to_come = pending(known, await _recorded(database))
+    return [each.name for each in to_come if await _apply_whole(database, each, known, now)]
+
+
+async def status(database: Database, folder: Traversable = MIGRATIONS) -> Status:
+    known = load(folder)
+    to_come = [migration.name for migration in pending(known, await _recorded(database))]
+    names = [migration.name for migration in known]
+    return Status(names[: len(names) - len(to_come)], to_come)
+
+
+async def schema_of(database: Database) -> str:
+    """The schema as sorted lines: equal schemas give equal lines, however they came to be."""
+    facts = [row["fact"] for row in await database.read(sql.schema.facts, {})]
+    for row in await database.read(sql.schema.table_texts, {}):
+        facts += [f"check {row['name']} {check}" for check in _checks(row["sql"])]
+    return "\n".join(sorted(" ".join(fact.split()) for fact in facts))
+
+
+def load(folder: Traversable) -> list[Migration]:
+    """The migrations of a folder in their order, from 1 without a gap."""
+    found = {}
+    for file in folder.iterdir():
+        if match := _FILE.fullmatch(file.name):
+            # Read as text: a checkout with other line ends is no other migration.
+            found[int(match.group(1))] = (file.name.removesuffix(".sql"), file.read_text("utf-8"))
+    for version in range(1, len(found) + 1):
+        if version not in found:
+            raise StoreUnusable(
+                f"there is no migration {version:04} in {folder}, but a later one: reinstall Segue"
+            )
+    return [Migration(version, *found[version]) for version in sorted(found)]
+
+
+def pending(known: Sequence[Migration], recorded: Rows) -> Sequence[Migration]:
+    """What is yet to come after what is recorded."""
+    applied = {row["version"]: (row["name"], row["sha256"]) for row in recorded}
+    newest = max(applied, default=0)
+    if newest > len(known):
+        raise SchemaTooNew(
+            f"this database has had migration {applied[newest][0]}, and this Segue knows only "
+            f"{len(known)}: a newer Segue wrote it; upgrade this one, nothing was changed"
+        )
+    for migration in known[:newest]:
+        if migration.version not in applied:
+            raise StoreUnusable(
+                f"this database records later migrations, but not {migration.name}: restore it from a backup"
+            )
+        if applied[migration.version] != (migration.name, migration.sha256):
+            raise StoreUnusable(
+                f"{migration.name} was changed after it was applied to this database: "
+                "use the Segue that made it, or restore the file"
+            )
+    return known[newest:]
+
+
+async def _recorded(database: Database) -> Rows:
+    if not await database.read(sql.schema.is_there, {}):
+        return []
+    return await database.read(sql.schema.applied, {})
+
+
+async def _apply_whole(database: Database, migration: Migration, known: list[Migration], now: int) -> bool:
+    try:
+        return await database.run(partial(_apply, migration, known, database.dialect, now))
+    except (SchemaTooNew, StoreUnavailable, StoreUnusable):
+        raise
+    except StoreError as error:
+        raise StoreUnusable(
+            f"{migration.name} could not be applied, and nothing of it was: {error}. "
+            "If somebody began it by hand, restore the database from a backup"
+        ) from error
+
+
+def _apply(migration: Migration, known: list[Migration], dialect: str, now: int) -> Transaction[bool]:
+    yield sql.schema.take_your_time, {}
+    yield sql.schema.lock, {}
+    yield sql.schema.create, {}
+    recorded = yield sql.schema.applied, {}
+    if migration not in pending(known, recorded):
+        # Another process was quicker.
+        return False
+    for statement in migration.statements(dialect):
+        yield statement, {}
+    yield (
+        sql.schema.record,
+        {"version": migration.version, "name": migration.name, "sha256": migration.sha256, "now": now},
+    )
+    return True
+
+
+def _checks(table: str) -> Iterator[str]:
+    """Each `CHECK (…)` in the text of a table, up to the parenthesis that closes it."""
+    for start in re.finditer(r"\bCHECK\s*(?=\()", table, re.IGNORECASE):
+        depth = 0
+        for place in range(start.end(), len(table)):
+            depth += {"(": 1, ")": -1}.get(table[place], 0)
+            if depth == 0:
+                yield table[start.end() : place + 1]
+                break

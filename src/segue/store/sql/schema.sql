@@ -1,0 +1,84 @@
+-- What `migrate.py` asks of a database about itself: which migrations it has had, and what has come of them.
+
+-- name: take_your_time
+-- Two processes may start at once, and a migration of many rows takes longer than any other statement.
+/*pg SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true) *//*lite SELECT 1 */;
+
+-- name: lock
+-- One process migrates and the others wait for it. The number is ours: "segue" in base 36.
+/*pg SELECT pg_advisory_xact_lock(47704262) *//*lite SELECT 1 */;
+
+-- name: is_there
+-- A database that no migration has touched has no table to ask.
+/*pg SELECT 1 AS found WHERE to_regclass('schema_migrations') IS NOT NULL *//*lite
+SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations' */;
+
+-- name: create
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    applied_at BIGINT NOT NULL
+);
+
+-- name: applied
+SELECT version, name, sha256
+FROM schema_migrations
+ORDER BY version;
+
+-- name: record
+INSERT INTO schema_migrations (version, name, sha256, applied_at)
+VALUES (:version, :name, :sha256, :now);
+
+-- name: facts
+-- Every column, index, key and view as a line of text. A dump of the tables would tell the same schema in as
+-- many ways as there are orders to have come to it.
+/*lite
+SELECT 'column ' || owner.name || '.' || part.name || ' ' || LOWER(part.type)
+       || CASE WHEN part."notnull" THEN ' not null' ELSE '' END
+       || COALESCE(' default ' || part.dflt_value, '')
+       || CASE WHEN part.pk THEN ' key ' || part.pk ELSE '' END AS fact
+FROM sqlite_master AS owner
+JOIN pragma_table_info(owner.name) AS part
+WHERE owner.type = 'table' AND owner.name NOT LIKE 'sqlite_%'
+UNION ALL
+SELECT 'unique ' || owner.name || ' ' || (SELECT GROUP_CONCAT(name, ', ') FROM pragma_index_info(part.name))
+FROM sqlite_master AS owner
+JOIN pragma_index_list(owner.name) AS part
+WHERE owner.type = 'table' AND part.origin = 'u'
+UNION ALL
+SELECT 'foreign key ' || owner.name || '.' || part."from" || ' to ' || part."table" || ' ' || COALESCE(part."to", '')
+       || ' on delete ' || part.on_delete || ' on update ' || part.on_update
+FROM sqlite_master AS owner
+JOIN pragma_foreign_key_list(owner.name) AS part
+WHERE owner.type = 'table'
+UNION ALL
+SELECT type || ' ' || name || ' ' || sql
+FROM sqlite_master
+WHERE type <> 'table' AND sql IS NOT NULL
+*//*pg
+SELECT 'column ' || table_name || '.' || column_name || ' ' || data_type
+       || CASE WHEN is_nullable = 'NO' THEN ' not null' ELSE '' END
+       || COALESCE(' default ' || column_default, '') AS fact
+FROM information_schema.columns
+JOIN information_schema.tables USING (table_schema, table_name)
+WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'
+UNION ALL
+SELECT 'index ' || indexname || ' ' || indexdef
+FROM pg_indexes
+WHERE schemaname = current_schema()
+UNION ALL
+SELECT 'constraint ' || pg_class.relname || ' ' || pg_get_constraintdef(pg_constraint.oid)
+FROM pg_constraint
+JOIN pg_class ON pg_class.oid = pg_constraint.conrelid
+WHERE pg_constraint.connamespace = to_regnamespace(current_schema())
+UNION ALL
+SELECT 'view ' || viewname || ' ' || definition
+FROM pg_views
+WHERE schemaname = current_schema()
+*/;
+
+-- name: table_texts
+-- SQLite keeps checks nowhere but in the text of their table.
+/*lite SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL *//*pg
+SELECT '' AS name, '' AS sql WHERE FALSE */;

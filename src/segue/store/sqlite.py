@@ -1,0 +1,119 @@
+"""SQLite: one file, one writer thread, readers beside it.
+
+    run ──► waiting ──► writer: our turn · BEGIN · drive each · COMMIT ──► futures
+    read ─► reads ────► readers: one SELECT, on a connection of their own ──► futures
+
+The writer commits whatever is waiting as one group, so that the price of a commit is shared. A group is
+driven straight through. When somebody in it raises, it is rolled back and driven once more, each in a
+savepoint of its own: that costs the others a second pass now and then, and saves two statements every time.
+
+Invariants
+  - nobody hears of an outcome before the COMMIT it rests on: a group that fails, fails for all in it
+  - who raises takes back its own statements and nobody else's
+  - what was accepted is committed or failed, even when its caller has gone, even by `close`
+  - nobody waits for another process longer than `busy_seconds`, and who was failed then stays undone
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import monotonic_ns
+
+from segue.clock import SystemClock
+from segue.errors import StoreUnavailable
+from segue.store.crossing import Crossing
+from segue.store.database import Begin, Params, Rows, T
+from segue.store.driving import just_read
+from segue.store.sql import Query
+from segue.store.sqlite_file import MEMORY, open_file, open_reader
+from segue.store.sqlite_threads import Readers, Writer
+from segue.store.turnstile import Turnstile
+
+BUSY_SECONDS = 2.0
+READERS = 2
+
+_MACHINE = SystemClock()
+
+
+def monotonic_ms() -> int:
+    """Since the machine was started: the same for all its processes, and nobody can set it."""
+    return monotonic_ns() // 1_000_000
+
+
+class Sqlite:
+    """A SQLite database, opened by `await Sqlite.open(path)`; `:memory:` is one that ends with us."""
+
+    dialect = "sqlite"
+
+    def __init__(self, path: str, connections: list[sqlite3.Connection], busy_seconds: float) -> None:
+        """The first connection writes. Alone it reads as well: what is in memory no other one can see."""
+        writer, *readers = connections
+        self._path = path
+        self._busy_seconds = busy_seconds
+        self._closed = False
+        self._crossing = Crossing(when_nothing_returns=self._let_nobody_wait_for_ever)
+        turnstile = None if path == MEMORY else Turnstile(path)
+        self._writer = Writer(writer, path, turnstile, self._crossing)
+        self._readers = Readers(readers, path, self._crossing) if readers else None
+
+    @classmethod
+    async def open(cls, path: str, *, busy_seconds: float = BUSY_SECONDS) -> "Sqlite":
+        """Open the file, or make it. One that is not ours is refused and left as it was."""
+        # Also because SQLite would take a relative one that begins with "file:" for a URL.
+        whole = path if path == MEMORY else str(Path.cwd() / path)
+        return cls(whole, await asyncio.to_thread(_connections, whole, busy_seconds), busy_seconds)
+
+    async def run(self, begin: Begin[T]) -> T:
+        self._refuse_if_closed("written")
+        result: T = await self._writer.accept(begin)
+        return result
+
+    async def read(self, query: Query, params: Params) -> Rows:
+        self._refuse_if_closed("read")
+        if self._readers is None:
+            return await self.run(just_read(query, params))
+        rows: Rows = await self._readers.accept(query, params)
+        return rows
+
+    @asynccontextmanager
+    async def watch(self, ring: Callable[[], None]) -> AsyncIterator[None]:
+        if self._path == MEMORY:
+            yield
+            return
+        self._writer.watch(ring)
+        try:
+            yield
+        finally:
+            self._writer.unwatch(ring)
+
+    def wall_ms(self) -> int:
+        return _MACHINE.ms()
+
+    def lease_now(self) -> int | None:
+        return monotonic_ms()
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self._readers is not None:
+            await asyncio.wait(self._readers.end())
+        # The writer is last: it is who folds the log into the file. It may stand in line behind a process
+        # that has stopped; nobody is left then who waits for it, and the thread ends with ours.
+        await asyncio.wait([self._writer.end()], timeout=self._busy_seconds * 2)
+
+    def _refuse_if_closed(self, done: str) -> None:
+        if self._closed:
+            raise StoreUnavailable(f"{self._path} was closed here; nothing was {done}")
+
+    def _let_nobody_wait_for_ever(self) -> None:
+        self._writer.fail_those_waiting_longer_than(self._busy_seconds)
+
+
+def _connections(path: str, busy_seconds: float) -> list[sqlite3.Connection]:
+    writer = open_file(path, busy_seconds)
+    if path == MEMORY:
+        return [writer]
+    return [writer, *(open_reader(path, busy_seconds) for _ in range(READERS))]
