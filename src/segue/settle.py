@@ -58,7 +58,9 @@ def retry(held: Held, ending: Ending, now: int, *, at: int) -> Transaction[Left]
 def hand_back(held: Held, now: int) -> Transaction[Left]:
     """A shutdown whose grace ran out: by the crash rule, as if the process had died."""
     lane = yield from _lane_of(held)
-    return (yield from _after_crash(lane, held.turn, now))
+    # As its row has it now: since it was leased, it may have acted.
+    running = yield sql.turns.running_in, {"session_id": held.session.id}
+    return (yield from _after_crash(lane, rows.turn(running[0]), now))
 
 
 def take_back(
