@@ -39,8 +39,8 @@ def in_context_order(events: Iterable[Event]) -> Iterator[Message]:
     open_turn: str | None = None
     outside: list[Message] = []
     for event in events:
-        if event.type == "stream_start":
-            # A start while another turn seems open: its end was lost in a crash, so it is over.
+        if event.type == "stream_start" and event.turn_id != open_turn:
+            # A start while another turn seems open: that one went back to the lane after a crash.
             yield from outside
             outside = []
             open_turn = event.turn_id
