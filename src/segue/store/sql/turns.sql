@@ -10,12 +10,13 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
 -- name: start_next
+-- What a function does, nobody reports: a call has acted as soon as it starts.
 UPDATE turns
 SET state = 'running',
     fence = :fence,
     attempt = attempt + 1,
     started_at = :now,
-    acted = :acted,
+    acted = CASE WHEN call IS NULL THEN :acted ELSE 1 END,
     draft = NULL
 WHERE id = (
         SELECT id
