@@ -107,7 +107,7 @@ class Writer:
             sentence = (
                 f"{self._path} could not be locked ({error.strerror}); see to its folder, then try again"
             )
-            return _failed(self._take(len(self._waiting)), lambda: StoreUnavailable(sentence))
+            return _failed(self._take(len(self._waiting)), StoreUnavailable(sentence))
         finally:
             self._queueing_since = None
 

@@ -13,11 +13,10 @@ still decides: where there is no flock (Windows), and against programs that know
 """
 
 import os
+import sys
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:
-    fcntl = None  # type: ignore[assignment]
 
 
 class Turnstile:
@@ -28,7 +27,7 @@ class Turnstile:
         self._locks: list[int] = []
 
     def __enter__(self) -> None:
-        if fcntl is None:
+        if sys.platform == "win32":
             return
         # Opened by the first who writes: who only looks, or is refused, leaves no file behind.
         for path in self._paths[len(self._locks) :]:
@@ -41,7 +40,7 @@ class Turnstile:
             fcntl.flock(write_next, fcntl.LOCK_UN)
 
     def __exit__(self, *error: object) -> None:
-        if self._locks:
+        if sys.platform != "win32":
             fcntl.flock(self._locks[0], fcntl.LOCK_UN)
 
     def close(self) -> None:
