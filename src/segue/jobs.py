@@ -173,8 +173,6 @@ def fire(job: Job, decision: Fire, work: Admission | Parcel, now: int) -> Transa
     )
     if not opened:  # the clock was set back: this slot has its run
         return None
-    if isinstance(job.trigger, Idle):
-        yield sql.sessions.disarm_idle, {"id": session.id}
     if isinstance(work, Parcel):
         yield sql.deliveries.create, _parcel_params(session, work, now)
         return Taken(parcel=True)
@@ -198,7 +196,7 @@ def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
             "outcome": decision.outcome,
             "reason": decision.reason,
             "lateness_ms": max(0, now - slot),
-            "missed_count": decision.count if decision.outcome == Outcome.MISSED else 0,
+            "missed_count": decision.count if decision.outcome == Outcome.MISSED else decision.count - 1,
             "now": now,
         },
     )
@@ -241,10 +239,12 @@ def _take(job: Job, decision: Fire | Pass, now: int, *, fired: int) -> Transacti
     if decision.next is not None:
         taken["slot"] = to_ms(decision.next)
         taken["next_at"] = to_ms(jittered(decision.next, job.policy, job.id))
-    elif not isinstance(job.trigger, Idle):
+    elif decision.end is not None:
         taken["state"] = str(JobState.ENDED)
-        taken["state_reason"] = decision.end
+        taken["state_reason"] = str(decision.end)
     done = yield sql.jobs.take, taken
+    if done and isinstance(job.trigger, Idle):
+        yield sql.sessions.disarm_idle, {"id": job.session_id}
     return bool(done)
 
 
