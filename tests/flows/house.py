@@ -1,0 +1,63 @@
+"""A house to tell stories in: a kernel on either database, with its clock, agent and channel in our hands.
+
+Every story ends with the audit: whatever it was about, an invariant that broke fails it.
+"""
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any, Protocol
+
+import pytest
+import pytest_asyncio
+
+from segue import Kernel
+from segue.testing import ManualClock, RecordingChannel, ScriptedAgent
+
+__all__ = ["agent", "channel", "clock", "kernel", "open_kernel"]
+
+
+class OpenKernel(Protocol):
+    async def __call__(self, **options: Any) -> Kernel:
+        """One more kernel on the test's database; `options` as for `Kernel`."""
+        ...
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def agent() -> ScriptedAgent:
+    return ScriptedAgent()
+
+
+@pytest.fixture
+def channel() -> RecordingChannel:
+    """The channel of sessions whose key begins with `test:`; the others have none."""
+    return RecordingChannel("test")
+
+
+@pytest_asyncio.fixture
+async def open_kernel(
+    database_url: str, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
+) -> AsyncIterator[OpenKernel]:
+    async with AsyncExitStack() as house:
+        opened: list[Kernel] = []
+
+        async def open_one(**options: Any) -> Kernel:
+            name = f"worker-{len(opened) + 1}"
+            usual: dict[str, Any] = {"agent": agent, "clock": clock, "channels": [channel], "name": name}
+            kernel = Kernel(database_url, **{**usual, "rng": random.Random(len(opened)), **options})
+            opened.append(await house.enter_async_context(kernel))
+            return kernel
+
+        yield open_one
+        for kernel in opened[-1:]:
+            assert not await kernel.audit()
+
+
+@pytest_asyncio.fixture
+async def kernel(open_kernel: OpenKernel) -> Kernel:
+    return await open_kernel()

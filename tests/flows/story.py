@@ -1,0 +1,106 @@
+"""What the stories are told with."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+from segue import Delta, Event, Job, Kernel, OpenTurn, Owner, Run
+from segue.store import sql
+from segue.testing import ScriptedAgent, quiet
+
+CHAT = "web:1"
+"""A session whose channel nobody registered: stored is sent."""
+
+ME = Owner()
+
+_COUNTS = {
+    table: sql.translate(f"test.count_{table}", f"SELECT COUNT(*) AS found FROM {table}")
+    for table in ("sessions", "turns", "jobs", "runs", "events", "deliveries")
+}
+_PATIENCE = 10.0
+"""Seconds until a story that hangs is called a failure; none that is well takes as long."""
+
+
+async def said(kernel: Kernel, key: str = CHAT, *, owner: Owner = ME) -> list[tuple[str, str]]:
+    """The transcript, as (role, words)."""
+    return [(m.role, m.content) for m in await kernel.messages(key, owner=owner, limit=1000)]
+
+
+async def log(kernel: Kernel, key: str = CHAT) -> list[str]:
+    """The types of the session's events, in the order of the log."""
+    return [event.type for event in await kernel.events(key, limit=1000)]
+
+
+async def slots(kernel: Kernel, job: Job) -> list[Run]:
+    """The runs of a job, oldest slot first."""
+    return (await kernel.runs_of(job.id, limit=1000))[::-1]
+
+
+async def outcomes(kernel: Kernel, job: Job) -> list[str | None]:
+    return [run.outcome for run in await slots(kernel, job)]
+
+
+async def count_rows(kernel: Kernel) -> dict[str, int]:
+    """How many rows each table has."""
+    database = kernel.store.database
+    return {table: (await database.read(query, {}))[0]["found"] for table, query in _COUNTS.items()}
+
+
+async def until(kernel: Kernel, kind: str, key: str = CHAT, *, after: int = 0) -> Event:
+    """The first event of that kind after a number, when it is there."""
+    async with asyncio.timeout(_PATIENCE), aclosing(kernel.follow(key, after=after)) as heard:
+        async for one in heard:
+            if isinstance(one, Event) and one.type == kind:
+                return one
+    raise AssertionError(f"{key} is over, and had no {kind}")
+
+
+@asynccontextmanager
+async def under_way(kernel: Kernel, agent: ScriptedAgent) -> AsyncIterator[None]:
+    """While the first turn that is ready stands in the middle of its answer. Then all comes to rest."""
+    agent.pause()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(quiet(kernel))
+        async with asyncio.timeout(_PATIENCE):
+            await agent.under_way()
+        yield
+        agent.go_on()
+
+
+@asynccontextmanager
+async def working(kernel: Kernel) -> AsyncIterator[None]:
+    """While the kernel runs; at the end it is shut down, as by a signal."""
+    async with asyncio.TaskGroup() as group:
+        run = group.create_task(kernel.run())
+        async with asyncio.timeout(_PATIENCE):
+            yield
+        run.cancel()
+
+
+class Gatekeeper:
+    """An agent that speaks at once, but in the sessions named stands still until it is let go there."""
+
+    reports_tools = True
+
+    def __init__(self, *keys: str) -> None:
+        self._gates = {key: asyncio.Event() for key in keys}
+        self._standing = {key: asyncio.Event() for key in keys}
+        self.answered: list[str] = []
+        """The sessions, in the order in which they had their answers."""
+
+    async def standing_in(self, *keys: str) -> None:
+        async with asyncio.timeout(_PATIENCE):
+            for key in keys:
+                await self._standing[key].wait()
+
+    def let_go(self) -> None:
+        for gate in self._gates.values():
+            gate.set()
+
+    async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
+        key = turn.session.key
+        if key in self._gates:
+            self._standing[key].set()
+            await self._gates[key].wait()
+        self.answered.append(key)
+        yield "ok"
