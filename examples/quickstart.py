@@ -27,13 +27,13 @@ async def main() -> None:
     else:  # nobody is there to type
         for seconds, line in (0, "Hello!"), (4, "What did I miss?"), (7, ""):
             asyncio.get_running_loop().call_later(seconds, typed.put_nowait, line)
-    async with Kernel("sqlite://:memory:", agent=agent, channels=[Terminal()]) as kernel:
+    kernel = Kernel("sqlite://:memory:", agent=agent, channels=[Terminal()])
+    async with kernel, asyncio.TaskGroup() as tasks:
         await kernel.schedule("terminal:you", Every(3), Ask("Look in."), name="job")
-        running = asyncio.create_task(kernel.run())
+        running = tasks.create_task(kernel.run())
         while line := (await typed.get()).strip():
             await kernel.receive("terminal:you", line)
         running.cancel()
-        await asyncio.wait([running])
 
 
 with suppress(KeyboardInterrupt):
