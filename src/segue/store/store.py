@@ -100,9 +100,9 @@ class Store:
         asked: Params = {"session_id": session_id, "after": after, "limit": limit}
         return [rows.event(row) for row in await self.database.read(sql.events.messages_after, asked)]
 
-    async def newest_events(self, session_id: str, limit: int) -> list[Event]:
-        """The newest messages and the marks of turns, in the order of the log."""
-        asked: Params = {"session_id": session_id, "limit": limit}
+    async def newest_events(self, session_id: str, *, before: int, limit: int) -> list[Event]:
+        """The newest messages and the marks of turns before a number, in the order of the log."""
+        asked: Params = {"session_id": session_id, "before": before, "limit": limit}
         found = await self.database.read(sql.events.newest, asked)
         return [rows.event(row) for row in reversed(found)]
 

@@ -23,7 +23,7 @@ LIMIT :limit;
 -- With the marks of where turns begin and end, so that a reader can put words from outside after them.
 SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
 FROM events
-WHERE session_id = :session_id AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
+WHERE session_id = :session_id AND seq < :before AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
 ORDER BY seq DESC
 LIMIT :limit;
 
