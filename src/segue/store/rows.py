@@ -10,6 +10,7 @@ from segue.model import Delivery, Event, Job, Owner, Run, Session, Source, Turn
 from segue.policy import Policy
 from segue.states import DeliveryState, JobKind, JobState, Outcome, TurnState
 from segue.store.database import Row
+from segue.text import clean
 from segue.trigger import Trigger, trigger_from_json
 
 # Many jobs share a trigger, a policy, even an action, and all three are values: parse each text once.
@@ -17,7 +18,10 @@ _MOST_TEXTS = 4096
 
 
 def to_text(value: Mapping[str, Any] | None) -> str | None:
-    return None if not value else json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    if not value:
+        return None
+    # What a tool returned or a provider reported may hold characters that no database takes.
+    return clean(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
 
 
 def source_text(source: Source | None) -> str | None:
