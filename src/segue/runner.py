@@ -7,7 +7,6 @@ slots of its own: neither starves the other. A runner owns the tasks of its turn
 import asyncio
 import logging
 import random
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -67,6 +66,7 @@ class Runner:
         self._slots = slots
         self._busy = 0
         self._account = ""
+        self._lease_ends = 0
         self._closing = False
 
     async def run(self) -> None:
@@ -75,7 +75,7 @@ class Runner:
             while not self._closing:
                 held = await self._lease()
                 for one in held:
-                    turns.create_task(self._perform(one))
+                    turns.create_task(self._perform(one, self._lease_ends))
                 if not held and not self._closing:
                     await self._rest()
 
@@ -84,7 +84,7 @@ class Runner:
         held = await self._lease()
         async with asyncio.TaskGroup() as turns:
             for one in held:
-                turns.create_task(self._perform(one))
+                turns.create_task(self._perform(one, self._lease_ends))
         return len(held)
 
     def close(self) -> None:
@@ -97,6 +97,8 @@ class Runner:
         free = self._slots - self._busy
         if free <= 0:
             return []
+        # Counted from before the lease began: by our own clock it never ends later than by the store's.
+        self._lease_ends = crew.clock.steady_ms() + crew.lease_ms
         try:
             held = await crew.store.commit(
                 lane.lease,
@@ -115,7 +117,6 @@ class Runner:
         self._busy += len(held)
         if held:
             self._account = held[-1].session.owner.account
-            crew.bell.ring(Name.KEEPER)
         return held
 
     async def _rest(self) -> None:
@@ -128,28 +129,32 @@ class Runner:
                 until = crew.clock.ms() + _BREATH_MS
         await crew.bell.wait(_NAMES[self._pool], until)
 
-    async def _perform(self, held: Held) -> None:
+    async def _perform(self, held: Held, lease_ends: int) -> None:
         task = asyncio.current_task()
         assert task is not None  # we run as one
-        live = Live(held, task, time.monotonic() + self._crew.lease_ms / 1000, last_seq=held.opened.seq)
-        self._crew.turns.add(live)
-        self._crew.hub.publish((held.opened,))
+        crew = self._crew
+        live = Live(held, task, crew.clock.steady_ms(), lease_ends, last_seq=held.opened.seq)
+        crew.turns.add(live)
+        # Not before it is among the live ones: a keeper that finds nobody to look after goes to sleep.
+        crew.bell.ring(Name.KEEPER)
+        crew.hub.publish((held.opened,))
         try:
             left = await self._see_through(live)
-            self._crew.hub.publish(left.events)
+            crew.hub.publish(left.events)
             if left.next_pool is not None:
-                self._crew.bell.ring(_NAMES[left.next_pool])
-            if held.session.channel in self._crew.channels:
-                self._crew.bell.ring(Name.COURIER)
+                crew.bell.ring(_NAMES[left.next_pool])
+            if held.session.channel in crew.channels:
+                crew.bell.ring(Name.COURIER)
         except LeaseLost as lost:
             _log.warning("turn %s was let go: %s", held.turn.id, lost)
-        except StoreError:
-            # Nothing was promised. The lease runs out, and the crash rule decides what becomes of it.
+        except Exception:
+            # Nothing was promised, and no other turn may suffer from it. The lease runs out, and the
+            # crash rule decides what becomes of this one.
             _log.exception("turn %s could not be settled", held.turn.id)
         finally:
-            self._crew.turns.drop(live)
+            crew.turns.drop(live)
             self._busy -= 1
-            self._crew.bell.ring(_NAMES[self._pool])
+            crew.bell.ring(_NAMES[self._pool])
 
     async def _see_through(self, live: Live) -> Left:
         crew = self._crew
@@ -161,7 +166,7 @@ class Runner:
             live.task.uncancel()
             if live.let_go is LetGo.LEASE_LOST:
                 raise LeaseLost("its lease ran out") from None
-            ending = _let_go(live)
+            ending = live.cut_short()
         now = crew.clock.ms()
         turn = live.held.turn
         if ending.outcome is Outcome.ERROR and turn.attempt - turn.crashes <= turn.retries:
@@ -183,11 +188,17 @@ class Runner:
             return closure.answered(live.text, live.usage)
         except (LeaseLost, StoreError):
             raise
+        except asyncio.CancelledError:
+            if live.task.cancelling():
+                raise
+            return closure.failed("the agent cancelled itself", usage=live.usage)
         except AgentFailed as failure:
             return closure.failed(str(failure), shown=failure.shown, usage=live.usage)
         except (Exception, SystemExit) as error:
             detail = "".join(traceback.format_exception(error, limit=-8))
             return closure.failed(detail, usage=live.usage)
+        finally:
+            live.listening = False
 
     async def _call(self, live: Live) -> Ending:
         call = live.held.turn.call or {}
@@ -199,9 +210,11 @@ class Runner:
 
     def _open(self, held: Held) -> OpenTurn:
         async def history(limit: int) -> list[Message]:
-            events = await self._crew.store.newest_events(held.session.id, limit * 2)
-            before = [e for e in events if e.seq < held.opened.seq and e.turn_id != held.turn.id]
-            return list(in_context_order(before))[-limit:]
+            events = await self._crew.store.newest_events(
+                held.session.id, before=held.opened.seq, limit=limit * 2
+            )
+            others = [event for event in events if event.turn_id != held.turn.id]
+            return list(in_context_order(others))[-limit:]
 
         async def joined() -> list[Message]:
             events = await self._crew.store.commit(lane.join, held, self._crew.clock.ms())
@@ -224,9 +237,3 @@ class Runner:
         if held.session.channel not in self._crew.channels:
             return None
         return Outbox(self._crew.ids(now), held.session)
-
-
-def _let_go(live: Live) -> Ending:
-    if live.let_go is LetGo.TIMED_OUT:
-        return closure.timed_out(live.held.turn.timeout_ms / 1000)
-    return closure.stopped(live.text, live.usage)
