@@ -239,7 +239,9 @@ async def test_words_from_outside_stand_after_the_turn_that_crashed_and_came_bac
     assert history == ["How is the build?", "Green.", "Your flight leaves at noon."]
 
 
-async def test_what_was_said_before_a_crash_is_not_an_answer(open_kernel: OpenKernel, clock: ManualClock) -> None:
+async def test_what_was_said_before_a_crash_is_not_an_answer(
+    open_kernel: OpenKernel, clock: ManualClock
+) -> None:
     attempts = []
 
     async def half(turn: OpenTurn) -> AsyncIterator[Text]:

@@ -21,7 +21,9 @@ IN_AN_HOUR = At(START + timedelta(hours=1))
         pytest.param(Every(3600), Policy(), 1, 71, id="every hour, run_once"),
         pytest.param(Every(3600), Policy(late=Late.SKIP), 0, 72, id="every hour, skip"),
         pytest.param(Every(3600), Policy(late=Late.ALL), 10, 62, id="every hour, all, no more than catch_up"),
-        pytest.param(Every(3600), Policy(late=Late.ALL, catch_up=100), 24, 48, id="every hour, all, in grace"),
+        pytest.param(
+            Every(3600), Policy(late=Late.ALL, catch_up=100), 24, 48, id="every hour, all, in grace"
+        ),
         pytest.param(Every(3600), Policy(grace_seconds=600), 0, 72, id="every hour, beyond the grace"),
         pytest.param(Every(3600, phase=Phase.RELATIVE), Policy(), 1, 0, id="an hour after the last"),
         pytest.param(HOURLY, Policy(), 1, 71, id="cron, run_once"),
@@ -35,7 +37,13 @@ IN_AN_HOUR = At(START + timedelta(hours=1))
     ],
 )
 async def test_after_three_days_the_policys_count_runs_and_the_rest_is_one_row(
-    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, trigger: Trigger, policy: Policy, ran: int, missed: int
+    kernel: Kernel,
+    clock: ManualClock,
+    agent: ScriptedAgent,
+    trigger: Trigger,
+    policy: Policy,
+    ran: int,
+    missed: int,
 ) -> None:
     job = await kernel.schedule(CHAT, trigger, Ask("Look."), policy=policy)
     clock.advance(DOWN)
@@ -109,7 +117,9 @@ async def test_a_one_shot_past_its_grace_ends_as_missed_where_people_see_it(
     assert (ended.state, ended.next_at, ended.last_outcome) == ("ended", None, "missed")
 
 
-async def test_missed_slots_of_a_repeating_job_do_not_clutter_the_chat(kernel: Kernel, clock: ManualClock) -> None:
+async def test_missed_slots_of_a_repeating_job_do_not_clutter_the_chat(
+    kernel: Kernel, clock: ManualClock
+) -> None:
     await kernel.schedule(CHAT, HOURLY, Ask("Look."), policy=Policy(late=Late.SKIP))
     clock.advance(DOWN)
     await quiet(kernel)

@@ -19,7 +19,9 @@ DOWN = AgentFailed("no answer from the provider", shown="The model is not answer
 async def test_jitter_moves_the_look_and_not_the_slot(kernel: Kernel, clock: ManualClock) -> None:
     policy = Policy(jitter_seconds=300)
     made = [
-        await kernel.schedule(CHAT, Cron("0 12 * * *", tz="UTC"), Ask("Look."), policy=policy, job_id=f"job-{n}")
+        await kernel.schedule(
+            CHAT, Cron("0 12 * * *", tz="UTC"), Ask("Look."), policy=policy, job_id=f"job-{n}"
+        )
         for n in range(20)
     ]
     noon = clock.now().replace(hour=12)
@@ -65,7 +67,9 @@ async def test_an_idle_job_ends_after_max_runs(kernel: Kernel, clock: ManualCloc
     assert (await kernel.job(job.id)).state == "ended"
 
 
-async def test_slots_that_were_skipped_do_not_count_towards_max_runs(kernel: Kernel, clock: ManualClock) -> None:
+async def test_slots_that_were_skipped_do_not_count_towards_max_runs(
+    kernel: Kernel, clock: ManualClock
+) -> None:
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."), policy=Policy(max_runs=1))
     await kernel.skip(job.id)
     clock.advance(minutes=2)
@@ -88,7 +92,9 @@ async def test_a_turn_that_takes_too_long_ends_as_an_error_and_frees_its_session
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     agent.pause()
-    job = await kernel.schedule(CHAT, Every(3600), Ask("Look."), name="Look", policy=Policy(timeout_seconds=30))
+    job = await kernel.schedule(
+        CHAT, Every(3600), Ask("Look."), name="Look", policy=Policy(timeout_seconds=30)
+    )
     clock.advance(hours=1)
     await kernel.workers.timer.step()
     async with asyncio.TaskGroup() as group:
@@ -158,7 +164,9 @@ async def test_after_ten_failures_in_a_row_a_job_pauses_itself_and_says_so_once(
     assert told[0].startswith("The model is not answering.")
 
 
-async def test_one_success_begins_the_count_anew(kernel: Kernel, clock: ManualClock, agent: ScriptedAgent) -> None:
+async def test_one_success_begins_the_count_anew(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
     agent.script(*[DOWN] * 9, "Back again.", *[DOWN] * 9)
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     for _ in range(19):

@@ -65,7 +65,9 @@ async def test_when_all_attempts_failed_there_is_one_error_and_one_closure(
     [run] = await slots(kernel, job)
     assert (run.outcome, run.attempt) == ("error", 3)
     assert run.error == "503 from the provider"
-    assert [words for role, words in await said(kernel) if role == "assistant"] == ["The model is not answering."]
+    assert [words for role, words in await said(kernel) if role == "assistant"] == [
+        "The model is not answering."
+    ]
     assert (await kernel.job(job.id)).failures == 1
 
 
@@ -131,7 +133,8 @@ async def test_a_thousand_failures_at_once_do_not_come_back_at_once(
     kernel = await open_kernel(rng=random.Random(7))
     agent.script(*[DOWN] * 20)
     jobs = [
-        await kernel.schedule(f"web:{n}", Every(3600), Ask("Look."), policy=Policy(retries=1)) for n in range(20)
+        await kernel.schedule(f"web:{n}", Every(3600), Ask("Look."), policy=Policy(retries=1))
+        for n in range(20)
     ]
     clock.advance(hours=1)
     await quiet(kernel)
