@@ -8,6 +8,7 @@ Invariants
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from segue.errors import StoreError, StoreUnavailable, StoreUnusable
@@ -31,34 +32,42 @@ _APPLICATION_ID = slice(68, 72)
 def open_file(path: str, busy_seconds: float) -> sqlite3.Connection:
     """A connection that may write; a missing or empty file becomes a new database."""
     if path == MEMORY:
-        return _connect(path, busy_seconds, CACHE_KIB)
+        return _open(path, busy_seconds, CACHE_KIB)
     _refuse_unless_ours(Path(path))
-    connection = _connect(path, busy_seconds, CACHE_KIB)
-    try:
-        _make_ours(connection, path, deadline=time.monotonic() + busy_seconds)
-    except sqlite3.Error as error:
-        connection.close()
-        raise explain(error, path) from error
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return _open(path, busy_seconds, CACHE_KIB, _make_ours)
 
 
 def open_reader(path: str, busy_seconds: float) -> sqlite3.Connection:
-    connection = _connect(path, busy_seconds, READER_CACHE_KIB)
-    connection.execute("PRAGMA query_only = ON")
+    return _open(path, busy_seconds, READER_CACHE_KIB, _make_reader)
+
+
+def _open(
+    path: str,
+    busy_seconds: float,
+    cache_kib: int,
+    prepare: Callable[[sqlite3.Connection, str, float], None] = lambda *_: None,
+) -> sqlite3.Connection:
+    try:
+        # Opened here, used on a thread of its own.
+        connection = sqlite3.connect(
+            path, timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
+        )
+        try:
+            _configure(connection, cache_kib)
+            prepare(connection, path, time.monotonic() + busy_seconds)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
     return connection
 
 
-def _connect(path: str, busy_seconds: float, cache_kib: int) -> sqlite3.Connection:
-    # Opened here, used on a thread of its own.
-    connection = sqlite3.connect(
-        path, timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
-    )
+def _configure(connection: sqlite3.Connection, cache_kib: int) -> None:
+    """None of this touches the file."""
     connection.row_factory = sqlite3.Row
-    # FULL: what was promised survives a power cut. None of these touches the file.
     for setting in (
+        # What was promised survives a power cut.
         "synchronous = FULL",
         "foreign_keys = ON",
         "temp_store = MEMORY",
@@ -66,7 +75,10 @@ def _connect(path: str, busy_seconds: float, cache_kib: int) -> sqlite3.Connecti
         f"journal_size_limit = {LARGEST_LOG}",
     ):
         connection.execute(f"PRAGMA {setting}")
-    return connection
+
+
+def _make_reader(connection: sqlite3.Connection, *_: object) -> None:
+    connection.execute("PRAGMA query_only = ON")
 
 
 def _refuse_unless_ours(path: Path) -> None:
