@@ -30,12 +30,19 @@ class Clock(Protocol):
         """Milliseconds since 1970."""
         ...
 
+    def steady_ms(self) -> int:
+        """Milliseconds that nobody sets, from no particular moment on: for how long something took."""
+        ...
+
     def lease_ms(self) -> int | None:
         """The clock that judges leases, if it is this one; None leaves it to the store."""
         ...
 
     async def wait(self, event: asyncio.Event, until: int | None) -> None:
-        """Until the event is set or the moment has come, whichever is first."""
+        """Until the event is set or the moment has come, whichever is first.
+
+        It may end earlier when the clock is set back: whoever waits looks again.
+        """
         ...
 
 
@@ -45,14 +52,21 @@ class SystemClock:
     def __init__(self, source: Callable[[], int] | None = None) -> None:
         self.ms = source or _wall_ms
 
+    def steady_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
     def lease_ms(self) -> int | None:
         return None
 
     async def wait(self, event: asyncio.Event, until: int | None) -> None:
+        before = self.ms()
         while not event.is_set():
-            nap = None if until is None else min((until - self.ms()) / 1000, _LONGEST_NAP)
-            if nap is not None and nap <= 0:
+            now = self.ms()
+            # Set back by an hour, a nap of a second must not become one of an hour.
+            if until is not None and (now >= until or now < before):
                 return
+            before = now
+            nap = None if until is None else min((until - now) / 1000, _LONGEST_NAP)
             try:
                 async with asyncio.timeout(nap):
                     await event.wait()

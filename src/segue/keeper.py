@@ -7,10 +7,10 @@ A renewal that misses means that somebody else holds the lane: the turn is let g
 agent is doing, for nothing it writes would count.
 """
 
+import asyncio
 import logging
-import time
 
-from segue import closure, settle
+from segue import settle
 from segue.bell import Bell, Name
 from segue.clock import Clock
 from segue.errors import LeaseLost, StoreError
@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 TICK_MS = 500
 _STUBBORN_MS = 1000
 """How long an agent may ignore its cancellation before its turn is settled without it."""
+
+_ENDED_BY_US = (LetGo.STOPPED, LetGo.TIMED_OUT)
 
 
 class Keeper:
@@ -55,43 +57,54 @@ class Keeper:
             await self.step()
 
     async def step(self) -> None:
-        self._let_go_of_the_lost()
         try:
-            now = self._clock.ms()
-            if now >= self._renew_at:
-                self._renew_at = now + self._lease_ms // 3
-                await self._renew()
-            await self._stop_those_asked()
-            await self._keep_drafts()
-            await self._end_the_late(now)
-        except StoreError as error:
+            # A store that is silent must not keep us from letting go in time.
+            async with asyncio.timeout(self._time_left()):
+                await self._renew_in_time()
+                await self._stop_those_asked()
+                await self._keep_drafts()
+        except (StoreError, TimeoutError) as error:
             _log.warning("the leases could not be renewed: %s", error)
-            self._let_go_of_the_lost()
+        self._let_go_of_the_lost()
+        await self._end_the_late()
 
-    def _let_go_of_the_lost(self) -> None:
-        """Asleep for longer than a lease, or cut off: our own clock says that somebody may be at it now."""
-        for live in self._turns:
-            if time.monotonic() > live.lease_ends:
-                live.cancel(LetGo.LEASE_LOST)
+    def _time_left(self) -> float:
+        """Seconds until the first lease ends. After a sleep that was longer, somebody may be at it by now,
+        but perhaps nobody is: the store is given a second to say so."""
+        now = self._clock.steady_ms()
+        left = min((live.lease_ends - now for live in self._turns), default=self._lease_ms)
+        return max(left / 1000, 1.0)
+
+    async def _renew_in_time(self) -> None:
+        if self._clock.steady_ms() >= self._renew_at:
+            await self._renew()
 
     async def _renew(self) -> None:
-        held = [live for live in self._turns if live.let_go is None]
+        held = [live for live in self._turns if live.let_go is not LetGo.LEASE_LOST]
         if not held:
             return
-        lease_ends = time.monotonic() + self._lease_ms / 1000
+        now = self._clock.steady_ms()
         kept = await self._store.commit(renew, held, self._lease_ms, self._store.lease_now())
+        self._renew_at = now + self._lease_ms // 3
         for live in held:
             if live.held.session.id in kept:
-                live.lease_ends = lease_ends
+                live.lease_ends = now + self._lease_ms
             else:
-                live.cancel(LetGo.LEASE_LOST)
+                live.cancel(LetGo.LEASE_LOST, now)
+
+    def _let_go_of_the_lost(self) -> None:
+        """Cut off for longer than a lease: our own clock says that somebody may be at it now."""
+        now = self._clock.steady_ms()
+        for live in self._turns:
+            if now > live.lease_ends:
+                live.cancel(LetGo.LEASE_LOST, now)
 
     async def _stop_those_asked(self) -> None:
         if not len(self._turns):
             return
         for turn_id in await self._store.turns_to_stop(self._holder):
             if live := self._turns.get(turn_id):
-                live.cancel(LetGo.STOPPED)
+                live.cancel(LetGo.STOPPED, self._clock.steady_ms())
 
     async def _keep_drafts(self) -> None:
         grown = [live for live in self._turns if live.length > live.drafted and live.let_go is None]
@@ -101,23 +114,25 @@ class Keeper:
             for live, length in zip(grown, lengths, strict=True):
                 live.drafted = length
 
-    async def _end_the_late(self, now: int) -> None:
+    async def _end_the_late(self) -> None:
+        now = self._clock.steady_ms()
         for live in self._turns:
-            turn = live.held.turn
-            late_by = now - (turn.started_at or now) - turn.timeout_ms
-            if late_by > 0:
-                live.cancel(LetGo.TIMED_OUT)
-            if late_by > _STUBBORN_MS and live.let_go is LetGo.TIMED_OUT:
-                await self._settle_without(live, now)
+            if now - live.began > live.held.turn.timeout_ms:
+                live.cancel(LetGo.TIMED_OUT, now)
+            if live.let_go in _ENDED_BY_US and now - live.let_go_at > _STUBBORN_MS:
+                await self._settle_without(live)
 
-    async def _settle_without(self, live: Live, now: int) -> None:
+    async def _settle_without(self, live: Live) -> None:
         """The agent neither ended nor let itself be cancelled. Its session goes on without it."""
-        self._turns.drop(live)
-        ending = closure.timed_out(live.held.turn.timeout_ms / 1000)
         try:
-            left = await self._store.commit(settle.settle, live.held, ending, now)
+            left = await self._store.commit(settle.settle, live.held, live.cut_short(), self._clock.ms())
         except LeaseLost:
+            self._turns.drop(live)
             return
+        except StoreError as error:
+            _log.warning("turn %s could not be settled: %s", live.held.turn.id, error)
+            return
+        self._turns.drop(live)
         self._hub.publish(left.events)
         self._bell.ring(Name.USER, Name.SCHEDULE)
 

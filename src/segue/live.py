@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from segue import closure
+from segue.closure import Ending
 from segue.lane import Held
 
 LONGEST_ANSWER = 1_000_000
@@ -24,9 +26,14 @@ class LetGo(Enum):
 class Live:
     held: Held
     task: asyncio.Task[None]
-    lease_ends: float
-    """By this process's own monotonic clock. A worker cut off from the store stops by itself."""
+    began: int
+    """This and the moments below by this process's own steady clock."""
+    lease_ends: int
+    """A worker cut off from the store stops by itself."""
+    listening: bool = True
+    """Its agent is at work. When it has ended, nothing may come between it and its settling."""
     let_go: LetGo | None = None
+    let_go_at: int = 0
     last_seq: int = 0
     usage: Mapping[str, Any] = field(default_factory=dict)
     _said: list[str] = field(default_factory=list)
@@ -42,10 +49,17 @@ class Live:
     def text(self) -> str:
         return "".join(self._said)
 
-    def cancel(self, why: LetGo) -> None:
-        if self.let_go is None:
+    def cancel(self, why: LetGo, now: int) -> None:
+        if self.let_go is None and self.listening:
             self.let_go = why
+            self.let_go_at = now
             self.task.cancel()
+
+    def cut_short(self) -> Ending:
+        """How a turn ends that was stopped or ran out of time."""
+        if self.let_go is LetGo.TIMED_OUT:
+            return closure.timed_out(self.held.turn.timeout_ms / 1000)
+        return closure.stopped(self.text, self.usage)
 
 
 class LiveTurns:

@@ -22,6 +22,9 @@ class ManualClock:
     def ms(self) -> int:
         return self._ms
 
+    def steady_ms(self) -> int:
+        return self._ms
+
     def lease_ms(self) -> int | None:
         return self._ms
 
