@@ -5,6 +5,8 @@ clock fires at every reading it names. Any other fires when a wall it names lies
 so far and not above this one: the clock has come to it, or has just jumped over it.
 """
 
+import io
+import struct
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -12,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from segue import wall
 from segue.trigger import Cron
 
 MINUTE = timedelta(minutes=1)
@@ -36,18 +39,18 @@ YEARS = range(2006, 2026)
 Names = Callable[[datetime], bool]
 
 FIXED: dict[str, Names] = {
-    "30 2 * * *": lambda wall: (wall.hour, wall.minute) == (2, 30),
-    "0 0 * * *": lambda wall: (wall.hour, wall.minute) == (0, 0),
-    "30 1 * * *": lambda wall: (wall.hour, wall.minute) == (1, 30),
-    "0,15,45 0-3 * * *": lambda wall: wall.hour <= 3 and wall.minute in (0, 15, 45),
-    "40 23 * * *": lambda wall: (wall.hour, wall.minute) == (23, 40),
-    "0 12 * * 0,1": lambda wall: (wall.hour, wall.minute) == (12, 0) and wall.isoweekday() in (7, 1),
+    "30 2 * * *": lambda read: (read.hour, read.minute) == (2, 30),
+    "0 0 * * *": lambda read: (read.hour, read.minute) == (0, 0),
+    "30 1 * * *": lambda read: (read.hour, read.minute) == (1, 30),
+    "0,15,45 0-3 * * *": lambda read: read.hour <= 3 and read.minute in (0, 15, 45),
+    "40 23 * * *": lambda read: (read.hour, read.minute) == (23, 40),
+    "0 12 * * 0,1": lambda read: (read.hour, read.minute) == (12, 0) and read.isoweekday() in (7, 1),
 }
 FOLLOWING: dict[str, Names] = {
-    "45 * * * *": lambda wall: wall.minute == 45,
-    "*/20 1-2 * * *": lambda wall: wall.minute % 20 == 0 and wall.hour in (1, 2),
-    "0 */2 * * *": lambda wall: wall.minute == 0 and wall.hour % 2 == 0,
-    "* 0,23 * * *": lambda wall: wall.hour in (0, 23),
+    "45 * * * *": lambda read: read.minute == 45,
+    "*/20 1-2 * * *": lambda read: read.minute % 20 == 0 and read.hour in (1, 2),
+    "0 */2 * * *": lambda read: read.minute == 0 and read.hour % 2 == 0,
+    "* 0,23 * * *": lambda read: read.hour in (0, 23),
 }
 
 
@@ -67,7 +70,7 @@ def changes(zone: str) -> list[datetime]:
 
 @cache
 def readings(zone: str) -> list[list[tuple[datetime, datetime]]]:
-    """For each change, (moment, wall) of every minute from 20 hours before it to 20 hours after."""
+    """For each change, (moment, what the clock read), minute by minute, from 20 hours before to 20 after."""
     info = ZoneInfo(zone)
     around = [n * MINUTE for n in range(-20 * 60, 20 * 60)]
     return [
@@ -79,12 +82,12 @@ def readings(zone: str) -> list[list[tuple[datetime, datetime]]]:
 def oracle(expr: str, walked: list[tuple[datetime, datetime]]) -> list[datetime]:
     """The slots among those minutes, but for the first of them."""
     if expr in FOLLOWING:
-        return [moment for moment, wall in walked[1:] if FOLLOWING[expr](wall)]
+        return [moment for moment, read in walked[1:] if FOLLOWING[expr](read)]
     found: list[datetime] = []
     names = FIXED[expr]
     _, highest = walked[0]
-    for moment, wall in walked[1:]:
-        while highest < wall:
+    for moment, read in walked[1:]:
+        while highest < read:
             highest += MINUTE
             if names(highest) and (not found or found[-1] != moment):
                 found.append(moment)
@@ -226,3 +229,24 @@ def test_the_rule_in_examples(expr: str, zone: str, after: str, expected: list[s
         found.append(slot)
         moment = slot
     assert found == [utc(text) for text in expected]
+
+
+def made_up_zone(change: datetime, before: timedelta, after: timedelta) -> ZoneInfo:
+    """A zone file with one change, for what no government has done yet."""
+    counts = struct.pack(">6l", 0, 0, 0, 1, 2, 4)
+    offsets = b"".join(
+        struct.pack(">lbb", offset // timedelta(seconds=1), 0, 0) for offset in (before, after)
+    )
+    content = struct.pack(">lB", int(change.timestamp()), 1) + offsets + b"XYZ\0"
+    return ZoneInfo.from_file(io.BytesIO(b"TZif" + bytes(16) + counts + content))
+
+
+def test_an_hour_that_is_repeated_across_new_year_is_still_a_repetition() -> None:
+    hour = timedelta(hours=1)
+    zone = made_up_zone(datetime(2029, 12, 31, 23, 30, tzinfo=UTC), hour, timedelta(0))
+    once, following = wall.Line("15 0 * * *"), wall.Line("15 * * * *")
+    eve, first = datetime(2029, 12, 31, 22), datetime(2030, 1, 1, 12)  # noqa: DTZ001
+    assert wall.next_slot(once, zone, eve) == datetime(2029, 12, 31, 23, 15)  # noqa: DTZ001
+    assert wall.count_slots(once, zone, eve, first) == 1
+    assert wall.latest_slot(once, zone, eve, first) == datetime(2029, 12, 31, 23, 15)  # noqa: DTZ001
+    assert wall.count_slots(following, zone, eve, first) == 14
