@@ -1,0 +1,354 @@
+"""Transactions driven by hand: one statement at a time, each on a connection of its own.
+
+A stage is a database, an actor is one transaction on it. `walk` lets several actors take steps in an order
+that somebody chooses, as far as the database lets them: whoever waits for a lock is passed over until it has
+it. `Branches` chooses so that, walk after walk, every possible order is played once. What is at stake is the
+order and not the disk, so a commit does not wait for it.
+
+A wrong text in place of one of our queries shows what the right one is there for.
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import re
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+import asyncpg
+
+from segue.store import sql
+from segue.store.database import Params, Rows, Statement, Transaction
+from segue.store.opening import open_database
+from segue.store.sql import Query
+
+T = TypeVar("T")
+
+_A_MOMENT = 0.0005
+
+
+class Line(Protocol):
+    """A connection that says when it waits for somebody else's lock."""
+
+    async def begin(self) -> None: ...
+    async def fetch(self, query: Query, params: Params) -> Rows: ...
+    async def ask(self, text: str) -> Rows: ...
+    async def end(self, how: str) -> None: ...
+    async def waits_for_a_lock(self) -> bool: ...
+    async def close(self) -> None: ...
+
+
+class PostgresLine:
+    def __init__(
+        self, connection: "asyncpg.Connection[Any]", watcher: "asyncpg.Connection[Any]", watched: asyncio.Lock
+    ) -> None:
+        self._connection = connection
+        self._watcher = watcher
+        self._watched = watched
+
+    async def begin(self) -> None:
+        await self._connection.execute("BEGIN")
+
+    async def fetch(self, query: Query, params: Params) -> Rows:
+        return await self._connection.fetch(query.postgres, *(params[name] for name in query.parameters))
+
+    async def ask(self, text: str) -> Rows:
+        return await self._connection.fetch(text)
+
+    async def end(self, how: str) -> None:
+        await self._connection.execute(how)
+
+    async def waits_for_a_lock(self) -> bool:
+        pid = self._connection.get_server_pid()
+        async with self._watched:
+            return bool(await self._watcher.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid))
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+
+class SqliteLine:
+    """SQLite has one lock for the whole file, taken when a transaction begins."""
+
+    def __init__(self, path: str) -> None:
+        self._connection = sqlite3.connect(path, isolation_level=None, timeout=0)
+        self._connection.row_factory = sqlite3.Row
+        self._connection.execute("PRAGMA foreign_keys = ON")
+        self._connection.execute("PRAGMA synchronous = OFF")
+        self._waits = False
+
+    async def begin(self) -> None:
+        while True:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                self._waits = True
+                await asyncio.sleep(_A_MOMENT)
+            else:
+                self._waits = False
+                return
+
+    async def fetch(self, query: Query, params: Params) -> Rows:
+        return self._connection.execute(query.sqlite, params).fetchall()
+
+    async def ask(self, text: str) -> Rows:
+        return self._connection.execute(text).fetchall()
+
+    async def end(self, how: str) -> None:
+        self._connection.execute(how)
+
+    async def waits_for_a_lock(self) -> bool:
+        return self._waits
+
+    async def close(self) -> None:
+        self._connection.close()
+
+
+class Stage:
+    """A database on which transactions are driven by hand."""
+
+    def __init__(self, dialect: str, connect: Callable[[], Any]) -> None:
+        self.dialect = dialect
+        self._connect = connect
+        self._free: list[Line] = []
+        self._all: list[Line] = []
+
+    @asynccontextmanager
+    async def line(self) -> AsyncIterator[Line]:
+        if not self._free:
+            self._free.append(await self._connect())
+            self._all += self._free
+        line = self._free.pop()
+        yield line
+        self._free.append(line)
+
+    def actor(self, name: str, transaction: Transaction[Any], wrong: "Wrong | None" = None) -> "Actor":
+        return Actor(self, name, transaction, wrong or {})
+
+    async def perform(self, transaction: Transaction[T], wrong: "Wrong | None" = None) -> T:
+        """All of a transaction at once; what it raised is raised."""
+        actor = self.actor("alone", transaction, wrong)
+        while not actor.finished:
+            await actor.step()
+        if actor.error is not None:
+            raise actor.error
+        result: T = actor.result
+        return result
+
+    async def ask(self, text: str) -> Rows:
+        async with self.line() as line:
+            return await line.ask(text)
+
+    async def count(self, what: str) -> int:
+        """How many rows there are of `FROM …`."""
+        found: int = (await self.ask(f"SELECT COUNT(*) AS found {what}"))[0]["found"]
+        return found
+
+    async def broken(self) -> dict[str, int]:
+        """The invariants that do not hold, each with how often."""
+        async with self.line() as line:
+            found = {query.name: len(await line.fetch(query, {"horizon": 0})) for query in sql.audit}
+        return {name: rows for name, rows in found.items() if rows}
+
+    async def close(self) -> None:
+        for line in self._all:
+            await line.close()
+
+
+Wrong = Mapping[str, Callable[[Query], Query]]
+"""By the name of a query: what is run in its place."""
+
+
+def without(*patterns: str) -> Callable[[Query], Query]:
+    """A query with some of its text left out; every pattern must be there to be left out."""
+
+    def cut(query: Query) -> Query:
+        for pattern in patterns:
+            shorter = re.sub(pattern, "", query.postgres), re.sub(pattern, "", query.sqlite)
+            assert query.postgres != shorter[0] or query.sqlite != shorter[1], (
+                f"{query.name} has no {pattern}"
+            )
+            query = replace(query, postgres=shorter[0], sqlite=shorter[1])
+        return _renumbered(query)
+
+    return cut
+
+
+def _renumbered(query: Query) -> Query:
+    """PostgreSQL refuses parameters that a text no longer mentions."""
+    used = [name for n, name in enumerate(query.parameters, 1) if re.search(rf"\${n}(?!\d)", query.postgres)]
+
+    def number(match: re.Match[str]) -> str:
+        return f"${used.index(query.parameters[int(match.group(1)) - 1]) + 1}"
+
+    return replace(query, postgres=re.sub(r"\$(\d+)", number, query.postgres), parameters=tuple(used))
+
+
+class Actor:
+    """One transaction. A step is a statement, or at the end the commit."""
+
+    def __init__(self, stage: Stage, name: str, transaction: Transaction[Any], wrong: Wrong) -> None:
+        self.name = name
+        self.result: Any = None
+        self.error: Exception | None = None
+        self.finished = False
+        self._stage = stage
+        self._transaction = transaction
+        self._wrong = wrong
+        self._next: Statement | None = None
+        self._held = contextlib.AsyncExitStack()
+        self._line: Line | None = None
+        self._under_way: asyncio.Task[None] | None = None
+
+    @property
+    def blocked(self) -> bool:
+        return self._under_way is not None
+
+    @property
+    def at(self) -> str:
+        """The statement that comes next."""
+        return self._next[0].name if self._next else "commit" if self._line else "begin"
+
+    async def step(self) -> None:
+        if self._under_way is None:
+            self._under_way = asyncio.create_task(self._go_on())
+        await self.look()
+
+    async def look(self) -> None:
+        """Until the step that is under way is done, or is known to wait for somebody."""
+        while self._under_way is not None:
+            done, _ = await asyncio.wait([self._under_way], timeout=_A_MOMENT)
+            if done:
+                task, self._under_way = self._under_way, None
+                task.result()
+            elif self._line is not None and await self._line.waits_for_a_lock():
+                return
+
+    async def until(self, statement: str) -> None:
+        """Up to, and not including, a statement."""
+        while self.at != statement:
+            assert not self.finished, f"{self.name} never came to {statement}: {self.error!r}"
+            await self.step()
+            assert not self.blocked, f"{self.name} waits before {statement}"
+
+    async def _go_on(self) -> None:
+        try:
+            if self._line is None:
+                self._line = await self._held.enter_async_context(self._stage.line())
+                await self._line.begin()
+                self._next = next(self._transaction)
+            if self._next is not None:
+                rows = await self._run(self._line, *self._next)
+                self._next = self._transaction.send(rows)
+            else:
+                await self._end("COMMIT")
+        except StopIteration as stop:
+            self.result, self._next = stop.value, None
+        except Exception as error:
+            self.error = error
+            await self._end("ROLLBACK")
+
+    async def _run(self, line: Line, query: Query, params: Params | Sequence[Params]) -> Rows:
+        if query.name in self._wrong:
+            query = self._wrong[query.name](query)
+        if not isinstance(params, Sequence):
+            return await line.fetch(query, params)
+        return [row for each in params for row in await line.fetch(query, each)]
+
+    async def _end(self, how: str) -> None:
+        assert self._line is not None  # it has begun
+        await self._line.end(how)
+        await self._held.aclose()
+        self.finished = True
+
+
+async def walk(actors: Sequence[Actor], choose: Callable[[Sequence[Actor]], Actor]) -> list[str]:
+    """Let the actors take their steps to the end, in the order that is chosen; the order it was."""
+    order: list[str] = []
+    while unfinished := [actor for actor in actors if not actor.finished]:
+        # When everybody waits for everybody, the database ends one of them.
+        if ready := [actor for actor in unfinished if not actor.blocked]:
+            actor = choose(ready)
+            order.append(f"{actor.name}: {actor.at}")
+            await actor.step()
+        for other in unfinished:
+            await other.look()
+    return order
+
+
+LONG = os.environ.get("SEGUE_LONG") == "1"
+
+
+def orders(few: int, many: int) -> Iterator[Callable[[Sequence[Actor]], Actor]]:
+    """A few at random, the same ones each time; in the long form each once, and again until it is many."""
+    if not LONG:
+        yield from (random.Random(seed).choice for seed in range(few))
+        return
+    played = 0
+    while played < many:
+        for choose in Branches():
+            yield choose
+            played += 1
+
+
+class Branches:
+    """Every order once: each walk takes, at the last crossing where it can, the next way."""
+
+    def __init__(self) -> None:
+        self._taken: list[tuple[int, int]] = []
+        self._depth = 0
+
+    def __iter__(self) -> Iterator[Callable[[Sequence[Actor]], Actor]]:
+        while True:
+            self._depth = 0
+            yield self._choose
+            while self._taken and self._taken[-1][0] + 1 == self._taken[-1][1]:
+                self._taken.pop()
+            if not self._taken:
+                return
+            way, ways = self._taken[-1]
+            self._taken[-1] = (way + 1, ways)
+
+    def _choose(self, ready: Sequence[Actor]) -> Actor:
+        if self._depth == len(self._taken):
+            self._taken.append((0, len(ready)))
+        way, ways = self._taken[self._depth]
+        assert ways == len(ready), "the same steps led to another crossing"
+        self._depth += 1
+        return ready[way]
+
+
+@asynccontextmanager
+async def stage(url: str) -> AsyncIterator[Stage]:
+    """A database with our schema and nobody else at work in it."""
+    await (await open_database(url)).close()
+    if url.startswith("sqlite"):
+        path = url.removeprefix("sqlite:///")
+
+        async def connect() -> Line:
+            return SqliteLine(path)
+
+        made = Stage("sqlite", connect)
+        try:
+            yield made
+        finally:
+            await made.close()
+        return
+    watcher = await asyncpg.connect(url)
+    watched = asyncio.Lock()
+
+    async def join() -> Line:
+        # A deadlock is a finding, and nobody wants to wait a second for it.
+        settings = {"deadlock_timeout": "10ms", "synchronous_commit": "off"}
+        return PostgresLine(await asyncpg.connect(url, server_settings=settings), watcher, watched)
+
+    made = Stage("postgres", join)
+    try:
+        yield made
+    finally:
+        await made.close()
+        await watcher.close()

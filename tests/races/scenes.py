@@ -1,0 +1,139 @@
+"""What the races are about: messages that arrive, lanes that are taken up, jobs that come due.
+
+Each scene has an account of its own, so that one stage can play thousands of them without mixing them up.
+"""
+
+import random
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import count
+
+from segue import closure, jobs, lane, settle
+from segue.action import Ask
+from segue.clock import to_moment, to_ms
+from segue.decision import End, Fire
+from segue.lane import Admission, Admitted, Held, Left, Pool
+from segue.model import Ids, Job, Owner, Source, run_id
+from segue.policy import Policy
+from segue.states import JobKind, JobState, WhenBusy
+from segue.store.database import Transaction
+from segue.trigger import At, Every
+from tests.races.by_hand import Stage
+
+NOW = to_ms(datetime(2026, 11, 16, 9, tzinfo=UTC))
+LEASE_MS = 15_000
+
+ids = Ids(random.Random(7))
+_scenes = count(1)
+
+
+@dataclass
+class Scene:
+    """One conversation on a stage, and what can happen in it."""
+
+    stage: Stage
+    owner: Owner = field(default_factory=lambda: Owner(account=f"a{next(_scenes):07}"))
+    key: str = "web:1"
+
+    def arrives(self, text: str = "hello", now: int = NOW) -> Transaction[Admitted]:
+        words = Admission(turn_id=ids(now), content=text, rank=now, not_before=now, timeout_ms=900_000)
+        return lane.receive(
+            self.owner, self.key, words, now, new_id=ids(now), when_busy=None, default=WhenBusy.ENQUEUE
+        )
+
+    def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[Held]]:
+        return lane.lease(
+            pool=pool,
+            after=_just_before(self.owner.account),
+            limit=1,
+            holder=holder,
+            lease_ms=LEASE_MS,
+            lease_now=now,
+            reports_tools=True,
+            now=now,
+        )
+
+    def taken_back(self, held: Held, now: int = NOW + LEASE_MS) -> Transaction[Left | None]:
+        return settle.take_back(held.session.id, holder="reaper", lease_now=now, horizon=None, now=now)
+
+    async def running(self, text: str = "hello", holder: str = "owner") -> Held:
+        """A turn that has started."""
+        await self.stage.perform(self.arrives(text))
+        return await self.take_up(holder)
+
+    async def take_up(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Held:
+        (held,) = await self.stage.perform(self.leased(holder, pool, now))
+        assert held.session.owner == self.owner
+        return held
+
+    async def due_job(self, *, repeats: bool = False) -> Job:
+        trigger = Every(60, start=to_moment(NOW)) if repeats else At(to_moment(NOW))
+        job = Job(
+            id=ids(NOW),
+            session_id="",
+            account=self.owner.account,
+            kind=JobKind.CRON,
+            name="look",
+            state=JobState.ACTIVE,
+            state_reason=None,
+            protected=False,
+            trigger=trigger,
+            action=Ask("look"),
+            policy=Policy(),
+            slot=NOW,
+            next_at=NOW,
+            revision=1,
+            run_count=0,
+            failures=0,
+            last_run_at=None,
+            last_outcome=None,
+            last_error=None,
+            created_at=NOW,
+            updated_at=NOW,
+        )
+        changed = await self.stage.perform(jobs.create(self.owner, self.key, job, new_session_id=ids(NOW)))
+        return changed.job
+
+    async def drained(self, now: int = NOW) -> list[Held]:
+        """Take up and settle whatever waits; the turns in the order in which they ran."""
+        ran: list[Held] = []
+        for pool in (Pool.USER, Pool.SCHEDULE):
+            while held := await self.stage.perform(self.leased("drain", pool, now)):
+                assert held[0].session.owner == self.owner, "another scene was left undrained"
+                await self.stage.perform(settled(held[0]))
+                ran += held
+        return ran
+
+
+def settled(held: Held) -> Transaction[Left]:
+    return settle.settle(held, closure.answered("done", {}), NOW)
+
+
+def fires(job: Job) -> Transaction[jobs.Taken | None]:
+    """The job's due slot, as the timer takes it."""
+    repeats = job.trigger.next_after(to_moment(NOW))
+    slot = Fire(slot=to_moment(NOW), next=repeats, end=None if repeats else End.RAN_ONCE)
+    source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, NOW))
+    work = Admission(
+        turn_id=ids(NOW),
+        content="look",
+        prompt="look",
+        source=source,
+        rank=NOW,
+        not_before=NOW,
+        timeout_ms=900_000,
+    )
+    return jobs.fire(job, slot, work, NOW)
+
+
+def moved(job: Job, to: int) -> Transaction[jobs.Changed]:
+    """Rescheduled to another moment."""
+    return jobs.change(replace(job, trigger=At(to_moment(to)), slot=to, next_at=to), NOW)
+
+
+def removed(job: Job) -> Transaction[jobs.Changed]:
+    return jobs.remove(job, "its job was removed", NOW)
+
+
+def _just_before(account: str) -> str:
+    return f"a{int(account[1:]) - 1:07}"

@@ -1,0 +1,179 @@
+"""Trap 1: a claim that finds its turn in an old snapshot starts it twice.
+
+Under READ COMMITTED a statement that waited for a row looks at that row again, but what its sub-selects see
+is still what was there when the statement began. A claim in one statement can so take a lane that is free
+again, and in it a turn that has ended meanwhile. We take the lane first and look for the turn in a second
+statement, with its state guarded all the same.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from segue import closure, lane, settle
+from segue.lane import Admission, Held, Pool
+from segue.model import Ids, Owner
+from segue.states import WhenBusy
+from segue.store.database import Database, Transaction
+from segue.store.opening import open_database
+from segue.store.sql import Query, translate
+from segue.testing import audit
+from tests.races.by_hand import LONG, Stage, stage
+from tests.races.scenes import LEASE_MS, NOW, Scene, settled
+
+GATE = 7
+"""An advisory lock at which a statement waits after it has taken its snapshot."""
+
+ONE_STATEMENT = f"""
+WITH gate AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock_shared({GATE})
+),
+ready AS MATERIALIZED (
+    SELECT id
+    FROM sessions
+    WHERE (SELECT COUNT(*) FROM gate) = 1 AND account = :account AND ready_at <= :now
+    FOR NO KEY UPDATE SKIP LOCKED
+),
+leased AS (
+    UPDATE sessions
+    SET holder = 'second', fence = fence + 1, ready_at = NULL
+    WHERE id IN (SELECT id FROM ready) AND holder IS NULL
+    RETURNING id, fence
+)
+UPDATE turns
+SET state = 'running', fence = leased.fence, attempt = attempt + 1
+FROM leased
+WHERE turns.id = (
+    SELECT id
+    FROM turns
+    WHERE session_id = leased.id AND state = 'queued'
+    ORDER BY rank, id
+    LIMIT 1
+)
+"""
+UNGUARDED = translate("unguarded", f"{ONE_STATEMENT} RETURNING turns.content")
+GUARDED = translate("guarded", f"{ONE_STATEMENT} AND turns.state = 'queued' RETURNING turns.content")
+
+Claim = Callable[[Scene], Transaction[list[str]]]
+
+
+def in_one_statement(query: Query) -> Claim:
+    def claim(scene: Scene) -> Transaction[list[str]]:
+        started = yield query, {"account": scene.owner.account, "now": NOW}
+        return [row["content"] for row in started]
+
+    return claim
+
+
+def ours(scene: Scene) -> Transaction[list[str]]:
+    held = yield from scene.leased("second")
+    return [one.turn.content for one in held]
+
+
+def gated(lease: Query) -> Query:
+    """Our own statement, made to wait between its snapshot and its lock."""
+    gate = f"WITH gate AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({GATE})), ready AS MATERIALIZED ("
+    text = lease.postgres.replace("WITH ready AS MATERIALIZED (", gate)
+    text = text.replace("WHERE user_waits", "WHERE (SELECT COUNT(*) FROM gate) = 1 AND user_waits", 1)
+    assert text.count("gate") == 2
+    return replace(lease, postgres=text)
+
+
+async def started_by_the_second_worker(on: Stage, claim: Claim) -> list[str]:
+    """Its claim begins, the first worker runs a whole turn meanwhile, and then the claim goes on."""
+    scene = Scene(on)
+    await on.perform(scene.arrives("turn 1"))
+    await on.perform(scene.arrives("turn 2"))
+    second = on.actor("second", claim(scene), {"sessions.lease": gated})
+    async with on.line() as gatekeeper:
+        await gatekeeper.ask(f"SELECT pg_advisory_lock({GATE})")
+        while not second.blocked:
+            await second.step()
+        await on.perform(settled(await scene.take_up("first")))
+        await gatekeeper.ask(f"SELECT pg_advisory_unlock({GATE})")
+    while not second.finished:
+        await second.step()
+    assert second.error is None
+    started: list[str] = second.result
+    return started
+
+
+async def test_trap_1_an_old_snapshot_starts_a_turn_twice(postgres_url: str) -> None:
+    async with stage(postgres_url) as on:
+        assert await started_by_the_second_worker(on, in_one_statement(UNGUARDED)) == ["turn 1"]
+    async with stage(postgres_url) as on:
+        assert await started_by_the_second_worker(on, in_one_statement(GUARDED)) == []
+    async with stage(postgres_url) as on:
+        assert await started_by_the_second_worker(on, ours) == ["turn 2"]
+
+
+WORKERS = 8
+TURNS = 100_000 if LONG else 3_000
+SESSIONS = 200
+
+
+@pytest.mark.serial
+async def test_eight_workers_start_every_turn_once(database_url: str) -> None:
+    databases = [await open_database(database_url) for _ in range(WORKERS)]
+    try:
+        admitted = await _admit(databases)
+        starts: Counter[str] = Counter()
+        async with asyncio.TaskGroup() as workers:
+            for number, database in enumerate(databases):
+                workers.create_task(_work(database, f"worker {number}", starts))
+        assert starts == Counter(admitted)
+        assert not await audit(databases[0])
+    finally:
+        for database in databases:
+            await database.close()
+
+
+async def _admit(databases: list[Database]) -> list[str]:
+    ids = Ids(random.Random(9))
+    admitted: list[str] = []
+
+    async def admit(number: int) -> None:
+        words = Admission(turn_id=ids(NOW), content="go", rank=NOW, not_before=NOW, timeout_ms=1000)
+        key, new_id = f"web:{number % SESSIONS}", ids(NOW)
+
+        def receive() -> Transaction[lane.Admitted]:
+            return lane.receive(
+                Owner(), key, words, NOW, new_id=new_id, when_busy=None, default=WhenBusy.ENQUEUE
+            )
+
+        admitted.append((await databases[number % WORKERS].run(receive)).turn_id)
+
+    for batch in range(0, TURNS, 1000):
+        await asyncio.gather(*(admit(number) for number in range(batch, min(batch + 1000, TURNS))))
+    return admitted
+
+
+async def _work(database: Database, holder: str, starts: Counter[str]) -> None:
+    """Until every lane is empty, or held by somebody who will see to it."""
+    idle = 0
+    while idle < 20:
+        held = await database.run(lambda: _lease(database, holder))
+        idle = 0 if held else idle + 1
+        starts.update(one.turn.id for one in held)
+        await asyncio.gather(*(_settle(database, one) for one in held))
+
+
+async def _settle(database: Database, held: Held) -> None:
+    await database.run(lambda: settle.settle(held, closure.answered("ok", {}), NOW))
+
+
+def _lease(database: Database, holder: str) -> Transaction[list[Held]]:
+    return lane.lease(
+        pool=Pool.USER,
+        after="",
+        limit=8,
+        holder=holder,
+        lease_ms=LEASE_MS,
+        lease_now=database.lease_now(),
+        reports_tools=True,
+        now=NOW,
+    )
