@@ -196,8 +196,10 @@ class Cron:
         if self.tz is not None:
             _check_zone(self.tz)
 
-    def resolved(self, zone: str) -> "Cron":
+    def resolved(self, zone: str | None) -> "Cron":
         """With its own zone, or else this one."""
+        if self.tz is None and zone is None:
+            raise BadTrigger(f"{self.expr!r} needs a zone: Cron({self.expr!r}, tz='Europe/Berlin')")
         return self if self.tz else replace(self, tz=zone)
 
     def next_after(self, moment: datetime) -> datetime | None:
@@ -267,7 +269,7 @@ class Idle:
 Trigger: TypeAlias = At | Every | Cron | Idle
 
 
-def resolve(trigger: Trigger, *, now: datetime, zone: str) -> Trigger:
+def resolve(trigger: Trigger, *, now: datetime, zone: str | None) -> Trigger:
     """The trigger with all it left open decided: what a job is stored with."""
     match trigger:
         case At():

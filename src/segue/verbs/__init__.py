@@ -1,0 +1,1 @@
+"""The public verbs of the kernel, by what a caller is doing."""

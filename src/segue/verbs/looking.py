@@ -1,0 +1,89 @@
+"""Looking: what is there, for its owner and for nobody else."""
+
+from collections.abc import AsyncIterator, Mapping
+
+from segue import sessions
+from segue.bell import Bell, Name
+from segue.clock import Clock
+from segue.errors import NotFound
+from segue.follow import follow
+from segue.hub import Heard, Hub
+from segue.model import Delivery, Event, Ids, Job, Owner, Run, Session, Turn
+from segue.runner import Function
+from segue.settings import Settings
+from segue.states import JobState
+from segue.store.store import Store
+from segue.text import check_key
+from segue.transcript import Message, message_of
+
+ME = Owner()
+
+
+class Looking:
+    """The part of a kernel that reads; the verbs that write stand on it."""
+
+    store: Store
+    clock: Clock
+    bell: Bell
+    hub: Hub
+    ids: Ids
+    settings: Settings
+    functions: Mapping[str, Function]
+
+    async def session(self, key: str, *, owner: Owner = ME) -> Session:
+        found = await self.store.session(owner, check_key(key))
+        if found is None:
+            raise NotFound(f"there is no session {key}")
+        return found
+
+    async def sessions(self, *, owner: Owner = ME, limit: int = 100) -> list[Session]:
+        return await self.store.sessions(owner, limit)
+
+    async def delete(self, key: str, *, with_jobs: bool = False, owner: Owner = ME) -> None:
+        """Delete a session; `SessionHasJobs` names the jobs that would go with it."""
+        await self.store.commit(sessions.delete, owner, check_key(key), with_jobs=with_jobs)
+        self.bell.ring(Name.KEEPER)
+
+    async def turn(self, turn_id: str) -> Turn:
+        return await self.store.turn(turn_id)
+
+    async def job(self, job_id: str, *, owner: Owner = ME) -> Job:
+        job = await self.store.job(job_id)
+        session = await self.store.session_by_id(job.session_id)
+        if session.owner != owner or job.state is JobState.REMOVED:
+            raise NotFound(f"there is no job {job_id}")
+        return job
+
+    async def jobs(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Job]:
+        return await self.store.jobs((await self.session(key, owner=owner)).id, limit)
+
+    async def runs(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Run]:
+        """The session's runs, newest first."""
+        return await self.store.runs_of_session((await self.session(key, owner=owner)).id, limit)
+
+    async def runs_of(self, job_id: str, *, limit: int = 100) -> list[Run]:
+        return await self.store.runs_of_job(job_id, limit)
+
+    async def deliveries(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Delivery]:
+        return await self.store.deliveries((await self.session(key, owner=owner)).id, limit)
+
+    async def messages(
+        self, key: str, *, owner: Owner = ME, after: int = 0, limit: int = 100
+    ) -> list[Message]:
+        session = await self.session(key, owner=owner)
+        events = await self.store.messages(session.id, after=after, limit=limit)
+        return [message for event in events if (message := message_of(event))]
+
+    async def events(self, key: str, *, owner: Owner = ME, after: int = 0, limit: int = 100) -> list[Event]:
+        session = await self.session(key, owner=owner)
+        return await self.store.events(session.id, after=after, limit=limit)
+
+    async def follow(self, key: str, *, owner: Owner = ME, after: int = 0) -> AsyncIterator[Heard]:
+        """The log from a number on, and then what happens, as it happens."""
+        session = await self.session(key, owner=owner)
+        async for heard in follow(self.store, self.hub, session.id, after):
+            yield heard
+
+    async def audit(self) -> dict[str, list[str]]:
+        """The invariants that do not hold. Empty is well."""
+        return await self.store.audit(horizon=self.clock.ms() - 3_600_000)

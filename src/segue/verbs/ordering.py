@@ -1,0 +1,179 @@
+"""Ordering: how jobs are made, changed and removed."""
+
+from dataclasses import replace
+
+from segue import jobs
+from segue.action import Action, Ask, Call, Say
+from segue.bell import Name
+from segue.clock import to_moment, to_ms
+from segue.decision import End, Pass
+from segue.errors import BadSetting, BadTrigger, Conflict
+from segue.jobs import Changed
+from segue.model import Job, Owner
+from segue.policy import Policy, jittered
+from segue.states import JobKind, JobState, Outcome
+from segue.text import MAX_NAME, check_key, check_text
+from segue.trigger import At, Idle, Trigger, resolve
+from segue.verbs.looking import ME, Looking
+
+_KINDS = {Ask: JobKind.CRON, Say: JobKind.MESSAGE, Call: JobKind.SYSTEM}
+
+
+class Ordering(Looking):
+    async def schedule(
+        self,
+        key: str,
+        trigger: Trigger,
+        action: Action,
+        *,
+        name: str | None = None,
+        policy: Policy | None = None,
+        kind: JobKind | None = None,
+        owner: Owner = ME,
+        job_id: str | None = None,
+        protected: bool = False,
+    ) -> Job:
+        """A standing order: when this comes, do that, in this conversation."""
+        check_key(key)
+        now = self.clock.ms()
+        policy = policy or Policy()
+        if isinstance(action, Call) and action.function not in self.functions:
+            raise BadSetting(
+                f"no function is registered as {action.function!r}; give it to Kernel(functions=…)"
+            )
+        trigger = await self._resolved(trigger, key, owner)
+        job = Job(
+            id=check_text(job_id, "a job id", longest=MAX_NAME) if job_id is not None else self.ids(now),
+            session_id="",
+            account=owner.account,
+            kind=kind or _KINDS[type(action)],
+            name=check_text(name or _title(action), "the name of a job", longest=MAX_NAME),
+            state=JobState.ACTIVE,
+            state_reason=None,
+            protected=protected,
+            trigger=trigger,
+            action=action,
+            policy=policy,
+            slot=None,
+            next_at=None,
+            revision=1,
+            run_count=0,
+            failures=0,
+            last_run_at=None,
+            last_outcome=None,
+            last_error=None,
+            created_at=now,
+            updated_at=now,
+        )
+        job = self._aimed(job, now)
+        return self._changed(
+            await self.store.commit(jobs.create, owner, key, job, new_session_id=self.ids(now))
+        )
+
+    async def pause(self, job_id: str, *, reason: str = "paused by request", owner: Owner = ME) -> Job:
+        job = await self.job(job_id, owner=owner)
+        if job.state is not JobState.ACTIVE:
+            raise Conflict(f"job {job_id} is {job.state}; only an active one can be paused")
+        return await self._change(
+            replace(job, state=JobState.PAUSED, state_reason=reason, slot=None, next_at=None)
+        )
+
+    async def resume(self, job_id: str, *, owner: Owner = ME) -> Job:
+        job = await self.job(job_id, owner=owner)
+        if job.state is not JobState.PAUSED:
+            raise Conflict(f"job {job_id} is {job.state}; only a paused one can be resumed")
+        active = replace(job, state=JobState.ACTIVE, state_reason=None, failures=0)
+        return await self._change(self._aimed(active, self.clock.ms()))
+
+    async def edit(
+        self,
+        job_id: str,
+        *,
+        name: str | None = None,
+        trigger: Trigger | None = None,
+        action: Action | None = None,
+        policy: Policy | None = None,
+        owner: Owner = ME,
+    ) -> Job:
+        """Change what is given. A new trigger or policy counts from now."""
+        job = await self.job(job_id, owner=owner)
+        if trigger is not None:
+            session = await self.store.session_by_id(job.session_id)
+            trigger = await self._resolved(trigger, session.key, session.owner)
+        edited = replace(
+            job,
+            name=job.name if name is None else check_text(name, "the name of a job", longest=MAX_NAME),
+            trigger=trigger or job.trigger,
+            action=action or job.action,
+            policy=policy or job.policy,
+        )
+        if job.state is JobState.ACTIVE and (trigger or policy):
+            edited = self._aimed(edited, self.clock.ms())
+        return await self._change(edited)
+
+    async def skip(self, job_id: str, *, owner: Owner = ME) -> Job:
+        """Let the next slot go by; it is recorded as skipped."""
+        job = await self.job(job_id, owner=owner)
+        if job.state is not JobState.ACTIVE or job.slot is None:
+            raise Conflict(f"job {job_id} has no next slot to skip")
+        slot = to_moment(job.slot)
+        now = self.clock.ms()
+        later = job.trigger.next_after(max(slot, to_moment(now)) if isinstance(job.trigger, Idle) else slot)
+        skipped = Pass(
+            slot=slot,
+            outcome=Outcome.SKIPPED,
+            reason="skipped by request",
+            next=later,
+            end=None if later else End.PASSED_OVER,
+        )
+        if await self.store.commit(jobs.pass_over, job, skipped, now) is None:
+            raise Conflict(f"job {job_id} was changed meanwhile; read it again")
+        self.bell.ring(Name.TIMER)
+        return await self.store.job(job_id)
+
+    async def remove(self, job_id: str, *, owner: Owner = ME) -> Job:
+        """No start after this returns; a run that has started goes on to its end."""
+        job = await self.job(job_id, owner=owner)
+        if job.protected:
+            raise Conflict(f"job {job_id} belongs to the system and cannot be removed")
+        return self._changed(
+            await self.store.commit(jobs.remove, job, "its job was removed", self.clock.ms())
+        )
+
+    async def _resolved(self, trigger: Trigger, key: str, owner: Owner) -> Trigger:
+        session = await self.store.session(owner, key)
+        zone = (session.timezone if session else None) or self.settings.timezone
+        return resolve(trigger, now=to_moment(self.clock.ms()), zone=zone)
+
+    def _aimed(self, job: Job, now: int) -> Job:
+        """With its next slot, or BadTrigger when there is none to come."""
+        slot = job.trigger.first(to_moment(now))
+        if slot is None and isinstance(job.trigger, At) and job.created_at != now:
+            slot = (
+                job.trigger.moment
+            )  # it passed while the job was paused: its policy decides how late is too late
+        if slot is None:
+            raise BadTrigger(f"{job.trigger} names no moment that is still to come")
+        if job.policy.until is not None and slot > job.policy.until:
+            raise BadTrigger(f"the first slot of {job.trigger} lies after the policy's until")
+        return replace(job, slot=to_ms(slot), next_at=to_ms(jittered(slot, job.policy, job.id)))
+
+    async def _change(self, job: Job) -> Job:
+        if job.protected:
+            raise Conflict(f"job {job.id} belongs to the system and cannot be changed")
+        return self._changed(await self.store.commit(jobs.change, job, self.clock.ms()))
+
+    def _changed(self, changed: Changed) -> Job:
+        self.hub.publish(changed.events)
+        self.bell.ring(Name.TIMER)
+        if changed.next_pool is not None:
+            self.bell.ring(Name.USER, Name.SCHEDULE)
+        return changed.job
+
+
+def _title(action: Action) -> str:
+    match action:
+        case Ask(prompt=words) | Say(text=words):
+            return words.strip().splitlines()[0][:80]
+        case Call(function=function):
+            return function
