@@ -11,10 +11,10 @@ import asyncpg
 import pytest
 
 from segue.errors import StoreUnavailable, StoreUnusable
-from segue.store import postgres
+from segue.store import postgres, server
 from segue.store.lockstep import writers
 from segue.store.postgres import Postgres
-from segue.store.server import without_password
+from segue.store.server import Fault, fault_of, without_password
 from segue.store.sql import translate
 from tests.postgres import Server, in_database, temporary_server
 from tests.store import counting
@@ -234,40 +234,91 @@ def test_a_password_is_never_shown(url: str, shown: str) -> None:
 
 async def test_behind_a_pooler_the_limits_go_with_each_transaction(postgres_url: str, tmp_path: Path) -> None:
     await counting.create(postgres_url, *SESSIONS)
-    place = parse_qs(urlsplit(postgres_url).query)["host"][0]
-    pooler = await asyncio.start_unix_server(Pooler(place).serve, tmp_path / ".s.PGSQL.5432")
-    async with pooler:
-        database = await Postgres.open(postgres_url.replace(place, str(tmp_path)))
+    async with Network(postgres_url, tmp_path, takes_settings=False) as network:
+        database = await Postgres.open(network.url)
         limit = translate("any.limit", "SELECT current_setting('idle_in_transaction_session_timeout') AS n")
         assert await database.run(counting.first(limit)) == "1500ms"
-        await asyncio.gather(
-            *(database.run(increment(name, f"{name} {n}")) for n in range(5) for name in SESSIONS)
-        )
+        work = [increment(name, f"{name} {n}") for n in range(5) for name in SESSIONS]
+        await asyncio.gather(*map(database.run, work))
         assert await counts(database) == [5] * len(SESSIONS)
         await database.close()
 
 
-class Pooler:
-    """Takes no settings at the start of a connection, as poolers do, and passes the rest on."""
+async def test_connections_that_went_silent_are_left_behind(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "COMMAND_SECONDS", 0.5)
+    await counting.create(postgres_url, *SESSIONS)
+    async with Network(postgres_url, tmp_path) as network:
+        database = await Postgres.open(network.url)
+        await asyncio.gather(*(database.run(increment(name, f"{name} before")) for name in SESSIONS))
+        network.swallow_what_is_under_way()
+        await asyncio.gather(*(database.run(increment(name, f"{name} after")) for name in SESSIONS))
+        assert await counts(database) == [2] * len(SESSIONS)
+        await database.close()
+
+
+class Network:
+    """What lies between a client and the server, and may do both of them wrong."""
 
     REFUSAL = b"SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0"
 
-    def __init__(self, place: str) -> None:
-        self._socket = f"{place}/.s.PGSQL.5432"
+    def __init__(self, url: str, folder: Path, *, takes_settings: bool = True) -> None:
+        place = parse_qs(urlsplit(url).query)["host"][0]
+        self.url = url.replace(place, str(folder))
+        self._server = f"{place}/.s.PGSQL.5432"
+        self._socket = folder / ".s.PGSQL.5432"
+        self._takes_settings = takes_settings
+        self._working: set[asyncio.StreamReader] = set()
 
-    async def serve(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+    async def __aenter__(self) -> "Network":
+        self._listening = await asyncio.start_unix_server(self._serve, self._socket)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._listening.close()
+
+    def swallow_what_is_under_way(self) -> None:
+        """Let nothing more through, and tell nobody."""
+        self._working.clear()
+
+    async def _serve(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
         length = await client.readexactly(4)
         settings = await client.readexactly(int.from_bytes(length) - 4)
-        if b"statement_timeout" in settings:
+        if b"statement_timeout" in settings and not self._takes_settings:
             answers.write(b"E" + (len(self.REFUSAL) + 4).to_bytes(4) + self.REFUSAL)
             answers.close()
             return
-        server, requests = await asyncio.open_unix_connection(self._socket)
+        server, requests = await asyncio.open_unix_connection(self._server)
         requests.write(length + settings)
-        await asyncio.gather(_pass_on(client, requests), _pass_on(server, answers))
+        self._working |= {client, server}
+        await asyncio.gather(self._pass_on(client, requests), self._pass_on(server, answers))
+        answers.close()
+
+    async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while data := await source.read(65536):
+            if source in self._working:
+                target.write(data)
+        target.close()
 
 
-async def _pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    while data := await source.read(65536):
-        target.write(data)
-    target.close()
+@pytest.mark.parametrize(
+    ("error", "fault"),
+    [
+        (ConnectionResetError(), Fault.LOST),
+        (TimeoutError(), Fault.LOST),
+        (asyncpg.AdminShutdownError(), Fault.LOST),
+        (asyncpg.CannotConnectNowError(), Fault.LOST),
+        (asyncpg.IdleInTransactionSessionTimeoutError(), Fault.LOST),
+        (asyncpg.ReadOnlySQLTransactionError(), Fault.LOST),
+        (asyncpg.LockNotAvailableError(), Fault.BLOCKED),
+        (asyncpg.DeadlockDetectedError(), Fault.AGAIN),
+        (asyncpg.SerializationError(), Fault.AGAIN),
+        (asyncpg.InvalidCachedStatementError(), Fault.AGAIN),
+        (asyncpg.UniqueViolationError(), Fault.REFUSED),
+        (asyncpg.UndefinedTableError(), Fault.REFUSED),
+        (KeyError("a parameter that was not given"), Fault.REFUSED),
+    ],
+)
+def test_what_an_error_means(error: Exception, fault: Fault) -> None:
+    assert fault_of(error) is fault

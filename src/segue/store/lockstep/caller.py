@@ -88,6 +88,8 @@ class Caller:
         self.since = monotonic()
         self.losses = 0
         """How often the connection was lost under it."""
+        self.passes = 0
+        """How often it was passed over because another process had its session."""
         self.rewind()
 
     def rewind(self) -> None:

@@ -8,14 +8,19 @@ row would both get it at once, and each could act on what the other is about to 
 them apart itself. A session belongs to the first caller that names it until that caller has finished, and a
 transaction that begins without naming one has the group to itself.
 
+Between processes the row locks do their work, but a group that waits for one of its rows would hold up all of
+its callers, and two groups might wait for each other. So a group first marks its sessions by advisory locks,
+and leaves out those that another group has. These marks are a courtesy: what is right hangs on the row locks.
+
 Invariants
   - what a group does is what its callers, one after the other in some order, would have done
   - nobody hears of an outcome before the commit: what a caller saw may still be rolled back
-  - in one round, rows are asked for in the order of session and id, so that processes do not deadlock
+  - a group waits for no session that another process has, so that groups neither deadlock nor queue up
   - relied upon: a transaction that begins by naming a session needs no lock on the rows of one it never names
 """
 
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
 
 BEGINNING_SECONDS = 0.02
 """A group lets callers begin for this long; who waits for a busy session longer goes with the next one."""
+
+_MARK = "SELECT key FROM unnest(CAST($1 AS BIGINT[])) AS key WHERE pg_try_advisory_xact_lock(key)"
 
 
 class Spoiled(Exception):
@@ -58,12 +65,25 @@ class Group:
         self._sole: Caller | None = None
         self._begin_until = monotonic() + BEGINNING_SECONDS
 
-    async def drive(self, connection: "Connection", opening: str) -> None:
+    async def open(self, connection: "Connection", opening: str) -> list[Caller]:
+        """Begin. Gives back, and leaves out, the callers whose sessions another process has just now."""
+        if len(self.waiting) == 1:
+            # Nobody else is held up: it may wait, and this way needs no round trip of its own.
+            marks = "".join(f"; SELECT pg_advisory_xact_lock({key})" for key in _marks(self.waiting[0]))
+            await connection.execute(opening + marks)
+            return []
+        await connection.execute(opening)
+        wanted = {key for caller in self.waiting for key in _marks(caller)}
+        ours = {row["key"] for row in await connection.fetch(_MARK, list(wanted))} if wanted else set()
+        elsewhere = [caller for caller in self.waiting if not ours.issuperset(_marks(caller))]
+        self.waiting = [caller for caller in self.waiting if ours.issuperset(_marks(caller))]
+        return elsewhere
+
+    async def drive(self, connection: "Connection") -> None:
         """Commit what has begun; for the rest, which is still `waiting`, there was no time.
 
         After an exception the transaction is still open: rolling back is up to whoever has the connection.
         """
-        await connection.execute(opening)
         while ready := self._next_round():
             for query, batch in _by_query(ready):
                 try:
@@ -141,6 +161,12 @@ class Group:
                 # The key belongs to another session by now, and that one was not the caller's to read.
                 raise Entangled(f"{query.name} found another session than before")
             caller.answer(rows, wrote=shape.wrote(rows))
+
+
+def _marks(caller: Caller) -> list[int]:
+    """The numbers of the advisory locks on its sessions, in the order in which everybody takes them."""
+    digests = (blake2b(each.encode("utf-8", "replace"), digest_size=8).digest() for each in caller.sessions)
+    return sorted(int.from_bytes(digest, signed=True) for digest in digests)
 
 
 def _by_query(callers: Sequence[Caller]) -> Iterator[tuple[Query, list[tuple[Step, Caller]]]]:

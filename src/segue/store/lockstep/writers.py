@@ -1,8 +1,9 @@
 """The writers: they take callers in, commit them in groups, and deal with what goes wrong.
 
-A caller joins the next group. If that group fails, those who may be at fault are set aside and driven again,
-each alone, so that only the guilty one fails. Who turns out to wait for a row that somebody else holds waits
-apart from these, and whoever else wants the same session stays in line behind: nobody is held up by them.
+A caller joins the next group; it is passed over for as long as another process has its session. If its
+group fails, those who may be at fault are set aside and driven again, each alone, so that only the guilty
+one fails. Who turns out to wait for a row that somebody else holds waits apart from these, and whoever else
+wants the same session stays in line behind: nobody is held up by them.
 
 A connection that is lost during COMMIT leaves it unknown whether the group is in the database. Its callers
 are driven again all the same: transactions guard themselves by fences and unique ids, so the second time
@@ -19,6 +20,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from random import uniform
 from time import monotonic
 from typing import Any
 
@@ -32,6 +34,9 @@ PATIENCE_SECONDS = 10.0
 """How long a caller waits in all, whatever happens to the server meanwhile."""
 LOCK_SECONDS = 1.5
 """Who meets a lock at this age gives up. By then a client of ours that is paused has been cut off."""
+PASSES = 20
+PASS_SECONDS = 0.005
+"""Who is passed over tries again so much later, and after so many times waits in line for the session."""
 LOSSES = 3
 """A caller under which the connection was lost this often may be the cause of it."""
 
@@ -87,7 +92,7 @@ class Writers:
         self._set_aside: Counter[str] = Counter()
         self._accepted: set[asyncio.Future[Any]] = set()
         self._closing = False
-        self._together = Queue(together=64, lock_milliseconds=200, may_go=self._is_next_in_line)
+        self._together = Queue(together=64, lock_milliseconds=50, may_go=self._is_next_in_line)
         self._alone = Queue(together=1, lock_milliseconds=200, may_go=self._is_free)
         self._blocked = Queue(together=1, lock_milliseconds=500, may_go=self._is_free)
         queues = (*[self._together] * groups_at_once, self._alone, self._blocked)
@@ -141,18 +146,20 @@ class Writers:
                 sessions = {session for caller in callers for session in caller.sessions}
                 self._busy |= sessions
                 await self._commit(line, queue, callers)
-                self._busy -= sessions
-                for each in (self._together, self._alone, self._blocked):
-                    each.look_again()
+                self._free(sessions)
         finally:
             await line.close()
 
     async def _commit(self, line: Line, queue: Queue, callers: Sequence[Caller]) -> None:
         group = Group(callers, self._keys)
+        passed: list[Caller] = []
         try:
             connection = await line.connected(lambda _: any(not caller.outcome.done() for caller in callers))
-            await group.drive(connection, queue.opening)
+            passed = await group.open(connection, queue.opening)
+            self._pass_over(queue, passed)
+            await group.drive(connection)
         except Exception as error:
+            callers = [caller for caller in callers if caller not in passed]
             spoiled = error if isinstance(error, Spoiled) else Spoiled(callers, error, "a transaction")
             fault = await line.recover(spoiled.cause)
             await self._drive_again(queue, callers, fault, spoiled)
@@ -162,6 +169,24 @@ class Writers:
                 caller.settle()
             if group.wrote:
                 self._on_commit()
+
+    def _free(self, sessions: set[str]) -> None:
+        self._busy -= sessions
+        for queue in (self._together, self._alone, self._blocked):
+            queue.look_again()
+
+    def _pass_over(self, queue: Queue, callers: Sequence[Caller]) -> None:
+        later: list[Caller] = []
+        for caller in callers:
+            caller.passes += 1
+            if caller.passes < PASSES:
+                later.append(caller)
+            else:
+                self._drive_alone(caller)
+        if later:
+            pause = PASS_SECONDS * uniform(0.5, 1.5)
+            asyncio.get_running_loop().call_later(pause, queue.put_back, later)
+        self._free({session for caller in callers for session in caller.sessions})
 
     async def _drive_again(
         self, queue: Queue, callers: Sequence[Caller], fault: Fault, spoiled: Spoiled
