@@ -1,0 +1,58 @@
+"""What a seed decides before the play: how many hosts, which faults, how long."""
+
+import random
+from dataclasses import dataclass
+
+from segue.model import Owner
+from segue.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    seed: int
+    hosts: int
+    settings: Settings
+    seconds: float
+    """Of action; then the nemesis rests and the house must come to rest too."""
+    sessions: tuple[tuple[Owner, str], ...]
+    verbs: int
+    faults: frozenset[str]
+    """Not every play has every fault: some bugs hide where there is always trouble."""
+    fault_count: int
+    reports_tools: bool
+    survivors: bool
+    """Whether all that live at the end see it through, or only one."""
+
+
+FAULTS = ("kill", "freeze", "stop", "storm", "jump")
+
+
+def draw(seed: int) -> Plan:
+    rng = random.Random(f"plan {seed}")
+    lease = rng.choice((2, 4, 8))
+    accounts = [f"account{number}" for number in range(rng.randint(1, 3))]
+    channels = ("web", "chat", "tele")
+    faults = frozenset(fault for fault in FAULTS if rng.random() < 0.5)
+    return Plan(
+        seed=seed,
+        hosts=rng.randint(2, 4),
+        settings=Settings(
+            runners=rng.randint(1, 3),
+            user_runners=rng.randint(1, 4),
+            lease_seconds=lease,
+            patience_seconds=rng.choice((0, 5, 120)),
+            turn_timeout_seconds=rng.choice((6, 12)),
+            shutdown_grace_seconds=rng.choice((1, 5)),
+            timezone="Europe/Berlin",
+        ),
+        seconds=rng.uniform(15, 60),
+        sessions=tuple(
+            (Owner(rng.choice(accounts), "ann"), f"{rng.choice(channels)}:{number}")
+            for number in range(rng.randint(3, 8))
+        ),
+        verbs=rng.randint(10, 50),
+        faults=faults,
+        fault_count=rng.randint(2, 10) if faults else 0,
+        reports_tools=rng.random() < 0.8,
+        survivors=rng.random() < 0.5,
+    )

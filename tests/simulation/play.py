@@ -1,0 +1,259 @@
+"""A play: several kernels on one database, people who use them, and a nemesis.
+
+Kernels are real, with all their workers, each on a host of its own. People call the public verbs and write
+down what they were promised. The nemesis kills, freezes and stops hosts, loses requests and answers, and
+sets clocks. Then it rests, and the house must come to rest too, with every promise kept.
+"""
+
+import asyncio
+import hashlib
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from segue.kernel import Kernel
+from segue.store.inline import InlineSqlite
+from segue.store.migrate import migrate
+from tests.simulation import checks, observer
+from tests.simulation.cast import EPOCH_MS, HostClock, LossyChannel, Post, Stage, WaywardAgent
+from tests.simulation.loop import Fate, Host, SimulatedLoop
+from tests.simulation.people import People
+from tests.simulation.plan import Plan, draw
+from tests.simulation.wire import LONGEST_TRIP, Server, Weather, at_once
+
+AUDIT_EVERY = 8.0
+REST_WITHIN = 900.0
+"""Seconds after the last fault in which everything must have ended."""
+
+
+@dataclass
+class Machine:
+    """A host with the kernel that runs on it."""
+
+    host: Host
+    kernel: Kernel
+    clock: HostClock
+    running: asyncio.Task[None] | None = None
+    stopping: bool = False
+    troubles: list[float] = field(default_factory=list)
+    """When it was disturbed."""
+
+    @property
+    def up(self) -> bool:
+        return self.host.fate is Fate.ALIVE and not self.stopping
+
+
+@dataclass
+class Report:
+    """How a play went. `wrong` is empty when all is well."""
+
+    seed: int
+    wrong: list[str] = field(default_factory=list)
+    trace: str = ""
+    seconds: float = 0.0
+    commits: int = 0
+    performances: int = 0
+
+
+class Play:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.rng = random.Random(f"play {plan.seed}")
+        self.loop = SimulatedLoop(random.Random(f"order {plan.seed}"))
+        self.database = InlineSqlite.open()
+        self.server = Server(self.database, self.loop, random.Random(f"wire {plan.seed}"), Weather())
+        self.server.on_fault = self._in_trouble
+        longest = plan.settings.lease_seconds * 2
+        self.stage = Stage(self.loop, random.Random(f"agents {plan.seed}"), longest=longest)
+        self.stage.excused = self._excused
+        self.stage.in_trouble = self._in_trouble
+        self.post = Post(random.Random(f"post {plan.seed}"))
+        self.people = People(self)
+        self.machines: list[Machine] = []
+        self.wrong: list[str] = []
+
+    async def perform(self) -> None:
+        await migrate(self.database)
+        lease_ms = round(self.plan.settings.lease_seconds * 1000)
+        slack_ms = round(LONGEST_TRIP * 1000) + 2
+        at_once(self.database.run(lambda: observer.install(lease_ms=lease_ms, slack_ms=slack_ms)))
+        for _ in range(self.plan.hosts):
+            self.boot()
+        for moment, act in sorted(self._script(), key=lambda line: line[0]):
+            await self._pass_time(moment)
+            act()
+        await self._pass_time(self.plan.seconds)
+        self._rest()
+        await self._come_to_rest()
+        self.wrong += await checks.final(self)
+
+    def _script(self) -> list[tuple[float, Any]]:
+        rng, plan = self.rng, self.plan
+        script: list[tuple[float, Any]] = [
+            (rng.uniform(0, plan.seconds), self.people.act) for _ in range(plan.verbs)
+        ]
+        faults = sorted(plan.faults)
+        for _ in range(plan.fault_count):
+            script.append((rng.uniform(0, plan.seconds), getattr(self, f"_{rng.choice(faults)}")))
+        audits = int(plan.seconds // AUDIT_EVERY)
+        return script + [(number * AUDIT_EVERY, self._audit) for number in range(1, audits + 1)]
+
+    async def _pass_time(self, until: float) -> None:
+        await asyncio.sleep(max(0.0, until - self.loop.time()))
+
+    # The machines
+
+    def boot(self) -> Machine:
+        host = Host(self.loop, f"host{len(self.machines) + 1}")
+        clock = HostClock(self.loop)
+        agent = WaywardAgent(self.stage, host, reports_tools=self.plan.reports_tools)
+        kernel = Kernel(
+            self.server.wire(host),
+            agent=agent,
+            channels=(
+                LossyChannel("chat", self.post, idempotent=False),
+                LossyChannel("tele", self.post, idempotent=True),
+            ),
+            functions={"tidy": agent.tidy},
+            settings=self.plan.settings,
+            clock=clock,
+            rng=random.Random(f"{host.name} {self.plan.seed}"),
+            name=host.name,
+        )
+        machine = Machine(host, kernel, clock)
+        machine.running = host.start(self._run(machine))
+        self.machines.append(machine)
+        return machine
+
+    async def _run(self, machine: Machine) -> None:
+        async with machine.kernel as kernel:
+            await kernel.run()
+
+    def up(self) -> list[Machine]:
+        return [machine for machine in self.machines if machine.up]
+
+    def anyone(self) -> Machine | None:
+        up = self.up()
+        return self.rng.choice(up) if up else None
+
+    def now_ms(self) -> int:
+        return EPOCH_MS + round(self.loop.time() * 1000)
+
+    def _boot_later(self) -> None:
+        if not self.resting:
+            self.boot()
+
+    # The nemesis
+
+    resting = False
+    furthest_jump = 0.0
+
+    def _kill(self) -> None:
+        if victim := self.anyone():
+            victim.host.kill()
+            self.loop.call_later(self.rng.uniform(0, 10), self._boot_later, context=self.server.context)
+
+    def _freeze(self) -> None:
+        if victim := self.anyone():
+            victim.host.freeze()
+            asleep = self.rng.uniform(0.1, 3 * self.plan.settings.lease_seconds)
+            lease = self.plan.settings.lease_seconds
+            victim.troubles += [self.loop.time() + nap for nap in range(0, round(asleep), round(lease))]
+            self.loop.call_later(asleep, self._thaw, victim, context=self.server.context)
+
+    def _thaw(self, victim: Machine) -> None:
+        if victim.host.fate is Fate.FROZEN:
+            self._in_trouble(victim.host)
+            victim.host.thaw()
+
+    def _stop(self) -> None:
+        victim = self.anyone()
+        if victim and victim.running:
+            victim.stopping = True
+            victim.running.cancel()
+            self.loop.call_later(self.rng.uniform(0, 10), self._boot_later, context=self.server.context)
+
+    def _storm(self) -> None:
+        weather = self.server.weather
+        weather.lost_before, weather.lost_after = self.rng.uniform(0, 0.2), self.rng.uniform(0, 0.2)
+        self.loop.call_later(self.rng.uniform(0.5, 8), self._calm, context=self.server.context)
+
+    def _calm(self) -> None:
+        self.server.weather.lost_before = self.server.weather.lost_after = 0
+
+    def _jump(self) -> None:
+        far = self.rng.choice((1, 5, 60, 3600))
+        by = round(self.rng.uniform(-far, far) * 1000)
+        whose = self.up() if self.rng.random() < 0.5 else [self.anyone()]
+        for machine in whose:
+            if machine is not None:
+                machine.clock.offset_ms += by
+                self.furthest_jump = max(self.furthest_jump, machine.clock.offset_ms / 1000)
+
+    def _in_trouble(self, host: Host) -> None:
+        self._of(host).troubles.append(self.loop.time())
+
+    def _of(self, host: Host) -> Machine:
+        return next(machine for machine in self.machines if machine.host is host)
+
+    def _excused(self, host: Host) -> bool:
+        return self.excused(host.name, self.loop.time())
+
+    def excused(self, name: str, at: float) -> bool:
+        """The machine of that name was disturbed not long before, so its leases may have run out."""
+        machine = next(machine for machine in self.machines if machine.host.name == name)
+        if machine.host.fate is not Fate.ALIVE:
+            return True
+        while_it_lasts = 2 * self.plan.settings.lease_seconds + 2
+        return any(trouble <= at <= trouble + while_it_lasts for trouble in machine.troubles)
+
+    # The end
+
+    def _rest(self) -> None:
+        self.resting = True
+        self._calm()
+        for machine in self.machines:
+            machine.clock.offset_ms = 0
+            if machine.host.fate is Fate.FROZEN:
+                self._thaw(machine)
+        healthy = self.up()
+        if not healthy:
+            self.boot()
+        elif not self.plan.survivors:
+            for machine in healthy[1:]:
+                machine.host.kill()
+
+    async def _come_to_rest(self) -> None:
+        # What was promised by a clock that ran ahead waits for the true one to get there.
+        deadline = self.loop.time() + REST_WITHIN + self.furthest_jump
+        while open_work := await checks.open_work(self.database):
+            if self.loop.time() > deadline:
+                self.wrong.append(f"not at rest long after the last fault: {open_work}")
+                return
+            await asyncio.sleep(2)
+        await asyncio.sleep(5)
+
+    def _audit(self) -> None:
+        self.wrong += at_once(checks.between(self))
+
+
+def play(seed: int) -> Report:
+    """One play from its seed to its report."""
+    performance = Play(draw(seed))
+    try:
+        performance.loop.run(performance.perform())
+    except AssertionError as error:
+        performance.wrong.append(f"{type(error).__name__}: {error}")
+    trace = hashlib.sha256("\n".join(performance.server.trace).encode())
+    trace.update(repr(at_once(checks.everything(performance.database))).encode())
+    report = Report(
+        seed=seed,
+        wrong=performance.wrong + performance.stage.wrong + performance.people.wrong,
+        trace=trace.hexdigest(),
+        seconds=performance.loop.time(),
+        commits=performance.server.commits,
+        performances=len(performance.stage.performances),
+    )
+    performance.loop.bury([machine.host for machine in performance.machines])
+    at_once(performance.database.close())
+    return report
