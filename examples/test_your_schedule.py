@@ -5,8 +5,7 @@ import pytest
 from segue import Ask, Every, Kernel, Outcome, Policy
 from segue.testing import ManualClock, ScriptedAgent, quiet
 
-pytest_plugins = ["segue.testing.plugin"]  # the fixtures kernel, clock, agent and channel
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio  # the fixtures kernel, clock and agent come with Segue
 
 
 async def watch_the_build(kernel: Kernel) -> str:
