@@ -201,7 +201,7 @@ def _stretches_of(zone: ZoneInfo, year: int) -> tuple[_Stretch, ...]:
     stretches = []
     for start, end, offset in _spans(zone, year):
         stretches.append(_Stretch(start, end, offset, reached))
-        reached = max(reached, end + offset)
+        reached = end + offset
     return tuple(stretches)
 
 
