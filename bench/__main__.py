@@ -24,7 +24,8 @@ def main() -> int:
     print(f"\nmedian of {rounds} rounds, ours and the peer's in turn; fsync on; asyncio's own loop")
     if options.json:
         options.json.write_text(json.dumps([figure.as_json() for figure in figures], indent=2) + "\n")
-    return any(figure.verdict == "MISSED" for figure in figures)
+    # A look in seconds, on a machine that may be busy, proves that everything runs, not how fast.
+    return not options.short and any(figure.verdict == "MISSED" for figure in figures)
 
 
 def _options() -> argparse.Namespace:

@@ -73,7 +73,7 @@ class Figure:
         return asdict(self) | {"bar": str(self.bar or ""), "verdict": self.verdict}
 
 
-def compared(workload: str, unit: str, comparison: Comparison, bar: Bar) -> Figure:
+def compared(workload: str, unit: str, comparison: Comparison, bar: Bar | None) -> Figure:
     return Figure(workload=workload, unit=unit, **asdict(comparison), bar=bar)
 
 

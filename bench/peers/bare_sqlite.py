@@ -4,12 +4,14 @@ The tables and the statements are the kernel's own, so the loop writes exactly w
 same indexes and checks, in WAL with `synchronous=FULL`. What it leaves out is all the rest: no event loop,
 no thread, no agent, no object for a row, no policy, nobody to tell.
 
+  - fire      (of due jobs) lock the session, take the job's slot, open its run, enqueue its turn, and
+              make the lane ready
   - claim     lease the sessions, start their next turns, append `stream_start`
   - settle    look at the fence, finish the turn, append `stream_end` and `session_sync`, release the
               session; for a scheduled turn also close its run and note the success on its job
 
 In groups of 100 it commits a hundred claims at once, then their hundred settlements. Alone (`group=1`) every
-claim and every settlement is a transaction of its own.
+claim and every settlement is a transaction of its own. Due jobs are fired first, by the hundred as well.
 """
 
 import sqlite3
@@ -35,6 +37,8 @@ class Turns:
     """Turns that wait in each session's lane."""
     group: int = 100
     scheduled: bool = False
+    due: bool = False
+    """The scheduled turns have not been fired yet: that is part of the work."""
 
     @property
     def total(self) -> int:
@@ -54,6 +58,8 @@ def run(folder: Path, turns: Turns) -> Rate:
     with closing(_open(folder / "bare.db")) as database:
         _fill(database, turns)
         with stopwatch() as watch:
+            if turns.due:
+                _fire_all(database, turns.group)
             done = _run_all(database, turns.group)
     assert done == turns.total, f"the bare loop ran {done} turns of {turns.total}"
     return Rate(done, watch.seconds)
@@ -68,6 +74,23 @@ def _open(path: Path) -> sqlite3.Connection:
     for migration in sorted(migrations, key=lambda file: file.name):
         database.executescript(sql.translate(migration.name, migration.read_text("utf-8")).sqlite)
     return database
+
+
+def _fire_all(database: sqlite3.Connection, group: int) -> None:
+    while due := _rows(database, sql.jobs.due, {"now": NOW, "limit": group}):
+        with _committed(database):
+            for job in due:
+                _fire(database, job)
+
+
+def _fire(database: sqlite3.Connection, job: sqlite3.Row) -> None:
+    session_id = job["session_id"]
+    _rows(database, sql.sessions.lock, {"id": session_id})
+    ended = {"slot": None, "next_at": None, "state": "ended", "state_reason": "it was due once"}
+    took = {"id": job["id"], "revision": job["revision"], "fired": 1, "now": NOW}
+    _rows(database, sql.jobs.take, took | ended)
+    _add_turn(database, session_id, 0, scheduled=True)
+    _wake(database, session_id, scheduled=True)
 
 
 def _run_all(database: sqlite3.Connection, group: int) -> int:
@@ -165,16 +188,21 @@ def _add_session(database: sqlite3.Connection, session_id: str, turns: Turns) ->
     facts = {"chat_type": "private", "title": None, "timezone": None, "now": NOW}
     database.execute(sql.sessions.create.sqlite, {"id": session_id} | names | facts)
     if turns.scheduled:
-        _add_job(database, session_id)
-    for number in range(turns.each):
-        _add_turn(database, session_id, number, scheduled=turns.scheduled)
-    wake = {"id": session_id, "not_before": NOW, "user_waits": int(not turns.scheduled), "events": 0}
-    database.execute(sql.sessions.enqueue.sqlite, wake)
+        _add_job(database, session_id, next_at=NOW if turns.due else NOW + 1)
+    if not turns.due:
+        for number in range(turns.each):
+            _add_turn(database, session_id, number, scheduled=turns.scheduled)
+        _wake(database, session_id, scheduled=turns.scheduled)
 
 
-def _add_job(database: sqlite3.Connection, session_id: str) -> None:
+def _wake(database: sqlite3.Connection, session_id: str, *, scheduled: bool) -> None:
+    ready = {"id": session_id, "not_before": NOW, "user_waits": int(not scheduled), "events": 0}
+    database.execute(sql.sessions.enqueue.sqlite, ready)
+
+
+def _add_job(database: sqlite3.Connection, session_id: str, *, next_at: int) -> None:
     job = {"id": f"job-{session_id}", "session_id": session_id, "account": ACCOUNT, "kind": "cron"}
-    shape = {"name": "bench", "protected": 0, "trigger_kind": "every", "slot": NOW, "next_at": NOW + 1}
+    shape = {"name": "bench", "protected": 0, "trigger_kind": "every", "slot": NOW, "next_at": next_at}
     words = {"trigger": '{"every":"1m"}', "action": '{"ask":"go on"}', "policy": "{}", "now": NOW}
     database.execute(sql.jobs.create.sqlite, job | shape | words)
 

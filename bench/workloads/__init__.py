@@ -5,10 +5,17 @@ from typing import TypeAlias
 
 from bench.figure import Figure
 from bench.room import Room
+from bench.workloads.lateness import lateness
 from bench.workloads.peers_alone import peers_alone
+from bench.workloads.pending import pending
+from bench.workloads.turns import postgres_turns, sqlite_turns
 
 Workload: TypeAlias = Callable[[Room], Iterable[Figure]]
 
 WORKLOADS: Mapping[str, Workload] = {
+    "sqlite-turns": sqlite_turns,
+    "postgres-turns": postgres_turns,
+    "lateness": lateness,
+    "pending": pending,
     "peers-alone": peers_alone,
 }

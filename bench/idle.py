@@ -1,0 +1,61 @@
+"""A process that only opens a database and waits: `python -m bench.idle URL SECONDS`.
+
+It prints what that costs: how long until its workers have looked for the first time, what share of a core
+it takes while nothing is due, and the most memory it ever had.
+"""
+
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import asdict, dataclass
+
+from bench.measure import stopwatch
+from segue import Kernel
+from segue.agent import OpenTurn
+
+SETTLING_SECONDS = 1.0
+PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes that a process's peak is counted in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    start_seconds: float
+    cpu_percent: float
+    memory_mb: float
+
+
+def idle(url: str, seconds: float) -> Idle:
+    """In a process of its own."""
+    command = [sys.executable, "-m", "bench.idle", url, str(seconds)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return Idle(**json.loads(done.stdout))
+
+
+async def _wait(url: str, seconds: float) -> Idle:
+    with stopwatch() as starting:
+        kernel = await Kernel(url, agent=_nobody).__aenter__()
+        await kernel.workers.timer.step()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(kernel.run())
+        await asyncio.sleep(SETTLING_SECONDS)
+        with stopwatch() as waiting:
+            await asyncio.sleep(seconds)
+        running.cancel()
+    await kernel.__aexit__(None, None, None)
+    return Idle(
+        start_seconds=starting.seconds,
+        cpu_percent=100 * waiting.cpu / waiting.seconds,
+        memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 1_000_000,
+    )
+
+
+async def _nobody(turn: OpenTurn) -> AsyncIterator[str]:
+    yield ""
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(asyncio.run(_wait(sys.argv[1], float(sys.argv[2]))))))

@@ -1,0 +1,59 @@
+"""A database in which many jobs wait for a day that is far away.
+
+The rows are copies of a job that the kernel made, numbered by SQL: a million calls of `schedule` would take
+the better part of an hour and leave the same.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from segue import Ask, Every, Kernel
+from segue.store import sql
+from segue.store.database import Params, Transaction
+
+BATCH = 25_000
+JOBS_PER_SESSION = 10
+
+_SESSIONS = sql.translate(
+    "stock.sessions",
+    """
+    WITH RECURSIVE numbers (n) AS (
+        SELECT CAST(:first AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :stop
+    )
+    INSERT INTO sessions (id, account, user_id, key, created_at)
+    SELECT CAST(10000000 + n AS TEXT), account, user_id, 'websocket:' || CAST(n AS TEXT), created_at
+    FROM numbers, sessions
+    WHERE sessions.id = :like
+    """,
+)
+_JOBS = sql.translate(
+    "stock.jobs",
+    """
+    WITH RECURSIVE numbers (n) AS (
+        SELECT CAST(:first AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :stop
+    )
+    INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy,
+                      slot, next_at, created_at, updated_at)
+    SELECT CAST(10000000 + n AS TEXT), CAST(10000000 + n % :sessions AS TEXT), account, kind, name, state,
+           trigger_kind, trigger, action, policy, slot + n, next_at + n, created_at, updated_at
+    FROM numbers, jobs
+    WHERE jobs.id = :like
+    """,
+)
+
+
+async def stock(kernel: Kernel, jobs: int) -> None:
+    """Let so many jobs wait, ten in each session `websocket:0`, `websocket:1`, …"""
+    far = datetime.now(UTC) + timedelta(days=3650)
+    like = await kernel.schedule("websocket:pattern", Every(timedelta(days=1), start=far), Ask("go on"))
+    sessions = jobs // JOBS_PER_SESSION
+    await _copy(kernel, _SESSIONS, sessions, {"like": like.session_id})
+    await _copy(kernel, _JOBS, jobs, {"like": like.id, "sessions": sessions})
+
+
+async def _copy(kernel: Kernel, query: sql.Query, count: int, params: Params) -> None:
+    for first in range(0, count, BATCH):
+        await kernel.store.commit(_one, query, {**params, "first": first, "stop": min(count, first + BATCH)})
+
+
+def _one(query: sql.Query, params: Params) -> Transaction[None]:
+    yield query, params

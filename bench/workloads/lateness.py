@@ -1,0 +1,104 @@
+"""How late a turn starts: from the slot of its job to the first line of its agent, on SQLite.
+
+The jobs are stored before, and the kernel runs while their moments come. Both ends are read from the
+machine's wall clock.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from bench.figure import AtMost, Figure
+from bench.measure import median_of, percentile
+from bench.room import Room
+from segue import Ask, At, Job, Kernel, Settings
+from segue.agent import OpenTurn
+
+JOBS = 1_000
+AHEAD = timedelta(seconds=4)
+"""Time to store a thousand jobs, to start the workers, and to come to rest."""
+A_MOMENT = timedelta(milliseconds=100)
+
+
+class Punctual:
+    """An agent that notes when it was called for which job."""
+
+    reports_tools = True
+
+    def __init__(self) -> None:
+        self._called_at: dict[str, float] = {}
+        self._called = asyncio.Condition()
+
+    async def answer(self, turn: OpenTurn) -> AsyncIterator[str]:
+        moment = time.time()
+        assert turn.source is not None
+        self._called_at[turn.source.job_id] = moment * 1000
+        async with self._called:
+            self._called.notify_all()
+        yield "ok"
+
+    async def lateness(self, jobs: Sequence[Job]) -> list[float]:
+        """In milliseconds, when it has been called for all of them."""
+        async with self._called:
+            await self._called.wait_for(lambda: len(self._called_at) >= len(jobs))
+        return [self._called_at.pop(job.id) - (job.slot or 0) for job in jobs]
+
+
+def lateness(room: Room) -> Iterator[Figure]:
+    spread = [timedelta(seconds=number / JOBS) for number in range(JOBS)]
+    at_once = [timedelta()] * JOBS
+    lone = room.size(100, short=20)
+    yield _p99("SQLite: a lone job", 10, room, lambda url: _one_by_one(url, lone))
+    yield _p99("SQLite: 1,000 jobs over one second", 50, room, lambda url: _together(url, spread))
+    yield _p99("SQLite: 1,000 jobs in one instant", 500, room, lambda url: _together(url, at_once))
+
+
+def _p99(
+    workload: str, limit: float, room: Room, measure: Callable[[str], Coroutine[Any, Any, list[float]]]
+) -> Figure:
+    def once() -> float:
+        with room.folder() as folder:
+            return percentile(asyncio.run(measure(f"sqlite:///{folder}/segue.db")), 99)
+
+    late = median_of(room.rounds, once)
+    return Figure(workload=f"{workload}, p99 late", unit="ms", ours=late, bar=AtMost(limit, "ms"))
+
+
+async def _together(url: str, after: Sequence[timedelta]) -> list[float]:
+    agent = Punctual()
+    async with _kernel(url, agent) as kernel:
+        start = datetime.now(UTC) + AHEAD
+        jobs = await asyncio.gather(
+            *(_schedule(kernel, number, start + later) for number, later in enumerate(after))
+        )
+        async with _running(kernel):
+            return await agent.lateness(jobs)
+
+
+async def _one_by_one(url: str, count: int) -> list[float]:
+    agent = Punctual()
+    late: list[float] = []
+    async with _kernel(url, agent) as kernel, _running(kernel):
+        for number in range(count):
+            job = await _schedule(kernel, number, datetime.now(UTC) + A_MOMENT)
+            late += await agent.lateness([job])
+    return late
+
+
+def _kernel(url: str, agent: Punctual) -> Kernel:
+    return Kernel(url, agent=agent, settings=Settings(runners=50))
+
+
+async def _schedule(kernel: Kernel, number: int, moment: datetime) -> Job:
+    return await kernel.schedule(f"websocket:{number}", At(moment), Ask("go on"))
+
+
+@asynccontextmanager
+async def _running(kernel: Kernel) -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(kernel.run())
+        yield
+        running.cancel()

@@ -1,0 +1,108 @@
+"""Turns per second: a no-op agent, 1,000 sessions, 50 runners, full durability.
+
+  - users' turns      every turn was admitted before; measured is lease → agent → settle
+  - scheduled turns   the same, but the timer admitted them: each also closes its run and marks its job
+  - due jobs          nothing was admitted before; measured is look → fire → lease → agent → settle
+
+SQLite is held against a bare loop that writes the same rows in groups of 100, PostgreSQL against PgQueuer's
+own benchmark on the same server. Both are described where they are run, in `bench.peers`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+from bench.drain import Echo, drain
+from bench.figure import AtLeastOfPeer, Figure, compared
+from bench.measure import alternate
+from bench.peers import bare_sqlite, pgqueuer
+from bench.room import Room
+from segue import Ask, At, Kernel, Settings
+
+Fill: TypeAlias = Callable[[Kernel, int], Awaitable[None]]
+"""Makes so many turns wait in the kernel's database."""
+
+HALF = AtLeastOfPeer(0.5)
+SESSIONS = 1_000
+RUNNERS = 50
+
+
+def sqlite_turns(room: Room) -> Iterator[Figure]:
+    each = room.size(10, short=2)
+    users = bare_sqlite.Turns(sessions=SESSIONS, each=each)
+    scheduled = bare_sqlite.Turns(sessions=SESSIONS, each=each, scheduled=True)
+    due = bare_sqlite.Turns(sessions=SESSIONS * each, each=1, scheduled=True, due=True)
+    yield _against_bare_loop("SQLite: users' turns", room, _users_turns, users)
+    yield _against_bare_loop("SQLite: scheduled turns", room, _scheduled_turns, scheduled)
+    yield _against_bare_loop("SQLite: due jobs, fired and run", room, _due_jobs, due)
+
+
+def postgres_turns(room: Room) -> Iterator[Figure]:
+    theirs = pgqueuer.Drain(jobs=room.size(20_000, short=2_000))
+    wide = pgqueuer.Drain(jobs=theirs.jobs, batch=100)
+    yield _against_pgqueuer("PostgreSQL: users' turns", room, _users_turns, theirs, HALF)
+    yield _against_pgqueuer("  PgQueuer with batches of 100", room, _users_turns, wide, None)
+    yield _against_pgqueuer("PostgreSQL: scheduled turns", room, _scheduled_turns, theirs, HALF)
+
+
+def _against_bare_loop(workload: str, room: Room, fill: Fill, bare: bare_sqlite.Turns) -> Figure:
+    def ours() -> float:
+        with room.folder() as folder:
+            return asyncio.run(_drained(f"sqlite:///{folder}/segue.db", fill, bare.total))
+
+    def peer() -> float:
+        with room.folder() as folder:
+            return bare_sqlite.run(folder, bare).per_second
+
+    return compared(workload, "turns/s", alternate(room.rounds, ours, peer), HALF)
+
+
+def _against_pgqueuer(
+    workload: str, room: Room, fill: Fill, theirs: pgqueuer.Drain, bar: AtLeastOfPeer | None
+) -> Figure:
+    def ours() -> float:
+        with room.database() as url:
+            return asyncio.run(_drained(url, fill, room.size(10, short=2) * SESSIONS))
+
+    def peer() -> float:
+        with room.database() as url:
+            return pgqueuer.run(url, theirs).drain.per_second
+
+    return compared(workload, "/s", alternate(room.rounds, ours, peer), bar)
+
+
+async def _drained(url: str, fill: Fill, turns: int) -> float:
+    echo = Echo(turns)
+    settings = Settings(user_runners=RUNNERS, runners=RUNNERS)
+    async with Kernel(url, agent=echo, settings=settings) as kernel:
+        await fill(kernel, turns)
+        return (await drain(kernel, echo)).per_second
+
+
+async def _users_turns(kernel: Kernel, turns: int) -> None:
+    for _ in range(turns // SESSIONS):
+        await asyncio.gather(*(kernel.receive(_key(number), "go on") for number in range(SESSIONS)))
+
+
+async def _scheduled_turns(kernel: Kernel, turns: int) -> None:
+    for _ in range(turns // SESSIONS):
+        await _schedule(kernel, range(SESSIONS))
+    while await kernel.store.next_due() is not None:
+        await kernel.workers.timer.step()
+
+
+async def _due_jobs(kernel: Kernel, turns: int) -> None:
+    """One for each of so many sessions: a lane in which others wait would have to be told of each arrival."""
+    for first in range(0, turns, SESSIONS):
+        await _schedule(kernel, range(first, first + SESSIONS))
+
+
+async def _schedule(kernel: Kernel, sessions: range) -> None:
+    due = datetime.now(UTC) + timedelta(seconds=1)
+    await asyncio.gather(*(kernel.schedule(_key(number), At(due), Ask("go on")) for number in sessions))
+    await asyncio.sleep((due - datetime.now(UTC)).total_seconds())
+
+
+def _key(number: int) -> str:
+    return f"websocket:{number}"
