@@ -28,7 +28,8 @@ class Talking(Looking):
             not_before=now,
             timeout_ms=round(self.settings.turn_timeout_seconds * 1000),
         )
-        mode = None if when_busy is None else WhenBusy(when_busy)
+        if when_busy is not None and when_busy not in list(WhenBusy):
+            raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {when_busy!r}")
         admitted = await self.store.commit(
             lane.receive,
             owner,
@@ -36,7 +37,7 @@ class Talking(Looking):
             words,
             now,
             new_id=self.ids(now),
-            when_busy=mode,
+            when_busy=None if when_busy is None else WhenBusy(when_busy),
             default=self.settings.when_busy,
         )
         self.hub.publish(admitted.events)
