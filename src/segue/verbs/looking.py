@@ -43,6 +43,7 @@ class Looking:
         """Delete a session; `SessionHasJobs` names the jobs that would go with it."""
         await self.store.commit(sessions.delete, owner, check_key(key), with_jobs=with_jobs)
         self.bell.ring(Name.KEEPER)
+        self.hub.look_again()  # whoever waits for a turn of it looks, and finds it gone
 
     async def turn(self, turn_id: str) -> Turn:
         return await self.store.turn(turn_id)
