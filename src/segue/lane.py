@@ -117,6 +117,7 @@ def receive(
         raise SessionBusy(f"{key} is busy; wait for its turn to end, or send with another when_busy")
     if session.holder and mode == WhenBusy.INTERRUPT:
         yield sql.turns.ask_to_stop, {"session_id": session.id}
+        words = replace(words, rank=0)
     yield from hear(session, now, title=words.content)
     joins = bool(session.holder) and mode == WhenBusy.INJECT
     return (yield from admit(session, replace(words, joins=joins), now, via_id=session.id))
