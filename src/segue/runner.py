@@ -213,8 +213,9 @@ class Runner:
             events = await self._crew.store.newest_events(
                 held.session.id, before=held.opened.seq, limit=limit * 2
             )
-            others = [event for event in events if event.turn_id != held.turn.id]
-            return list(in_context_order(others))[-limit:]
+            # Of this turn itself, only what a user added before its worker was lost.
+            known = [e for e in events if e.turn_id != held.turn.id or e.type == "message"]
+            return list(in_context_order(known))[-limit:]
 
         async def joined() -> list[Message]:
             events = await self._crew.store.commit(lane.join, held, self._crew.clock.ms())
