@@ -1,7 +1,7 @@
 """Migrations: numbered files that bring a database to the schema this version needs.
 
-`migrations/0002_name.sql` holds statements that end with a semicolon at the end of a line, for both databases
-(see `sql.py`). A file that has been released is never edited: what it did is written down with its hash.
+`migrations/0002_name.sql` holds statements for both databases (see `sql.py`), each ended by a semicolon. A
+file that has been released is never edited: what it did is written down with its hash.
 
 Invariants
   - a migration and the row that records it commit together, or not at all
@@ -25,7 +25,9 @@ from segue.store.sql import Query, translate
 MIGRATIONS: Traversable = files("segue.store") / "migrations"
 
 _FILE = re.compile(r"(\d{4})_\w+\.sql")
-_END_OF_STATEMENT = re.compile(r";[ \t]*(?:--.*)?$", re.MULTILINE)
+_WORDS = r"""(?P<words>'[^']*'|"[^"]*")"""
+_WORDS_OR_COMMENT = re.compile(rf"{_WORDS}|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_WORDS_OR_SEMICOLON = re.compile(rf"{_WORDS}|;")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,8 @@ class Migration:
             raise StoreUnusable(
                 f"{self.name} asks for :{both.parameters[0]}, and a migration gets no parameters"
             )
-        for part in _END_OF_STATEMENT.split(both.sqlite if dialect == "sqlite" else both.postgres):
-            if statement := part.strip():
-                yield Query(self.name, statement, statement, ())
+        for statement in _split(both.sqlite if dialect == "sqlite" else both.postgres):
+            yield Query(self.name, statement, statement, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +86,18 @@ async def schema_of(database: Database) -> str:
 
 def load(folder: Traversable) -> list[Migration]:
     """The migrations of a folder in their order, from 1 without a gap."""
-    found = {}
-    for file in folder.iterdir():
-        if match := _FILE.fullmatch(file.name):
-            # Read as text: a checkout with other line ends is no other migration.
-            found[int(match.group(1))] = (file.name.removesuffix(".sql"), file.read_text("utf-8"))
-    for version in range(1, len(found) + 1):
-        if version not in found:
+    # Read as text: a checkout with other line ends is no other migration.
+    migrations = [
+        Migration(int(match.group(1)), file.name.removesuffix(".sql"), file.read_text("utf-8"))
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if (match := _FILE.fullmatch(file.name))
+    ]
+    for number, migration in enumerate(migrations, start=1):
+        if migration.version != number:
             raise StoreUnusable(
-                f"there is no migration {version:04} in {folder}, but a later one: reinstall Segue"
+                f"{folder} has {migration.name} where migration {number:04} should be: reinstall Segue"
             )
-    return [Migration(version, *found[version]) for version in sorted(found)]
+    return migrations
 
 
 def pending(known: Sequence[Migration], recorded: Rows) -> Sequence[Migration]:
@@ -153,6 +155,17 @@ def _apply(migration: Migration, known: list[Migration], dialect: str, now: int)
         {"version": migration.version, "name": migration.name, "sha256": migration.sha256, "now": now},
     )
     return True
+
+
+def _split(text: str) -> Iterator[str]:
+    """The statements of a text, without its comments: a semicolon in one ends nothing."""
+    bare = _WORDS_OR_COMMENT.sub(lambda match: match.group("words") or " ", text)
+    start = 0
+    for match in _WORDS_OR_SEMICOLON.finditer(f"{bare};"):
+        if match.group() == ";":
+            if statement := bare[start : match.start()].strip():
+                yield statement
+            start = match.end()
 
 
 def _checks(table: str) -> Iterator[str]:

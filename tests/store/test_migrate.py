@@ -1,0 +1,206 @@
+"""Migrations: applied once, whole and in order, on both databases."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from segue.errors import SchemaTooNew, StoreUnusable
+from segue.store.database import Database, Transaction
+from segue.store.inline import InlineSqlite
+from segue.store.migrate import MIGRATIONS, Status, load, migrate, schema_of, status
+from segue.store.sql import translate
+
+FIRST = """
+-- What is to be remembered; and where.
+CREATE TABLE notes (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('short', 'long')), -- not a colour;
+    place TEXT
+) /*pg WITH (fillfactor = 80) */;
+
+/*pg
+CREATE INDEX notes_by_place_and_kind ON notes (place, kind);
+CREATE INDEX notes_only_here ON notes (kind);
+*/
+CREATE INDEX notes_by_place ON notes (place);
+"""
+SECOND = "ALTER TABLE notes ADD COLUMN colour TEXT;\n"
+BROKEN = "CREATE TABLE drafts (id TEXT);\nINSERT INTO nowhere (id) VALUES ('x');\n"
+
+record = translate(
+    "schema.record",
+    "INSERT INTO schema_migrations (version, name, sha256, applied_at) VALUES (:version, :name, 'x', 0)",
+)
+forget = translate("schema.forget", "DELETE FROM schema_migrations WHERE version = :version")
+when_applied = translate("schema.when", "SELECT applied_at FROM schema_migrations ORDER BY version")
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """A database without a schema, on either kind."""
+    opened = await _open(database_url)
+    yield opened
+    await opened.close()
+
+
+async def _open(url: str) -> Database:
+    if url.startswith("sqlite"):
+        from segue.store.sqlite import Sqlite
+
+        return await Sqlite.open(url.removeprefix("sqlite:///"))
+    from segue.store.postgres import Postgres
+
+    return await Postgres.open(url)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "migrations"
+    folder.mkdir()
+    (folder / "README.md").write_text("what is not numbered is not read")
+    return written(folder, first=FIRST)
+
+
+def written(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        number = len(list(folder.glob("*.sql"))) + 1
+        (folder / f"{number:04}_{name}.sql").write_text(text)
+    return folder
+
+
+async def do(database: Database, query: str, **params: str | int) -> None:
+    def transaction() -> Transaction[None]:
+        yield {"record": record, "forget": forget}[query], params
+
+    await database.run(transaction)
+
+
+async def test_what_is_pending_is_applied_once(database: Database, folder: Path) -> None:
+    assert await status(database, folder) == Status([], ["0001_first"])
+    assert await migrate(database, folder, now_ms=77) == ["0001_first"]
+    assert await migrate(database, folder, now_ms=88) == []
+    written(folder, second=SECOND)
+    assert await status(database, folder) == Status(["0001_first"], ["0002_second"])
+    assert await migrate(database, folder, now_ms=99) == ["0002_second"]
+    assert await status(database, folder) == Status(["0001_first", "0002_second"], [])
+    assert [row["applied_at"] for row in await database.read(when_applied, {})] == [77, 99]
+
+
+async def test_step_by_step_and_all_at_once_make_the_same_schema(database: Database, folder: Path) -> None:
+    empty = await schema_of(database)
+    await migrate(database, folder, now_ms=1)
+    first = await schema_of(database)
+    written(folder, second=SECOND)
+    await migrate(database, folder, now_ms=2)
+    second = await schema_of(database)
+    assert len({empty, first, second}) == 3
+    if database.dialect == "sqlite":
+        at_once = InlineSqlite.open()
+        await migrate(at_once, folder, now_ms=3)
+        assert await schema_of(at_once) == second
+        await at_once.close()
+
+
+async def test_a_schema_is_told_by_columns_checks_and_indexes(database: Database, folder: Path) -> None:
+    await migrate(database, folder, now_ms=1)
+    told = await schema_of(database)
+    assert "column notes.kind text not null" in told
+    assert "'long'" in told
+    assert "notes_by_place" in told
+    assert ("notes_only_here" in told) == (database.dialect == "postgres")
+
+
+async def test_a_migration_that_fails_leaves_nothing(database: Database, folder: Path) -> None:
+    await migrate(database, folder, now_ms=1)
+    before = await schema_of(database)
+    written(folder, broken=BROKEN, never=SECOND)
+    with pytest.raises(
+        StoreUnusable, match=r"0002_broken could not be applied, and nothing of it was.*nowhere"
+    ):
+        await migrate(database, folder, now_ms=2)
+    assert await schema_of(database) == before
+    assert await status(database, folder) == Status(["0001_first"], ["0002_broken", "0003_never"])
+
+
+async def test_what_was_begun_by_hand_is_refused(database: Database, folder: Path) -> None:
+    await migrate(database, folder, now_ms=1)
+    await do(database, "forget", version=1)
+    before = await schema_of(database)
+    with pytest.raises(StoreUnusable, match=r"0001_first could not be applied.*already exists"):
+        await migrate(database, folder, now_ms=2)
+    assert await schema_of(database) == before
+
+
+async def test_a_database_from_the_future_is_refused(database: Database, folder: Path) -> None:
+    await migrate(database, folder, now_ms=1)
+    await do(database, "record", version=2, name="0002_flying_cars")
+    with pytest.raises(SchemaTooNew, match=r"0002_flying_cars.*upgrade"):
+        await migrate(database, folder, now_ms=2)
+    with pytest.raises(SchemaTooNew):
+        await status(database, folder)
+
+
+async def test_a_migration_that_was_edited_is_refused(database: Database, folder: Path) -> None:
+    await migrate(database, folder, now_ms=1)
+    (folder / "0001_first.sql").write_text(FIRST + SECOND)
+    with pytest.raises(StoreUnusable, match="0001_first was changed after it was applied"):
+        await migrate(database, folder, now_ms=2)
+
+
+async def test_a_gap_in_the_record_is_refused(database: Database, folder: Path) -> None:
+    written(folder, second=SECOND)
+    await migrate(database, folder, now_ms=1)
+    await do(database, "forget", version=1)
+    with pytest.raises(StoreUnusable, match="not 0001_first"):
+        await migrate(database, folder, now_ms=2)
+
+
+async def test_of_two_who_start_at_once_one_applies(database_url: str, folder: Path) -> None:
+    written(folder, second=SECOND)
+    both = [await _open(database_url) for _ in range(2)]
+    applied = await asyncio.gather(*(migrate(each, folder, now_ms=1) for each in both))
+    for each in both:
+        await each.close()
+    assert sorted(name for names in applied for name in names) == ["0001_first", "0002_second"]
+
+
+@pytest.mark.parametrize("name", ["0003_too_late", "0001_too_many"])
+def test_a_folder_that_does_not_count_right_is_refused(folder: Path, name: str) -> None:
+    (folder / f"{name}.sql").write_text(SECOND)
+    with pytest.raises(StoreUnusable, match=r"where migration 0002 should be"):
+        load(folder)
+
+
+def test_only_a_semicolon_ends_a_statement(folder: Path) -> None:
+    text = "INSERT INTO notes VALUES ('it''s; -- \"', ';'); -- here; and\nSELECT 1; SELECT 2 /* the\nend; */; -- not said"
+    (migration,) = load(folder)
+    statements = [query.sqlite for query in replace(migration, text=text).statements("sqlite")]
+    assert statements == [
+        "INSERT INTO notes VALUES ('it''s; -- \"', ';')",
+        "SELECT 1",
+        "SELECT 2",
+    ]
+
+
+def test_line_ends_make_no_other_migration(folder: Path) -> None:
+    before = load(folder)
+    (folder / "0001_first.sql").write_bytes(FIRST.replace("\n", "\r\n").encode())
+    assert load(folder) == before
+
+
+async def test_a_migration_with_a_parameter_is_refused(folder: Path) -> None:
+    written(folder, second="UPDATE notes SET place = :place;")
+    database = InlineSqlite.open()
+    with pytest.raises(StoreUnusable, match="0002_second asks for :place"):
+        await migrate(database, folder, now_ms=1)
+    assert (await status(database, folder)).applied == ["0001_first"]
+    await database.close()
+
+
+async def test_our_own_migrations_apply(database: Database) -> None:
+    names = [migration.name for migration in load(MIGRATIONS)]
+    assert await migrate(database, now_ms=1) == names
+    assert "column sessions.id text" in await schema_of(database)

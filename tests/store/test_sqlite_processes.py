@@ -1,0 +1,165 @@
+"""Several processes on one SQLite file: they take turns, and outlive one another."""
+
+import asyncio
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segue.errors import StoreUnavailable
+from segue.store.sql import translate
+from segue.store.sqlite import Sqlite
+from tests.store import sqlite_process
+from tests.store.sqlite_process import (
+    WRITE_SECONDS,
+    adding,
+    make_notes,
+    notes,
+    open_and_migrate,
+    stop_in_the_middle,
+    write_and_tell,
+    write_for_a_while,
+)
+
+PROCESSES = 8
+IMAGES = 200 if os.environ.get("SEGUE_LONG") else 20
+
+
+@contextmanager
+def process(role: object, *args: Path) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, sqlite_process.__file__, getattr(role, "__name__", ""), *map(str, args)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def heard(child: "subprocess.Popen[str]") -> str:
+    assert child.stdout is not None
+    return child.stdout.readline().strip()
+
+
+def at_once(role: object, *args: Path) -> list[Any]:
+    """Start many, let them go in the same moment, and hear what each has to say."""
+    with ExitStack() as stack:
+        children = [stack.enter_context(process(role, *args)) for _ in range(PROCESSES)]
+        assert [heard(child) for child in children] == ["ready"] * PROCESSES
+        for child in children:
+            assert child.stdin is not None
+            child.stdin.write("go\n")
+            child.stdin.flush()
+        return [json.loads(heard(child)) for child in children]
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    """A database with a table in it."""
+    database = await Sqlite.open(str(tmp_path / "segue.db"))
+    await database.run(make_notes)
+    await database.close()
+    return tmp_path / "segue.db"
+
+
+@pytest.mark.serial
+def test_of_eight_processes_that_never_pause_none_is_starved(path: Path) -> None:
+    said = at_once(write_for_a_while, path)
+    served = [each["served"] for each in said]
+    print(f"{sum(served) / WRITE_SECONDS:.0f} transactions/s, by process: {said}")  # noqa: T201
+    assert min(served) > sum(served) / PROCESSES / 3
+
+
+def test_processes_that_start_at_once_make_the_schema_once(tmp_path: Path) -> None:
+    migrations = tmp_path / "migrations"
+    migrations.mkdir()
+    (migrations / "0001_first.sql").write_text("CREATE TABLE a (id TEXT);")
+    (migrations / "0002_second.sql").write_text("CREATE TABLE b (id TEXT);")
+    applied = at_once(open_and_migrate, tmp_path / "segue.db", migrations)
+    assert sorted(name for names in applied for name in names) == ["0001_first", "0002_second"]
+
+
+async def test_a_process_that_stops_in_the_middle_is_not_waited_for_without_end(path: Path) -> None:
+    database = await Sqlite.open(str(path), busy_seconds=0.2)
+    with process(stop_in_the_middle, path) as child:
+        assert await asyncio.to_thread(heard, child) == "inside"
+        refused = await asyncio.gather(
+            *(database.run(adding(f"told to try again {n}")) for n in range(3)), return_exceptions=True
+        )
+        assert [type(each) for each in refused] == [StoreUnavailable] * 3
+        assert await notes(database) == []
+        child.send_signal(signal.SIGCONT)
+        assert await asyncio.to_thread(heard, child) == "done"
+    await database.run(adding("after"))
+    assert await notes(database) == ["after", "half a thought"]
+    await database.close()
+
+
+async def test_closing_does_not_wait_for_a_process_that_has_stopped(path: Path) -> None:
+    database = await Sqlite.open(str(path), busy_seconds=0.2)
+    with process(stop_in_the_middle, path) as child:
+        assert await asyncio.to_thread(heard, child) == "inside"
+        waiting = asyncio.create_task(database.run(adding("too late")))
+        await asyncio.sleep(0)
+        await database.close()
+        with pytest.raises(StoreUnavailable, match="held by another process"):
+            await waiting
+
+
+async def test_a_process_that_is_killed_in_the_middle_leaves_nothing(path: Path) -> None:
+    database = await Sqlite.open(str(path))
+    with process(stop_in_the_middle, path) as child:
+        assert await asyncio.to_thread(heard, child) == "inside"
+        child.kill()
+    await database.run(adding("after"))
+    assert await notes(database) == ["after"]
+    await database.close()
+
+
+async def test_another_programs_lock_is_not_waited_for_without_end(path: Path) -> None:
+    database = await Sqlite.open(str(path), busy_seconds=0.1)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="another program has locked it"):
+        await database.run(adding("now"))
+    other.execute("COMMIT")
+    other.close()
+    await database.run(adding("later"))
+    assert await notes(database) == ["later"]
+    await database.close()
+
+
+def test_every_image_of_the_disk_holds_what_was_promised(path: Path, tmp_path: Path) -> None:
+    """The process is stopped at some moment, and its files are copied as a power cut would leave them."""
+    moments = random.Random(19)
+    image = tmp_path / "image"
+    promised: list[str] = []
+    with process(write_and_tell, path) as child:
+        for _ in range(IMAGES):
+            promised += [heard(child) for _ in range(moments.randrange(1, 100))]
+            child.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+            image.mkdir()
+            for name in ("segue.db", "segue.db-wal"):
+                shutil.copy(path.with_name(name), image)
+            child.send_signal(signal.SIGCONT)
+            assert asyncio.run(_whole_notes(image / "segue.db")) >= set(promised)
+            shutil.rmtree(image)
+
+
+async def _whole_notes(path: Path) -> set[str]:
+    database = await Sqlite.open(str(path))
+    found = set(await notes(database))
+    checked = await database.read(translate("notes.check", "SELECT * FROM pragma_integrity_check"), {})
+    await database.close()
+    assert [row["integrity_check"] for row in checked] == ["ok"]
+    return found
