@@ -175,7 +175,11 @@ def test_a_folder_that_does_not_count_right_is_refused(folder: Path, name: str) 
 
 
 def test_only_a_semicolon_ends_a_statement(folder: Path) -> None:
-    text = "INSERT INTO notes VALUES ('it''s; -- \"', ';'); -- here; and\nSELECT 1; SELECT 2 /* the\nend; */; -- not said"
+    text = (
+        "INSERT INTO notes VALUES ('it''s; -- \"', ';'); -- here; and\n"
+        "SELECT 1; SELECT 2 /* the\n"
+        "end; */; -- not said"
+    )
     (migration,) = load(folder)
     statements = [query.sqlite for query in replace(migration, text=text).statements("sqlite")]
     assert statements == [
