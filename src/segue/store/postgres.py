@@ -45,13 +45,12 @@ class Postgres:
 
     dialect = "postgres"
 
-    def __init__(self, server: Server, first: Line, connections: int) -> None:
-        """`first` is a line that is connected already."""
+    def __init__(self, server: Server, first: Line, offset: Offset, connections: int) -> None:
         # One connection each to listen, to notify, and for those who are driven alone or wait for a lock.
         groups = max(1, (connections - 4) // 3)
         self._reader_count = max(1, connections - 4 - groups)
         self._server = server
-        self._offset = Offset()
+        self._offset = offset
         self._closed = False
         self._news = asyncio.Event()
         self._herald = Line(server)
@@ -67,12 +66,15 @@ class Postgres:
         """Connect. At most so many connections are opened in all, each when it is first needed."""
         server = Server(url)
         line = Line(server)
+        offset = Offset()
         deadline = monotonic() + OPEN_SECONDS
         try:
             connection = await line.connected(
-                lambda e: monotonic() < deadline and not unusable(e, server.shown)
+                lambda error: monotonic() < deadline and not unusable(error, server.shown)
             )
+            await _look_at_the_clock(connection, offset)
         except Exception as error:
+            line.drop()
             raise unusable(error, server.shown) or StoreUnusable(
                 f"nobody answers at {server.shown} ({str(error) or type(error).__name__}): "
                 "see that PostgreSQL is running there and can be reached"
@@ -83,9 +85,7 @@ class Postgres:
             raise StoreUnusable(
                 f"{server.shown} is PostgreSQL {version}; Segue needs {OLDEST_VERSION} or newer: upgrade it"
             )
-        database = cls(server, line, connections)
-        await database._look_at_the_clock(connection)
-        return database
+        return cls(server, line, offset, connections)
 
     async def run(self, begin: Begin[T]) -> T:
         return await self._writers.run(begin)
@@ -194,13 +194,14 @@ class Postgres:
         if not self._server.pooled:
             await connection.add_listener(CHANNEL, hear)
         while True:
-            await self._look_at_the_clock(connection)
+            await _look_at_the_clock(connection, self._offset)
             await wait(LOOK_SECONDS)
 
-    async def _look_at_the_clock(self, connection: "Connection") -> None:
-        asked = monotonic()
-        answer = await connection.fetchval(_CLOCK)
-        self._offset.learn(asked=asked * 1000, answer=answer, answered=monotonic() * 1000)
+
+async def _look_at_the_clock(connection: "Connection", offset: Offset) -> None:
+    asked = monotonic()
+    answer = await connection.fetchval(_CLOCK)
+    offset.learn(asked=asked * 1000, answer=answer, answered=monotonic() * 1000)
 
 
 async def _ring_when(heard: asyncio.Event, ring: Callable[[], None]) -> None:

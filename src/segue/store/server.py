@@ -60,14 +60,16 @@ class Server:
     async def connect(self) -> "Connection":
         if not self.pooled:
             try:
-                # Our queries are few and never change: each is planned once per connection.
+                # Our queries are few and never change: a connection plans each of them once.
                 return await self._open(statement_cache_size=1000, server_settings=SETTINGS)
             except Exception as error:
                 if sqlstate(error) != "08P01":
                     raise
-                _log.info("%s takes no settings at the start: it is a pooler", self.shown)
-                self.pooled = True
-        return await self._open(statement_cache_size=0)
+        connection = await self._open(statement_cache_size=0)
+        if not self.pooled:
+            _log.info("%s takes no settings at the start: it must be a pooler", self.shown)
+            self.pooled = True
+        return connection
 
     async def _open(self, **options: Any) -> "Connection":
         return await self._connect(
@@ -102,7 +104,8 @@ class Line:
             except Exception as error:
                 if not keep_trying(error):
                     raise
-                _log.warning("cannot reach %s (%s); trying again", self._server.shown, type(error).__name__)
+                if pause == FIRST_PAUSE:
+                    _log.warning("cannot reach %s (%s)", self._server.shown, type(error).__name__)
                 # All of a server's clients are cut off in the same moment; they must not return in the same.
                 await wait(pause * uniform(0.5, 1.0))
                 pause = min(pause * 2, LONGEST_PAUSE)
@@ -190,7 +193,9 @@ def refusal(error: Exception, query: str) -> Exception:
     # Only the server's own words: what the driver says, and what is said of data, repeats the user's.
     said = error.args[0] if getattr(error, "severity", None) and not sqlstate(error).startswith("22") else ""
     kind = StoreUnavailable if _NOT_NOW.fullmatch(sqlstate(error)) else StoreError
-    return kind(f"PostgreSQL refused {query}: {said or 'a value does not fit'} ({type(error).__name__})")
+    refused = kind(f"PostgreSQL refused {query}: {said or 'a value does not fit'} ({type(error).__name__})")
+    refused.__cause__ = error
+    return refused
 
 
 def unusable(error: Exception, shown: str) -> StoreUnusable | None:

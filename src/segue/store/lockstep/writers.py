@@ -142,40 +142,39 @@ class Writers:
         line = Line(self._server)
         try:
             while True:
-                callers = await queue.take()
-                sessions = {session for caller in callers for session in caller.sessions}
-                self._busy |= sessions
-                await self._commit(line, queue, callers)
-                self._free(sessions)
+                await self._commit(line, queue, await queue.take())
         finally:
             await line.close()
 
     async def _commit(self, line: Line, queue: Queue, callers: Sequence[Caller]) -> None:
+        sessions = _sessions(callers)
+        self._busy |= sessions
         group = Group(callers, self._keys)
-        passed: list[Caller] = []
         try:
             connection = await line.connected(lambda _: any(not caller.outcome.done() for caller in callers))
             passed = await group.open(connection, queue.opening)
-            self._pass_over(queue, passed)
+            sessions -= self._pass_over(queue, passed)
             await group.drive(connection)
         except Exception as error:
-            callers = [caller for caller in callers if caller not in passed]
-            spoiled = error if isinstance(error, Spoiled) else Spoiled(callers, error, "a transaction")
+            everybody = [*group.begun, *group.waiting]
+            spoiled = error if isinstance(error, Spoiled) else Spoiled(everybody, error, "a transaction")
             fault = await line.recover(spoiled.cause)
-            await self._drive_again(queue, callers, fault, spoiled)
+            await self._drive_again(queue, everybody, fault, spoiled)
         else:
             queue.put_back(group.waiting)
             for caller in group.begun:
                 caller.settle()
             if group.wrote:
                 self._on_commit()
+        self._free(sessions)
 
     def _free(self, sessions: set[str]) -> None:
         self._busy -= sessions
         for queue in (self._together, self._alone, self._blocked):
             queue.look_again()
 
-    def _pass_over(self, queue: Queue, callers: Sequence[Caller]) -> None:
+    def _pass_over(self, queue: Queue, callers: Sequence[Caller]) -> set[str]:
+        """Let them try again later. The sessions that are free by this."""
         later: list[Caller] = []
         for caller in callers:
             caller.passes += 1
@@ -186,7 +185,9 @@ class Writers:
         if later:
             pause = PASS_SECONDS * uniform(0.5, 1.5)
             asyncio.get_running_loop().call_later(pause, queue.put_back, later)
-        self._free({session for caller in callers for session in caller.sessions})
+        freed = _sessions(callers)
+        self._free(freed)
+        return freed
 
     async def _drive_again(
         self, queue: Queue, callers: Sequence[Caller], fault: Fault, spoiled: Spoiled
@@ -233,3 +234,7 @@ class Writers:
             caller.fail(refusal(spoiled.cause, spoiled.where))
         else:
             self._alone.put(caller)
+
+
+def _sessions(callers: Sequence[Caller]) -> set[str]:
+    return {session for caller in callers for session in caller.sessions}
