@@ -1,0 +1,128 @@
+"""A database handle that notices how far a turn has come, and kills its process at a marked point.
+
+Transactions are recognised by the queries that they yield, so nothing in the kernel knows of the marks.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from enum import StrEnum
+from typing import TypeVar, cast
+
+from segue.lane import Held
+from segue.store.database import Begin, Database, Params, Rows, Transaction
+from segue.store.sql import Query
+from tests.crash.journal import Did, Journal
+
+T = TypeVar("T")
+
+
+class Point(StrEnum):
+    """Twelve places in the life of a turn, in the order in which it comes by."""
+
+    BEFORE_THE_CLAIM_COMMITS = "before the claim commits"
+    AFTER_THE_CLAIM_COMMITS = "after the claim commits"
+    BEFORE_THE_AGENT_STARTS = "before the agent starts"
+    AFTER_THE_FIRST_WORD = "after the first word"
+    DURING_A_RENEWAL = "during a renewal"
+    BEFORE_THE_TOOL_IS_NOTED = "before the tool is noted"
+    AFTER_THE_TOOL_IS_NOTED = "after the tool is noted"
+    WHILE_THE_TOOL_RUNS = "while the tool runs"
+    BEFORE_THE_END = "before the end"
+    INSIDE_THE_END = "inside the end"
+    AFTER_THE_END_COMMITS = "after the end commits"
+    AFTER_THE_END = "after the end"
+
+
+class Marked:
+    """Passes everything on to a real database, and looks at it on the way."""
+
+    def __init__(self, database: Database, journal: Journal, point: Point | None) -> None:
+        self._database = database
+        self._journal = journal
+        self._point = point
+        self.dialect = database.dialect
+        self.held: dict[str, Held] = {}
+        """By turn, what this process has leased last."""
+        self._settled = False
+
+    def reached(self, point: Point) -> None:
+        if point is self._point:
+            self._journal.write(Did.DIED, note=point)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def run(self, begin: Begin[T]) -> T:
+        self._look_back()
+        queries: dict[str, object] = {}
+        result = await self._database.run(lambda: self._watched(begin(), queries))
+        if _claims(queries, result):
+            self._note_claims(cast("list[Held]", result))
+            self.reached(Point.AFTER_THE_CLAIM_COMMITS)
+        if "turns.note_act" in queries:
+            self.reached(Point.AFTER_THE_TOOL_IS_NOTED)
+        if "turns.finish" in queries:
+            self.reached(Point.AFTER_THE_END_COMMITS)
+            self._settled = True
+        if "sessions.take_back" in queries and result is not None:
+            self._journal.write(Did.RESCUED, session=str(queries["sessions.take_back"]))
+        return result
+
+    def _watched(self, transaction: Transaction[T], queries: dict[str, object]) -> Transaction[T]:
+        """Note each query on its way, with what its row is called."""
+        queries.clear()
+        try:
+            statement = next(transaction)
+            while True:
+                query, params = statement
+                queries[query.name] = params.get("id") if isinstance(params, Mapping) else None
+                rows = yield statement
+                statement = transaction.send(rows)
+        except StopIteration as stop:
+            result: T = stop.value
+            self._about_to_commit(queries, result)
+            return result
+        finally:
+            transaction.close()
+
+    def _about_to_commit(self, queries: Mapping[str, object], result: object) -> None:
+        if _claims(queries, result):
+            self.reached(Point.BEFORE_THE_CLAIM_COMMITS)
+        if "turns.note_act" in queries:
+            self.reached(Point.BEFORE_THE_TOOL_IS_NOTED)
+        if "turns.finish" in queries:
+            self.reached(Point.INSIDE_THE_END)
+        if "sessions.renew" in queries:
+            self.reached(Point.DURING_A_RENEWAL)
+
+    def _note_claims(self, claimed: list[Held]) -> None:
+        for held in claimed:
+            self.held[held.turn.id] = held
+            self._journal.write(
+                Did.LEASED, session=held.session.id, turn=held.turn.id, fence=held.fence, note=held.holder
+            )
+
+    def _look_back(self) -> None:
+        """Whoever comes next after an end: its answer has reached the kernel."""
+        if self._settled:
+            self.reached(Point.AFTER_THE_END)
+
+    async def read(self, query: Query, params: Params) -> Rows:
+        self._look_back()
+        return await self._database.read(query, params)
+
+    def watch(self, ring: Callable[[], None]) -> AbstractAsyncContextManager[None]:
+        return self._database.watch(ring)
+
+    def wall_ms(self) -> int:
+        return self._database.wall_ms()
+
+    def lease_now(self) -> int | None:
+        return self._database.lease_now()
+
+    async def close(self) -> None:
+        await self._database.close()
+
+
+def _claims(queries: Mapping[str, object], result: object) -> bool:
+    return "sessions.lease" in queries and bool(result)

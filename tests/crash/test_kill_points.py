@@ -1,0 +1,107 @@
+"""kill -9 at twelve points of a turn: a user's turn and a job's, each in a process of its own.
+
+Whatever the point, the turn has one end, the session has one closure, and a tool never ran twice.
+"""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from segue.action import Ask
+from segue.clock import to_moment
+from segue.kernel import Kernel
+from segue.states import Outcome, TurnState
+from segue.trigger import At
+from tests.crash.crew import LONG, Crew, crew, running
+from tests.crash.figures import Record, p99
+from tests.crash.journal import Did, fences_out_of_order, overlaps
+from tests.crash.marked import Point
+
+ROUNDS = 25 if LONG else 1
+"""Each with two kills: one in a user's turn, one in a job's."""
+
+RUN_ONCE = (TurnState.DONE, Outcome.OK, 1)
+RUN_AGAIN = (TurnState.DONE, Outcome.OK, 2)
+CLOSED = (TurnState.FAILED, Outcome.INTERRUPTED, 1)
+
+ENDS = {
+    Point.BEFORE_THE_CLAIM_COMMITS: RUN_ONCE,
+    Point.AFTER_THE_CLAIM_COMMITS: RUN_AGAIN,
+    Point.BEFORE_THE_AGENT_STARTS: RUN_AGAIN,
+    Point.AFTER_THE_FIRST_WORD: RUN_AGAIN,
+    Point.DURING_A_RENEWAL: RUN_AGAIN,
+    Point.BEFORE_THE_TOOL_IS_NOTED: RUN_AGAIN,
+    Point.AFTER_THE_TOOL_IS_NOTED: CLOSED,
+    Point.WHILE_THE_TOOL_RUNS: CLOSED,
+    Point.BEFORE_THE_END: CLOSED,
+    Point.INSIDE_THE_END: CLOSED,
+    Point.AFTER_THE_END_COMMITS: RUN_ONCE,
+    Point.AFTER_THE_END: RUN_ONCE,
+}
+
+
+@pytest.mark.parametrize("point", Point)
+async def test_a_worker_killed_at_this_point_leaves_one_end(
+    database_url: str, tmp_path: Path, point: Point, figure: Record
+) -> None:
+    takeovers: list[float] = []
+    for number in range(ROUNDS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        async with crew(database_url, folder) as doomed, doomed.heir() as kernel:
+            await _kill_two(doomed, kernel, point, f"web:{number}-")
+            takeovers += _takeovers(doomed)
+    if takeovers:
+        figure(f"{len(takeovers)} takeovers, lease 1 s, p99", f"{p99(takeovers):.2f} s")
+
+
+async def _kill_two(doomed: Crew, kernel: Kernel, point: Point, keys: str) -> None:
+    go, over = doomed.gate(), doomed.gate()
+    work = f"wait {over}" if point is Point.DURING_A_RENEWAL else "tool"
+    workers = doomed.start(point=point, runners=0, go=go), doomed.start(point=point, user_runners=0, go=go)
+    await doomed.ready(*workers)
+    users = await kernel.receive(f"{keys}user", work)
+    soon = to_moment(kernel.clock.ms()) + timedelta(milliseconds=20)
+    job = await kernel.schedule(f"{keys}job", At(soon), Ask(work))
+    go.touch()
+    for worker in workers:
+        assert await worker.death() == -9
+    over.touch()
+    async with running(kernel):
+        await _one_end(kernel, users.turn_id, point)
+        (run,) = await _over(kernel, job.id)
+        assert run.turn_id is not None
+        await _one_end(kernel, run.turn_id, point)
+    assert run.outcome == ENDS[point][1]
+    entries = doomed.journal.entries()
+    assert not overlaps(entries)
+    assert not fences_out_of_order(entries)
+    acts = [entry.turn for entry in entries if entry.did is Did.ACTED]
+    # Before the tool is noted nobody knows of it, and the agent was not yet let on: it has not run.
+    assert len(acts) == len(set(acts))
+    assert not await kernel.audit()
+
+
+async def _one_end(kernel: Kernel, turn_id: str, point: Point) -> None:
+    turn = await kernel.wait(turn_id)
+    assert (turn.state, turn.outcome, turn.attempt) == ENDS[point]
+    session = await kernel.store.session_by_id(turn.session_id)
+    closures = [m for m in await kernel.messages(session.key) if m.role == "assistant"]
+    assert len(closures) == 1
+
+
+async def _over(kernel: Kernel, job_id: str) -> list[object]:
+    while not (runs := await kernel.runs_of(job_id)) or runs[0].outcome is None:
+        await asyncio.sleep(0.01)
+    return runs
+
+
+def _takeovers(doomed: Crew) -> list[float]:
+    """From each death to the moment when the lane of the dead was taken back."""
+    entries = doomed.journal.entries()
+    died = {entry.pid: entry.at for entry in entries if entry.did is Did.DIED}
+    owner = {entry.session: entry.pid for entry in entries if entry.did is Did.LEASED and entry.pid in died}
+    rescued = [entry for entry in entries if entry.did is Did.RESCUED and entry.session in owner]
+    return [entry.at - died[owner[entry.session]] for entry in rescued]

@@ -1,0 +1,157 @@
+"""A worker to be killed: `python -m tests.crash.worker URL --journal FILE …`.
+
+It runs a kernel on a database that others share. Its agent does what the message says and writes in the
+journal what it does. It starts when the file `--go` is there, so that several can start in the same moment.
+"""
+
+import argparse
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from segue import closure, lane, settle
+from segue.agent import Delta, OpenTurn, ToolCalled, ToolStarted
+from segue.errors import LeaseLost, SegueError
+from segue.kernel import Kernel
+from segue.lane import Held
+from segue.model import Event
+from segue.settings import Settings
+from segue.store import sql
+from segue.store.database import Begin, Params, Transaction
+from segue.store.opening import open_database
+from tests.crash.journal import Did, Journal
+from tests.crash.marked import Marked, Point
+
+_A_MOMENT = 0.005
+_DIE_WITH_THE_PARENT = 1
+"""prctl's PR_SET_PDEATHSIG."""
+
+
+@dataclass
+class JournalAgent:
+    """The first word of a message is what to do: answer, tool, wait FILE, work MILLISECONDS, die."""
+
+    database: Marked
+    journal: Journal
+    reports_tools: bool = True
+
+    async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
+        self.database.reached(Point.BEFORE_THE_AGENT_STARTS)
+        held = self.database.held[turn.id]
+        self._note(Did.STARTED, held)
+        try:
+            yield "One "
+            self.database.reached(Point.AFTER_THE_FIRST_WORD)
+            do, _, what = turn.text.partition(" ")
+            if do == "tool":
+                yield ToolStarted(call_id="1", name="touch")
+                self._note(Did.ACTED, held)
+                self.database.reached(Point.WHILE_THE_TOOL_RUNS)
+                yield ToolCalled(call_id="1", name="touch", result="touched")
+            await self._do(do, what)
+            yield "two."
+        except asyncio.CancelledError:
+            self._note(Did.CANCELLED, held)
+            await self._try_to_write_all_the_same(held)
+            raise
+        self._note(Did.ENDED, held)
+        self.database.reached(Point.BEFORE_THE_END)
+
+    async def _do(self, do: str, what: str) -> None:
+        if do == "wait":
+            while not Path(what).exists():
+                await asyncio.sleep(_A_MOMENT)
+        if do == "work":
+            await asyncio.sleep(int(what) / 1000)
+        if do == "die":
+            self.journal.write(Did.DIED, note="poison")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def _try_to_write_all_the_same(self, held: Held) -> None:
+        for name, write in _late_writes(held).items():
+            try:
+                written = await self.database.run(write)
+            except LeaseLost:
+                written = False
+            self._note(Did.ACCEPTED if written else Did.REFUSED, held, note=name)
+
+    def _note(self, did: Did, held: Held, note: str = "") -> None:
+        self.journal.write(did, session=held.session.id, turn=held.turn.id, fence=held.fence, note=note)
+
+
+def _late_writes(held: Held) -> dict[str, Begin[bool]]:
+    mine: Params = {"id": held.session.id, "holder": held.holder, "fence": held.fence}
+    word = Event(session_id=held.session.id, seq=0, type="message", at=0, turn_id=held.turn.id)
+
+    def event() -> Transaction[bool]:
+        return bool((yield from lane.append(held, [word])))
+
+    def renewal() -> Transaction[bool]:
+        return bool((yield sql.sessions.renew, {**mine, "lease_ms": 60_000, "lease_now": 0}))
+
+    def draft() -> Transaction[bool]:
+        return bool((yield sql.turns.keep_draft, {"id": held.turn.id, "fence": held.fence, "draft": "late"}))
+
+    def finish() -> Transaction[bool]:
+        return bool((yield from settle.settle(held, closure.answered("late", {}), 0)))
+
+    def release() -> Transaction[bool]:
+        return bool((yield sql.sessions.release, {**mine, "events": 0}))
+
+    return {"event": event, "renewal": renewal, "draft": draft, "finish": finish, "release": release}
+
+
+@asynccontextmanager
+async def house(
+    url: str, journal: Journal, settings: Settings, *, name: str, point: Point | None = None
+) -> AsyncIterator[Kernel]:
+    """A kernel whose agent keeps the journal."""
+    database = Marked(await open_database(url), journal, point)
+    try:
+        async with Kernel(
+            database, agent=JournalAgent(database, journal), settings=settings, name=name
+        ) as kernel:
+            yield kernel
+    finally:
+        await database.close()
+
+
+async def work(options: argparse.Namespace) -> None:
+    journal = Journal(Path(options.journal))
+    settings = Settings(
+        lease_seconds=options.lease, user_runners=options.user_runners, runners=options.runners
+    )
+    point = Point(options.point) if options.point else None
+    async with house(options.url, journal, settings, name=f"worker {os.getpid()}", point=point) as kernel:
+        journal.write(Did.READY)
+        while options.go and not Path(options.go).exists():
+            await asyncio.sleep(_A_MOMENT)
+        await kernel.run()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("--journal", required=True)
+    parser.add_argument("--go")
+    parser.add_argument("--point", choices=[*Point])
+    parser.add_argument("--lease", type=float, default=1.0)
+    parser.add_argument("--user-runners", type=int, default=1)
+    parser.add_argument("--runners", type=int, default=1)
+    options = parser.parse_args()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIE_WITH_THE_PARENT, signal.SIGKILL)
+    try:
+        asyncio.run(work(options))
+    except SegueError as error:
+        sys.exit(f"{error}")
+
+
+if __name__ == "__main__":
+    main()
