@@ -86,6 +86,11 @@ class TestLate:
         decision = decide(due(late=Late.ALL, grace_seconds=7200, catch_up=100), self.now)
         assert decision == Fire(slot=NOON + 71 * HOUR, missed=Missed(NOON, 71), next=NOON + 72 * HOUR)
 
+    def test_all_runs_a_slot_that_is_just_within_the_grace(self) -> None:
+        decision = decide(due(late=Late.ALL, grace_seconds=4800), self.now)
+        assert isinstance(decision, Fire)
+        assert decision.slot == self.now - 80 * MINUTE
+
     def test_all_misses_all_when_none_is_within_the_grace(self) -> None:
         decision = decide(due(late=Late.ALL, grace_seconds=600), self.now)
         assert isinstance(decision, Pass)
@@ -180,6 +185,7 @@ RUNS = {"running": True, "lane_busy": True}
         (Overlap.SKIP, RUNS, False),
         (Overlap.SKIP, WAITS, False),
         (Overlap.BUFFER_ALL, RUNS, True),
+        (Overlap.BUFFER_ALL, WAITS, True),
         (Overlap.BUFFER_ALL, {"queued_runs": 50, "running": True, "lane_busy": True}, True),
     ],
 )
@@ -256,7 +262,7 @@ def test_slots_after_until_are_neither_run_nor_missed() -> None:
 
 @pytest.mark.parametrize(
     ("facts", "end"),
-    [({"until": NOON - SECOND}, End.UNTIL), ({"max_runs": 2, "runs_so_far": 5}, End.MAX_RUNS)],
+    [({"until": NOON - SECOND}, End.UNTIL), ({"max_runs": 2, "runs_so_far": 2}, End.MAX_RUNS)],
 )
 def test_a_policy_that_was_tightened_ends_the_job_at_its_next_slot(facts: dict[str, Any], end: End) -> None:
     decision = decide(due(**facts), NOON)
