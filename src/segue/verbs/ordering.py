@@ -1,6 +1,7 @@
 """Ordering: how jobs are made, changed and removed."""
 
 from dataclasses import replace
+from datetime import datetime
 
 from segue import jobs
 from segue.action import Action, Ask, Call, Say
@@ -65,7 +66,7 @@ class Ordering(Looking):
             created_at=now,
             updated_at=now,
         )
-        job = self._aimed(job, now)
+        job = _aimed(job, now)
         return self._changed(
             await self.store.commit(jobs.create, owner, key, job, new_session_id=self.ids(now))
         )
@@ -83,7 +84,10 @@ class Ordering(Looking):
         if job.state is not JobState.PAUSED:
             raise Conflict(f"job {job_id} is {job.state}; only a paused one can be resumed")
         active = replace(job, state=JobState.ACTIVE, state_reason=None, failures=0)
-        return await self._change(self._aimed(active, self.clock.ms()))
+        if isinstance(job.trigger, At):
+            # Its moment may have passed meanwhile: its policy decides how late is too late.
+            return await self._change(_aimed_at(active, job.trigger.moment))
+        return await self._change(_aimed(active, self.clock.ms()))
 
     async def edit(
         self,
@@ -95,7 +99,7 @@ class Ordering(Looking):
         policy: Policy | None = None,
         owner: Owner = ME,
     ) -> Job:
-        """Change what is given. A new trigger or policy counts from now."""
+        """Change what is given. A new trigger counts from now."""
         job = await self.job(job_id, owner=owner)
         if trigger is not None:
             session = await self.store.session_by_id(job.session_id)
@@ -107,13 +111,17 @@ class Ordering(Looking):
             action=action or job.action,
             policy=policy or job.policy,
         )
-        if job.state is JobState.ACTIVE and (trigger or policy):
-            edited = self._aimed(edited, self.clock.ms())
+        if job.state is JobState.ACTIVE and trigger:
+            edited = _aimed(edited, self.clock.ms())
+        elif policy and job.slot is not None:
+            # The slot stays, for it may be due already: every slot ends as a row.
+            edited = _aimed_at(edited, to_moment(job.slot))
         return await self._change(edited)
 
     async def skip(self, job_id: str, *, owner: Owner = ME) -> Job:
         """Let the next slot go by; it is recorded as skipped."""
         job = await self.job(job_id, owner=owner)
+        _refuse_protected(job)
         if job.state is not JobState.ACTIVE or job.slot is None:
             raise Conflict(f"job {job_id} has no next slot to skip")
         slot = to_moment(job.slot)
@@ -134,8 +142,7 @@ class Ordering(Looking):
     async def remove(self, job_id: str, *, owner: Owner = ME) -> Job:
         """No start after this returns; a run that has started goes on to its end."""
         job = await self.job(job_id, owner=owner)
-        if job.protected:
-            raise Conflict(f"job {job_id} belongs to the system and cannot be removed")
+        _refuse_protected(job)
         return self._changed(
             await self.store.commit(jobs.remove, job, "its job was removed", self.clock.ms())
         )
@@ -145,22 +152,8 @@ class Ordering(Looking):
         zone = (session.timezone if session else None) or self.settings.timezone
         return resolve(trigger, now=to_moment(self.clock.ms()), zone=zone)
 
-    def _aimed(self, job: Job, now: int) -> Job:
-        """With its next slot, or BadTrigger when there is none to come."""
-        slot = job.trigger.first(to_moment(now))
-        if slot is None and isinstance(job.trigger, At) and job.created_at != now:
-            slot = (
-                job.trigger.moment
-            )  # it passed while the job was paused: its policy decides how late is too late
-        if slot is None:
-            raise BadTrigger(f"{job.trigger} names no moment that is still to come")
-        if job.policy.until is not None and slot > job.policy.until:
-            raise BadTrigger(f"the first slot of {job.trigger} lies after the policy's until")
-        return replace(job, slot=to_ms(slot), next_at=to_ms(jittered(slot, job.policy, job.id)))
-
     async def _change(self, job: Job) -> Job:
-        if job.protected:
-            raise Conflict(f"job {job.id} belongs to the system and cannot be changed")
+        _refuse_protected(job)
         return self._changed(await self.store.commit(jobs.change, job, self.clock.ms()))
 
     def _changed(self, changed: Changed) -> Job:
@@ -169,6 +162,25 @@ class Ordering(Looking):
         if changed.next_pool is not None:
             self.bell.ring(Name.USER, Name.SCHEDULE)
         return changed.job
+
+
+def _aimed(job: Job, now: int) -> Job:
+    """At its first slot from now on, or BadTrigger when there is none to come."""
+    slot = job.trigger.first(to_moment(now))
+    if slot is None:
+        raise BadTrigger(f"{job.trigger} names no moment that is still to come")
+    return _aimed_at(job, slot)
+
+
+def _aimed_at(job: Job, slot: datetime) -> Job:
+    if job.policy.until is not None and slot > job.policy.until:
+        raise BadTrigger(f"the first slot of {job.trigger} lies after the policy's until")
+    return replace(job, slot=to_ms(slot), next_at=to_ms(jittered(slot, job.policy, job.id)))
+
+
+def _refuse_protected(job: Job) -> None:
+    if job.protected:
+        raise Conflict(f"job {job.id} belongs to the system and cannot be changed")
 
 
 def _title(action: Action) -> str:
