@@ -79,16 +79,29 @@ def _made_before(session: Session, job: Job) -> Transaction[Changed]:
     """The id or the place is taken, unless it was taken by this very call, driven again."""
     found = yield sql.jobs.by_id, {"id": job.id}
     if not found:
-        raise Conflict(f"{session.key} has a pending recall already; cancel it before you set another")
+        raise _second_recall(session)
     there = rows.job(found[0])
-    if (there.session_id, there.created_at, there.action) != (session.id, job.created_at, job.action):
+    if (there.session_id, there.created_at, there.trigger, there.action) != (
+        session.id,
+        job.created_at,
+        job.trigger,
+        job.action,
+    ):
         raise DuplicateId(f"there is a job {job.id} already; choose another id or leave it out")
     return Changed(job=there)
+
+
+def _second_recall(session: Session) -> Conflict:
+    return Conflict(f"{session.key} has a pending recall already; cancel it before you set another")
 
 
 def change(job: Job, now: int) -> Transaction[Changed]:
     """Write a job that was changed from the revision it carries."""
     session = yield from lane.lock_session(job.session_id)
+    if job.kind is JobKind.RECALL and job.state is JobState.ACTIVE:
+        pending = yield sql.jobs.pending_recall, {"session_id": session.id}
+        if any(row["id"] != job.id for row in pending):
+            raise _second_recall(session)
     changed = yield (
         sql.jobs.change,
         {

@@ -5,12 +5,9 @@ from dataclasses import replace
 
 from segue import lane
 from segue.errors import NotFound, SessionHasJobs
-from segue.model import Event, Job, Owner, Session
-from segue.states import JobKind, JobState
+from segue.model import Event, Owner, Session
 from segue.store import rows, sql
 from segue.store.database import Transaction
-
-_BLOCKING = (JobState.ACTIVE, JobState.PAUSED)
 
 
 def write(
@@ -51,16 +48,12 @@ def delete(owner: Owner, key: str, *, with_jobs: bool) -> Transaction[str]:
     if not found:
         raise NotFound(f"there is no session {key}")
     session_id: str = found[0]["id"]
-    blocking = yield from _blocking_jobs(session_id)
+    blocking = yield sql.jobs.blocking, {"session_id": session_id}
     if blocking and not with_jobs:
         raise SessionHasJobs(
-            f"{key} has {len(blocking)} jobs; delete them with it, or remove them first", blocking
+            f"{key} has {len(blocking)} jobs; delete them with it, or remove them first",
+            [rows.job(row) for row in blocking],
         )
     yield sql.events.remove_of_session, {"session_id": session_id}
     yield sql.sessions.remove, {"id": session_id}
     return session_id
-
-
-def _blocking_jobs(session_id: str) -> Transaction[list[Job]]:
-    found = yield sql.jobs.of_session, {"session_id": session_id, "limit": 1000}
-    return [job for job in map(rows.job, found) if job.kind is JobKind.CRON and job.state in _BLOCKING]

@@ -23,6 +23,19 @@ WHERE session_id = :session_id AND state <> 'removed'
 ORDER BY id
 LIMIT :limit;
 
+-- name: blocking
+-- What people must be told of before a session goes.
+SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
+       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+FROM jobs
+WHERE session_id = :session_id AND kind = 'cron' AND state IN ('active', 'paused')
+ORDER BY id;
+
+-- name: pending_recall
+SELECT id
+FROM jobs
+WHERE session_id = :session_id AND kind = 'recall' AND state = 'active';
+
 -- name: due
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
