@@ -1,0 +1,237 @@
+"""The verbs of a standing order: schedule, pause, resume, edit, skip, remove; and what happens in their races."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from segue import Ask, At, Every, JobKind, Kernel, Policy, Say
+from segue import jobs as transactions
+from segue.errors import BadTrigger, Conflict, NotFound
+from segue.testing import ManualClock, ScriptedAgent, quiet
+from tests.flows.story import CHAT, outcomes, said, slots, under_way
+
+
+async def test_a_paused_job_does_not_run_and_a_resumed_one_goes_on(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    paused = await kernel.pause(job.id, reason="on holiday")
+    assert (paused.state, paused.state_reason, paused.next_at) == ("paused", "on holiday", None)
+    clock.advance(minutes=10, seconds=30)
+    await quiet(kernel)
+    assert await slots(kernel, job) == []
+    resumed = await kernel.resume(job.id)
+    assert resumed.next_at == clock.ms() + 30_000, "its rhythm is kept"
+    clock.advance(seconds=30)
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == ["ok"]
+
+
+async def test_only_an_active_job_can_be_paused_and_only_a_paused_one_resumed(kernel: Kernel) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    with pytest.raises(Conflict, match="only a paused one"):
+        await kernel.resume(job.id)
+    await kernel.pause(job.id)
+    with pytest.raises(Conflict, match="only an active one"):
+        await kernel.pause(job.id)
+    with pytest.raises(Conflict, match="no next slot"):
+        await kernel.skip(job.id)
+
+
+async def test_a_one_shot_that_was_paused_over_its_moment_runs_late_when_it_is_resumed(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    job = await kernel.schedule(CHAT, At(clock.now() + timedelta(hours=1)), Ask("Look."))
+    await kernel.pause(job.id)
+    clock.advance(hours=2)
+    await kernel.resume(job.id)
+    await quiet(kernel)
+    [run] = await slots(kernel, job)
+    assert (run.outcome, run.lateness_ms) == ("ok", 3_600_000)
+
+
+async def test_an_edit_changes_what_is_given_and_keeps_the_rest(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, Every(3600), Ask("Look."), name="Look")
+    edited = await kernel.edit(job.id, name="Stare", action=Ask("Stare."))
+    assert (edited.name, edited.action, edited.trigger) == ("Stare", Ask("Stare."), job.trigger)
+    assert (edited.slot, edited.next_at, edited.revision) == (job.slot, job.next_at, job.revision + 1)
+    assert await kernel.job(job.id) == edited
+
+
+async def test_an_edited_schedule_counts_from_now(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, Every(3600), Ask("Look."))
+    clock.advance(minutes=30)
+    edited = await kernel.edit(job.id, trigger=Every(600))
+    assert edited.next_at == clock.ms() + 600_000
+
+
+async def test_an_edited_policy_does_not_lose_a_slot_that_is_due(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, Every(3600), Ask("Look."))
+    clock.advance(hours=1)
+    await kernel.edit(job.id, policy=Policy(retries=3))
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == ["ok"]
+
+
+async def test_a_schedule_cannot_be_edited_into_the_past(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, At(clock.now() + timedelta(hours=2)), Ask("Look."))
+    clock.advance(hours=1)
+    with pytest.raises(BadTrigger):
+        await kernel.edit(job.id, trigger=At(clock.now() - timedelta(minutes=1)))
+    assert await kernel.job(job.id) == job
+
+
+async def test_editing_a_job_that_runs_neither_repeats_nor_loses_its_run(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    clock.advance(minutes=1)
+    async with under_way(kernel, agent):
+        await kernel.edit(job.id, action=Ask("Stare."), trigger=Every(600))
+        await kernel.schedule(CHAT, Every(3600), Ask("Something else."))
+    assert await outcomes(kernel, job) == ["ok"]
+    assert [asked.text for asked in agent.asked] == ["Look."]
+    clock.advance(minutes=10)
+    await quiet(kernel)
+    assert agent.asked[-1].text == "Stare."
+
+
+async def test_a_skipped_slot_is_recorded_and_the_next_one_runs(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    skipped = await kernel.skip(job.id)
+    assert skipped.slot == (job.slot or 0) + 60_000
+    clock.advance(minutes=2)
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == ["skipped", "ok"]
+    assert (await slots(kernel, job))[0].reason == "skipped by request"
+
+
+async def test_a_one_shot_that_is_skipped_is_over(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, At(clock.now() + timedelta(hours=1)), Ask("Look."))
+    over = await kernel.skip(job.id)
+    assert (over.state, over.next_at) == ("ended", None)
+    assert await outcomes(kernel, job) == ["skipped"]
+
+
+async def test_removing_a_job_cancels_the_run_that_waits(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+        await kernel.remove(job.id)
+    [run] = await slots(kernel, job)
+    assert (run.outcome, run.reason) == ("cancelled", "its job was removed")
+    assert [asked.text for asked in agent.asked] == ["Hello"]
+
+
+async def test_removing_a_job_lets_the_run_that_has_started_end(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    clock.advance(minutes=1)
+    async with under_way(kernel, agent):
+        await kernel.remove(job.id)
+    assert await outcomes(kernel, job) == ["ok"]
+    assert (await said(kernel))[-1] == ("assistant", "ok")
+
+
+async def test_removing_a_message_that_was_not_sent_cancels_it(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Say("Drink water."))
+    clock.advance(minutes=1)
+    await kernel.workers.timer.step()
+    await kernel.remove(job.id)
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == ["cancelled"]
+    assert [delivery.state for delivery in await kernel.deliveries(CHAT)] == ["cancelled"]
+    assert await said(kernel) == []
+
+
+async def test_a_removed_job_is_not_found(kernel: Kernel) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    await kernel.remove(job.id)
+    assert await kernel.jobs(CHAT) == []
+    for verb in (kernel.job, kernel.pause, kernel.resume, kernel.skip, kernel.remove, kernel.edit):
+        with pytest.raises(NotFound):
+            await verb(job.id)
+
+
+async def test_a_protected_job_is_neither_changed_nor_removed(kernel: Kernel) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."), kind=JobKind.SYSTEM, protected=True)
+    for verb in (kernel.pause, kernel.remove, kernel.edit, kernel.skip):
+        with pytest.raises(Conflict, match="belongs to the system"):
+            await verb(job.id)
+    assert await kernel.job(job.id) == job
+
+
+@pytest.mark.parametrize("meanwhile", ["edit", "pause", "skip", "fire"])
+async def test_a_change_from_a_revision_that_is_no_longer_is_a_conflict(
+    kernel: Kernel, clock: ManualClock, meanwhile: str
+) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    match meanwhile:
+        case "edit":
+            await kernel.edit(job.id, name="Stare")
+        case "pause":
+            await kernel.pause(job.id)
+        case "skip":
+            await kernel.skip(job.id)
+        case "fire":
+            clock.advance(minutes=1)
+            await quiet(kernel)
+    there = await kernel.job(job.id)
+    with pytest.raises(Conflict, match="changed meanwhile"):
+        await kernel.store.commit(transactions.change, replace(job, name="Too late"), clock.ms())
+    with pytest.raises(Conflict, match="changed meanwhile"):
+        await kernel.store.commit(transactions.remove, job, "too late", clock.ms())
+    assert await kernel.job(job.id) == there
+
+
+async def test_a_session_is_told_of_its_jobs(kernel: Kernel) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    await kernel.pause(job.id)
+    await kernel.resume(job.id)
+    await kernel.remove(job.id)
+    told = [event for event in await kernel.events(CHAT) if event.type == "automation_update"]
+    assert [event.body for event in told] == [{"job_id": job.id}] * 4
+
+
+async def test_a_session_has_one_pending_recall_at_most(kernel: Kernel) -> None:
+    first = await kernel.schedule(CHAT, At("in 1 hour"), Ask("Ask about the exam."), kind=JobKind.RECALL)
+    with pytest.raises(Conflict, match="pending recall already"):
+        await kernel.schedule(CHAT, At("in 2 hours"), Ask("Another."), kind=JobKind.RECALL)
+    assert [job.id for job in await kernel.jobs(CHAT)] == [first.id]
+    await kernel.schedule("web:2", At("in 1 hour"), Ask("Of another chat."), kind=JobKind.RECALL)
+    await kernel.schedule(CHAT, Every(60), Ask("Of another kind."))
+
+
+async def test_a_recall_that_fires_makes_room_for_the_next(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    await kernel.schedule(CHAT, At("in 1 hour"), Ask("First."), kind=JobKind.RECALL)
+    clock.advance(hours=1)
+    async with under_way(kernel, agent):
+        await kernel.schedule(CHAT, At("in 1 hour"), Ask("Second."), kind=JobKind.RECALL)
+    clock.advance(hours=1)
+    await quiet(kernel)
+    assert [asked.text for asked in agent.asked] == ["First.", "Second."]
+
+
+async def test_a_recall_that_was_removed_makes_room_too(kernel: Kernel) -> None:
+    first = await kernel.schedule(CHAT, At("in 1 hour"), Ask("First."), kind=JobKind.RECALL)
+    await kernel.remove(first.id)
+    await kernel.schedule(CHAT, At("in 1 hour"), Ask("Second."), kind=JobKind.RECALL)
+
+
+async def test_a_paused_recall_cannot_be_resumed_beside_another(kernel: Kernel) -> None:
+    first = await kernel.schedule(CHAT, At("in 1 hour"), Ask("First."), kind=JobKind.RECALL)
+    paused = await kernel.pause(first.id)
+    await kernel.schedule(CHAT, At("in 1 hour"), Ask("Second."), kind=JobKind.RECALL)
+    with pytest.raises(Conflict, match="pending recall already"):
+        await kernel.resume(first.id)
+    assert await kernel.job(first.id) == paused
