@@ -22,15 +22,15 @@ async def agent(turn: OpenTurn) -> str:  # a model would go here; this one only 
 
 async def main() -> None:
     typed: asyncio.Queue[str] = asyncio.Queue()
-    if sys.stdin.isatty():
-        asyncio.get_running_loop().add_reader(sys.stdin, lambda: typed.put_nowait(sys.stdin.readline()))
-    else:  # nobody is there to type
-        for seconds, line in (0, "Hello!"), (4, "What did I miss?"), (7, ""):
-            asyncio.get_running_loop().call_later(seconds, typed.put_nowait, line)
     kernel = Kernel("sqlite://:memory:", agent=agent, channels=[Terminal()])
     async with kernel, asyncio.TaskGroup() as tasks:
         await kernel.schedule("terminal:you", Every(3), Ask("Look in."), name="job")
         running = tasks.create_task(kernel.run())
+        if sys.stdin.isatty():
+            asyncio.get_running_loop().add_reader(sys.stdin, lambda: typed.put_nowait(sys.stdin.readline()))
+        else:  # nobody is there to type
+            for seconds, line in (0, "Hello!"), (5, "What did I miss?"), (7, ""):
+                asyncio.get_running_loop().call_later(seconds, typed.put_nowait, line)
         while line := (await typed.get()).strip():
             await kernel.receive("terminal:you", line)
         running.cancel()

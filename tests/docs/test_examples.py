@@ -19,7 +19,7 @@ BY_THEMSELVES = ("daily_report", "survive_a_crash", "when_it_goes_quiet", "write
 
 def start(*arguments: str, stdin: int = subprocess.DEVNULL) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-X", "dev", "-W", "error", *arguments],
+        [sys.executable, "-W", "error", *arguments],
         cwd=ROOT,
         stdin=stdin,
         stdout=subprocess.PIPE,
