@@ -65,6 +65,7 @@ CREATE TABLE turns (
 
 CREATE UNIQUE INDEX turns_running ON turns (session_id) WHERE state = 'running';
 CREATE INDEX turns_queued ON turns (session_id, rank, id) WHERE state = 'queued';
+CREATE INDEX turns_by_session ON turns (session_id, id);
 CREATE INDEX turns_to_stop ON turns (id) WHERE state = 'running' AND stop_asked = 1;
 CREATE INDEX turns_finished ON turns (finished_at) WHERE finished_at IS NOT NULL;
 
