@@ -1,0 +1,198 @@
+"""Every query finds its rows by an index: what a query costs is what it touches, never what is stored.
+
+The plans are those of a database with 20,000 rows in each table. SQLite is asked as production asks it,
+without statistics. PostgreSQL has them, as its autovacuum would see to; it is asked twice, for the plan it
+makes for given values and for the one it keeps for any. Nothing forbids it to walk over a table: with this
+many rows it does so only where there is nothing better.
+"""
+
+import json
+import re
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from segue.store import sql
+from segue.store.database import Transaction
+from segue.store.opening import open_database
+
+QUERIES = [query for table in sql.TABLES if table not in ("audit", "schema") for query in getattr(sql, table)]
+
+WALKS = {
+    "sessions.expired": "over the lanes that are held just now, a few for each worker",
+    "deliveries.expired": "over the deliveries that are being sent just now",
+    "turns.to_stop": "over the lanes that are held, or over the running turns that were asked to stop",
+}
+"""Queries that walk an index from its start to its end, because so little is in it."""
+
+GUESSES = {
+    "turns.prune": "without values PostgreSQL guesses that a third of all turns is old, and takes a tenth",
+    "runs.prune_old": "the same of runs",
+}
+"""Queries that walk a table in the plan for any values, so dear that PostgreSQL does not keep it."""
+
+# One text for both databases: numbers 0 … 19,999 become rows.
+NUMBERS = "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 19999) "
+SEEDS = [
+    """
+    INSERT INTO sessions (id, account, user_id, key, created_at, last_message_at, last_seq, ready_at,
+                          user_waits, holder, leased_at, lease_until)
+    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'websocket:' || n, n, n, 20,
+           CASE WHEN n % 100 = 0 THEN n END, n % 2,
+           CASE WHEN n % 100 = 1 THEN 'worker' END, CASE WHEN n % 100 = 1 THEN n END,
+           CASE WHEN n % 100 = 1 THEN n END
+    FROM numbers
+    """,
+    """
+    INSERT INTO turns (id, session_id, via_id, run_id, state, rank, not_before, content, timeout_ms,
+                       stop_asked, queued_at, finished_at)
+    SELECT 'turn-' || n, 'session-' || n, 'session-' || n, 'run-' || n,
+           CASE n % 100 WHEN 0 THEN 'queued' WHEN 1 THEN 'running' ELSE 'done' END, n, n, 'go on', 1000,
+           CASE WHEN n % 5000 = 1 THEN 1 ELSE 0 END, n, CASE WHEN n % 100 > 1 THEN n END
+    FROM numbers
+    """,
+    """
+    INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy,
+                      slot, next_at, created_at, updated_at)
+    SELECT 'job-' || n, 'session-' || (n / 10), 'account-' || (n % 3), 'cron', 'go on',
+           CASE WHEN n % 20 = 0 THEN 'ended' ELSE 'active' END, 'every', '{}', '{}', '{}',
+           CASE WHEN n % 20 > 0 THEN n END, CASE WHEN n % 20 > 0 THEN n END, n, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO runs (id, job_id, session_id, slot, turn_id, queued_at, finished_at, outcome)
+    SELECT 'run-' || n, 'job-' || (n / 4), 'session-' || (n / 40), n, 'turn-' || n, n,
+           CASE WHEN n % 100 > 1 THEN n END, CASE WHEN n % 100 > 1 THEN 'ok' END
+    FROM numbers
+    """,
+    """
+    INSERT INTO events (session_id, seq, type, at, role)
+    SELECT 'session-' || (n / 20), n % 20, 'message', n, CASE WHEN n % 2 = 0 THEN 'user' END
+    FROM numbers
+    """,
+    """
+    INSERT INTO deliveries (id, session_id, channel, chat_id, content, state, not_before, holder, leased_at,
+                            lease_until, created_at)
+    SELECT 'delivery-' || n, 'session-' || (n / 4), 'websocket', '1', 'hello',
+           CASE WHEN n % 100 < 2 THEN 'pending' ELSE 'sent' END, n, CASE WHEN n % 100 = 1 THEN 'worker' END,
+           CASE WHEN n % 100 = 1 THEN n END, CASE WHEN n % 100 = 1 THEN n END, n
+    FROM numbers
+    """,
+]
+
+VALUES = {
+    "account": "account-1",
+    "user_id": "user-1",
+    "key": "websocket:1",
+    "holder": "worker",
+    "limit": "100",
+}
+"""What parameters of that name stand for. Of the others, `…_id` names a row and the rest are moments."""
+
+
+async def test_sqlite_finds_every_row_by_an_index(tmp_path: Path) -> None:
+    path = tmp_path / "segue.db"
+    await seed(f"sqlite:///{path}")
+    with closing(sqlite3.connect(path)) as connection:
+        walks = {query.name: walks_in_sqlite(connection, query) for query in QUERIES}
+    assert surprising(walks, WALKS) == {}
+
+
+async def test_postgres_finds_every_row_by_an_index(postgres_url: str) -> None:
+    await seed(postgres_url)
+    for mode, known in {"force_custom_plan": WALKS, "force_generic_plan": WALKS | GUESSES}.items():
+        async with analysed(postgres_url, mode) as connection:
+            walks = {query.name: await walks_in_postgres(connection, query) for query in QUERIES}
+        assert surprising(walks, known) == {}, mode
+
+
+async def test_a_session_that_goes_takes_its_rows_along_by_an_index(tmp_path: Path) -> None:
+    """What a foreign key does when a row is deleted stands in no plan."""
+    path = tmp_path / "segue.db"
+    await (await open_database(f"sqlite:///{path}")).close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert list(columns_without_index(connection)) == []
+
+
+def surprising(walks: dict[str, list[str]], known: dict[str, str]) -> dict[str, list[str]]:
+    """A walk that nobody gave a reason for, or a reason without a walk."""
+    return {name: lines for name, lines in walks.items() if bool(lines) != (name in known)}
+
+
+async def seed(url: str) -> None:
+    database = await open_database(url)
+    try:
+        await database.run(_sow)
+    finally:
+        await database.close()
+
+
+def _sow() -> Transaction[None]:
+    for number, rows in enumerate(SEEDS):
+        yield sql.translate(f"seed.{number}", f"{rows.lstrip().replace('SELECT', NUMBERS + 'SELECT', 1)}"), {}
+
+
+def walks_in_sqlite(connection: sqlite3.Connection, query: sql.Query) -> list[str]:
+    """SCAN is a walk; what it names is a table, or something that the query itself has made."""
+    values = dict.fromkeys(query.parameters, "1")
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()
+    made = set(re.findall(r"(\w+) AS MATERIALIZED|AS (waiting)\b", query.sqlite))
+    names = {name for pair in made for name in pair} | {"CONSTANT"}
+    return [line for *_, line in plan if line.startswith("SCAN") and line.split()[1] not in names]
+
+
+@asynccontextmanager
+async def analysed(url: str, mode: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(f"ANALYZE; SET plan_cache_mode = {mode}")
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def walks_in_postgres(connection: "asyncpg.Connection[Any]", query: sql.Query) -> list[str]:
+    await connection.execute(f"PREPARE asked AS {query.postgres}")
+    values = ", ".join(f"'{_value(query, name)}'" for name in query.parameters)
+    answer = await connection.fetchval(
+        f"EXPLAIN (FORMAT JSON) EXECUTE asked{f'({values})' if values else ''}"
+    )
+    await connection.execute("DEALLOCATE asked")
+    return [
+        f"{node['Node Type']} {node.get('Relation Name', '')} {node.get('Index Name', '')}".strip()
+        for node in _nodes(json.loads(answer)[0]["Plan"])
+        if node["Node Type"] == "Seq Scan" or ("Index Name" in node and "Index Cond" not in node)
+    ]
+
+
+def _value(query: sql.Query, name: str) -> str:
+    table = query.name.partition(".")[0]
+    if name == "id" or name.endswith("_id") or (table, name) == ("runs", "after"):
+        row = {"id": table.rstrip("s"), "via_id": "session", "host_id": "turn", "after": "job"}
+        return f"{row.get(name, name.removesuffix('_id'))}-1"
+    return VALUES.get(name, "100")
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All but what stands, unfiltered, under a limit: that reads only the first rows of an index."""
+    yield plan
+    for inner in plan.get("Plans", ()):
+        if plan["Node Type"] != "Limit" or "Filter" in inner or inner["Node Type"] == "Seq Scan":
+            yield from _nodes(inner)
+
+
+def columns_without_index(connection: sqlite3.Connection) -> Iterator[str]:
+    """Columns that refer to another table, with no index of all rows that begins with them."""
+    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        firsts = {
+            connection.execute(f"PRAGMA index_info({index})").fetchone()[2]
+            for _, index, _, _, partial in connection.execute(f"PRAGMA index_list({table})").fetchall()
+            if not partial
+        }
+        for _, _, _, column, *_ in connection.execute(f"PRAGMA foreign_key_list({table})").fetchall():
+            if column not in firsts:
+                yield f"{table}.{column}"
