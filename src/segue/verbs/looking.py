@@ -15,6 +15,7 @@ from segue.states import JobState
 from segue.store.store import Store
 from segue.text import check_key
 from segue.transcript import Message, message_of
+from segue.workforce import Workforce
 
 ME = Owner()
 
@@ -29,6 +30,7 @@ class Looking:
     ids: Ids
     settings: Settings
     functions: Mapping[str, Function]
+    workers: Workforce
 
     async def session(self, key: str, *, owner: Owner = ME) -> Session:
         found = await self.store.session(owner, check_key(key))
@@ -82,7 +84,7 @@ class Looking:
     async def follow(self, key: str, *, owner: Owner = ME, after: int = 0) -> AsyncIterator[Heard]:
         """The log from a number on, and then what happens, as it happens."""
         session = await self.session(key, owner=owner)
-        async for heard in follow(self.store, self.hub, session.id, after):
+        async for heard in follow(self.store, self.hub, self.workers.turns, session.id, after):
             yield heard
 
     async def audit(self) -> dict[str, list[str]]:
