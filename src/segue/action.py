@@ -1,5 +1,6 @@
 """What a job does when its moment comes: ask the agent, say a text, or call a function."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -48,6 +49,11 @@ class Call:
     def __post_init__(self) -> None:
         if not self.function.isidentifier():
             raise BadText(f"Call needs the name a function was registered under, got {self.function!r}")
+        try:
+            arguments = json.dumps(dict(self.arguments), ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise Invalid(f"the arguments of Call must be what JSON can hold: {error}") from None
+        check_text(arguments, "the arguments of Call")
 
     def to_json(self) -> JSON:
         return {"kind": "call", "function": self.function, "arguments": dict(self.arguments)}
