@@ -125,7 +125,16 @@ def pending(known: Sequence[Migration], recorded: Rows) -> Sequence[Migration]:
 async def _recorded(database: Database) -> Rows:
     if not await database.read(sql.schema.is_there, {}):
         return []
-    return await database.read(sql.schema.applied, {})
+    try:
+        return await database.read(sql.schema.applied, {})
+    except StoreUnavailable:
+        raise
+    except StoreError as error:
+        # Other programs call theirs by the same name.
+        raise StoreUnusable(
+            f"the table schema_migrations here is not Segue's own ({error}): "
+            "give Segue a database of its own; nothing was changed"
+        ) from error
 
 
 async def _apply_whole(database: Database, migration: Migration, known: list[Migration], now: int) -> bool:
