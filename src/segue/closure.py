@@ -39,7 +39,7 @@ def failed(error: str, *, shown: str | None = None, usage: Mapping[str, Any] | N
     return Ending(
         state=TurnState.FAILED,
         outcome=Outcome.ERROR,
-        shown=clean(shown or "This turn failed. The run record says why."),
+        shown=clean(shown or "This turn failed; its record says why."),
         error=clean(error),
         usage=usage or {},
     )

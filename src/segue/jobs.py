@@ -248,7 +248,8 @@ def load(job_id: str) -> Transaction[Job]:
 
 
 def _take(job: Job, decision: Fire | Pass, now: int, *, fired: int) -> Transaction[bool]:
-    taken = {**_as_it_is(job, now), "slot": None, "next_at": None, "fired": fired}
+    fires = run_id(job.id, to_ms(decision.slot))
+    taken = {**_as_it_is(job, now), "slot": None, "next_at": None, "fired": fired, "fires": fires}
     if decision.next is not None:
         taken["slot"] = to_ms(decision.next)
         taken["next_at"] = to_ms(jittered(decision.next, job.policy, job.id))
@@ -270,6 +271,7 @@ def _as_it_is(job: Job, now: int) -> dict[str, str | int | None]:
         "state": str(job.state),
         "state_reason": job.state_reason,
         "fired": 0,
+        "fires": None,
         "now": now,
     }
 

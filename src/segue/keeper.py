@@ -9,6 +9,7 @@ agent is doing, for nothing it writes would count.
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from segue import settle
 from segue.bell import Bell, Name
@@ -16,6 +17,7 @@ from segue.clock import Clock
 from segue.errors import LeaseLost, StoreError
 from segue.hub import Hub
 from segue.live import LetGo, Live, LiveTurns
+from segue.settle import Outbox
 from segue.store import sql
 from segue.store.database import Transaction
 from segue.store.store import Store
@@ -40,6 +42,7 @@ class Keeper:
         *,
         holder: str,
         lease_ms: int,
+        outbox: Callable[[int], Outbox | None],
     ) -> None:
         self._store = store
         self._clock = clock
@@ -48,6 +51,7 @@ class Keeper:
         self._turns = turns
         self._holder = holder
         self._lease_ms = lease_ms
+        self._outbox = outbox
         self._renew_at = 0
 
     async def run(self) -> None:
@@ -107,7 +111,7 @@ class Keeper:
                 live.cancel(LetGo.STOPPED, self._clock.steady_ms())
 
     async def _keep_drafts(self) -> None:
-        grown = [live for live in self._turns if live.length > live.drafted and live.let_go is None]
+        grown = [live for live in self._turns if live.length > live.drafted and live.listening]
         if grown:
             lengths = [live.length for live in grown]
             await self._store.commit(keep_drafts, grown)
@@ -125,7 +129,10 @@ class Keeper:
     async def _settle_without(self, live: Live) -> None:
         """The agent neither ended nor let itself be cancelled. Its session goes on without it."""
         try:
-            left = await self._store.commit(settle.settle, live.held, live.cut_short(), self._clock.ms())
+            now = self._clock.ms()
+            left = await self._store.commit(
+                settle.settle, live.held, live.cut_short(), now, outbox=self._outbox(now)
+            )
         except LeaseLost:
             self._turns.drop(live)
             return

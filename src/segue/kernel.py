@@ -11,7 +11,7 @@ import os
 import random
 import socket
 from collections.abc import Iterable, Mapping
-from types import TracebackType
+from contextlib import AsyncExitStack
 from typing import Self
 
 from segue.agent import Agent, AgentFunction, as_agent
@@ -54,34 +54,40 @@ class Kernel(Talking, Ordering):
         self.name = name or f"{socket.gethostname()}/{os.getpid()}/{self._rng.getrandbits(32):08x}"
 
     async def __aenter__(self) -> Self:
-        owned = isinstance(self._database, str)
-        database = await open_database(self._database) if isinstance(self._database, str) else self._database
-        self.clock = self._clock or SystemClock(database.wall_ms)
-        self.store = Store(database, self.clock)
-        self.bell = Bell(self.clock)
-        self.hub = Hub()
-        self._owned = owned
-        self.workers = Workforce(
-            self.store,
-            self.clock,
-            self.bell,
-            self.hub,
-            name=self.name,
-            agent=self._agent,
-            functions=self.functions,
-            channels=self._channels,
-            settings=self.settings,
-            ids=self.ids,
-            rng=self._rng,
-        )
+        async with AsyncExitStack() as opening:
+            database = self._database
+            if isinstance(database, str):
+                database = await open_database(database)
+                opening.push_async_callback(database.close)
+            self.clock = self._clock or SystemClock(database.wall_ms)
+            self.store = Store(database, self.clock)
+            self.bell = Bell(self.clock)
+            self.hub = Hub()
+            self.workers = Workforce(
+                self.store,
+                self.clock,
+                self.bell,
+                self.hub,
+                name=self.name,
+                agent=self._agent,
+                functions=self.functions,
+                channels=self._channels,
+                settings=self.settings,
+                ids=self.ids,
+                rng=self._rng,
+            )
+            await opening.enter_async_context(database.watch(self._somebody_wrote))
+            self._closing = opening.pop_all()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._owned:
-            await self.store.database.close()
+    async def __aexit__(self, *error: object) -> None:
+        await self._closing.aclose()
 
     async def run(self) -> None:
         """Run the workers until cancelled."""
         await self.workers.run()
+
+    def _somebody_wrote(self) -> None:
+        """In another process. Whoever waits here, for work or for words, looks again."""
+        self.bell.ring_all()
+        self.hub.look_again()

@@ -54,9 +54,12 @@ class Crew:
     agent: Agent
     functions: Mapping[str, Function]
     channels: frozenset[str]
-    """Channels that want each answer delivered; for the others, stored is sent."""
+    """Those that want each answer delivered; for the others, stored is sent."""
     holder: str
     lease_ms: int
+
+    def outbox(self, now: int) -> Outbox | None:
+        return Outbox(self.channels, self.ids(now)) if self.channels else None
 
 
 class Runner:
@@ -162,7 +165,8 @@ class Runner:
             ending = await self._listen(live)
         except asyncio.CancelledError:
             if live.let_go is None:  # the shutdown's grace is over
-                return await crew.store.commit(settle.hand_back, live.held, crew.clock.ms())
+                now = crew.clock.ms()
+                return await crew.store.commit(settle.hand_back, live.held, now, outbox=crew.outbox(now))
             live.task.uncancel()
             if live.let_go is LetGo.LEASE_LOST:
                 raise LeaseLost("its lease ran out") from None
@@ -173,9 +177,7 @@ class Runner:
             pause = backoff(turn.attempt - turn.crashes, crew.rng)
             at = now + round(pause.total_seconds() * 1000)
             return await crew.store.commit(settle.retry, live.held, ending, now, at=at)
-        return await crew.store.commit(
-            settle.settle, live.held, ending, now, outbox=self._outbox(live.held, now)
-        )
+        return await crew.store.commit(settle.settle, live.held, ending, now, outbox=crew.outbox(now))
 
     async def _listen(self, live: Live) -> Ending:
         """The agent's words, until it ends; however it ends."""
@@ -233,8 +235,3 @@ class Runner:
             _history=history,
             _joined=joined,
         )
-
-    def _outbox(self, held: Held, now: int) -> Outbox | None:
-        if held.session.channel not in self._crew.channels:
-            return None
-        return Outbox(self._crew.ids(now), held.session)

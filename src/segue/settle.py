@@ -25,17 +25,17 @@ from segue.store.database import Params, Transaction
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """Where the closure goes besides the log."""
+    """For a session that speaks through one of these channels, its closure goes out as this delivery."""
 
+    channels: frozenset[str]
     delivery_id: str
-    session: Session
 
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
     """A lane whose row is locked by whoever may release it."""
 
-    session_id: str
+    session: Session
     holder: str
     fence: int
     last_seq: int
@@ -55,16 +55,22 @@ def retry(held: Held, ending: Ending, now: int, *, at: int) -> Transaction[Left]
     return (yield from _release(lane, (*events, _sync(lane, held.turn, now, place=2))))
 
 
-def hand_back(held: Held, now: int) -> Transaction[Left]:
+def hand_back(held: Held, now: int, *, outbox: Outbox | None = None) -> Transaction[Left]:
     """A shutdown whose grace ran out: by the crash rule, as if the process had died."""
     lane = yield from _lane_of(held)
     # As its row has it now: since it was leased, it may have acted.
     running = yield sql.turns.running_in, {"session_id": held.session.id}
-    return (yield from _after_crash(lane, rows.turn(running[0]), now))
+    return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
 
 
 def take_back(
-    session_id: str, *, holder: str, lease_now: int | None, horizon: int | None, now: int
+    session_id: str,
+    *,
+    holder: str,
+    lease_now: int | None,
+    horizon: int | None,
+    now: int,
+    outbox: Outbox | None = None,
 ) -> Transaction[Left | None]:
     """The reaper's: a lane whose lease ran out. The dead owner's fence is void from here on."""
     taken = yield (
@@ -73,11 +79,12 @@ def take_back(
     )
     if not taken:
         return None
-    lane = _Lane(session_id, holder, taken[0]["fence"], taken[0]["last_seq"])
+    session = rows.session(taken[0])
+    lane = _Lane(session, holder, session.fence, session.last_seq)
     running = yield sql.turns.running_in, {"session_id": session_id}
     if not running:
         return (yield from _release(lane, ()))
-    return (yield from _after_crash(lane, rows.turn(running[0]), now))
+    return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
 
 
 def close_run(source: Source, ending: Ending, now: int) -> Transaction[str | None]:
@@ -104,7 +111,7 @@ def close_run(source: Source, ending: Ending, now: int) -> Transaction[str | Non
 
 def _lane_of(held: Held) -> Transaction[_Lane]:
     last_seq = yield from hold(held)
-    return _Lane(held.session.id, held.holder, held.fence, last_seq)
+    return _Lane(held.session, held.holder, held.fence, last_seq)
 
 
 def _end(
@@ -130,19 +137,19 @@ def _end(
     if turn.source:
         paused = yield from close_run(turn.source, ending, now)
         shown = f"{shown}\n\n{paused}" if paused else shown
-    end = _stream_end(lane, turn, {"state": str(ending.state), "outcome": str(ending.outcome)}, now)
+    end = _stream_end(lane, turn, _told(ending), now)
     if turn.call is None or paused:  # a function works in silence, until its job gives up
         end = replace(end, role="assistant", content=shown)
-    if outbox and turn.call is None:
-        yield sql.deliveries.create, _to_channel(outbox, turn, shown, now)
+    if outbox and turn.call is None and lane.session.channel in outbox.channels:
+        yield sql.deliveries.create, _to_channel(lane.session, outbox, turn, shown, now)
     return (yield from _release(lane, (end, _sync(lane, turn, now, place=2))))
 
 
-def _after_crash(lane: _Lane, turn: Turn, now: int) -> Transaction[Left]:
+def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Transaction[Left]:
     crashes = turn.crashes + 1
     match after_crash(crash=turn.crash, acted=turn.acted, crashes=crashes):
         case Close(reason):
-            return (yield from _end(lane, turn, closure.interrupted(reason), now))
+            return (yield from _end(lane, turn, closure.interrupted(reason), now, outbox=outbox))
         case Rerun():
             yield from _requeue(turn, not_before=now, crashes=crashes, error="its worker was lost")
             if turn.source:
@@ -171,20 +178,30 @@ def _coalesce(turn: Turn, source: Source, now: int) -> Transaction[None]:
 
 def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int) -> Event:
     return Event(
-        session_id=lane.session_id,
+        session_id=lane.session.id,
         seq=lane.last_seq + 1,
         type="stream_end",
         at=now,
         turn_id=turn.id,
-        via_id=turn.via_id if turn.via_id != lane.session_id else None,
+        via_id=turn.via_id if turn.via_id != lane.session.id else None,
         source=turn.source,
         body=body,
     )
 
 
+def _told(ending: Ending) -> dict[str, Any]:
+    """The end for those who watch. The agent's own words are said again only where the closure says more."""
+    told: dict[str, Any] = {"state": str(ending.state), "outcome": str(ending.outcome)}
+    if ending.usage:
+        told["usage"] = dict(ending.usage)
+    if ending.reply is not None and ending.reply != ending.shown:
+        told["reply"] = ending.reply
+    return told
+
+
 def _sync(lane: _Lane, turn: Turn, now: int, *, place: int) -> Event:
     seq = lane.last_seq + place
-    return Event(session_id=lane.session_id, seq=seq, type="session_sync", at=now, turn_id=turn.id)
+    return Event(session_id=lane.session.id, seq=seq, type="session_sync", at=now, turn_id=turn.id)
 
 
 def _release(lane: _Lane, events: Sequence[Event]) -> Transaction[Left]:
@@ -192,21 +209,21 @@ def _release(lane: _Lane, events: Sequence[Event]) -> Transaction[Left]:
         yield sql.events.append, [rows.event_params(event) for event in events]
     released = yield (
         sql.sessions.release,
-        {"id": lane.session_id, "holder": lane.holder, "fence": lane.fence, "events": len(events)},
+        {"id": lane.session.id, "holder": lane.holder, "fence": lane.fence, "events": len(events)},
     )
     if not released:
-        raise LeaseLost(f"the lane of session {lane.session_id} is no longer held under fence {lane.fence}")
+        raise LeaseLost(f"the lane of session {lane.session.id} is no longer held under fence {lane.fence}")
     return Left(events=events, next_pool=pool_of(released))
 
 
-def _to_channel(outbox: Outbox, turn: Turn, shown: str, now: int) -> dict[str, str | int | None]:
+def _to_channel(session: Session, outbox: Outbox, turn: Turn, shown: str, now: int) -> Params:
     return {
         "id": outbox.delivery_id,
-        "session_id": outbox.session.id,
+        "session_id": session.id,
         "run_id": None,
         "turn_id": turn.id,
-        "channel": outbox.session.channel,
-        "chat_id": outbox.session.chat_id,
+        "channel": session.channel,
+        "chat_id": session.chat_id,
         "content": shown,
         "source": rows.source_text(turn.source),
         "not_before": now,

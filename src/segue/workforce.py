@@ -52,10 +52,7 @@ class Workforce:
     ) -> None:
         by_name = {channel.name: channel for channel in channels}
         lease_ms = round(settings.lease_seconds * 1000)
-        self._store = store
         self._clock = clock
-        self._bell = bell
-        self._hub = hub
         self._grace = settings.shutdown_grace_seconds
         self.turns = LiveTurns()
         crew = Crew(
@@ -75,17 +72,26 @@ class Workforce:
         self.timer = Timer(store, clock, bell, hub, ids, patience_ms=round(settings.patience_seconds * 1000))
         self.user_runner = Runner(crew, Pool.USER, settings.user_runners)
         self.runner = Runner(crew, Pool.SCHEDULE, settings.runners)
-        self.keeper = Keeper(store, clock, bell, hub, self.turns, holder=name, lease_ms=lease_ms)
+        self.keeper = Keeper(
+            store, clock, bell, hub, self.turns, holder=name, lease_ms=lease_ms, outbox=crew.outbox
+        )
         self.courier = Courier(store, clock, bell, hub, by_name, holder=name, lease_ms=lease_ms)
         self.reaper = Reaper(
-            store, clock, bell, hub, holder=name, lease_ms=lease_ms, deliveries=self.courier.take_back_expired
+            store,
+            clock,
+            bell,
+            hub,
+            holder=name,
+            lease_ms=lease_ms,
+            outbox=crew.outbox,
+            deliveries=self.courier.take_back_expired,
         )
         retention = Retention(runs_per_job=settings.runs_per_job, days=settings.retention_days)
         self.pruner = Pruner(store, clock, bell, retention)
 
     async def run(self) -> None:
         """Until cancelled. Then no new work is taken, and what runs has the grace to end."""
-        async with self._store.database.watch(self._somebody_wrote), asyncio.TaskGroup() as group:
+        async with asyncio.TaskGroup() as group:
             steady = [
                 group.create_task(self._steadily(worker))
                 for worker in (self.timer, self.courier, self.reaper, self.pruner)
@@ -116,7 +122,3 @@ class Workforce:
         for task in slow:
             task.cancel()
         await asyncio.wait(runners)
-
-    def _somebody_wrote(self) -> None:
-        self._bell.ring_all()
-        self._hub.look_again()

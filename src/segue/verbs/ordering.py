@@ -38,11 +38,8 @@ class Ordering(Looking):
         check_key(key)
         now = self.clock.ms()
         policy = policy or Policy()
-        if isinstance(action, Call) and action.function not in self.functions:
-            raise BadSetting(
-                f"no function is registered as {action.function!r}; give it to Kernel(functions=…)"
-            )
-        trigger = await self._resolved(trigger, key, owner)
+        self._check_function(action)
+        trigger = await self._resolved(trigger, key, owner, now)
         job = Job(
             id=check_text(job_id, "a job id", longest=MAX_NAME) if job_id is not None else self.ids(now),
             session_id="",
@@ -100,10 +97,12 @@ class Ordering(Looking):
         owner: Owner = ME,
     ) -> Job:
         """Change what is given. A new trigger counts from now."""
+        self._check_function(action)
         job = await self.job(job_id, owner=owner)
+        now = self.clock.ms()
         if trigger is not None:
             session = await self.store.session_by_id(job.session_id)
-            trigger = await self._resolved(trigger, session.key, session.owner)
+            trigger = await self._resolved(trigger, session.key, session.owner, now)
         edited = replace(
             job,
             name=job.name if name is None else check_text(name, "the name of a job", longest=MAX_NAME),
@@ -112,7 +111,7 @@ class Ordering(Looking):
             policy=policy or job.policy,
         )
         if job.state is JobState.ACTIVE and trigger:
-            edited = _aimed(edited, self.clock.ms())
+            edited = _aimed(edited, now)
         elif policy and job.slot is not None:
             # The slot stays, for it may be due already: every slot ends as a row.
             edited = _aimed_at(edited, to_moment(job.slot))
@@ -147,10 +146,16 @@ class Ordering(Looking):
             await self.store.commit(jobs.remove, job, "its job was removed", self.clock.ms())
         )
 
-    async def _resolved(self, trigger: Trigger, key: str, owner: Owner) -> Trigger:
+    def _check_function(self, action: Action | None) -> None:
+        if isinstance(action, Call) and action.function not in self.functions:
+            raise BadSetting(
+                f"no function is registered as {action.function!r}; give it to Kernel(functions=…)"
+            )
+
+    async def _resolved(self, trigger: Trigger, key: str, owner: Owner, now: int) -> Trigger:
         session = await self.store.session(owner, key)
         zone = (session.timezone if session else None) or self.settings.timezone
-        return resolve(trigger, now=to_moment(self.clock.ms()), zone=zone)
+        return resolve(trigger, now=to_moment(now), zone=zone)
 
     async def _change(self, job: Job) -> Job:
         _refuse_protected(job)

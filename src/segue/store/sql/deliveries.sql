@@ -21,10 +21,16 @@ ORDER BY id DESC
 LIMIT :limit;
 
 -- name: lease
+-- Of each session the first that waits: while it is being sent, or must wait, none overtakes it.
 WITH due AS MATERIALIZED (
     SELECT id
-    FROM deliveries
+    FROM deliveries AS first
     WHERE state = 'pending' AND holder IS NULL AND not_before <= :now
+      AND NOT EXISTS (
+          SELECT 1
+          FROM deliveries AS earlier
+          WHERE earlier.session_id = first.session_id AND earlier.state = 'pending' AND earlier.id < first.id
+      )
     ORDER BY not_before, id
     LIMIT :limit
     /*pg FOR NO KEY UPDATE SKIP LOCKED */
@@ -40,9 +46,17 @@ RETURNING id, session_id, run_id, turn_id, channel, chat_id, content, source, st
           attempt, created_at, sent_at, sent_message_id, error;
 
 -- name: next_due
-SELECT MIN(not_before) AS not_before
-FROM deliveries
-WHERE state = 'pending' AND holder IS NULL;
+-- Along the index from its start, past those that another one of their session keeps waiting.
+SELECT not_before
+FROM deliveries AS first
+WHERE state = 'pending' AND holder IS NULL AND not_before > 0
+  AND NOT EXISTS (
+      SELECT 1
+      FROM deliveries AS earlier
+      WHERE earlier.session_id = first.session_id AND earlier.state = 'pending' AND earlier.id < first.id
+  )
+ORDER BY not_before, id
+LIMIT 1;
 
 -- name: mark_sent
 UPDATE deliveries

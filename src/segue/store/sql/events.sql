@@ -2,8 +2,8 @@
 -- numbers taken from sessions.last_seq in the same transaction.
 
 -- name: append
-INSERT INTO events (session_id, seq, type, turn_id, via_id, at, role, content, source, body)
-VALUES (:session_id, :seq, :type, :turn_id, :via_id, :at, :role, :content, :source, :body);
+INSERT INTO events (session_id, seq, type, turn_id, via_id, at, role, content, source, body, tokens)
+VALUES (:session_id, :seq, :type, :turn_id, :via_id, :at, :role, :content, :source, :body, :tokens);
 
 -- name: after
 SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
@@ -26,6 +26,14 @@ FROM events
 WHERE session_id = :session_id AND seq < :before AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
 ORDER BY seq DESC
 LIMIT :limit;
+
+-- name: start_of_turn
+-- Where its newest attempt began.
+SELECT seq
+FROM events
+WHERE session_id = :session_id AND turn_id = :turn_id AND type = 'stream_start'
+ORDER BY seq DESC
+LIMIT 1;
 
 -- name: remove_of_session
 DELETE FROM events

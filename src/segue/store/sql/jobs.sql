@@ -75,7 +75,8 @@ WHERE id = :id
 -- name: take
 UPDATE jobs
 SET slot = :slot, next_at = :next_at, state = :state, state_reason = :state_reason,
-    run_count = run_count + :fired, revision = revision + 1, updated_at = :now
+    run_count = run_count + CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.id = :fires) THEN 0 ELSE :fired END,
+    revision = revision + 1, updated_at = :now
 WHERE id = :id AND revision = :revision AND next_at IS NOT NULL
 RETURNING id;
 

@@ -43,7 +43,7 @@ SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.deli
        turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage
 FROM runs
 LEFT JOIN turns ON turns.id = runs.turn_id
-WHERE runs.session_id = :session_id
+WHERE runs.session_id = :session_id AND (runs.queued_at, runs.id) < (:before, :before_id)
 ORDER BY runs.queued_at DESC, runs.id DESC
 LIMIT :limit;
 

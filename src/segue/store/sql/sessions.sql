@@ -5,9 +5,10 @@
 -- FOR NO KEY UPDATE and not FOR UPDATE: rows elsewhere that refer to the session are not held up.
 
 -- name: create
-INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, created_at)
-VALUES (:id, :account, :user_id, :key, :chat_type, :title, :timezone, :now)
-ON CONFLICT (account, user_id, key) DO NOTHING;
+INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at)
+VALUES (:id, :account, :user_id, :key, :chat_type, :title, :timezone, :when_busy, :metadata, :now)
+ON CONFLICT (account, user_id, key) DO NOTHING
+RETURNING id;
 
 -- name: by_key
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
@@ -28,6 +29,36 @@ FROM sessions
 WHERE account = :account AND user_id = :user_id
 ORDER BY COALESCE(last_message_at, created_at) DESC, id DESC
 LIMIT :limit;
+
+-- name: overview
+SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       message_count, pending_tokens, queued, automations
+FROM sessions_with_counts
+WHERE id = :id;
+
+-- name: overviews
+-- A page, newest first; only the sessions of the page are counted.
+WITH page AS MATERIALIZED (
+    SELECT id, COALESCE(last_message_at, created_at) AS heard_at
+    FROM sessions
+    WHERE account = :account AND user_id = :user_id
+      AND (COALESCE(last_message_at, created_at) < :before
+           OR (COALESCE(last_message_at, created_at) = :before AND id < :before_id))
+      AND (:pending_recall = 0 OR EXISTS (
+          SELECT 1
+          FROM jobs
+          WHERE jobs.session_id = sessions.id AND jobs.kind = 'recall' AND jobs.state = 'active'
+      ))
+    ORDER BY heard_at DESC, id DESC
+    LIMIT :limit
+)
+SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       message_count, pending_tokens, queued, automations
+FROM page
+JOIN sessions_with_counts AS counted ON counted.id = page.id
+ORDER BY page.heard_at DESC, page.id DESC;
 
 -- name: lock_by_key
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
@@ -187,4 +218,5 @@ SET fence = fence + 1, holder = :holder
 WHERE id = :id AND holder IS NOT NULL
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
        OR leased_at > :horizon)
-RETURNING fence, last_seq;
+RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+          last_message_at, last_seq, unarmed, ready_at, holder, fence;
