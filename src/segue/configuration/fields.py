@@ -1,0 +1,299 @@
+"""The settings and what each may be.
+
+Secrets are `SecretStr`, or hidden from `repr` where a URL may carry one. What a field wants is said once, by
+`Wanted`, in the words that an error uses.
+"""
+
+import ipaddress
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+
+from segue.configuration import layers
+from segue.configuration.layers import Wanted
+from segue.configuration.surroundings import is_zone, system_zone, user_data_folder
+from segue.errors import BadSetting
+from segue.policy import Busy
+from segue.settings import Settings
+from segue.states import WhenBusy
+
+_DATABASES = ("sqlite://", "postgresql://", "postgres://")
+
+
+class Role(StrEnum):
+    USER = "user"
+    """Sees what belongs to its account and user."""
+    ADMIN = "admin"
+    """Sees the operations of the server too."""
+
+
+class LogFormat(StrEnum):
+    AUTO = "auto"
+    """Human on a terminal, JSON elsewhere."""
+    HUMAN = "human"
+    JSON = "json"
+
+
+class UnifiedOwner(StrEnum):
+    """Who owns a job that is made while all chats share one session."""
+
+    CHAT = "chat"
+    UNIFIED = "unified"
+
+
+def _not_bool(value: object) -> object:
+    if isinstance(value, bool):  # which Python counts among the numbers
+        raise ValueError("a number is wanted")
+    return value
+
+
+def _zone(name: str) -> str:
+    if not is_zone(name):
+        raise ValueError("there is no such zone")
+    return name
+
+
+def _model(name: str | None) -> str | None:
+    if name is None or name == "offline":
+        return None
+    provider, _, rest = name.partition(":")
+    if not provider or not rest or any(letter.isspace() for letter in name):
+        raise ValueError("it has no provider")
+    return name
+
+
+def _folder(path: Path) -> Path:
+    return path.expanduser().absolute()
+
+
+def _maybe_folder(path: Path | None) -> Path | None:
+    return None if path is None else _folder(path)
+
+
+def _key(key: SecretStr) -> SecretStr:
+    text = key.get_secret_value()
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError("a key is a string of ASCII letters, digits and signs without spaces")
+    return key
+
+
+def _database(url: str | None) -> str | None:
+    if url is not None and not url.startswith(_DATABASES):
+        raise ValueError("it begins otherwise")
+    return url
+
+
+Count = Annotated[
+    int,
+    BeforeValidator(_not_bool),
+    Field(ge=0, le=1_000_000),
+    Wanted("a whole number from 0 to 1,000,000"),
+]
+Seconds = Annotated[
+    float, BeforeValidator(_not_bool), Field(ge=0, le=1_000_000), Wanted("a number from 0 to 1,000,000")
+]
+LeaseSeconds = Annotated[
+    float, BeforeValidator(_not_bool), Field(ge=0.1, le=1_000_000), Wanted("a number from 0.1 to 1,000,000")
+]
+Interval = Annotated[
+    float,
+    BeforeValidator(_not_bool),
+    Field(gt=0, le=1_000_000),
+    Wanted("a number above 0, at most 1,000,000"),
+]
+Port = Annotated[
+    int, BeforeValidator(_not_bool), Field(ge=0, le=65_535), Wanted("a port from 0 (any free one) to 65535")
+]
+Switch = Annotated[bool, Wanted("true or false")]
+Folder = Annotated[Path, AfterValidator(_folder), Wanted("the path of a folder", path=True)]
+MaybeFolder = Annotated[Path | None, AfterValidator(_maybe_folder), Wanted("the path of a folder", path=True)]
+Zone = Annotated[str, AfterValidator(_zone), Wanted("an IANA zone such as 'Europe/Berlin' or 'UTC'")]
+ModelName = Annotated[
+    str | None,
+    AfterValidator(_model),
+    Wanted("provider:name such as 'openai-chat:gpt-5' or 'anthropic:claude-sonnet-4-5', or 'offline'"),
+]
+DatabaseUrl = Annotated[
+    str | None,
+    AfterValidator(_database),
+    Wanted("a URL such as 'sqlite:///segue.db', 'sqlite://:memory:' or 'postgresql://user@host/name'"),
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class ApiKey(_Strict):
+    key: Annotated[SecretStr, AfterValidator(_key)]
+    account: Annotated[str, Field(min_length=1, max_length=200)] = "default"
+    user: Annotated[str, Field(min_length=1, max_length=200)] = "default"
+    role: Role = Role.USER
+
+
+class McpServer(_Strict):
+    """A program that is started and spoken to over its pipes, or an address."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    """Stands before the names of its tools."""
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, SecretStr] = {}
+    url: str | None = None
+    headers: Mapping[str, SecretStr] = {}
+
+    @model_validator(mode="after")
+    def _one_way_to_reach_it(self) -> Self:
+        if (self.command is None) == (self.url is None):
+            raise ValueError(f"{self.name} needs either a command or a url")
+        return self
+
+
+def _distinct_keys(keys: tuple[ApiKey, ...]) -> tuple[ApiKey, ...]:
+    if len({each.key.get_secret_value() for each in keys}) < len(keys):
+        raise ValueError("two entries have the same key")
+    return keys
+
+
+def _distinct_names(servers: tuple[McpServer, ...]) -> tuple[McpServer, ...]:
+    if len({each.name for each in servers}) < len(servers):
+        raise ValueError("two entries have the same name")
+    return servers
+
+
+class SessionAutoCommit(_Strict):
+    idle_enabled: Switch = True
+    """Whether quiet sessions are committed at all."""
+    check_interval_seconds: Interval = 60.0
+    """The longest time between two safety looks; due moments wake the timer by themselves."""
+
+
+class ServerPart(_Strict):
+    session_auto_commit: SessionAutoCommit = SessionAutoCommit()
+
+
+class Configuration(_Strict):
+    database: Annotated[DatabaseUrl, Field(repr=False)] = None
+    """Unset: `segue.db` in the data folder."""
+    data: Folder = Field(default_factory=lambda: user_data_folder(os.environ))
+    """The folder of the embedded database."""
+    model: ModelName = None
+    """provider:name. Unset: offline, a small model of rules that needs no key and no network."""
+    timezone: Zone = Field(default_factory=lambda: system_zone(os.environ) or "UTC")
+    """For times that name no zone, in sessions that have none."""
+    api_keys: Annotated[
+        tuple[ApiKey, ...],
+        AfterValidator(_distinct_keys),
+        Wanted(
+            'a JSON list of {"key", "account", "user", "role"}, or @ and the path of a file with one',
+            json=True,
+        ),
+    ] = ()
+    """Who may call. None: everybody on this machine, and nobody else."""
+    host: Annotated[str, Field(min_length=1), Wanted("a host name or an address")] = "127.0.0.1"
+    """Where `segue serve` listens."""
+    port: Port = 8420
+    runners: Count = 3
+    """Scheduled turns at once in this process."""
+    user_runners: Count = 32
+    """Users' turns at once in this process."""
+    lease_seconds: LeaseSeconds = 15
+    """How long a session stays with a worker that went silent."""
+    shutdown_grace_seconds: Seconds = 20
+    """How long running turns may take to end when the process is told to stop."""
+    when_busy: Annotated[WhenBusy, Wanted(f"one of {', '.join(WhenBusy)}")] = WhenBusy.ENQUEUE
+    """What a message does when its session is busy and has no rule of its own."""
+    unified_session: Switch = False
+    """Whether all chats of a user share one memory."""
+    unified_owner: Annotated[UnifiedOwner, Wanted(f"one of {', '.join(UnifiedOwner)}")] = UnifiedOwner.CHAT
+    """Who owns a job that is made while they do."""
+    recall_on_busy: Annotated[Busy, Wanted(f"one of {', '.join(Busy)}")] = Busy.WAIT
+    """What a recall does when it is due in a busy session."""
+    workspace: MaybeFolder = None
+    """The folder of the file tools. Nothing outside it is reachable; unset, nothing is."""
+    fetch_private: Switch = False
+    """Whether `fetch_url` may read addresses of this machine and its network."""
+    mcp_servers: Annotated[
+        tuple[McpServer, ...],
+        AfterValidator(_distinct_names),
+        Wanted(
+            'a JSON list of {"name", "command", "args", "env"} or {"name", "url", "headers"}, or @file',
+            json=True,
+        ),
+    ] = ()
+    """MCP servers whose tools the agent may use."""
+    log_format: Annotated[LogFormat, Wanted(f"one of {', '.join(LogFormat)}")] = LogFormat.AUTO
+    """How the log is written to standard error."""
+    server: ServerPart = ServerPart()
+
+    _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def load(
+        cls, path: Path | str | None = None, env: Mapping[str, str] | None = None, **flags: Any
+    ) -> "Configuration":
+        """From the file, then the environment, then the flags that are not None."""
+        env = os.environ if env is None else env
+        given = layers.read(cls, path, env, flags)
+        defaults = {"data": user_data_folder(env), "timezone": system_zone(env) or "UTC"}
+        try:
+            loaded = cls.model_validate(defaults | given.values)
+        except ValidationError as error:
+            raise BadSetting(layers.sentence(cls, error, given.sources)) from None
+        loaded._sources = given.sources
+        return loaded
+
+    @property
+    def database_url(self) -> str:
+        return self.database or f"sqlite:///{self.data / 'segue.db'}"
+
+    @property
+    def listens_to_itself_only(self) -> bool:
+        """Whether nobody but this machine can reach the host."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
+        except ValueError:
+            return False
+
+    def kernel_settings(self) -> Settings:
+        return Settings(
+            runners=self.runners,
+            user_runners=self.user_runners,
+            lease_seconds=self.lease_seconds,
+            shutdown_grace_seconds=self.shutdown_grace_seconds,
+            when_busy=self.when_busy,
+            timezone=self.timezone,
+        )
+
+    def source_of(self, name: str) -> str | None:
+        """Where a setting (`server.session_auto_commit.idle_enabled`) came from; None is its default."""
+        return self._sources.get(name)
+
+    def secrets(self) -> Iterator[str]:
+        """What must never be shown."""
+        yield from _opened(each.key for each in self.api_keys)
+        for server in self.mcp_servers:
+            yield from _opened([*server.env.values(), *server.headers.values()])
+        if self.database and (password := urlsplit(self.database).password):
+            yield password
+
+
+def _opened(secrets: Iterable[SecretStr]) -> Iterator[str]:
+    return (secret.get_secret_value() for secret in secrets)

@@ -1,0 +1,59 @@
+"""What the machine says where no setting does: a folder for data, and a time zone."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from segue.errors import BadSetting
+
+_ZONES = "zoneinfo/"
+
+
+def user_data_folder(env: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Where this platform keeps what a program of its user stores."""
+    if platform == "win32" and (local := env.get("LOCALAPPDATA")):
+        return Path(local) / "segue"
+    if platform == "darwin":
+        return _home(env) / "Library" / "Application Support" / "segue"
+    named = env.get("XDG_DATA_HOME", "")
+    # The XDG rules say that a relative path is to be ignored.
+    return (Path(named) if os.path.isabs(named) else _home(env) / ".local" / "share") / "segue"
+
+
+def system_zone(env: Mapping[str, str], root: Path = Path("/")) -> str | None:
+    """The IANA name of the zone this machine keeps, or None where it cannot be told."""
+    if name := _after_zones(env.get("TZ", "").removeprefix(":")):
+        return name
+    clock = root / "etc" / "localtime"
+    if clock.is_symlink() and (name := _after_zones(os.readlink(clock))):
+        return name
+    written = root / "etc" / "timezone"
+    if written.is_file() and (name := _after_zones(written.read_text("utf-8", "replace").strip())):
+        return name
+    # A machine of this kind that was told no zone keeps UTC.
+    return "UTC" if os.name == "posix" and not clock.exists() and not env.get("TZ") else None
+
+
+def is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # not found · not a name · a folder
+        return False
+    return True
+
+
+def _after_zones(name: str) -> str | None:
+    """The zone in `Europe/Berlin` or in `/usr/share/zoneinfo/Europe/Berlin`, if there is one."""
+    name = name.rpartition(_ZONES)[2]
+    return name if name and is_zone(name) else None
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    if home := env.get("HOME"):
+        return Path(home)
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise BadSetting("this user has no home folder; name a folder for the data by SEGUE_DATA") from error
