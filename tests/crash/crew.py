@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from segue.kernel import Kernel
+from segue.model import Run, Turn
 from segue.settings import Settings
 from tests.crash.journal import Did, Journal
 from tests.crash.marked import Point
@@ -23,7 +24,7 @@ _FOR_EVER = 60.0
 
 
 async def until(what: str, holds: Callable[[], bool]) -> None:
-    """Wait for something that happens in another process."""
+    """Wait for something that happens in another process. There is no bell between us: we look."""
     deadline = time.monotonic() + _FOR_EVER
     while not holds():
         assert time.monotonic() < deadline, f"it never came to this: {what}"
@@ -36,13 +37,12 @@ class Worker:
         self._journal = journal
         self.pid = process.pid
 
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
+    def is_dead(self) -> bool:
+        return self._process.poll() is not None
 
     async def death(self) -> int:
         """Its exit code; negative when it was killed."""
-        await until(f"worker {self.pid} ends", lambda: not self.alive)
+        await until(f"worker {self.pid} ends", self.is_dead)
         code: int = self._process.returncode
         return code
 
@@ -50,10 +50,6 @@ class Worker:
         self._process.send_signal(signal.SIGKILL)
         await self.death()
         self._journal.write(Did.DIED, pid=self.pid)
-
-    def stop(self) -> None:
-        self._process.send_signal(signal.SIGSTOP)
-        self._journal.write(Did.STOPPED, pid=self.pid)
 
     def resume(self) -> None:
         self._journal.write(Did.RESUMED, pid=self.pid)
@@ -65,7 +61,7 @@ class Worker:
         return self._process.stderr.read().decode()
 
     def end(self) -> None:
-        if self.alive:
+        if not self.is_dead():
             self._process.kill()
             self._process.wait()
         if self._process.stderr:
@@ -89,6 +85,7 @@ class Crew:
         point: Point | None = None,
         user_runners: int = 1,
         runners: int = 1,
+        opens: Path | None = None,
         go: Path | None = None,
         listen: bool = False,
     ) -> Worker:
@@ -103,6 +100,7 @@ class Crew:
             str(runners),
         ]
         command += ["--point", point] if point else []
+        command += ["--open", str(opens)] if opens else []
         command += ["--go", str(go)] if go else []
         heard = subprocess.PIPE if listen else subprocess.DEVNULL
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=heard)
@@ -120,7 +118,7 @@ class Crew:
         pids = {worker.pid for worker in workers}
 
         def all_are() -> bool:
-            assert all(worker.alive for worker in workers), "a worker ended before it was ready"
+            assert not any(worker.is_dead() for worker in workers), "a worker ended before it was ready"
             return pids <= {entry.pid for entry in self.journal.entries(Did.READY)}
 
         await until("workers are ready", all_are)
@@ -135,6 +133,27 @@ class Crew:
     def end(self) -> None:
         for worker in self._workers:
             worker.end()
+
+
+async def over(kernel: Kernel, turn_id: str, *, unless: Callable[[], bool] = lambda: False) -> Turn:
+    """The turn when it has ended, or as it is when the other thing has happened.
+
+    Its workers are in other processes, and this one does not watch: it looks.
+    """
+    deadline = time.monotonic() + _FOR_EVER
+    while (turn := await kernel.turn(turn_id)).outcome is None and not unless():
+        assert time.monotonic() < deadline, f"turn {turn_id} never ended"
+        await asyncio.sleep(_A_MOMENT)
+    return turn
+
+
+async def first_run(kernel: Kernel, job_id: str) -> Run:
+    """The run of a job's first slot, when there is one."""
+    deadline = time.monotonic() + _FOR_EVER
+    while not (runs := await kernel.runs_of(job_id)):
+        assert time.monotonic() < deadline, f"job {job_id} never ran"
+        await asyncio.sleep(_A_MOMENT)
+    return runs[-1]
 
 
 @asynccontextmanager

@@ -45,6 +45,8 @@ class Marked:
         self.dialect = database.dialect
         self.held: dict[str, Held] = {}
         """By turn, what this process has leased last."""
+        self.under_way = 0
+        """Transactions that have not come back yet."""
         self._settled = False
 
     def reached(self, point: Point) -> None:
@@ -55,7 +57,11 @@ class Marked:
     async def run(self, begin: Begin[T]) -> T:
         self._look_back()
         queries: dict[str, object] = {}
-        result = await self._database.run(lambda: self._watched(begin(), queries))
+        self.under_way += 1
+        try:
+            result = await self._database.run(lambda: self._watched(begin(), queries))
+        finally:
+            self.under_way -= 1
         if _claims(queries, result):
             self._note_claims(cast("list[Held]", result))
             self.reached(Point.AFTER_THE_CLAIM_COMMITS)

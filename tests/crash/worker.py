@@ -1,7 +1,8 @@
 """A worker to be killed: `python -m tests.crash.worker URL --journal FILE …`.
 
 It runs a kernel on a database that others share. Its agent does what the message says and writes in the
-journal what it does. It starts when the file `--go` is there, so that several can start in the same moment.
+journal what it does. Files tell it when to open the database and when to run, so that several can do it in
+the same moment.
 """
 
 import argparse
@@ -35,7 +36,8 @@ _DIE_WITH_THE_PARENT = 1
 
 @dataclass
 class JournalAgent:
-    """The first word of a message is what to do: answer, tool, wait FILE, work MILLISECONDS, die."""
+    """The first word of a message is what to do: answer, wait FILE; work, tool or die, with the
+    milliseconds to take for it; stop FILE: at its first attempt stop this process, then wait for the file."""
 
     database: Marked
     journal: Journal
@@ -53,7 +55,10 @@ class JournalAgent:
                 yield ToolStarted(call_id="1", name="touch")
                 self._note(Did.ACTED, held)
                 self.database.reached(Point.WHILE_THE_TOOL_RUNS)
+                await asyncio.sleep(int(what or 0) / 1000)
                 yield ToolCalled(call_id="1", name="touch", result="touched")
+            if do == "stop" and turn.attempt == 1:
+                await self._stop_between_writes(held)
             await self._do(do, what)
             yield "two."
         except asyncio.CancelledError:
@@ -64,14 +69,20 @@ class JournalAgent:
         self.database.reached(Point.BEFORE_THE_END)
 
     async def _do(self, do: str, what: str) -> None:
-        if do == "wait":
-            while not Path(what).exists():
-                await asyncio.sleep(_A_MOMENT)
-        if do == "work":
+        if do in ("wait", "stop"):
+            await _appears(what)
+        if do in ("work", "die"):
             await asyncio.sleep(int(what) / 1000)
         if do == "die":
             self.journal.write(Did.DIED, note="poison")
             os.kill(os.getpid(), signal.SIGKILL)
+
+    async def _stop_between_writes(self, held: Held) -> None:
+        """Who is stopped inside a write to a SQLite file holds the file: another test is for that."""
+        while self.database.under_way:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        self._note(Did.STOPPED, held)
+        os.kill(os.getpid(), signal.SIGSTOP)
 
     async def _try_to_write_all_the_same(self, held: Held) -> None:
         for name, write in _late_writes(held).items():
@@ -83,6 +94,12 @@ class JournalAgent:
 
     def _note(self, did: Did, held: Held, note: str = "") -> None:
         self.journal.write(did, session=held.session.id, turn=held.turn.id, fence=held.fence, note=note)
+
+
+async def _appears(file: str) -> None:
+    """A file is how the test speaks to us; we look whether it is there."""
+    while not os.path.exists(file):  # noqa: ASYNC110, ASYNC240
+        await asyncio.sleep(_A_MOMENT)
 
 
 def _late_writes(held: Held) -> dict[str, Begin[bool]]:
@@ -124,14 +141,16 @@ async def house(
 
 async def work(options: argparse.Namespace) -> None:
     journal = Journal(Path(options.journal))
+    if options.open:
+        await _appears(options.open)
     settings = Settings(
         lease_seconds=options.lease, user_runners=options.user_runners, runners=options.runners
     )
     point = Point(options.point) if options.point else None
     async with house(options.url, journal, settings, name=f"worker {os.getpid()}", point=point) as kernel:
         journal.write(Did.READY)
-        while options.go and not Path(options.go).exists():
-            await asyncio.sleep(_A_MOMENT)
+        if options.go:
+            await _appears(options.go)
         await kernel.run()
 
 
@@ -139,7 +158,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("--journal", required=True)
-    parser.add_argument("--go")
+    parser.add_argument("--open", help="open the database when this file is there")
+    parser.add_argument("--go", help="run when this file is there")
     parser.add_argument("--point", choices=[*Point])
     parser.add_argument("--lease", type=float, default=1.0)
     parser.add_argument("--user-runners", type=int, default=1)

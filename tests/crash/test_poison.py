@@ -1,0 +1,54 @@
+"""A turn that takes its process down each time it is tried."""
+
+from pathlib import Path
+
+import pytest
+
+from segue.kernel import Kernel
+from segue.states import Outcome, TurnState
+from tests.crash.crew import Crew, crew, over
+from tests.crash.journal import Did
+
+
+async def test_a_poison_turn_is_parked_and_the_others_go_on(database_url: str, tmp_path: Path) -> None:
+    async with crew(database_url, tmp_path, lease=0.3) as doomed, doomed.heir("door") as kernel:
+        poison = await kernel.receive("web:poison", "die 0")
+        waiting = await kernel.receive("web:poison", "answer")
+        others = [await kernel.receive(f"web:{n}", "work 100") for n in range(3)]
+        deaths = await _restart_until_over(doomed, kernel, poison.turn_id, slots=1)
+        parked = await kernel.turn(poison.turn_id)
+        assert (parked.state, parked.outcome) == (TurnState.FAILED, Outcome.INTERRUPTED)
+        assert parked.error == "parked: its worker was lost 3 times in a row"
+        for admitted in (waiting, *others):
+            assert (await over(kernel, admitted.turn_id)).outcome is Outcome.OK
+        assert deaths == 3
+        started = [entry.turn for entry in doomed.journal.entries(Did.STARTED)]
+        assert started.count(poison.turn_id) == 3
+        closure = (await kernel.messages("web:poison"))[1]
+        assert closure.content.startswith("This turn was interrupted: parked")
+        assert not await kernel.audit()
+
+
+@pytest.mark.xfail(reason="a crash is counted against every turn of the process, whoever caused it")
+async def test_turns_that_share_a_process_with_a_poison_turn_survive_it(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with crew(database_url, tmp_path, lease=0.3) as doomed, doomed.heir("door") as kernel:
+        parked = doomed.gate()
+        poison = await kernel.receive("web:poison", "die 500")
+        others = [await kernel.receive(f"web:{n}", f"wait {parked}") for n in range(3)]
+        await _restart_until_over(doomed, kernel, poison.turn_id, slots=4)
+        parked.touch()
+        for admitted in others:
+            assert (await over(kernel, admitted.turn_id)).outcome is Outcome.OK
+
+
+async def _restart_until_over(doomed: Crew, kernel: Kernel, turn_id: str, *, slots: int) -> int:
+    """As a supervisor does; how often it had to."""
+    deaths = 0
+    worker = doomed.start(user_runners=slots)
+    while (await over(kernel, turn_id, unless=worker.is_dead)).outcome is None:
+        assert await worker.death() == -9
+        deaths += 1
+        worker = doomed.start(user_runners=slots)
+    return deaths

@@ -1,0 +1,60 @@
+"""Several processes on one store: they may start in the same moment, and one may join while another works."""
+
+from pathlib import Path
+
+from segue.states import Outcome
+from segue.store import sql
+from tests.crash.crew import LONG, crew, over, until
+from tests.crash.journal import Did
+from tests.postgres import empty_database
+
+ROUNDS = 20 if LONG else 2
+AT_ONCE = 3
+
+
+async def test_processes_that_start_at_once_on_an_empty_store_make_one_schema(
+    database_url: str, tmp_path: Path
+) -> None:
+    for number in range(ROUNDS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        async with crew(await _emptied(database_url, folder), folder) as together:
+            opens = together.gate()
+            workers = [together.start(opens=opens) for _ in range(AT_ONCE)]
+            opens.touch()
+            await together.ready(*workers)
+            async with together.heir() as kernel:
+                admitted = await kernel.receive("web:1", "answer")
+                turn = await over(kernel, admitted.turn_id)
+                assert (turn.outcome, turn.attempt) == (Outcome.OK, 1)
+                applied = await kernel.store.database.read(sql.schema.applied, {})
+                assert len({row["version"] for row in applied}) == len(applied) > 0
+            assert not any(worker.is_dead() for worker in workers)
+
+
+async def _emptied(url: str, folder: Path) -> str:
+    if url.startswith("sqlite"):
+        return f"sqlite:///{folder}/segue.db"
+    await empty_database(url)
+    return url
+
+
+async def test_a_process_that_joins_during_a_turn_does_not_run_it_again(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with crew(database_url, tmp_path, lease=0.6) as both, both.heir("door") as kernel:
+        end = both.gate()
+        long = await kernel.receive("web:long", f"wait {end}")
+        both.start()
+        await until("the turn is under way", lambda: bool(both.journal.entries(Did.STARTED)))
+        # The first worker has one slot, so whatever else is answered, the second one has answered.
+        both.start()
+        quick = [await kernel.receive(f"web:{n}", "work 500") for n in range(4)]
+        for admitted in quick:
+            assert (await over(kernel, admitted.turn_id)).outcome is Outcome.OK
+        end.touch()
+        turn = await over(kernel, long.turn_id)
+        assert (turn.outcome, turn.attempt) == (Outcome.OK, 1)
+        started = [entry.turn for entry in both.journal.entries(Did.STARTED)]
+        assert started.count(long.turn_id) == 1
+        assert not await kernel.audit()

@@ -1,0 +1,72 @@
+"""An owner that is stopped for longer than its lease, and wakes up: a laptop lid, a paused machine.
+
+It has lost its lane to somebody else meanwhile and does not know it. Whatever it still writes is refused, the
+new owner notices nothing, and its own agent is told to stop.
+"""
+
+import asyncio
+import random
+from pathlib import Path
+
+from segue.kernel import Kernel
+from segue.states import Outcome
+from tests.crash.crew import LONG, Crew, Worker, crew, running, until
+from tests.crash.figures import Record, p99
+from tests.crash.journal import Did, Entry
+
+ROUNDS = 20 if LONG else 1
+ZOMBIES = 5
+LEASE = 0.5
+
+LATE_WRITES = {"event", "renewal", "draft", "finish", "release"}
+
+
+async def test_a_stopped_owner_that_wakes_up_changes_nothing(
+    database_url: str, tmp_path: Path, figure: Record
+) -> None:
+    rng = random.Random(3)
+    told: list[float] = []
+    for number in range(ROUNDS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        async with crew(database_url, folder, lease=LEASE) as zombies, zombies.heir() as kernel:
+            told += await _wake_the_dead(zombies, kernel, f"web:{number}", rng)
+    figure(f"{len(told)} zombies, from waking to the agent's cancellation, p99", f"{p99(told):.2f} s")
+
+
+async def _wake_the_dead(zombies: Crew, kernel: Kernel, key: str, rng: random.Random) -> list[float]:
+    over = zombies.gate()
+    turns = [(await kernel.receive(f"{key}-{n}", f"stop {over}")).turn_id for n in range(ZOMBIES)]
+    workers = [zombies.start() for _ in turns]
+    await until("all have stopped", lambda: len(_told(zombies, Did.STOPPED)) == ZOMBIES)
+    async with running(kernel):
+        await until("all are taken over", lambda: len(_told(zombies, Did.STARTED)) == 2 * ZOMBIES)
+        await asyncio.gather(*(_resume(worker, LEASE * rng.uniform(1, 9)) for worker in workers))
+        refusals = ZOMBIES * len(LATE_WRITES)
+        await until("all have tried to write", lambda: len(_told(zombies, *_TRIED)) >= refusals)
+        over.touch()
+        ended = [await kernel.wait(turn_id) for turn_id in turns]
+    assert not _told(zombies, Did.ACCEPTED)
+    for worker in workers:
+        assert {entry.note for entry in _told(zombies, Did.REFUSED) if entry.pid == worker.pid} == LATE_WRITES
+    assert {(turn.outcome, turn.attempt, turn.reply) for turn in ended} == {(Outcome.OK, 2, "One two.")}
+    assert not await kernel.audit()
+    return _from_waking_to_cancellation(zombies, workers)
+
+
+_TRIED = (Did.ACCEPTED, Did.REFUSED)
+
+
+def _told(zombies: Crew, *kinds: Did) -> list[Entry]:
+    return zombies.journal.entries(*kinds)
+
+
+async def _resume(worker: Worker, after: float) -> None:
+    await asyncio.sleep(after)
+    worker.resume()
+
+
+def _from_waking_to_cancellation(zombies: Crew, workers: list[Worker]) -> list[float]:
+    woken = {entry.pid: entry.at for entry in _told(zombies, Did.RESUMED)}
+    stopped = {entry.pid: entry.at for entry in _told(zombies, Did.CANCELLED)}
+    return [stopped[worker.pid] - woken[worker.pid] for worker in workers]
