@@ -275,7 +275,7 @@ async def test_a_read_does_not_wait_for_the_writer(file: Sqlite) -> None:
 
 
 async def test_a_loop_that_never_sleeps_does_not_starve_the_writer(file: Sqlite) -> None:
-    """Counted in turns of the loop: on a machine with nothing else to do, a starved commit takes thousands."""
+    """Counted in turns of the loop: where nothing else runs, a commit that starves takes thousands."""
     turns = 0
 
     async def never_sleep() -> None:
