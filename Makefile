@@ -15,8 +15,8 @@ LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.1
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: .venv/.run ## Run the quickstart
-	$(BIN)/python examples/quickstart.py
+run: .venv/.run ## Serve on this machine, with the data in .segue/ and a model that needs no key
+	$(BIN)/segue serve --data .segue
 
 test: check ## Check, then run every test
 	$(BIN)/pytest -n $(WORKERS) -m "not serial"
@@ -40,7 +40,7 @@ docs: .venv/.dev ## Run every example in the documentation
 
 lock: .venv/.dev ## Pin the newest versions that pyproject.toml allows
 	printf 'hatchling\nuv\n' | $(LOCK) - -o requirements/build.txt
-	$(LOCK) pyproject.toml --extra postgres -o requirements/run.txt
+	$(LOCK) pyproject.toml --extra postgres --extra server -o requirements/run.txt
 	$(LOCK) pyproject.toml --extra dev -o requirements/dev.txt
 	@! grep -n '://' requirements/*.txt || { echo "a lock must not contain an address"; exit 1; }
 
