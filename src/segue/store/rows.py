@@ -16,14 +16,17 @@ from segue.trigger import Trigger, trigger_from_json
 # Many jobs share a trigger, a policy, even an action, and all three are values: parse each text once.
 _MOST_TEXTS = 4096
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+
 
 def to_text(value: Mapping[str, Any] | None) -> str | None:
     if not value:
         return None
     # What a tool returned or a provider reported may hold characters that no database takes.
-    return clean(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+    return clean(_encode(value))
 
 
+@lru_cache(_MOST_TEXTS)  # a run's source is written with its turn, and again with each of its events
 def source_text(source: Source | None) -> str | None:
     if source is None:
         return None
@@ -63,6 +66,7 @@ def _object(text: str | None) -> dict[str, Any]:
     return json.loads(text) if text else {}
 
 
+@lru_cache(_MOST_TEXTS)
 def _source(text: str | None) -> Source | None:
     return Source(**json.loads(text)) if text else None
 
