@@ -7,7 +7,6 @@ refused the message before taking it. Otherwise it ends as failed, and says so.
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from segue import closure, lane, settle
@@ -20,6 +19,7 @@ from segue.model import Delivery, Event
 from segue.store import rows, sql
 from segue.store.database import Params, Transaction
 from segue.store.store import Store
+from segue.text import clean
 
 _log = logging.getLogger(__name__)
 
@@ -62,21 +62,17 @@ class Courier:
             lease_now=self._store.lease_now(),
             now=self._clock.ms(),
         )
-        # Side by side, but a session's messages in their order.
-        by_session: defaultdict[str, list[Delivery]] = defaultdict(list)
-        for delivery in leased:
-            by_session[delivery.session_id].append(delivery)
+        # Side by side: of each session there is one at a time, so its messages keep their order.
         async with asyncio.TaskGroup() as sending:
-            for deliveries in by_session.values():
-                sending.create_task(self._send_in_order(deliveries))
+            for delivery in leased:
+                sending.create_task(self._take_out(delivery))
         return len(leased)
 
-    async def _send_in_order(self, deliveries: Sequence[Delivery]) -> None:
-        for delivery in deliveries:
-            try:
-                self._hub.publish(await self._send(delivery))
-            except (LeaseLost, NotFound) as lost:
-                _log.warning("delivery %s was let go: %s", delivery.id, lost)
+    async def _take_out(self, delivery: Delivery) -> None:
+        try:
+            self._hub.publish(await self._send(delivery))
+        except (LeaseLost, NotFound) as lost:
+            _log.warning("delivery %s was let go: %s", delivery.id, lost)
 
     async def _send(self, delivery: Delivery) -> Sequence[Event]:
         channel = self._channels.get(delivery.channel)
@@ -86,15 +82,16 @@ class Courier:
             return await self._not_taken(delivery, refusal)
         except Exception as error:
             _log.warning("delivery %s failed", delivery.id, exc_info=error)
-            return await self._unknown(delivery, channel, f"{UNKNOWN}: {error}")
+            return await self._unknown(delivery, channel, clean(f"{UNKNOWN}: {error}"))
         return await self._store.commit(sent, delivery, receipt, self._clock.ms())
 
     async def _not_taken(self, delivery: Delivery, refusal: NotTaken) -> Sequence[Event]:
         now = self._clock.ms()
+        reason = clean(str(refusal))
         if delivery.attempt >= MOST_ATTEMPTS:
-            return await self._store.commit(failed, delivery, str(refusal), now)
+            return await self._store.commit(failed, delivery, reason, now)
         pause = refusal.retry_after if refusal.retry_after is not None else 2.0**delivery.attempt
-        await self._store.commit(put_back, delivery, now + round(pause * 1000), str(refusal))
+        await self._store.commit(put_back, delivery, now + round(pause * 1000), reason)
         return ()
 
     async def _unknown(self, delivery: Delivery, channel: Channel | None, reason: str) -> Sequence[Event]:
@@ -126,7 +123,7 @@ def lease(*, holder: str, lease_ms: int, lease_now: int | None, now: int) -> Tra
         sql.deliveries.lease,
         {"holder": holder, "lease_ms": lease_ms, "lease_now": lease_now, "now": now, "limit": MOST_AT_ONCE},
     )
-    return sorted((rows.delivery(row) for row in leased), key=lambda one: (one.not_before, one.id))
+    return [rows.delivery(row) for row in leased]
 
 
 def sent(delivery: Delivery, receipt: Receipt, now: int) -> Transaction[Sequence[Event]]:
