@@ -1,4 +1,4 @@
-"""The verbs of a standing order: schedule, pause, resume, edit, skip, remove; and what happens in their races."""
+"""The verbs of a standing order: schedule, pause, resume, edit, skip, remove; and their races."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,0 +1,96 @@
+"""The pruner: records stay bounded, the newest stay, and the transcript is none of its business."""
+
+from datetime import timedelta
+
+import pytest
+
+from segue import Ask, At, Every, Kernel, Settings
+from segue.errors import NotFound
+from segue.testing import ManualClock, quiet
+from tests.flows.house import OpenKernel
+from tests.flows.story import CHAT, count_rows, said, slots
+
+
+async def test_each_job_keeps_its_newest_runs(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    kernel = await open_kernel(settings=Settings(runs_per_job=3))
+    busy = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    rare = await kernel.schedule(CHAT, Every(180), Ask("Stare."))
+    for _ in range(6):
+        clock.advance(minutes=1)
+        await quiet(kernel)
+    newest = [run.slot for run in await slots(kernel, busy)][-3:]
+    assert await kernel.workers.pruner.step() == 3
+    assert [run.slot for run in await slots(kernel, busy)] == newest
+    assert len(await slots(kernel, rare)) == 2
+
+
+async def test_runs_grow_old_but_the_newest_of_a_job_stays(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, Every(86_400), Ask("Look."))
+    for _ in range(3):
+        clock.advance(days=1)
+        await quiet(kernel)
+    await kernel.pause(job.id)
+    clock.advance(days=91)
+    await kernel.workers.pruner.step()
+    [kept] = await slots(kernel, job)
+    assert kept.outcome == "ok"
+
+
+async def test_a_run_that_waits_is_not_pruned(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    kernel = await open_kernel(settings=Settings(runs_per_job=1, runners=0))
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    for _ in range(3):
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+    await kernel.workers.pruner.step()
+    waiting, *_ = await slots(kernel, job)
+    assert waiting.state == "queued"
+
+
+async def test_a_job_that_is_over_and_has_no_run_goes(kernel: Kernel, clock: ManualClock) -> None:
+    gone = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    await kernel.remove(gone.id)
+    stays = await kernel.schedule(CHAT, Every(86_400 * 365), Ask("Look."))
+    clock.advance(days=89)
+    await kernel.workers.pruner.step()
+    assert (await count_rows(kernel))["jobs"] == 2
+    clock.advance(days=2)
+    await kernel.workers.pruner.step()
+    assert [job.id for job in await kernel.jobs(CHAT)] == [stays.id]
+    with pytest.raises(NotFound):
+        await kernel.store.job(gone.id)
+
+
+async def test_a_one_shot_that_ran_is_remembered_by_its_run(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, At(clock.now() + timedelta(hours=1)), Ask("Look."))
+    clock.advance(hours=1)
+    await quiet(kernel)
+    clock.advance(days=91)
+    await kernel.workers.pruner.step()
+    assert (await kernel.job(job.id)).state == "ended"
+    assert len(await slots(kernel, job)) == 1
+
+
+async def test_nothing_of_the_transcript_is_pruned(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    kernel = await open_kernel(settings=Settings(runs_per_job=1, retention_days=1))
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    for _ in range(5):
+        clock.advance(minutes=1)
+        await kernel.receive(CHAT, "Hello")
+        await quiet(kernel)
+    await kernel.pause(job.id)
+    before, rows = await said(kernel), await count_rows(kernel)
+    clock.advance(days=10)
+    await kernel.workers.pruner.step()
+    after = await count_rows(kernel)
+    assert await said(kernel) == before
+    assert (after["events"], after["sessions"]) == (rows["events"], rows["sessions"])
+    assert (after["turns"], after["runs"]) == (0, 1)
+
+
+async def test_a_turn_that_waits_is_never_too_old(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    kernel = await open_kernel(settings=Settings(user_runners=0))
+    admitted = await kernel.receive(CHAT, "Hello")
+    clock.advance(days=1000)
+    await kernel.workers.pruner.step()
+    assert (await kernel.turn(admitted.turn_id)).state == "queued"
