@@ -1,0 +1,40 @@
+"""A client that stops in the middle of a transaction: `python -m tests.crash.sleeper URL SESSION_ID`.
+
+It takes the session's row and stops itself before the next statement. With `--without-limits` its connection
+has none of the limits that ours have.
+"""
+
+import argparse
+import asyncio
+import os
+import signal
+
+from segue import lane
+from segue.store import server, sql
+from segue.store.database import Transaction
+from segue.store.opening import open_database
+
+_IDLE = "idle_in_transaction_session_timeout"
+
+
+def _falls_asleep(session_id: str) -> Transaction[None]:
+    yield from lane.lock_session(session_id)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    yield sql.sessions.hear, {"id": session_id, "now": 1, "title": None}
+
+
+async def _sleep(url: str, session_id: str) -> None:
+    database = await open_database(url)
+    await database.run(lambda: _falls_asleep(session_id))
+    await database.close()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("session_id")
+    parser.add_argument("--without-limits", action="store_true")
+    options = parser.parse_args()
+    if options.without_limits:
+        server.LIMITS[_IDLE] = server.SETTINGS[_IDLE] = "0"
+    asyncio.run(_sleep(options.url, options.session_id))

@@ -1,0 +1,80 @@
+"""Trap 4: a lease that is counted from a worker's own clock is worth what that clock is.
+
+PostgreSQL counts leases by its own clock, at the moment it grants them. On a SQLite file all workers are on
+one machine and share its monotonic clock, which nobody can set. The wall clock of a worker plays no part.
+"""
+
+import asyncio
+
+import pytest
+
+from segue import lane
+from segue.clock import SystemClock
+from segue.kernel import Kernel
+from segue.lane import Held, Pool
+from segue.store.database import Database
+from segue.store.opening import open_database
+from segue.testing import ScriptedAgent
+
+HOUR = 3_600_000
+LEASE_MS = 15_000
+
+
+@pytest.mark.parametrize("wrong_by", [-HOUR, HOUR], ids=["an hour slow", "an hour fast"])
+async def test_a_lease_of_a_worker_whose_clock_is_wrong_is_as_good_as_any(
+    database_url: str, wrong_by: int
+) -> None:
+    agent = ScriptedAgent()
+    agent.pause()
+    async with (
+        Kernel(database_url, agent=ScriptedAgent()) as right,
+        Kernel(database_url, agent=agent, clock=_wrong(wrong_by)) as wrong,
+    ):
+        admitted = await wrong.receive("web:1", "hello")
+        step = asyncio.create_task(wrong.workers.user_runner.step())
+        await agent.under_way()
+        assert await right.store.expired_lanes(10) == []
+        assert await right.workers.reaper.step() == 0
+        agent.go_on()
+        await step
+        turn = await right.turn(admitted.turn_id)
+        assert (turn.outcome, turn.attempt) == ("ok", 1)
+
+
+def _wrong(by: int) -> SystemClock:
+    right = SystemClock()
+    return SystemClock(lambda: right.ms() + by)
+
+
+async def _leased(database: Database, lease_now: int | None) -> Held:
+    """The lane that is ready, under a lease that begins at that moment."""
+    (held,) = await database.run(
+        lambda: lane.lease(
+            pool=Pool.USER,
+            after="",
+            limit=1,
+            holder="owner",
+            lease_ms=LEASE_MS,
+            lease_now=lease_now,
+            reports_tools=True,
+            now=database.wall_ms(),
+        )
+    )
+    return held
+
+
+async def test_trap_4_a_lease_by_a_clock_that_was_read_before_a_pause_is_born_expired(
+    postgres_url: str,
+) -> None:
+    database = await open_database(postgres_url)
+    async with Kernel(database, agent=ScriptedAgent()) as kernel:
+        await kernel.receive("web:1", "hello")
+        before_the_pause = database.wall_ms() - 60_000
+        held = await _leased(database, before_the_pause)
+        assert await kernel.store.expired_lanes(10) == [held.session.id]
+        # It is taken from an owner that has only just begun, and works.
+        assert await kernel.workers.reaper.step() == 1
+
+        held = await _leased(database, database.lease_now())
+        assert await kernel.store.expired_lanes(10) == []
+    await database.close()
