@@ -1,0 +1,59 @@
+"""The hub: everybody who listens hears it, and nobody who is slow is waited for."""
+
+from segue.hub import MOST_WAITING, Hub, Lagged, LiveText
+from segue.model import Event
+
+
+def _event(seq: int, session: str = "s", via: str | None = None) -> Event:
+    return Event(session_id=session, seq=seq, type="message", at=0, via_id=via)
+
+
+async def test_every_listener_of_a_session_hears_it_and_no_other() -> None:
+    hub = Hub()
+    with hub.listen("s") as one, hub.listen("s") as two, hub.listen("t") as other:
+        hub.publish([_event(1), _event(2)])
+        hub.publish([_event(9, "t")])
+        assert [await one.next(), await one.next()] == [_event(1), _event(2)]
+        assert [await two.next(), await two.next()] == [_event(1), _event(2)]
+        assert await other.next() == _event(9, "t")
+
+
+async def test_what_came_via_another_session_is_heard_there_too() -> None:
+    hub = Hub()
+    with hub.listen("unified") as runs_in, hub.listen("chat") as came_by:
+        event = _event(1, "unified", via="chat")
+        hub.publish([event])
+        assert await runs_in.next() == await came_by.next() == event
+
+
+async def test_a_listener_that_is_too_slow_is_told_so_and_hears_on() -> None:
+    hub = Hub()
+    with hub.listen("s") as listener:
+        hub.publish(_event(seq) for seq in range(MOST_WAITING + 1))
+        hub.publish([_event(MOST_WAITING + 1)])
+        assert await listener.next() == Lagged()
+        assert await listener.next() == _event(MOST_WAITING + 1)
+
+
+async def test_a_look_again_reaches_every_listener() -> None:
+    hub = Hub()
+    with hub.listen("s") as one, hub.listen("t") as two:
+        hub.look_again()
+        assert await one.next() == await two.next() == Lagged()
+
+
+async def test_live_text_goes_to_its_session() -> None:
+    hub = Hub()
+    text = LiveText(session_id="s", turn_id="t", type="stream_delta", seq=3, offset=7, text="en")
+    with hub.listen("s") as listener:
+        hub.live(text)
+        assert await listener.next() == text
+
+
+def test_with_nobody_there_it_costs_nothing_and_keeps_nothing() -> None:
+    hub = Hub()
+    with hub.listen("s"):
+        pass
+    hub.publish([_event(1)])
+    hub.look_again()
+    assert not hub._listeners
