@@ -7,10 +7,11 @@ changed after it had ended.
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,8 +88,9 @@ class Storm:
 
 
 @asynccontextmanager
-async def _meanwhile(*work: object) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(each) for each in work]  # type: ignore[arg-type]
+async def _meanwhile(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """All of it goes on while inside, and fails the test if it stops by itself."""
+    tasks = [asyncio.create_task(each) for each in work]
     try:
         yield
         for task in tasks:

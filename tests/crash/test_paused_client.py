@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -32,14 +33,18 @@ TWICE_THE_LIMIT = 3.0
 @asynccontextmanager
 async def sleeper(url: str, session_id: str, *arguments: str) -> AsyncIterator["subprocess.Popen[bytes]"]:
     """A process that holds the session's row and has stopped."""
-    command = [sys.executable, "-m", "tests.crash.sleeper", url, session_id, *arguments]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    process = _start(url, session_id, *arguments)
     try:
         await until("the client has stopped", lambda: _has_stopped(process.pid))
         yield process
     finally:
         process.kill()
         process.wait()
+
+
+def _start(*arguments: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "tests.crash.sleeper", *arguments]
+    return subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
 
 def _has_stopped(pid: int) -> bool:
@@ -110,7 +115,7 @@ async def test_trap_3_without_the_limits_the_session_is_held_as_long_as_its_clie
 
 @pytest.mark.parametrize("ends_by", [signal.SIGCONT, signal.SIGKILL])
 async def test_on_sqlite_the_others_hear_that_the_file_is_held_and_go_on_after(
-    tmp_path: object, ends_by: signal.Signals
+    tmp_path: Path, ends_by: signal.Signals
 ) -> None:
     url = f"sqlite:///{tmp_path}/segue.db"
     async with Kernel(url, agent=ScriptedAgent()) as kernel:

@@ -6,13 +6,14 @@ right order of statements does, every time.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from segue import closure, lane, settle
 from segue.lane import Held
 from segue.store import sql
-from segue.store.database import Transaction
+from segue.store.database import Params, Transaction
 from tests.races.by_hand import Branches, orders, stage, walk, without
 from tests.races.scenes import NOW, Scene, fires, settled
 
@@ -79,9 +80,16 @@ def finish_and_release(held: Held, *, lock_first: bool) -> Transaction[None]:
     """The statements of an end that matter here, with the session's row taken before them or not."""
     if lock_first:
         yield from lane.hold(held)
-    ended = {"state": "done", "outcome": "ok", "reply": None, "error": None, "usage": None, "now": NOW}
+    ended: Params = {
+        "state": "done",
+        "outcome": "ok",
+        "reply": None,
+        "error": None,
+        "usage": None,
+        "now": NOW,
+    }
     yield sql.turns.finish, {**ended, "id": held.turn.id, "fence": held.fence}
-    mine = {"id": held.session.id, "holder": held.holder, "fence": held.fence}
+    mine: Params = {"id": held.session.id, "holder": held.holder, "fence": held.fence}
     yield sql.sessions.release, {**mine, "events": 0}
 
 
@@ -103,7 +111,7 @@ async def test_trap_2_a_lock_that_is_taken_late_loses_the_wake_up(postgres_url: 
     assert await lost_wake_ups(postgres_url, lock_first=True) == 0
 
 
-async def test_on_sqlite_the_second_writer_waits_even_where_the_lock_is_missing(tmp_path: object) -> None:
+async def test_on_sqlite_the_second_writer_waits_even_where_the_lock_is_missing(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/segue.db"
     assert await lost_wake_ups(url, lock_first=False) == 0
 
