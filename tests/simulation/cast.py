@@ -16,14 +16,14 @@ from segue.model import Delivery
 from tests.simulation.loop import Host, SimulatedLoop
 
 EPOCH_MS = 1_795_000_000_000
-"""A Monday morning in November 2026, as whole seconds."""
+"""A morning in November 2026, far from any change of clocks."""
 
 
 class HostClock(SystemClock):
     """A machine's wall clock, which somebody may set. The loop's time is the true one."""
 
-    def __init__(self, loop: SimulatedLoop) -> None:
-        self.offset_ms = 0
+    def __init__(self, loop: SimulatedLoop, offset_ms: int = 0) -> None:
+        self.offset_ms = offset_ms
         self._loop = loop
         super().__init__(lambda: EPOCH_MS + round(loop.time() * 1000) + self.offset_ms)
 

@@ -31,6 +31,12 @@ _turns = translate(
                WHERE type = 'message' AND body LIKE '%"joined_turn_id":"' || turns.id || '"%') AS joinings
        FROM turns ORDER BY id""",
 )
+_acts = translate(
+    "check.acts",
+    """SELECT events.turn_id, events.type FROM events JOIN turns ON turns.id = events.turn_id
+       WHERE events.type IN ('stream_start', 'tool_started', 'stream_end') AND turns.crash <> 'rerun'
+       ORDER BY events.turn_id, events.seq""",
+)
 _runs = translate(
     "check.runs",
     "SELECT slot, outcome, missed_count FROM runs WHERE job_id = :job_id ORDER BY slot",
@@ -84,6 +90,7 @@ async def final(play: "Play") -> list[str]:
     wrong += [f"at the end {name}: {ids}" for name, ids in (await _audit(play, horizon=play.now_ms())).items()]
     wrong += await _messages(play)
     wrong += await _words(play)
+    wrong += await _acts_done_twice(play)
     wrong += await _orders(play)
     wrong += await _parcels(play)
     wrong += _starts_after_the_end(play)
@@ -127,6 +134,17 @@ async def _words(play: "Play") -> Iterable[str]:
             for name, number in expected.items()
             if row[name] != number and not (name == "closures" and row["outcome"] == "cancelled")
         ]
+    return wrong
+
+
+async def _acts_done_twice(play: "Play") -> list[str]:
+    """A turn that may have acted when its worker was lost is not run again unasked."""
+    wrong = []
+    last: tuple[str, str] = ("", "")
+    for row in await play.database.read(_acts, {}):
+        if row["type"] == "stream_start" and last == (row["turn_id"], "tool_started"):
+            wrong.append(f"turn {row['turn_id']} had acted and was run again")
+        last = (row["turn_id"], row["type"])
     return wrong
 
 

@@ -47,6 +47,7 @@ class Host:
         self.buried = False
         """Its tasks are being unwound after the play; whatever they still ask for is refused."""
         self.parked: list[Call] = []
+        """What a frozen host has yet to do, and a killed one never will."""
         self.tasks: list[asyncio.Task[Any]] = []
         self.context = contextvars.copy_context()
         self.context.run(_HOST.set, self)
@@ -65,6 +66,10 @@ class Host:
 
     def kill(self) -> None:
         self.fate = Fate.KILLED
+
+
+def _own(context: contextvars.Context | None) -> contextvars.Context:
+    return contextvars.copy_context() if context is None else context  # an empty one is false
 
 
 class Call:
@@ -126,14 +131,14 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def call_soon(
         self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
     ) -> Call:  # type: ignore[override]
-        call = Call(callback, args, context or contextvars.copy_context(), self._now)
+        call = Call(callback, args, _own(context), self._now)
         self._ready.append(call)
         return call
 
     def call_at(
         self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
     ) -> Call:  # type: ignore[override]
-        call = Call(callback, args, context or contextvars.copy_context(), when)
+        call = Call(callback, args, _own(context), when)
         heapq.heappush(self._timers, (when, next(self._numbers), call))
         return call
 
@@ -152,7 +157,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         name: str | None = None,
         context: contextvars.Context | None = None,
     ) -> asyncio.Task[Any]:
-        context = context or contextvars.copy_context()
+        context = _own(context)
         task = NumberedTask(coro, number=next(self._numbers), loop=self, name=name, context=context)
         if host := context.get(_HOST):
             host.tasks.append(task)
@@ -234,7 +239,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         host = call.host
         if host is None or host.fate is Fate.ALIVE:
             call.context.run(call.callback, *call.args)
-        elif host.fate is Fate.FROZEN:
+        else:
             host.parked.append(call)
 
     @contextmanager

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from segue.store.database import Database, Transaction
 from segue.store.sql import Query, translate
 
-sign = translate("observer.sign", "UPDATE pen SET writer = :writer, at = :at")
+sign = translate("observer.sign", "UPDATE pen SET writer = :writer, at = :at, sent = :sent")
+_dip = translate("observer.dip", "INSERT INTO pen VALUES ('nobody', 0, 0, :lease_ms)")
 _violations = translate("observer.violations", "SELECT at, writer, what, id FROM violation ORDER BY rowid")
 
 _TABLES = (
-    "CREATE TABLE pen (writer TEXT, at BIGINT)",
-    "INSERT INTO pen VALUES ('nobody', 0)",
+    "CREATE TABLE pen (writer TEXT, at BIGINT, sent BIGINT, lease_ms BIGINT)",
     "CREATE TABLE violation (at BIGINT, writer TEXT, what TEXT, id TEXT)",
     "CREATE TABLE lent (id TEXT PRIMARY KEY, until BIGINT)",
     "CREATE TABLE taken_back (until BIGINT, id TEXT, holder TEXT)",
@@ -93,7 +93,7 @@ _NOTES = (
     # What the true clock says about each lease, beside what the kernel wrote about it.
     """CREATE TRIGGER lent AFTER UPDATE OF lease_until ON sessions WHEN NEW.lease_until IS NOT NULL
        BEGIN
-           INSERT INTO lent VALUES (NEW.id, (SELECT at FROM pen) + {lease_ms} - {slack_ms})
+           INSERT INTO lent VALUES (NEW.id, (SELECT sent + lease_ms FROM pen))
            ON CONFLICT (id) DO UPDATE SET until = excluded.until;
        END""",
     """CREATE TRIGGER lane_taken_back AFTER UPDATE OF holder ON sessions
@@ -106,8 +106,16 @@ _NOTES = (
 _taken_back = translate("observer.taken_back", "SELECT until, id, holder FROM taken_back ORDER BY rowid")
 
 
-def _statements(lease_ms: int, slack_ms: int) -> list[Query]:
-    notes = [note.format(lease_ms=lease_ms, slack_ms=slack_ms) for note in _NOTES]
+_emptying = [
+    translate(f"observer.empty_{table}", f"DELETE FROM {table}")
+    for table in (
+        *("sessions", "turns", "jobs", "runs", "events", "deliveries"),
+        *("pen", "violation", "lent", "taken_back"),
+    )
+]
+
+
+def _statements() -> list[Query]:
     triggers = [
         f"""CREATE TRIGGER watch_{number} AFTER {moment}
             WHEN {condition}
@@ -116,16 +124,23 @@ def _statements(lease_ms: int, slack_ms: int) -> list[Query]:
             END"""
         for number, (what, (moment, condition)) in enumerate(_FORBIDDEN.items())
     ]
-    return [translate("observer.install", text) for text in (*_TABLES, *notes, *triggers)]
+    return [translate("observer.install", text) for text in (*_TABLES, *_NOTES, *triggers)]
 
 
 def _id(moment: str) -> str:
     return "turn_id" if moment.endswith("events") else "id"
 
 
-def install(*, lease_ms: int, slack_ms: int) -> Transaction[None]:
-    for statement in _statements(lease_ms, slack_ms):
+def install() -> Transaction[None]:
+    for statement in _statements():
         yield statement, {}
+
+
+def begin(*, lease_ms: int) -> Transaction[None]:
+    """An empty database for the next play. Its statements stay prepared, which halves what a play costs."""
+    for statement in _emptying:
+        yield statement, {}
+    yield _dip, {"lease_ms": lease_ms}
 
 
 async def violations(database: Database) -> list[str]:

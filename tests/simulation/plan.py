@@ -20,11 +20,11 @@ class Plan:
     """Not every play has every fault: some bugs hide where there is always trouble."""
     fault_count: int
     reports_tools: bool
-    survivors: bool
-    """Whether all that live at the end see it through, or only one."""
+    survivors: int
+    """How many of those that live at the end see it through."""
 
 
-FAULTS = ("kill", "freeze", "stop", "storm", "jump")
+FAULTS = ("kill", "freeze", "stop", "storm", "slow", "jump")
 
 
 def draw(seed: int) -> Plan:
@@ -35,7 +35,7 @@ def draw(seed: int) -> Plan:
     faults = frozenset(fault for fault in FAULTS if rng.random() < 0.5)
     return Plan(
         seed=seed,
-        hosts=rng.randint(2, 4),
+        hosts=rng.choice((1, 2, 2, 3, 4)),
         settings=Settings(
             runners=rng.randint(1, 3),
             user_runners=rng.randint(1, 4),
@@ -45,7 +45,7 @@ def draw(seed: int) -> Plan:
             shutdown_grace_seconds=rng.choice((1, 5)),
             timezone="Europe/Berlin",
         ),
-        seconds=rng.uniform(15, 60),
+        seconds=rng.uniform(10, 40),
         sessions=tuple(
             (Owner(rng.choice(accounts), "ann"), f"{rng.choice(channels)}:{number}")
             for number in range(rng.randint(3, 8))
@@ -54,5 +54,5 @@ def draw(seed: int) -> Plan:
         faults=faults,
         fault_count=rng.randint(2, 10) if faults else 0,
         reports_tools=rng.random() < 0.8,
-        survivors=rng.random() < 0.5,
+        survivors=rng.choice((1, 1, 2)),
     )

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import random
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from segue.kernel import Kernel
@@ -19,10 +20,10 @@ from tests.simulation.cast import EPOCH_MS, HostClock, LossyChannel, Post, Stage
 from tests.simulation.loop import Fate, Host, SimulatedLoop
 from tests.simulation.people import People
 from tests.simulation.plan import Plan, draw
-from tests.simulation.wire import LONGEST_TRIP, Server, Weather, at_once
+from tests.simulation.wire import QUICK, Server, Weather, at_once
 
 AUDIT_EVERY = 8.0
-REST_WITHIN = 900.0
+REST_WITHIN = 300.0
 """Seconds after the last fault in which everything must have ended."""
 
 
@@ -60,7 +61,7 @@ class Play:
         self.plan = plan
         self.rng = random.Random(f"play {plan.seed}")
         self.loop = SimulatedLoop(random.Random(f"order {plan.seed}"))
-        self.database = InlineSqlite.open()
+        self.database = _house()
         self.server = Server(self.database, self.loop, random.Random(f"wire {plan.seed}"), Weather())
         self.server.on_fault = self._in_trouble
         longest = plan.settings.lease_seconds * 2
@@ -73,10 +74,8 @@ class Play:
         self.wrong: list[str] = []
 
     async def perform(self) -> None:
-        await migrate(self.database)
         lease_ms = round(self.plan.settings.lease_seconds * 1000)
-        slack_ms = round(LONGEST_TRIP * 1000) + 2
-        at_once(self.database.run(lambda: observer.install(lease_ms=lease_ms, slack_ms=slack_ms)))
+        await self.database.run(lambda: observer.begin(lease_ms=lease_ms))
         for _ in range(self.plan.hosts):
             self.boot()
         for moment, act in sorted(self._script(), key=lambda line: line[0]):
@@ -105,7 +104,7 @@ class Play:
 
     def boot(self) -> Machine:
         host = Host(self.loop, f"host{len(self.machines) + 1}")
-        clock = HostClock(self.loop)
+        clock = HostClock(self.loop, self.furthest_ms if self.resting else 0)
         agent = WaywardAgent(self.stage, host, reports_tools=self.plan.reports_tools)
         kernel = Kernel(
             self.server.wire(host),
@@ -146,7 +145,7 @@ class Play:
     # The nemesis
 
     resting = False
-    furthest_jump = 0.0
+    furthest_ms = 0
 
     def _kill(self) -> None:
         if victim := self.anyone():
@@ -178,8 +177,14 @@ class Play:
         weather.lost_before, weather.lost_after = self.rng.uniform(0, 0.2), self.rng.uniform(0, 0.2)
         self.loop.call_later(self.rng.uniform(0.5, 8), self._calm, context=self.server.context)
 
+    def _slow(self) -> None:
+        self.server.weather.longest_trip = self.rng.choice((0.1, 0.5, 2.0))
+        self.loop.call_later(self.rng.uniform(0.5, 8), self._calm, context=self.server.context)
+
     def _calm(self) -> None:
-        self.server.weather.lost_before = self.server.weather.lost_after = 0
+        weather = self.server.weather
+        weather.lost_before = weather.lost_after = 0
+        weather.longest_trip = QUICK
 
     def _jump(self) -> None:
         far = self.rng.choice((1, 5, 60, 3600))
@@ -188,7 +193,7 @@ class Play:
         for machine in whose:
             if machine is not None:
                 machine.clock.offset_ms += by
-                self.furthest_jump = max(self.furthest_jump, machine.clock.offset_ms / 1000)
+                self.furthest_ms = max(self.furthest_ms, machine.clock.offset_ms)
 
     def _in_trouble(self, host: Host) -> None:
         self._of(host).troubles.append(self.loop.time())
@@ -213,28 +218,36 @@ class Play:
         self.resting = True
         self._calm()
         for machine in self.machines:
-            machine.clock.offset_ms = 0
+            # What was promised by a clock that ran ahead comes due when the others have got there.
+            machine.clock.offset_ms = self.furthest_ms
             if machine.host.fate is Fate.FROZEN:
                 self._thaw(machine)
         healthy = self.up()
         if not healthy:
             self.boot()
-        elif not self.plan.survivors:
-            for machine in healthy[1:]:
-                machine.host.kill()
+        for machine in healthy[self.plan.survivors :]:
+            machine.host.kill()
 
     async def _come_to_rest(self) -> None:
-        # What was promised by a clock that ran ahead waits for the true one to get there.
-        deadline = self.loop.time() + REST_WITHIN + self.furthest_jump
+        deadline = self.loop.time() + REST_WITHIN
         while open_work := await checks.open_work(self.database):
             if self.loop.time() > deadline:
                 self.wrong.append(f"not at rest long after the last fault: {open_work}")
                 return
             await asyncio.sleep(2)
-        await asyncio.sleep(5)
+        await asyncio.sleep(3)
 
     def _audit(self) -> None:
         self.wrong += at_once(checks.between(self))
+
+
+@cache
+def _house() -> InlineSqlite:
+    """One database for all plays of this process."""
+    database = InlineSqlite.open()
+    at_once(migrate(database))
+    at_once(database.run(observer.install))
+    return database
 
 
 def play(seed: int) -> Report:
@@ -255,5 +268,4 @@ def play(seed: int) -> Report:
         performances=len(performance.stage.performances),
     )
     performance.loop.bury([machine.host for machine in performance.machines])
-    at_once(performance.database.close())
     return report

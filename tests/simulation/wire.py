@@ -22,8 +22,8 @@ from tests.simulation.observer import sign
 
 T = TypeVar("T")
 
-LONGEST_TRIP = 0.02
-"""Seconds a request takes to arrive, at most."""
+QUICK = 0.02
+"""Seconds that a request takes to arrive, at most, while all is well."""
 
 
 class Buried(BaseException):
@@ -48,6 +48,7 @@ class Weather:
     """The share of requests that fail and were not carried out."""
     lost_after: float = 0.0
     """The share of transactions that commit and whose callers are told that they failed."""
+    longest_trip: float = QUICK
     longest_silence: float = 1.0
     """Seconds until another host's write is noticed, at most: rings come late or not at all."""
 
@@ -96,9 +97,11 @@ class Wire:
         self._wrote = False
 
     async def run(self, begin: Begin[T]) -> T:
+        sent_ms = self._now_ms()
+
         def commit() -> T:
             self._wrote = False
-            result = at_once(self._server.database.run(lambda: self._signed(begin())))
+            result = at_once(self._server.database.run(lambda: self._signed(begin(), sent_ms)))
             if self._wrote:
                 self._server.somebody_wrote(self)
             return result
@@ -143,7 +146,9 @@ class Wire:
             raise Buried
         server = self._server
         answer: asyncio.Future[T] = server.loop.create_future()
-        trip = server.rng.random() * LONGEST_TRIP
+        trip = server.rng.random() * server.weather.longest_trip
+        if trip > QUICK:
+            server.on_fault(self._host)
         server.loop.call_later(trip, self._arrive, act, answer, writes, context=server.context)
         return await answer
 
@@ -167,15 +172,20 @@ class Wire:
             if not answer.done():
                 answer.set_result(result)
 
-    def _signed(self, transaction: Transaction[T]) -> Transaction[T]:
+    def _now_ms(self) -> int:
+        return round(self._server.loop.time() * 1000)
+
+    def _signed(self, transaction: Transaction[T], sent_ms: int) -> Transaction[T]:
         """The transaction, with its writer's name left where the observer's triggers find it."""
         server = self._server
-        yield sign, {"writer": self._host.name, "at": round(server.loop.time() * 1000)}
-        rows: Rows = ()
+        signed = False
         try:
             statement = next(transaction)
             while True:
                 server.trace.append(statement[0].name)
+                if not signed and not _kind(statement[0])[0]:
+                    signed = True
+                    yield sign, {"writer": self._host.name, "at": self._now_ms(), "sent": sent_ms}
                 rows = yield statement
                 self._wrote |= _changes(statement[0], rows)
                 statement = transaction.send(rows)

@@ -11,7 +11,6 @@ Each file in `sql/` belongs to a table and holds queries under `-- name: some_na
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
@@ -37,12 +36,10 @@ class Queries:
         self.table = table
         text = files("segue.store").joinpath("sql", f"{table}.sql").read_text("utf-8")
         self._queries = {name: translate(f"{table}.{name}", body) for name, body in _split(text)}
+        vars(self).update(self._queries)  # plain attributes: __getattr__ is for what is not there
 
     def __getattr__(self, name: str) -> Query:
-        try:
-            return self._queries[name]
-        except KeyError:
-            raise AttributeError(f"there is no query {name!r} in sql/{self.table}.sql") from None
+        raise AttributeError(f"there is no query {name!r} in sql/{self.table}.sql")
 
     def __iter__(self) -> Iterator[Query]:
         return iter(self._queries.values())
@@ -76,15 +73,12 @@ def _split(text: str) -> Iterator[tuple[str, str]]:
     yield from zip(parts[::2], parts[1::2], strict=True)
 
 
-@cache
-def _table(name: str) -> Queries:
-    return Queries(name)
-
-
 TABLES = ("sessions", "turns", "jobs", "runs", "events", "deliveries", "audit", "schema")
 
 
 def __getattr__(name: str) -> Queries:
     if name in TABLES:
-        return _table(name)
+        # Read when it is first asked for; from then on it is found without asking here.
+        table: Queries = globals().setdefault(name, Queries(name))
+        return table
     raise AttributeError(f"module 'segue.store.sql' has no attribute {name!r}")
