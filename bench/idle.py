@@ -1,24 +1,23 @@
 """A process that only opens a database and waits: `python -m bench.idle URL SECONDS`.
 
 It prints what that costs: how long until its workers have looked for the first time, what share of a core
-it takes while nothing is due, and the most memory it ever had.
+it takes while nothing is due, and the memory it has.
 """
 
 import asyncio
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
+
+import psutil  # type: ignore[import-untyped]
 
 from bench.measure import stopwatch
 from segue import Kernel
 from segue.agent import OpenTurn
 
 SETTLING_SECONDS = 1.0
-PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
-"""Bytes that a process's peak is counted in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,7 @@ async def _wait(url: str, seconds: float) -> Idle:
     return Idle(
         start_seconds=starting.seconds,
         cpu_percent=100 * waiting.cpu / waiting.seconds,
-        memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 1_000_000,
+        memory_mb=psutil.Process().memory_info().rss / 1_000_000,
     )
 
 

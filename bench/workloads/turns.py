@@ -26,6 +26,7 @@ Fill: TypeAlias = Callable[[Kernel, int], Awaitable[None]]
 HALF = AtLeastOfPeer(0.5)
 SESSIONS = 1_000
 RUNNERS = 50
+SOON = timedelta(seconds=1)
 
 
 def sqlite_turns(room: Room) -> Iterator[Figure]:
@@ -99,9 +100,12 @@ async def _due_jobs(kernel: Kernel, turns: int) -> None:
 
 
 async def _schedule(kernel: Kernel, sessions: range) -> None:
-    due = datetime.now(UTC) + timedelta(seconds=1)
-    await asyncio.gather(*(kernel.schedule(_key(number), At(due), Ask("go on")) for number in sessions))
-    await asyncio.sleep((due - datetime.now(UTC)).total_seconds())
+    await asyncio.gather(*(_schedule_one(kernel, number) for number in sessions))
+    await asyncio.sleep(SOON.total_seconds())
+
+
+async def _schedule_one(kernel: Kernel, number: int) -> None:
+    await kernel.schedule(_key(number), At(datetime.now(UTC) + SOON), Ask("go on"))
 
 
 def _key(number: int) -> str:
