@@ -168,12 +168,17 @@ def _append(
     body: str = "{}",
 ) -> None:
     event = {"session_id": session_id, "seq": seq, "type": type, "turn_id": turn_id, "via_id": session_id}
-    words = {"at": NOW, "role": role, "content": content, "source": None, "body": body}
+    words = {"at": NOW, "role": role, "content": content, "source": None, "body": body, "tokens": 1}
     database.execute(sql.events.append.sqlite, event | words)
 
 
 def _rows(database: sqlite3.Connection, query: sql.Query, params: dict[str, Any]) -> list[sqlite3.Row]:
     return database.execute(query.sqlite, params).fetchall()
+
+
+def _store(database: sqlite3.Connection, query: sql.Query, params: dict[str, Any]) -> None:
+    """For what is made beforehand; whatever is not named is left empty."""
+    database.execute(query.sqlite, dict.fromkeys(query.parameters) | params)
 
 
 def _fill(database: sqlite3.Connection, turns: Turns) -> None:
@@ -185,8 +190,8 @@ def _fill(database: sqlite3.Connection, turns: Turns) -> None:
 
 def _add_session(database: sqlite3.Connection, session_id: str, turns: Turns) -> None:
     names = {"account": ACCOUNT, "user_id": "user", "key": f"websocket:{session_id}"}
-    facts = {"chat_type": "private", "title": None, "timezone": None, "now": NOW}
-    database.execute(sql.sessions.create.sqlite, {"id": session_id} | names | facts)
+    facts = {"chat_type": "private", "metadata": "{}", "now": NOW}
+    _store(database, sql.sessions.create, {"id": session_id} | names | facts)
     if turns.scheduled:
         _add_job(database, session_id, next_at=NOW if turns.due else NOW + 1)
     if not turns.due:
@@ -204,7 +209,7 @@ def _add_job(database: sqlite3.Connection, session_id: str, *, next_at: int) -> 
     job = {"id": f"job-{session_id}", "session_id": session_id, "account": ACCOUNT, "kind": "cron"}
     shape = {"name": "bench", "protected": 0, "trigger_kind": "every", "slot": NOW, "next_at": next_at}
     words = {"trigger": '{"every":"1m"}', "action": '{"ask":"go on"}', "policy": "{}", "now": NOW}
-    database.execute(sql.jobs.create.sqlite, job | shape | words)
+    _store(database, sql.jobs.create, job | shape | words)
 
 
 def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, scheduled: bool) -> None:
