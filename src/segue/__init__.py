@@ -5,7 +5,8 @@ from segue.agent import Agent, Delta, OpenTurn, Text, Thinking, ToolCalled, Tool
 from segue.channel import Channel, NotTaken, Receipt
 from segue.clock import Clock, SystemClock
 from segue.kernel import Kernel
-from segue.model import Delivery, Event, Job, Owner, Run, Session, Source, Turn
+from segue.model import Delivery, Event, Job, Overview, Owner, Place, Run, Session, Source, Turn
+from segue.once import Request
 from segue.policy import Busy, Crash, Late, Overlap, Policy
 from segue.settings import Settings
 from segue.states import JobKind, JobState, Outcome, TurnState, WhenBusy
@@ -39,10 +40,13 @@ __all__ = [
     "OpenTurn",
     "Outcome",
     "Overlap",
+    "Overview",
     "Owner",
     "Phase",
+    "Place",
     "Policy",
     "Receipt",
+    "Request",
     "Run",
     "Say",
     "Session",

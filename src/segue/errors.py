@@ -11,6 +11,7 @@ SegueError
 ├── NotFound             nothing of that name is there for this caller
 ├── Conflict             it is there, but not in the state the call needs
 │   ├── DuplicateId      the id is taken
+│   ├── NameTaken        the name of the request stands for another request
 │   ├── SessionBusy      a turn is under way, and the caller asked not to wait
 │   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
 │   └── AlreadyStarted   too late to cancel: it runs, or it has run
@@ -70,6 +71,10 @@ class Conflict(SegueError):
 
 class DuplicateId(Conflict):
     code = "duplicate_id"
+
+
+class NameTaken(Conflict):
+    code = "idempotency_key_reused"
 
 
 class SessionBusy(Conflict):

@@ -1,6 +1,14 @@
-"""Following a session: first its log, then what happens, without a gap and without a repeat."""
+"""Following a session: first its log, then what happens, without a gap and without a repeat.
 
-from collections.abc import AsyncIterator
+Invariants
+  - durable events come in the order of their numbers, each once
+  - the pieces of a running turn's text join without a gap: where one was dropped, or is said in another
+    process, the next piece begins where the last one ended
+  - nothing of a turn's text comes after its end
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 from segue.hub import Heard, Hub, Lagged, LiveText
 from segue.live import LiveTurns
@@ -13,67 +21,120 @@ _PAGE = 500
 async def follow(
     store: Store, hub: Hub, turns: LiveTurns, session_id: str, after: int
 ) -> AsyncIterator[Heard]:
-    """Durable events in the order of their numbers, each once, with live text between them.
-
-    Whoever comes in the middle of a turn is first given what was said so far, as one fragment.
-    """
+    """Whoever comes in the middle of a turn is first given what was said so far, as one piece."""
     with hub.listen(session_id) as listener:
-        async for event in _log(store, session_id, after):
-            after = event.seq
-            yield event
-        said = _said_here(turns, session_id, after) or await _draft(store, session_id, after)
-        if said is not None:
-            yield said
+        reader = _Reader(store, turns, session_id, after)
+        async for old in reader.begin():
+            yield old
         while True:
             heard = await listener.next()
-            if isinstance(heard, LiveText):
-                if not _repeats(heard, said):
-                    yield heard
-                continue
-            if isinstance(heard, Event) and heard.type == "stream_start":
-                said = None  # another turn, or another attempt of this one: it begins anew
-            if isinstance(heard, Event) and heard.session_id == session_id and heard.seq == after + 1:
-                after = heard.seq
-                yield heard
-            elif isinstance(heard, Lagged) or heard.seq > after:
-                async for event in _log(store, session_id, after):
-                    after = event.seq
-                    yield event
+            match heard:
+                case Lagged():
+                    async for new in reader.read_on():
+                        yield new
+                case LiveText():
+                    async for piece in reader.hear(heard):
+                        yield piece
+                case Event() if heard.session_id == session_id and heard.seq == reader.after + 1:
+                    for new in reader.take(heard):
+                        yield new
+                case Event() if heard.session_id != session_id or heard.seq > reader.after:
+                    async for new in reader.read_on():
+                        yield new
 
 
-async def _log(store: Store, session_id: str, after: int) -> AsyncIterator[Event]:
-    while page := await store.events(session_id, after=after, limit=_PAGE):
-        for event in page:
+class _Reader:
+    """Where one listener is: in the log, and in the text of the turn under way."""
+
+    def __init__(self, store: Store, turns: LiveTurns, session_id: str, after: int) -> None:
+        self._store = store
+        self._turns = turns
+        self._session_id = session_id
+        self.after = after
+        self._turn_id: str | None = None
+        self._attempt = 0
+        self._began = 0
+        self._said = 0
+
+    async def begin(self) -> AsyncIterator[Heard]:
+        # Asked for before the log is read: what the log says of it since then is newer.
+        running = await self._store.running_turn(self._session_id)
+        if running is not None:
+            self._turn_id, self._attempt = running.id, running.attempt
+        async for event in self._log():
+            self._pass(event)
             yield event
-        after = page[-1].seq
+        so_far = await self._so_far()
+        if so_far is not None:
+            yield replace(so_far, replay=True)
 
+    async def read_on(self) -> AsyncIterator[Heard]:
+        async for event in self._log():
+            for heard in self.take(event):
+                yield heard
+        so_far = await self._so_far()
+        if so_far is not None:
+            yield so_far
 
-def _said_here(turns: LiveTurns, session_id: str, seq: int) -> LiveText | None:
-    """What a turn of this process has said: nothing is missing between it and what is heard from now on.
+    def take(self, event: Event) -> Iterator[Heard]:
+        """The event, behind the last of the text that it ends."""
+        if event.type == "stream_end" and event.turn_id == self._turn_id and event.body["outcome"] == "ok":
+            rest = self._grown(event.content or "")
+            if rest is not None:
+                yield rest
+        self._pass(event)
+        yield event
 
-    One whose start is yet to be heard will be heard from its start.
-    """
-    for live in turns:
-        turn = live.held.turn
-        if turn.session_id == session_id and live.listening and live.length and live.held.opened.seq <= seq:
-            return LiveText(
-                session_id=session_id, turn_id=turn.id, type="stream_delta", seq=seq, offset=0, text=live.text
-            )
-    return None
+    async def hear(self, piece: LiveText) -> AsyncIterator[LiveText]:
+        # A worker that lost its lease may still be talking; its words are older than the turn's new start.
+        if piece.turn_id != self._turn_id or piece.seq < self._began:
+            return
+        if piece.type == "stream_delta":
+            if piece.offset > self._said:
+                missed = await self._so_far()
+                if missed is not None:
+                    yield missed
+            known = self._said - piece.offset
+            if not 0 <= known < len(piece.text):
+                return
+            piece = replace(piece, offset=self._said, text=piece.text[known:])
+            self._said += len(piece.text)
+        yield replace(piece, seq=self.after)
 
+    async def _log(self) -> AsyncIterator[Event]:
+        while page := await self._store.events(self._session_id, after=self.after, limit=_PAGE):
+            for event in page:
+                yield event
 
-def _repeats(heard: LiveText, said: LiveText | None) -> bool:
-    return (
-        said is not None
-        and (heard.turn_id, heard.type) == (said.turn_id, said.type)
-        and heard.offset < len(said.text)
-    )
+    def _pass(self, event: Event) -> None:
+        self.after = event.seq
+        if event.type == "stream_start":
+            self._turn_id, self._attempt = event.turn_id, event.body["attempt"]
+            self._began, self._said = event.seq, 0
+        elif event.type == "stream_end":
+            self._turn_id = None
 
+    async def _so_far(self) -> LiveText | None:
+        """What was said since the last piece: here to the letter, elsewhere up to its newest draft."""
+        if self._turn_id is None:
+            return None
+        live = self._turns.get(self._turn_id)
+        if live is not None and live.held.turn.attempt == self._attempt:
+            return self._grown(live.text)
+        running = await self._store.running_turn(self._session_id)
+        if running is None or (running.id, running.attempt) != (self._turn_id, self._attempt):
+            return None
+        return self._grown(running.draft or "")
 
-async def _draft(store: Store, session_id: str, seq: int) -> LiveText | None:
-    turn = await store.running_turn(session_id)
-    if turn is None or not turn.draft:
-        return None
-    return LiveText(
-        session_id=session_id, turn_id=turn.id, type="stream_delta", seq=seq, offset=0, text=turn.draft
-    )
+    def _grown(self, text: str) -> LiveText | None:
+        if self._turn_id is None or len(text) <= self._said:
+            return None
+        offset, self._said = self._said, len(text)
+        return LiveText(
+            session_id=self._session_id,
+            turn_id=self._turn_id,
+            type="stream_delta",
+            seq=self.after,
+            offset=offset,
+            text=text[offset:],
+        )

@@ -15,6 +15,9 @@ from segue.model import Event
 
 MOST_WAITING = 1000
 
+EVERYTHING = "*"
+"""In place of a session: whatever happens in this process, less the live text."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveText:
@@ -27,6 +30,8 @@ class LiveText:
     seq: int
     offset: int
     text: str
+    replay: bool = False
+    """Said before this listener came, as one piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class Hub:
             return
         for event in events:
             self._tell(event.session_id, event)
+            self._tell(EVERYTHING, event)
             if event.via_id is not None:
                 self._tell(event.via_id, event)
 

@@ -82,13 +82,16 @@ class Left:
     """Who may take the lane now, if something waits in it."""
 
 
+_PLAIN = {"chat_type": "private", "title": None, "timezone": None, "when_busy": None, "metadata": "{}"}
+"""A session that nobody has said anything about yet."""
+
+
 def open_session(owner: Owner, key: str, new_id: str, now: int) -> Transaction[Session]:
     """The session of that key under its row lock; made if it is missing."""
     named = {"account": owner.account, "user_id": owner.user, "key": key}
     found = yield sql.sessions.lock_by_key, named
     if not found:
-        made = {**named, "id": new_id, "chat_type": "private", "title": None, "timezone": None, "now": now}
-        yield sql.sessions.create, made
+        yield sql.sessions.create, {**named, **_PLAIN, "id": new_id, "now": now}
         found = yield sql.sessions.lock_by_key, named
     return rows.session(found[0])
 
@@ -255,10 +258,10 @@ def append(held: Held, facts: Sequence[Event], *, acted: bool = False) -> Transa
     last_seq = yield from hold(held)
     if acted:
         yield sql.turns.note_act, {"id": held.turn.id, "fence": held.fence}
-    numbered = [replace(fact, seq=last_seq + place) for place, fact in enumerate(facts, 1)]
-    yield sql.events.append, [rows.event_params(event) for event in numbered]
-    yield sql.sessions.number_events, {"id": held.session.id, "events": len(numbered)}
-    return numbered
+    facts = numbered(facts, last_seq)
+    yield sql.events.append, [rows.event_params(event) for event in facts]
+    yield sql.sessions.number_events, {"id": held.session.id, "events": len(facts)}
+    return facts
 
 
 def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
@@ -294,34 +297,49 @@ def cancel(turn_id: str, reason: str, now: int) -> Transaction[Left]:
     if not found:
         raise NotFound(f"there is no turn {turn_id}")
     session = yield from lock_session(found[0]["session_id"])
-    if not (yield from withdraw(turn_id, Outcome.CANCELLED, reason, now)):
+    closures = yield from withdraw(turn_id, Outcome.CANCELLED, reason, now)
+    if closures is None:
         raise AlreadyStarted(f"turn {turn_id} has already started; stop it instead")
-    return (yield from queue_changed(session, now))
+    return (yield from queue_changed(session, closures, now))
 
 
-def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transaction[bool]:
-    """A queued turn and its run end together. The caller has the session's row and refreshes the lane."""
+def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transaction[Sequence[Event] | None]:
+    """A queued turn and its run end together. The caller has the session's row and refreshes the lane.
+
+    Gives the closure to be numbered, if it had started before and came back. None: it is too late.
+    """
     taken = yield sql.turns.cancel, {"id": turn_id, "reason": reason, "now": now}
-    for row in taken:
-        if row["run_id"]:
-            closed = {
-                "id": row["run_id"],
-                "outcome": str(outcome),
-                "reason": reason,
-                "error": None,
-                "now": now,
-            }
-            yield sql.runs.close, closed
-    return bool(taken)
+    if not taken:
+        return None
+    turn = rows.turn(taken[0])
+    if turn.run_id:
+        closed = {"id": turn.run_id, "outcome": str(outcome), "reason": reason, "error": None, "now": now}
+        yield sql.runs.close, closed
+    if turn.attempt == 0 or turn.call is not None:
+        return ()
+    end = Event(
+        session_id=turn.session_id,
+        seq=0,
+        type="stream_end",
+        at=now,
+        turn_id=turn.id,
+        via_id=turn.via_id if turn.via_id != turn.session_id else None,
+        role="assistant",
+        content=f"This turn was not tried again: {reason}.",
+        source=turn.source,
+        body={"state": str(turn.state), "outcome": str(outcome)},
+    )
+    return (end,)
 
 
-def queue_changed(session: Session, now: int) -> Transaction[Left]:
+def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Transaction[Left]:
     """After turns were taken out of a locked session's lane: make it ready, or not, by what is left."""
     queued = yield sql.turns.queued_in, {"session_id": session.id}
     update = queue_update(session, [rows.turn(row) for row in queued], now)
-    yield sql.events.append, rows.event_params(update)
-    left = yield sql.sessions.refresh, {"id": session.id, "events": 1}
-    return Left(events=(update,), next_pool=pool_of(left))
+    facts = numbered((*closures, update), session.last_seq)
+    yield sql.events.append, [rows.event_params(event) for event in facts]
+    left = yield sql.sessions.refresh, {"id": session.id, "events": len(facts)}
+    return Left(events=facts, next_pool=pool_of(left))
 
 
 def stop(session_id: str) -> Transaction[str | None]:
@@ -333,10 +351,14 @@ def stop(session_id: str) -> Transaction[str | None]:
 
 def post(session: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
     """Facts from outside any turn, into the log of a locked session."""
-    numbered = [replace(fact, seq=session.last_seq + place) for place, fact in enumerate(facts, 1)]
-    yield sql.events.append, [rows.event_params(event) for event in numbered]
-    yield sql.sessions.number_events, {"id": session.id, "events": len(numbered)}
-    return numbered
+    facts = numbered(facts, session.last_seq)
+    yield sql.events.append, [rows.event_params(event) for event in facts]
+    yield sql.sessions.number_events, {"id": session.id, "events": len(facts)}
+    return facts
+
+
+def numbered(facts: Sequence[Event], last_seq: int) -> list[Event]:
+    return [replace(fact, seq=last_seq + place) for place, fact in enumerate(facts, 1)]
 
 
 def hold(held: Held) -> Transaction[int]:

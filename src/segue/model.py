@@ -52,6 +52,35 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """A session with what is counted in it."""
+
+    session: Session
+    message_count: int
+    pending_tokens: int
+    """By estimate, of what no commit has put away."""
+    queued: int
+    automations: int
+    """Jobs that people read as such: of kind `cron`, active or paused."""
+
+    @property
+    def place(self) -> "Place":
+        heard_at = self.session.last_message_at
+        return Place(self.session.created_at if heard_at is None else heard_at, self.session.id)
+
+
+class Place(NamedTuple):
+    """In a list that is read newest first: what comes after it is older."""
+
+    at: int
+    id: str
+
+
+NEWEST = Place(1 << 62, "")
+"""Before anything that is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """Where a scheduled turn or message comes from; None stands for the user."""
 
@@ -146,6 +175,10 @@ class Run:
     usage: Mapping[str, Any] | None
     state: str | None
     """`queued` or `running` until it has an outcome; read off its turn."""
+
+    @property
+    def place(self) -> Place:
+        return Place(self.queued_at, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,8 @@ class Pruner:
         gone = await self._all(sql.runs.prune_old, before)
         gone += await self._crowds()
         gone += await self._all(sql.jobs.prune, before)
-        return gone + await self._all(sql.turns.prune, before)
+        gone += await self._all(sql.turns.prune, before)
+        return gone + await self._all(sql.requests.prune, self._clock.ms() - DAY_MS)
 
     async def _all(self, query: sql.Query, before: int) -> int:
         gone = 0

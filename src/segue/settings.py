@@ -51,11 +51,11 @@ class Settings:
         if self.when_busy not in list(WhenBusy):
             raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {self.when_busy!r}")
         if self.timezone is not None:
-            _check_zone(self.timezone)
+            check_zone(self.timezone)
 
 
-def _check_zone(name: str) -> None:
+def check_zone(name: object) -> None:
     try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:  # not found · not a name · a folder
+        ZoneInfo(name)  # type: ignore[arg-type]
+    except (KeyError, TypeError, ValueError, OSError) as error:  # not found · not a name · a folder
         raise BadSetting(f"timezone is an IANA name such as 'Europe/Berlin', got {name!r}") from error

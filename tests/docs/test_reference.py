@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import segue
 from segue import Ask, Call, Every, Kernel, Policy, Settings, Text, ToolCalled, ToolStarted, errors
+from segue.model import NEWEST
 from segue.states import JobKind
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.docs.pages import ROOT
@@ -39,7 +40,7 @@ def without_types(signature: inspect.Signature) -> str:
         if name != "self"
     ]
     text = str(inspect.Signature(bare))
-    return text.replace(repr(segue.Owner()), "ME")
+    return text.replace(repr(segue.Owner()), "ME").replace(repr(NEWEST), "NEWEST")
 
 
 def test_every_public_name_is_documented_once() -> None:

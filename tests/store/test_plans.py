@@ -82,6 +82,11 @@ SEEDS = [
            CASE WHEN n % 100 = 1 THEN n END, CASE WHEN n % 100 = 1 THEN n END, n
     FROM numbers
     """,
+    """
+    INSERT INTO requests (account, user_id, name, digest, result, made_at)
+    SELECT 'account-' || (n % 3), 'user-' || (n % 500), 'request-' || n, 'digest', '{}', n
+    FROM numbers
+    """,
 ]
 
 VALUES = {
@@ -89,6 +94,7 @@ VALUES = {
     "user_id": "user-1",
     "key": "websocket:1",
     "holder": "worker",
+    "name": "request-1",
     "limit": "100",
 }
 """What parameters of that name stand for. Of the others, `…_id` names a row and the rest are moments."""

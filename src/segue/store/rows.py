@@ -6,11 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 from segue.action import Action, action_from_json
-from segue.model import Delivery, Event, Job, Owner, Run, Session, Source, Turn
+from segue.model import Delivery, Event, Job, Overview, Owner, Run, Session, Source, Turn
 from segue.policy import Policy
 from segue.states import DeliveryState, JobKind, JobState, Outcome, TurnState
 from segue.store.database import Row
 from segue.text import clean
+from segue.tokens import estimate
 from segue.trigger import Trigger, trigger_from_json
 
 # Many jobs share a trigger, a policy, even an action, and all three are values: parse each text once.
@@ -24,6 +25,10 @@ def to_text(value: Mapping[str, Any] | None) -> str | None:
         return None
     # What a tool returned or a provider reported may hold characters that no database takes.
     return clean(_encode(value))
+
+
+def from_text(text: str | None) -> dict[str, Any]:
+    return json.loads(text) if text else {}
 
 
 @lru_cache(_MOST_TEXTS)  # a run's source is written with its turn, and again with each of its events
@@ -62,10 +67,6 @@ def _action(text: str) -> Action:
     return action_from_json(json.loads(text))
 
 
-def _object(text: str | None) -> dict[str, Any]:
-    return json.loads(text) if text else {}
-
-
 @lru_cache(_MOST_TEXTS)
 def _source(text: str | None) -> Source | None:
     return Source(**json.loads(text)) if text else None
@@ -84,7 +85,7 @@ def session(row: Row) -> Session:
         title=row["title"],
         timezone=row["timezone"],
         when_busy=row["when_busy"],
-        metadata={} if row["metadata"] == "{}" else _object(row["metadata"]),
+        metadata={} if row["metadata"] == "{}" else from_text(row["metadata"]),
         created_at=row["created_at"],
         last_message_at=row["last_message_at"],
         last_seq=row["last_seq"],
@@ -92,6 +93,16 @@ def session(row: Row) -> Session:
         ready_at=row["ready_at"],
         holder=row["holder"],
         fence=row["fence"],
+    )
+
+
+def overview(row: Row) -> Overview:
+    return Overview(
+        session=session(row),
+        message_count=row["message_count"],
+        pending_tokens=row["pending_tokens"],
+        queued=row["queued"],
+        automations=row["automations"],
     )
 
 
@@ -104,7 +115,7 @@ def turn(row: Row) -> Turn:
         state=TurnState(row["state"]),
         content=row["content"],
         prompt=row["prompt"],
-        call=_object(row["call"]) or None,
+        call=from_text(row["call"]) or None,
         source=_source(row["source"]),
         joined_into=row["joined_into"],
         attempt=row["attempt"],
@@ -122,7 +133,7 @@ def turn(row: Row) -> Turn:
         outcome=_outcome(row["outcome"]),
         reply=row["reply"],
         error=row["error"],
-        usage=_object(row["usage"]) or None,
+        usage=from_text(row["usage"]) or None,
     )
 
 
@@ -170,7 +181,7 @@ def run(row: Row) -> Run:
         missed_count=row["missed_count"],
         attempt=row["attempt"] or 0,
         error=row["error"],
-        usage=_object(row["usage"]) or None,
+        usage=from_text(row["usage"]) or None,
         state=None if outcome else (row["turn_state"] or "queued"),
     )
 
@@ -186,7 +197,7 @@ def event(row: Row) -> Event:
         role=row["role"],
         content=row["content"],
         source=_source(row["source"]),
-        body=_object(row["body"]),
+        body=from_text(row["body"]),
     )
 
 
@@ -202,6 +213,7 @@ def event_params(event: Event) -> dict[str, str | int | None]:
         "content": event.content,
         "source": source_text(event.source),
         "body": to_text(event.body),
+        "tokens": estimate(event.content) if event.role and event.content else 0,
     }
 
 

@@ -6,7 +6,7 @@ from typing import ParamSpec, TypeVar
 
 from segue.clock import Clock
 from segue.errors import NotFound, SegueError
-from segue.model import Delivery, Event, Job, Owner, Run, Session, Turn
+from segue.model import NEWEST, Delivery, Event, Job, Overview, Owner, Place, Run, Session, Turn
 from segue.store import rows, sql
 from segue.store.database import Database, Params, Row, Rows, Transaction
 
@@ -68,13 +68,30 @@ class Store:
         whose: Params = {"account": owner.account, "user_id": owner.user, "limit": limit}
         return [rows.session(row) for row in await self.database.read(sql.sessions.newest_first, whose)]
 
+    async def overview(self, session_id: str) -> Overview:
+        found = await self.database.read(sql.sessions.overview, {"id": session_id})
+        return rows.overview(_one(found, "session"))
+
+    async def overviews(
+        self, owner: Owner, *, limit: int, before: Place, pending_recall: bool = False
+    ) -> list[Overview]:
+        asked: Params = {
+            "account": owner.account,
+            "user_id": owner.user,
+            "before": before.at,
+            "before_id": before.id,
+            "pending_recall": int(pending_recall),
+            "limit": limit,
+        }
+        return [rows.overview(row) for row in await self.database.read(sql.sessions.overviews, asked)]
+
     async def expired_lanes(self, limit: int) -> list[str]:
         judged: Params = {"lease_now": self.lease_now(), "horizon": self.horizon(), "limit": limit}
         return [row["id"] for row in await self.database.read(sql.sessions.expired, judged)]
 
     async def next_ready(self, pool: int) -> int | None:
         found = await self.database.read(sql.sessions.next_ready, {"user_waits": pool})
-        return _moment(found, "ready_at")
+        return _number(found, "ready_at")
 
     # Turns and the log
 
@@ -99,6 +116,11 @@ class Store:
     async def messages(self, session_id: str, *, after: int, limit: int) -> list[Event]:
         asked: Params = {"session_id": session_id, "after": after, "limit": limit}
         return [rows.event(row) for row in await self.database.read(sql.events.messages_after, asked)]
+
+    async def start_of_turn(self, session_id: str, turn_id: str) -> int | None:
+        """The number at which its newest attempt began."""
+        asked: Params = {"session_id": session_id, "turn_id": turn_id}
+        return _number(await self.database.read(sql.events.start_of_turn, asked), "seq")
 
     async def newest_events(self, session_id: str, *, before: int, limit: int) -> list[Event]:
         """The newest messages and the marks of turns before a number, in the order of the log."""
@@ -136,7 +158,7 @@ class Store:
         return due
 
     async def next_due(self) -> int | None:
-        return _moment(await self.database.read(sql.jobs.next_due, {}), "next_at")
+        return _number(await self.database.read(sql.jobs.next_due, {}), "next_at")
 
     async def run(self, run_id: str) -> Run:
         return rows.run(_one(await self.database.read(sql.runs.by_id, {"id": run_id}), "run"))
@@ -145,9 +167,14 @@ class Store:
         found = await self.database.read(sql.runs.of_job, {"job_id": job_id, "limit": limit})
         return [rows.run(row) for row in found]
 
-    async def runs_of_session(self, session_id: str, limit: int) -> list[Run]:
-        found = await self.database.read(sql.runs.of_session, {"session_id": session_id, "limit": limit})
-        return [rows.run(row) for row in found]
+    async def runs_of_session(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Run]:
+        asked: Params = {
+            "session_id": session_id,
+            "before": before.at,
+            "before_id": before.id,
+            "limit": limit,
+        }
+        return [rows.run(row) for row in await self.database.read(sql.runs.of_session, asked)]
 
     async def crowded_jobs(self, *, after: str, keep: int, limit: int) -> list[str]:
         asked: Params = {"after": after, "keep": keep, "limit": limit}
@@ -165,7 +192,7 @@ class Store:
         return [rows.delivery(row) for row in await self.database.read(sql.deliveries.of_session, asked)]
 
     async def next_delivery(self) -> int | None:
-        return _moment(await self.database.read(sql.deliveries.next_due, {}), "not_before")
+        return _number(await self.database.read(sql.deliveries.next_due, {}), "not_before")
 
     async def expired_deliveries(self, limit: int) -> list[Delivery]:
         judged: Params = {"lease_now": self.lease_now(), "horizon": self.horizon(), "limit": limit}
@@ -189,7 +216,7 @@ def _one(found: Rows, what: str) -> Row:
     return found[0]
 
 
-def _moment(found: Rows, column: str) -> int | None:
+def _number(found: Rows, column: str) -> int | None:
     return found[0][column] if found else None
 
 

@@ -1,6 +1,6 @@
 """Looking: what is there, for its owner and for nobody else."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 
 from segue import sessions
 from segue.bell import Bell, Name
@@ -8,7 +8,7 @@ from segue.clock import Clock
 from segue.errors import NotFound
 from segue.follow import follow
 from segue.hub import Heard, Hub
-from segue.model import Delivery, Event, Ids, Job, Owner, Run, Session, Turn
+from segue.model import NEWEST, Delivery, Event, Ids, Job, Overview, Owner, Place, Run, Session, Turn
 from segue.runner import Function
 from segue.settings import Settings
 from segue.states import JobState
@@ -41,14 +41,27 @@ class Looking:
     async def sessions(self, *, owner: Owner = ME, limit: int = 100) -> list[Session]:
         return await self.store.sessions(owner, limit)
 
+    async def overview(self, key: str, *, owner: Owner = ME) -> Overview:
+        return await self.store.overview((await self.session(key, owner=owner)).id)
+
+    async def overviews(
+        self, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST, pending_recall: bool = False
+    ) -> list[Overview]:
+        """The most recently spoken to first; `pending_recall` leaves out those that have none."""
+        return await self.store.overviews(owner, limit=limit, before=before, pending_recall=pending_recall)
+
     async def delete(self, key: str, *, with_jobs: bool = False, owner: Owner = ME) -> None:
         """Delete a session; `SessionHasJobs` names the jobs that would go with it."""
         await self.store.commit(sessions.delete, owner, check_key(key), with_jobs=with_jobs)
         self.bell.ring(Name.KEEPER)
         self.hub.look_again()  # whoever waits for a turn of it looks, and finds it gone
 
-    async def turn(self, turn_id: str) -> Turn:
-        return await self.store.turn(turn_id)
+    async def turn(self, turn_id: str, *, owner: Owner = ME) -> Turn:
+        turn = await self.store.turn(turn_id)
+        session = await self.store.session_by_id(turn.session_id)
+        if session.owner != owner:
+            raise NotFound(f"there is no turn {turn_id}")
+        return turn
 
     async def job(self, job_id: str, *, owner: Owner = ME) -> Job:
         job = await self.store.job(job_id)
@@ -60,9 +73,19 @@ class Looking:
     async def jobs(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Job]:
         return await self.store.jobs((await self.session(key, owner=owner)).id, limit)
 
-    async def runs(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Run]:
+    async def runs(
+        self, key: str, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST
+    ) -> list[Run]:
         """The session's runs, newest first."""
-        return await self.store.runs_of_session((await self.session(key, owner=owner)).id, limit)
+        return await self.store.runs_of_session((await self.session(key, owner=owner)).id, limit, before)
+
+    async def record(self, run_id: str, *, owner: Owner = ME) -> Run:
+        """The record of one run."""
+        run = await self.store.run(run_id)
+        session = await self.store.session_by_id(run.session_id)
+        if session.owner != owner:
+            raise NotFound(f"there is no run {run_id}")
+        return run
 
     async def runs_of(self, job_id: str, *, limit: int = 100) -> list[Run]:
         return await self.store.runs_of_job(job_id, limit)
@@ -81,11 +104,21 @@ class Looking:
         session = await self.session(key, owner=owner)
         return await self.store.events(session.id, after=after, limit=limit)
 
-    async def follow(self, key: str, *, owner: Owner = ME, after: int = 0) -> AsyncIterator[Heard]:
-        """The log from a number on, and then what happens, as it happens."""
+    async def follow(self, key: str, *, owner: Owner = ME, after: int | None = 0) -> AsyncGenerator[Heard]:
+        """The log from a number on, and then what happens, as it happens.
+
+        Without a number it is followed from the start of the turn under way, or from now on.
+        """
         session = await self.session(key, owner=owner)
+        if after is None:
+            after = await self._beginning(session)
         async for heard in follow(self.store, self.hub, self.workers.turns, session.id, after):
             yield heard
+
+    async def _beginning(self, session: Session) -> int:
+        running = await self.store.running_turn(session.id)
+        start = await self.store.start_of_turn(session.id, running.id) if running else None
+        return session.last_seq if start is None else start - 1
 
     async def audit(self) -> dict[str, list[str]]:
         """The invariants that do not hold. Empty is well."""

@@ -1,21 +1,75 @@
 """Talking: a user's words in, a turn's end out, and how to stop one in between."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, TypedDict, Unpack
+
 from segue import lane, sessions
 from segue.bell import Name
-from segue.errors import BadSetting
-from segue.lane import Admission, Admitted, Left
-from segue.model import Owner, Turn
+from segue.errors import BadSetting, BadText, NotFound
+from segue.lane import Admission, Admitted, Left, Pool
+from segue.model import Owner, Session, Turn
+from segue.once import Request, once
+from segue.sessions import Opened, Written
+from segue.settings import check_zone
 from segue.states import TurnState, WhenBusy
-from segue.text import check_key, check_text
+from segue.store import rows, sql
+from segue.store.database import Transaction
+from segue.text import MAX_NAME, check_key, check_text
 from segue.transcript import Message, message_of
 from segue.verbs.looking import ME, Looking
 
 _OVER = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
 
 
+_ROLES = ("user", "assistant", "system")
+
+MOST_AT_ONCE = 100
+"""Messages in one write."""
+
+
+class About(TypedDict, total=False):
+    """What people may say about a session."""
+
+    title: str | None
+    timezone: str | None
+    when_busy: WhenBusy | str | None
+    metadata: Mapping[str, Any]
+
+
 class Talking(Looking):
+    async def open(
+        self,
+        key: str,
+        *,
+        owner: Owner = ME,
+        chat_type: str = "private",
+        request: Request | None = None,
+        **about: Unpack[About],
+    ) -> Opened:
+        """The session of that key, as it is; made like this if it is missing."""
+        check_key(key)
+        _check_about(about)
+        if chat_type not in ("private", "group"):
+            raise BadSetting(f"a chat is private or group, got {chat_type!r}")
+        now = self.clock.ms()
+        work = partial(sessions.open_new, owner, key, now, new_id=self.ids(now), chat_type=chat_type, **about)
+        return await self.store.commit(once, request, work, now, keep=_opened_kept, again=_opened_again)
+
+    async def change(self, key: str, *, owner: Owner = ME, **about: Unpack[About]) -> Session:
+        """Change what is given; None clears it."""
+        _check_about(about)
+        session = await self.session(key, owner=owner)
+        return await self.store.commit(sessions.change, session, **about)
+
     async def receive(
-        self, key: str, text: str, *, owner: Owner = ME, when_busy: WhenBusy | str | None = None
+        self,
+        key: str,
+        text: str,
+        *,
+        owner: Owner = ME,
+        when_busy: WhenBusy | str | None = None,
+        request: Request | None = None,
     ) -> Admitted:
         """A user's message: it will be a turn of its session."""
         check_key(key)
@@ -28,9 +82,8 @@ class Talking(Looking):
             not_before=now,
             timeout_ms=round(self.settings.turn_timeout_seconds * 1000),
         )
-        if when_busy is not None and when_busy not in list(WhenBusy):
-            raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {when_busy!r}")
-        admitted = await self.store.commit(
+        _check_when_busy(when_busy)
+        work = partial(
             lane.receive,
             owner,
             key,
@@ -39,6 +92,9 @@ class Talking(Looking):
             new_id=self.ids(now),
             when_busy=None if when_busy is None else WhenBusy(when_busy),
             default=self.settings.when_busy,
+        )
+        admitted = await self.store.commit(
+            once, request, work, now, keep=_admitted_kept, again=_admitted_again
         )
         self.hub.publish(admitted.events)
         self.bell.ring(Name.USER, Name.TIMER, Name.KEEPER)
@@ -59,17 +115,33 @@ class Talking(Looking):
 
     async def write(self, key: str, role: str, text: str, *, owner: Owner = ME) -> Message:
         """Store a message without running the agent."""
-        check_key(key)
-        check_text(text, "a message")
-        if role not in ("user", "assistant", "system"):
-            raise BadSetting(f"a role is user, assistant or system, got {role!r}")
-        now = self.clock.ms()
-        events = await self.store.commit(sessions.write, owner, key, role, text, now, new_id=self.ids(now))
-        self.hub.publish(events)
-        self.bell.ring(Name.TIMER)
-        message = message_of(events[0])
+        written = await self.write_all(key, [(role, text)], owner=owner)
+        message = message_of(written.events[0])
         assert message is not None  # it was written as one
         return message
+
+    async def write_all(
+        self,
+        key: str,
+        messages: Sequence[tuple[str, str]],
+        *,
+        owner: Owner = ME,
+        request: Request | None = None,
+    ) -> Written:
+        """Store messages, each a role and a text, together and in their order."""
+        check_key(key)
+        if not 1 <= len(messages) <= MOST_AT_ONCE:
+            raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
+        for role, text in messages:
+            check_text(text, "a message")
+            if role not in _ROLES:
+                raise BadSetting(f"a role is user, assistant or system, got {role!r}")
+        now = self.clock.ms()
+        work = partial(sessions.write, owner, key, messages, now, new_id=self.ids(now))
+        written = await self.store.commit(once, request, work, now, keep=_written_kept, again=_written_again)
+        self.hub.publish(written.events)
+        self.bell.ring(Name.TIMER)
+        return written
 
     async def stop(self, key: str, *, owner: Owner = ME) -> str | None:
         """Ask the running turn to stop; its id, or None when nothing runs."""
@@ -86,3 +158,57 @@ class Talking(Looking):
     def _left(self, left: Left) -> None:
         self.hub.publish(left.events)
         self.bell.ring(Name.USER, Name.SCHEDULE)
+
+
+def _check_about(about: About) -> None:
+    if about.get("title") is not None:
+        check_text(about["title"], "a title", longest=MAX_NAME)
+    if about.get("timezone") is not None:
+        check_zone(about["timezone"])
+    _check_when_busy(about.get("when_busy"))
+
+
+def _check_when_busy(rule: WhenBusy | str | None) -> None:
+    if rule is not None and rule not in list(WhenBusy):
+        raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {rule!r}")
+
+
+# What is kept of a call that may come again, and how its result is made from it.
+
+
+def _opened_kept(opened: Opened) -> Mapping[str, Any]:
+    return {"session_id": opened.session.id, "created": opened.created}
+
+
+def _opened_again(kept: Mapping[str, Any]) -> Transaction[Opened]:
+    found = yield sql.sessions.by_id, {"id": kept["session_id"]}
+    if not found:
+        raise NotFound("the session that this request opened has been deleted since")
+    return Opened(rows.session(found[0]), kept["created"])
+
+
+def _admitted_kept(admitted: Admitted) -> Mapping[str, Any]:
+    return {
+        "turn_id": admitted.turn_id,
+        "session_id": admitted.session_id,
+        "pool": int(admitted.pool),
+        "position": admitted.position,
+    }
+
+
+def _admitted_again(kept: Mapping[str, Any]) -> Transaction[Admitted]:
+    yield from ()
+    return Admitted(**{**kept, "pool": Pool(kept["pool"])})
+
+
+def _written_kept(written: Written) -> Mapping[str, Any]:
+    return {
+        "added": written.added,
+        "message_count": written.message_count,
+        "pending_tokens": written.pending_tokens,
+    }
+
+
+def _written_again(kept: Mapping[str, Any]) -> Transaction[Written]:
+    yield from ()
+    return Written(**kept)

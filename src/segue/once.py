@@ -1,0 +1,54 @@
+"""Once: a call that may reach us twice does its work the first time, and answers the same both times.
+
+The caller names the call. Its name, its work and its result are one transaction, so there is no moment at
+which one is there without the others: not for two that come at once, and not after a crash.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from segue.errors import NameTaken
+from segue.model import Owner
+from segue.store import rows, sql
+from segue.store.database import Transaction
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A call by the name that its caller gave it."""
+
+    owner: Owner
+    name: str
+    digest: str
+    """Of what was asked: the same name for something else is a mistake."""
+
+
+def once(
+    request: Request | None,
+    work: Callable[[], Transaction[T]],
+    now: int,
+    *,
+    keep: Callable[[T], Mapping[str, Any]],
+    again: Callable[[Mapping[str, Any]], Transaction[T]],
+) -> Transaction[T]:
+    """The work, unless it was done under this name before: then its result, made from what was kept.
+
+    Work that raises leaves no name behind, and may be tried again.
+    """
+    if request is None:
+        return (yield from work())
+    name = {"account": request.owner.account, "user_id": request.owner.user, "name": request.name}
+    taken = yield sql.requests.take, {**name, "digest": request.digest, "now": now}
+    if not taken:
+        found = yield sql.requests.by_name, name
+        if found[0]["digest"] != request.digest:
+            raise NameTaken(
+                f"{request.name!r} was the name of another request; use a new one for a new request"
+            )
+        return (yield from again(rows.from_text(found[0]["result"])))
+    result = yield from work()
+    yield sql.requests.keep, {**name, "result": rows.to_text(keep(result))}
+    return result
