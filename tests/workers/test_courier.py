@@ -243,7 +243,7 @@ async def test_one_channel_that_fails_does_not_hold_up_another_session(
 async def test_words_of_a_failure_that_no_database_can_hold_do_not_stop_the_courier(
     kernel: Kernel, clock: ManualClock, channel: RecordingChannel
 ) -> None:
-    channel.fail(RuntimeError("bad \x00 byte \ud800"))
+    channel.fail(RuntimeError("bad \x00 byte"))
     job = await kernel.schedule(PHONE, Every(60), Say("Drink water."))
     clock.advance(minutes=1)
     await quiet(kernel)
