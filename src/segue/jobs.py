@@ -134,8 +134,8 @@ def remove(job: Job, reason: str, now: int) -> Transaction[Changed]:
     pool = None
     for row in waiting:
         session = yield from lane.lock_session(row["session_id"])
-        yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)
-        left = yield from lane.queue_changed(session, now)
+        closures = yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)
+        left = yield from lane.queue_changed(session, closures or (), now)
         events += left.events
         pool = left.next_pool
     open_runs = yield sql.runs.open_of_job, {"job_id": job.id}

@@ -15,7 +15,7 @@ from typing import Any
 from segue import closure
 from segue.closure import Ending
 from segue.errors import LeaseLost
-from segue.lane import Held, Left, hold, pool_of, withdraw
+from segue.lane import Held, Left, hold, numbered, pool_of, withdraw
 from segue.model import Event, Session, Source, Turn
 from segue.policy import PAUSE_AFTER_FAILURES, Overlap
 from segue.states import FAILURES, Close, JobState, Outcome, Rerun, after_crash
@@ -152,9 +152,8 @@ def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Tr
             return (yield from _end(lane, turn, closure.interrupted(reason), now, outbox=outbox))
         case Rerun():
             yield from _requeue(turn, not_before=now, crashes=crashes, error="its worker was lost")
-            if turn.source:
-                yield from _coalesce(turn, turn.source, now)
-            return (yield from _release(lane, ()))
+            closures = (yield from _coalesce(turn, turn.source, now)) if turn.source else []
+            return (yield from _release(lane, numbered(closures, lane.last_seq)))
 
 
 def _requeue(turn: Turn, *, not_before: int, crashes: int, error: str | None) -> Transaction[None]:
@@ -164,16 +163,18 @@ def _requeue(turn: Turn, *, not_before: int, crashes: int, error: str | None) ->
         raise LeaseLost(f"turn {turn.id} is no longer held under fence {turn.fence}")
 
 
-def _coalesce(turn: Turn, source: Source, now: int) -> Transaction[None]:
+def _coalesce(turn: Turn, source: Source, now: int) -> Transaction[list[Event]]:
     """A run that comes back finds its successor waiting: where one may wait, one waits."""
     found = yield sql.jobs.by_id, {"id": source.job_id}
     if not found or rows.job(found[0]).policy.overlap is not Overlap.BUFFER_ONE:
-        return
+        return []
     waiting = yield sql.turns.queued_of_job, {"job_id": source.job_id}
+    closures: list[Event] = []
     for row in waiting:
         if row["id"] != turn.id:
             reason = f"overlap: run {source.run_id} came back after a crash"
-            yield from withdraw(row["id"], Outcome.SKIPPED, reason, now)
+            closures += (yield from withdraw(row["id"], Outcome.SKIPPED, reason, now)) or ()
+    return closures
 
 
 def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int) -> Event:

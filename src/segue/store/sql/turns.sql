@@ -47,7 +47,9 @@ RETURNING id;
 UPDATE turns
 SET state = 'cancelled', outcome = 'cancelled', error = :reason, finished_at = :now
 WHERE id = :id AND state = 'queued'
-RETURNING id, run_id;
+RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source, joined_into,
+          attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
+          started_at, finished_at, outcome, reply, error, usage;
 
 -- name: join_into
 UPDATE turns
