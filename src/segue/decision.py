@@ -157,8 +157,10 @@ def _pick(due: Due, now: datetime) -> _Pick | None:
     newest = due.trigger.latest_at_or_before(_last_moment(due, now), due.slot) or due.slot
     if due.policy.late is Late.ALL and (owed := _oldest_owed(due, newest, now)) is not None:
         return _Pick(owed, catching_up=True)
+    # To skip is to let all of a gap go, also the slot at its end that would just be in time.
+    judged = due.slot if due.policy.late is Late.SKIP else newest
     allowed = _grace(due) if due.policy.late is Late.RUN_ONCE else LATE_AFTER
-    return _Pick(newest) if _lateness(due, newest, now) <= allowed else None
+    return _Pick(newest) if _lateness(due, judged, now) <= allowed else None
 
 
 def _oldest_owed(due: Due, newest: datetime, now: datetime) -> datetime | None:

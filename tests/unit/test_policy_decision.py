@@ -70,11 +70,12 @@ class TestLate:
             next=NOON + 73 * HOUR,
         )
 
-    def test_skip_runs_a_newest_one_that_is_on_time(self) -> None:
-        assert decide(due(late=Late.SKIP), NOON + 72 * HOUR + 60 * SECOND) == Fire(
-            slot=NOON + 72 * HOUR, missed=Missed(NOON, 72), next=NOON + 73 * HOUR
-        )
-        assert isinstance(decide(due(late=Late.SKIP), NOON + 72 * HOUR + 61 * SECOND), Pass)
+    def test_skip_runs_not_even_the_last_of_a_gap(self) -> None:
+        assert isinstance(decide(due(late=Late.SKIP), NOON + 72 * HOUR + 10 * SECOND), Pass)
+
+    def test_skip_runs_a_slot_that_is_on_time(self) -> None:
+        assert decide(due(late=Late.SKIP), NOON + 60 * SECOND) == Fire(slot=NOON, next=NOON + HOUR)
+        assert isinstance(decide(due(late=Late.SKIP), NOON + 61 * SECOND), Pass)
 
     def test_all_runs_the_newest_of_them_in_order(self) -> None:
         first = decide(due(late=Late.ALL, catch_up=5), self.now)
