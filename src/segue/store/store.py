@@ -198,6 +198,12 @@ class Store:
         judged: Params = {"lease_now": self.lease_now(), "horizon": self.horizon(), "limit": limit}
         return [rows.delivery(row) for row in await self.database.read(sql.deliveries.expired, judged)]
 
+    async def failed_deliveries(self, limit: int) -> list[Delivery]:
+        """Of all sessions, the newest first."""
+        return [
+            rows.delivery(row) for row in await self.database.read(sql.deliveries.failed, {"limit": limit})
+        ]
+
     # The invariants
 
     async def audit(self, *, horizon: int) -> dict[str, list[str]]:

@@ -33,3 +33,6 @@ SELECT sessions.id, sessions.account, sessions.user_id, sessions.key, sessions.c
         FROM jobs
         WHERE jobs.session_id = sessions.id AND jobs.kind = 'cron' AND jobs.state IN ('active', 'paused')) AS automations
 FROM sessions;
+
+-- What could not be delivered, the newest first, for whoever looks after the house.
+CREATE INDEX deliveries_failed ON deliveries (id) WHERE state = 'failed';

@@ -91,3 +91,11 @@ WHERE state = 'pending' AND holder IS NOT NULL
        OR leased_at > :horizon)
 ORDER BY lease_until
 LIMIT :limit;
+
+-- name: failed
+SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
+       attempt, created_at, sent_at, sent_message_id, error
+FROM deliveries
+WHERE state = 'failed' AND id > ''
+ORDER BY id DESC
+LIMIT :limit;
