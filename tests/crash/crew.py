@@ -90,15 +90,10 @@ class Crew:
         listen: bool = False,
     ) -> Worker:
         """Start a process. With `listen`, what it complains about can be read when it has ended."""
-        command = [sys.executable, "-m", "tests.crash.worker", self.url, "--journal", str(self.journal.path)]
-        command += [
-            "--lease",
-            str(self.lease),
-            "--user-runners",
-            str(user_runners),
-            "--runners",
-            str(runners),
-        ]
+        command = [sys.executable, "-m", "tests.crash.worker", self.url]
+        command += ["--parent", str(os.getpid()), "--journal", str(self.journal.path)]
+        command += ["--lease", str(self.lease), "--runners", str(runners)]
+        command += ["--user-runners", str(user_runners)]
         command += ["--point", point] if point else []
         command += ["--open", str(opens)] if opens else []
         command += ["--go", str(go)] if go else []

@@ -76,9 +76,3 @@ async def test_a_file_that_a_newer_segue_wrote_is_refused(tmp_path: Path) -> Non
     said = await complaint(f"sqlite:///{file}", tmp_path)
     assert file.read_bytes() == before
     assert "a newer Segue wrote it" in said
-
-
-async def test_a_server_that_is_not_there_is_named_without_its_password(tmp_path: Path) -> None:
-    said = await complaint("postgresql://me:secret@127.0.0.1:1/nowhere", tmp_path)
-    assert "127.0.0.1:1" in said
-    assert "secret" not in said

@@ -158,6 +158,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("--journal", required=True)
+    parser.add_argument("--parent", type=int, default=os.getppid(), help="end when this process is gone")
     parser.add_argument("--open", help="open the database when this file is there")
     parser.add_argument("--go", help="run when this file is there")
     parser.add_argument("--point", choices=[*Point])
@@ -167,6 +168,8 @@ def main() -> None:
     options = parser.parse_args()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_THE_PARENT, signal.SIGKILL)
+    if os.getppid() != options.parent:
+        sys.exit("the test that started this worker is gone")
     try:
         asyncio.run(work(options))
     except SegueError as error:

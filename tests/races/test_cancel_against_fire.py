@@ -14,7 +14,6 @@ from tests.races.by_hand import Actor, Stage, orders, stage, walk
 from tests.races.scenes import NOW, Scene, fires, moved, removed, settled
 
 LATER = NOW + 3_600_000
-MANY = 1
 
 OPEN = "FROM turns WHERE state IN ('queued', 'running')"
 
@@ -37,7 +36,7 @@ async def settle_what_was_taken_up(on: Stage, worker: Actor) -> int:
 
 async def test_after_a_removal_nothing_starts_or_the_caller_hears_of_the_start(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=40, many=MANY):
+        for choose in orders(few=20, many=1):
             scene = Scene(on)
             job = await scene.due_job()
             removal = on.actor("removal", removed(job))
@@ -59,7 +58,7 @@ async def test_after_a_removal_nothing_starts_or_the_caller_hears_of_the_start(d
 
 async def test_a_removal_withdraws_the_run_that_waits_or_lets_the_started_one_end(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=40, many=MANY):
+        for choose in orders(few=20, many=1):
             scene = Scene(on)
             job = await scene.due_job(repeats=True)
             await on.perform(fires(job))
@@ -83,7 +82,7 @@ def _removed_as_it_stands(job: Job) -> Transaction[object]:
 
 async def test_a_cancelled_turn_never_starts_and_a_started_one_is_not_cancelled(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=40, many=MANY):
+        for choose in orders(few=20, many=1):
             scene = Scene(on)
             admitted = await on.perform(scene.arrives("first"))
             cancel = on.actor("cancel", lane.cancel(admitted.turn_id, "not wanted", NOW))
@@ -104,7 +103,7 @@ async def test_a_cancelled_turn_never_starts_and_a_started_one_is_not_cancelled(
 
 async def test_a_job_that_was_moved_keeps_its_new_moment_or_has_already_fired(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=40, many=MANY):
+        for choose in orders(few=20, many=1):
             scene = Scene(on)
             job = await scene.due_job()
             move = on.actor("move", moved(job, LATER))
@@ -127,7 +126,7 @@ async def test_a_job_that_was_moved_keeps_its_new_moment_or_has_already_fired(da
 
 async def test_a_deleted_session_leaves_nothing_behind_whatever_was_under_way(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=40, many=MANY):
+        for choose in orders(few=20, many=1):
             scene = Scene(on)
             job = await scene.due_job(repeats=True)
             await on.perform(scene.arrives("first"))

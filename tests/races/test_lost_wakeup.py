@@ -41,7 +41,7 @@ End = Callable[[Held], Transaction[lane.Left]]
 @pytest.mark.parametrize("end", [settled, stopped, tried_again, handed_back])
 async def test_no_order_of_an_end_and_two_admissions_loses_a_wake_up(database_url: str, end: End) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=25, many=1000):
+        for choose in orders(few=15, many=1000):
             scene = Scene(on)
             job = await scene.due_job()
             held = await scene.running("first")
@@ -57,7 +57,7 @@ async def test_no_order_of_an_end_and_two_admissions_loses_a_wake_up(database_ur
 
 async def test_no_order_of_a_rescue_and_an_admission_loses_a_wake_up(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=25, many=1000):
+        for choose in orders(few=15, many=1000):
             scene = Scene(on)
             held = await scene.running("first")
             rescue = on.actor("rescue", scene.taken_back(held))
