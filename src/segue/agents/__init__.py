@@ -1,0 +1,48 @@
+"""The agents that come with Segue: any provider's model, and a small one of rules that needs nothing.
+
+Importing this is cheap. A model's library is imported when `make_agent` makes one.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from segue.agent import Agent
+from segue.agents.offline import OfflineAgent
+from segue.kernel import Kernel
+from segue.tools.fetch import fetch_tool
+from segue.tools.files import file_tools
+from segue.tools.mcp import McpTools, Server
+from segue.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from segue.configuration import Configuration, McpServer
+
+
+def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) -> Agent:
+    """The agent that the settings name. `kernel_of` gives the kernel it runs in, once there is one."""
+    tools = registry_of(configuration)
+    if configuration.model is None:
+        return OfflineAgent(tools, kernel_of, zone=configuration.timezone)
+    from segue.agents.model import ModelAgent, load_model
+
+    model = load_model(configuration.model)
+    return ModelAgent(model, tools=tools, kernel_of=kernel_of, zone=configuration.timezone)
+
+
+def registry_of(configuration: "Configuration") -> Registry:
+    """The tools that the settings allow."""
+    tools = [fetch_tool(private=configuration.fetch_private)]
+    if configuration.workspace is not None:
+        tools += file_tools(configuration.workspace)
+    return Registry(tools, suppliers=[McpTools(_server(named)) for named in configuration.mcp_servers])
+
+
+def _server(named: "McpServer") -> Server:
+    return Server(
+        name=named.name,
+        command=named.command,
+        args=named.args,
+        env={name: secret.get_secret_value() for name, secret in named.env.items()},
+        url=named.url,
+        headers={name: secret.get_secret_value() for name, secret in named.headers.items()},
+    )

@@ -1,0 +1,58 @@
+"""The offline model: a table of rules that needs no key and no network.
+
+It is there so that a newcomer sees every feature really happen, and it says what it is. It understands
+little; what it understands it really does, with the same tools that a large model would call.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from itertools import count
+
+from segue.agent import Delta, OpenTurn, Text, Usage
+from segue.agents.rules import RULES
+from segue.agents.rules.rule import Heard, Use
+from segue.kernel import Kernel
+from segue.tools.registry import Registry, ToolContext
+
+_MOST_USES = 10
+"""Tools in one answer; a rule that wants more is wrong."""
+
+
+class OfflineAgent:
+    reports_tools = True
+
+    def __init__(self, tools: Registry, kernel_of: Callable[[], Kernel], *, zone: str = "UTC") -> None:
+        self._tools = tools
+        self._kernel_of = kernel_of
+        self._zone = zone
+
+    async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
+        box = await self._tools.open(ToolContext.of(turn, self._kernel_of()))
+        heard = Heard(turn=turn, box=box, zone=turn.session.timezone or self._zone)
+        move = await _first_move(heard)
+        for number in count(1):
+            if isinstance(move, str) or number > _MOST_USES:
+                break
+            call = box.prepare(f"{turn.id}-{number}", move.tool, move.arguments)
+            yield call.started
+            called = await call.run()
+            yield called
+            move = move.then(called)
+        for word in words(move if isinstance(move, str) else "I lost the thread there."):
+            yield Text(word)
+        yield Usage({"model": "offline"})
+
+
+async def _first_move(heard: Heard) -> str | Use:
+    """By the first rule that understands. The last one understands everything."""
+    for rule in RULES:
+        if found := rule.pattern.search(heard.text):
+            return await rule.move(heard, found)
+    raise AssertionError("the last rule understands everything")
+
+
+def words(text: str) -> list[str]:
+    """The text in pieces that end where a word ends; together they are the text."""
+    pieces: list[str] = []
+    for line in text.splitlines(keepends=True):
+        pieces += line.replace(" ", " \0").split("\0")
+    return [piece for piece in pieces if piece]

@@ -1,0 +1,58 @@
+"""Files and pages: the rules that call `read_file`, `list_files` and `fetch_url`."""
+
+import re
+
+from segue.agent import ToolCalled
+from segue.agents.rules.rule import Heard, Use, rule
+
+_SHOWN = 1_500
+"""Characters of a file or page that an answer quotes."""
+
+
+async def _read(heard: Heard, found: re.Match[str]) -> Use:
+    path = found["path"]
+    return Use("read_file", {"path": path}, lambda called: _quoted(f"Here is {path}:", called))
+
+
+async def _list(heard: Heard, found: re.Match[str]) -> Use:
+    folder = found["folder"] or "."
+    title = "These are the files" + (f" in {folder}:" if found["folder"] else " of the workspace:")
+    return Use("list_files", {"path": folder}, lambda called: _quoted(title, called))
+
+
+async def _fetch(heard: Heard, found: re.Match[str]) -> Use:
+    url = found["url"].rstrip(".,;!?")
+    return Use("fetch_url", {"url": url}, lambda called: _quoted(f"This is what {url} says:", called))
+
+
+def _quoted(title: str, called: ToolCalled) -> str:
+    if called.error is not None:
+        return f"That did not work: {called.error}."
+    text = called.result or ""
+    more = f"\n(and {len(text) - _SHOWN:,} more characters)" if len(text) > _SHOWN else ""
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", text)), 3)
+    return f"{title}\n\n{fence}\n{text[:_SHOWN]}\n{fence}{more}"
+
+
+RULES = (
+    rule(
+        r"\b(?:read|show|open|cat)\s+(?:me\s+)?(?:the\s+)?file\s+[\"'`]?(?P<path>[^\s\"'`]+?)[\"'`]?[.?!]?$",
+        _read,
+        example="read file notes.md",
+        tool="read_file",
+    ),
+    rule(
+        r"\b(?:list|show|what)\s+(?:me\s+)?(?:are\s+)?(?:all\s+)?(?:the\s+|my\s+)?files"
+        r"(?:\s+(?:in|of|under)\s+[\"'`]?(?P<folder>[^\s\"'`]+?)[\"'`]?)?(?:\s+are\s+there)?[.?!]?$",
+        _list,
+        example="list files",
+        tool="list_files",
+    ),
+    rule(
+        r"\b(?:fetch|get|open|read|load)\s+(?:me\s+)?(?:the\s+)?(?:page\s+|site\s+|url\s+)?"
+        r"(?P<url>[a-z][a-z0-9+.-]*://\S+)",
+        _fetch,
+        example="fetch https://example.org",
+        tool="fetch_url",
+    ),
+)

@@ -1,0 +1,57 @@
+"""What a rule is: a pattern, and what to do about it."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+from segue.agent import OpenTurn, ToolCalled
+from segue.clock import to_moment
+from segue.tools.registry import Toolbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What was said, and where."""
+
+    turn: OpenTurn
+    box: Toolbox
+    zone: str
+
+    @property
+    def text(self) -> str:
+        """A job's message is the last paragraph of what its turn is asked."""
+        asked = self.turn.text.strip()
+        return asked if self.turn.source is None else asked.rpartition("\n\n")[2]
+
+    @property
+    def now(self) -> datetime:
+        return to_moment(self.box.context.kernel.clock.ms()).astimezone(ZoneInfo(self.zone))
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A tool to call, and what to say or do after it."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    then: "Callable[[ToolCalled], str | Use]"
+
+
+Move: TypeAlias = Callable[[Heard, re.Match[str]], Awaitable[str | Use]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    pattern: re.Pattern[str]
+    move: Move
+    example: str | None = None
+    """What a user may write, as `what can you do` shows it."""
+    tool: str | None = None
+    """The tool that it is of no use without."""
+
+
+def rule(pattern: str, move: Move, *, example: str | None = None, tool: str | None = None) -> Rule:
+    return Rule(re.compile(pattern, re.IGNORECASE), move, example, tool)

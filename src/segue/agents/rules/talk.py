@@ -1,0 +1,49 @@
+"""Small talk: greetings, the time, what it can do, and what is left when nothing else was understood."""
+
+import re
+from collections.abc import Sequence
+
+from segue.agents.rules.rule import Heard, Rule, rule
+
+_WHO = "I am the offline model of Segue: a few rules, no language model."
+_QUOTED = 200
+
+
+def rules_about(*topics: Sequence[Rule]) -> tuple[Rule, ...]:
+    """The rules of this topic. They come last, and know the examples of the others."""
+
+    async def capable(heard: Heard, found: re.Match[str]) -> str:
+        shown = [one for topic in topics for one in topic if one.tool is None or one.tool in heard.box.tools]
+        examples = [one.example for one in shown if one.example] + ["what time is it?"]
+        return (
+            f"{_WHO} I need no key and no network, and what I do is really done. Try:\n\n"
+            + "\n".join(f"- {example}" for example in examples)
+            + "\n\nSet `SEGUE_MODEL` to talk with a real model."
+        )
+
+    async def other(heard: Heard, found: re.Match[str]) -> str:
+        words = " ".join(heard.text.split())
+        quoted = f"“{words[:_QUOTED]}{'…' if len(words) > _QUOTED else ''}”"
+        if heard.turn.source is not None:
+            return f"It is {heard.now:%H:%M}, and this is due: {quoted}"
+        return f"You said {quoted}. {_WHO} Ask me “what can you do?” to see what I understand."
+
+    return (
+        rule(r"\b(?:what can you do|what do you understand|who are you|what are you)\b|^help\W*$", capable),
+        rule(r"\bwhat(?:'s| is)? (?:the )?(?:time|date|day)\b|\bwhat day is\b", _time),
+        rule(r"^\W*(?:hi|hello|hey|good (?:morning|day|evening)|moin|hallo)\b[^?]{0,20}$", _greet),
+        rule(r"\b(?:thanks|thank you)\b", _thanked),
+        rule(r"", other),
+    )
+
+
+async def _greet(heard: Heard, found: re.Match[str]) -> str:
+    return f"Hello! {_WHO} Ask me “what can you do?” to begin."
+
+
+async def _time(heard: Heard, found: re.Match[str]) -> str:
+    return f"It is {heard.now:%H:%M on %A, %d %B %Y} in {heard.zone}."
+
+
+async def _thanked(heard: Heard, found: re.Match[str]) -> str:
+    return "You are welcome."

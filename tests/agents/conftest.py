@@ -1,0 +1,66 @@
+"""A kernel on SQLite with the model agent in it, and the double of its provider."""
+
+import random
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from segue import Kernel
+from segue.agents.model import Limits, ModelAgent, load_model
+from segue.testing import ManualClock
+from segue.tools.registry import Registry, Tool
+from tests.agents.double import Double
+from tests.agents.house import MODELS, House
+
+
+@pytest_asyncio.fixture
+async def provider() -> AsyncIterator[Double]:
+    double = Double()
+    async with double.listening():
+        yield double
+
+
+@pytest.fixture(params=list(MODELS))
+def dialect(request: pytest.FixtureRequest) -> str:
+    """The wire format; a test that asks for it runs once with each."""
+    return str(request.param)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest_asyncio.fixture
+async def house_of(
+    provider: Double, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Callable[..., Any]]:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-our-own-secret")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-our-own-secret")
+    async with AsyncExitStack() as stack:
+        opened: list[Kernel] = []
+
+        async def open_one(
+            dialect: str = "openai", *, tools: Iterable[Tool] = (), limits: Limits | None = None
+        ) -> House:
+            agent = ModelAgent(
+                load_model(MODELS[dialect]),
+                tools=Registry(tools),
+                kernel_of=lambda: opened[0],
+                zone="Europe/Berlin",
+                limits=limits,
+                rng=random.Random(1),
+            )
+            kernel = Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent, clock=clock, name="worker-1")
+            opened.append(await stack.enter_async_context(kernel))
+            return House(kernel, provider, clock)
+
+        yield open_one
+        for kernel in opened:
+            assert not await kernel.audit()

@@ -1,0 +1,68 @@
+"""What the stories of a model are told with."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from segue import Event, Kernel, Turn
+from segue.agents.model import Limits
+from segue.testing import ManualClock, quiet
+from segue.tools.registry import Tool
+from tests.agents.double import Double
+
+CHAT = "web:1"
+MODELS = {"openai": "openai-chat:gpt-4o", "anthropic": "anthropic:claude-sonnet-4-5"}
+_PATIENCE = 20.0
+"""Seconds until a story that hangs is called a failure."""
+
+
+@dataclass(frozen=True)
+class House:
+    kernel: Kernel
+    provider: Double
+    clock: ManualClock
+
+    async def ask(self, text: str) -> Turn:
+        """A user's message and the turn that came of it."""
+        admitted = await self.kernel.receive(CHAT, text)
+        async with asyncio.timeout(_PATIENCE):
+            await quiet(self.kernel)
+        return await self.kernel.turn(admitted.turn_id)
+
+    async def events(self, *kinds: str) -> list[Event]:
+        found = await self.kernel.events(CHAT, limit=500)
+        return [event for event in found if not kinds or event.type in kinds]
+
+    async def said(self) -> list[tuple[str, str]]:
+        return [(message.role, message.content) for message in await self.kernel.messages(CHAT)]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """While the kernel runs by itself."""
+        async with asyncio.TaskGroup() as group:
+            run = group.create_task(self.kernel.run())
+            async with asyncio.timeout(_PATIENCE):
+                yield
+            run.cancel()
+
+
+class HouseOf(Protocol):
+    def __call__(
+        self, dialect: str = "openai", *, tools: "list[Tool] | tuple[()]" = (), limits: Limits | None = None
+    ) -> Awaitable[House]: ...
+
+
+def words_sent(body: dict[str, Any]) -> list[tuple[str, str]]:
+    """The messages of a request in either format, as (role, text); system first where it stands apart."""
+    found: list[tuple[str, str]] = []
+    if "system" in body:
+        found.append(("system", _text(body["system"])))
+    return found + [(message["role"], _text(message.get("content"))) for message in body["messages"]]
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "\n".join(str(block.get("text", block.get("content", ""))) for block in content)
+    return str(content or "")
