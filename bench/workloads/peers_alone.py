@@ -1,4 +1,4 @@
-"""The peers by themselves: what the bars of the other workloads are made of."""
+"""The peers in other shapes than those we are held against: for whoever knows them so."""
 
 from collections.abc import Iterator
 
@@ -9,15 +9,9 @@ from bench.room import Room
 
 
 def peers_alone(room: Room) -> Iterator[Figure]:
-    each = room.size(10, short=2)
-    yield _bare("bare SQLite loop, groups of 100", room, bare_sqlite.Turns(each=each))
-    scheduled = bare_sqlite.Turns(each=each, scheduled=True)
-    yield _bare("bare SQLite loop, groups of 100, scheduled", room, scheduled)
     yield _bare("bare SQLite loop, one transaction at a time", room, bare_sqlite.Turns(each=1, group=1))
-    jobs = room.size(20_000, short=2_000)
-    yield _drain("PgQueuer drain, 5 × batches of 10", room, pgqueuer.Drain(jobs=jobs))
-    yield _drain("PgQueuer drain, 5 × batches of 100", room, pgqueuer.Drain(jobs=jobs, batch=100))
-    yield _drain("  the same on uvloop", room, pgqueuer.Drain(jobs=jobs, batch=100, uvloop=True))
+    uvloop = pgqueuer.Drain(jobs=room.size(20_000, short=2_000), batch=100, uvloop=True)
+    yield _drain("PgQueuer, batches of 100, on uvloop", room, uvloop)
 
 
 def _bare(workload: str, room: Room, turns: bare_sqlite.Turns) -> Figure:
