@@ -1,0 +1,101 @@
+"""Who calls: by a key in the Authorization header, or by the cookie that a key was exchanged for.
+
+Invariants
+  - a key is compared with every known one in constant time, whether or not one has matched
+  - a cookie is signed with its key: it ends with the key, and no server has to remember it
+  - without keys everybody is the default owner, and the gate lets nobody in but this machine
+"""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fastapi import Request
+from starlette.requests import HTTPConnection
+
+from segue.configuration import ApiKey, Role
+from segue.model import Owner
+from segue.server.errors import Refused
+
+COOKIE = "segue_session"
+COOKIE_SECONDS = 12 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    owner: Owner
+    role: Role
+
+
+ANYBODY = Caller(Owner(), Role.ADMIN)
+
+
+class Keys:
+    def __init__(self, keys: Iterable[ApiKey]) -> None:
+        self._known = [(each.key.get_secret_value().encode(), _caller(each)) for each in keys]
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def caller_of(self, key: str) -> Caller | None:
+        given = hashlib.sha256(key.encode("utf-8", "replace")).digest()
+        found = None
+        for known, caller in self._known:
+            if hmac.compare_digest(hashlib.sha256(known).digest(), given):
+                found = caller
+        return found
+
+    def cookie_for(self, key: str, now_ms: int) -> str:
+        until = now_ms // 1000 + COOKIE_SECONDS
+        return f"{until}.{_signature(key.encode('utf-8', 'replace'), until)}"
+
+    def caller_by_cookie(self, cookie: str, now_ms: int) -> Caller | None:
+        until, _, signature = cookie.partition(".")
+        if not (until.isascii() and until.isdigit() and len(until) < 12) or int(until) * 1000 < now_ms:
+            return None
+        found = None
+        for known, caller in self._known:
+            expected = _signature(known, int(until))
+            if hmac.compare_digest(expected.encode(), signature.encode("utf-8", "replace")):
+                found = caller
+        return found
+
+
+def authenticate(connection: HTTPConnection, keys: Keys, now_ms: int) -> Caller:
+    if not keys:
+        return ANYBODY
+    scheme, _, key = connection.headers.get("authorization", "").partition(" ")
+    caller = None
+    if scheme:
+        caller = keys.caller_of(key.strip()) if scheme.lower() == "bearer" else None
+    elif cookie := connection.cookies.get(COOKIE):
+        caller = keys.caller_by_cookie(cookie, now_ms)
+    if caller is None:
+        raise Refused(
+            401,
+            "unauthorized",
+            "this server wants a key it knows: `Authorization: Bearer KEY`",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    return caller
+
+
+def require_admin(caller: Caller) -> None:
+    if caller.role is not Role.ADMIN:
+        raise Refused(403, "forbidden", "this is for keys of the role admin")
+
+
+def secure(request: Request) -> bool:
+    """Whether the browser speaks to us over TLS, as far as we can see."""
+    return request.url.scheme == "https"
+
+
+def _caller(key: ApiKey) -> Caller:
+    return Caller(Owner(key.account, key.user), key.role)
+
+
+def _signature(key: bytes, until: int) -> str:
+    digest = hmac.digest(key, b"segue cookie until %d" % until, "sha256")
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")

@@ -1,0 +1,35 @@
+"""Runs: every firing of a job, and how it ended."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from segue.server import schema, views
+from segue.server.errors import responses
+from segue.server.house import CallerOf, KernelOf
+from segue.server.paging import Cursor, Limit, cursor_of, place_of
+from segue.server.routes.sessions import KeyInPath
+
+router = APIRouter(tags=["Runs"], responses=responses(400, 401, 403, 404, 422))
+
+
+@router.get("/sessions/{key}/runs", summary="List a session's runs")
+async def list_runs(
+    key: KeyInPath, kernel: KernelOf, caller: CallerOf, limit: Limit = 100, cursor: Cursor = None
+) -> schema.RunsOut:
+    """Newest first, those that were skipped or missed among them."""
+    found = await kernel.runs(key, owner=caller.owner, limit=limit + 1, before=place_of(cursor))
+    shown = found[:limit]
+    return schema.RunsOut(
+        runs=[views.run(run, key) for run in shown],
+        next_cursor=cursor_of(shown[-1].place) if len(found) > limit else None,
+    )
+
+
+@router.get("/runs/{run_id}", summary="Look at a run")
+async def get_run(
+    run_id: Annotated[str, Path(max_length=400, pattern=r"^[^\x00]+$")], kernel: KernelOf, caller: CallerOf
+) -> schema.RunOut:
+    run = await kernel.record(run_id, owner=caller.owner)
+    session = await kernel.store.session_by_id(run.session_id)
+    return views.run(run, session.key)

@@ -1,0 +1,129 @@
+"""Sessions: open, list, look, change, delete."""
+
+from typing import Annotated, TypeAlias
+
+from fastapi import APIRouter, Path, Query, Response
+
+from segue.errors import SessionHasJobs
+from segue.model import Job
+from segue.server import schema, views
+from segue.server.errors import Refused, responses
+from segue.server.house import CallerOf, KernelOf
+from segue.server.idempotency import Named
+from segue.server.paging import Cursor, Limit, cursor_of, place_of
+from segue.text import MAX_KEY
+
+router = APIRouter(tags=["Sessions"], responses=responses(400, 401, 403, 422))
+
+KeyInPath: TypeAlias = Annotated[
+    str,
+    Path(
+        description="The session's key, percent-encoded.",
+        pattern=schema.KEY_PATTERN,
+        max_length=MAX_KEY,
+        examples=["websocket:3f2a"],
+    ),
+]
+
+
+@router.post(
+    "/sessions",
+    summary="Open a session",
+    status_code=201,
+    response_model=schema.SessionOut,
+    responses={
+        200: {"description": "It was there, and is as it was.", "model": schema.SessionOut},
+        **responses(404, 409, 413),
+    },
+)
+async def open_session(
+    body: schema.OpenSession, response: Response, kernel: KernelOf, caller: CallerOf, request: Named
+) -> schema.SessionOut:
+    """Make a session, or get the one of that key as it is. Messages make a missing session by themselves."""
+    refuse_policy(body.auto_commit_policy)
+    opened = await kernel.open(
+        _key(body, kernel.ids(kernel.clock.ms())),
+        owner=caller.owner,
+        chat_type=body.chat_type,
+        title=body.title,
+        timezone=body.timezone,
+        metadata=body.metadata,
+        request=request,
+    )
+    if not opened.created:
+        response.status_code = 200
+    return views.session(await kernel.store.overview(opened.session.id))
+
+
+@router.get("/sessions", summary="List sessions")
+async def list_sessions(
+    kernel: KernelOf,
+    caller: CallerOf,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    pending_recall: Annotated[bool, Query(description="Only those with a pending recall.")] = False,
+) -> schema.SessionsOut:
+    """The caller's sessions, the most recently spoken to first."""
+    found = await kernel.overviews(
+        owner=caller.owner, limit=limit + 1, before=place_of(cursor), pending_recall=pending_recall
+    )
+    shown = found[:limit]
+    return schema.SessionsOut(
+        sessions=[views.session(overview) for overview in shown],
+        next_cursor=cursor_of(shown[-1].place) if len(found) > limit else None,
+    )
+
+
+@router.get("/sessions/{key}", summary="Look at a session", responses=responses(404))
+async def get_session(key: KeyInPath, kernel: KernelOf, caller: CallerOf) -> schema.SessionOut:
+    return views.session(await kernel.overview(key, owner=caller.owner))
+
+
+@router.patch("/sessions/{key}", summary="Change a session", responses=responses(404, 413))
+async def change_session(
+    key: KeyInPath, body: schema.ChangeSession, kernel: KernelOf, caller: CallerOf
+) -> schema.SessionOut:
+    refuse_policy(body.auto_commit_policy)
+    about = body.model_dump(exclude_unset=True, exclude={"auto_commit_policy"})
+    if "metadata" in about:
+        about["metadata"] = about["metadata"] or {}
+    changed = await kernel.change(key, owner=caller.owner, **about)
+    return views.session(await kernel.store.overview(changed.id))
+
+
+@router.delete(
+    "/sessions/{key}",
+    summary="Delete a session",
+    response_model_exclude_none=True,
+    responses=responses(404),
+)
+async def delete_session(
+    key: KeyInPath,
+    kernel: KernelOf,
+    caller: CallerOf,
+    delete_automations: Annotated[
+        bool, Query(description="Its automations go with it, instead of standing in the way.")
+    ] = False,
+) -> schema.Deleted:
+    """All of a session: its messages, turns and jobs. What runs in it is over with it."""
+    try:
+        await kernel.delete(key, with_jobs=delete_automations, owner=caller.owner)
+    except SessionHasJobs as blocked:
+        jobs = [views.blocking(job) for job in blocked.jobs if isinstance(job, Job)]
+        return schema.Deleted(deleted=False, blocked_by_automations=True, automations=jobs)
+    return schema.Deleted(deleted=True)
+
+
+def refuse_policy(policy: schema.AutoCommitPolicy | None) -> None:
+    if policy is not None:
+        raise Refused(
+            422, "no_memory", "auto_commit_policy: this server has no memory to commit to; leave it out"
+        )
+
+
+def _key(body: schema.OpenSession, new_id: str) -> str:
+    if body.key is None:
+        return f"{body.channel or 'websocket'}:{body.chat_id or new_id}"
+    if body.channel is not None or body.chat_id is not None:
+        raise Refused(422, "invalid", "key: give a key, or a channel and a chat_id, not both")
+    return body.key

@@ -1,0 +1,122 @@
+"""Talking: turns, how to stop one, and the transcript."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from segue.server import schema, views
+from segue.server.errors import responses
+from segue.server.house import CallerOf, KernelOf
+from segue.server.idempotency import Named
+from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of
+from segue.server.routes.sessions import KeyInPath, refuse_policy
+
+router = APIRouter(tags=["Talking"], responses=responses(400, 401, 403, 422))
+
+LONGEST_WAIT = 600
+
+
+@router.post(
+    "/sessions/{key}/turns",
+    summary="Say something",
+    status_code=202,
+    response_model=schema.TurnAccepted,
+    responses={
+        200: {"description": "The turn has ended within `wait`.", "model": schema.TurnOut},
+        **responses(404, 409, 413),
+    },
+)
+async def say(
+    key: KeyInPath,
+    body: schema.Say,
+    response: Response,
+    kernel: KernelOf,
+    caller: CallerOf,
+    request: Named,
+    wait: Annotated[
+        float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the turn's end.")
+    ] = 0,
+) -> schema.TurnAccepted | schema.TurnOut | Response:
+    """A user's message, which will be a turn of its session. A missing session is made.
+
+    Who stops waiting, or hangs up, stops nothing.
+    """
+    admitted = await kernel.receive(
+        key, body.content, owner=caller.owner, when_busy=body.when_busy, request=request
+    )
+    if wait:
+        try:
+            async with asyncio.timeout(wait):
+                ended = await kernel.wait(admitted.turn_id)
+        except TimeoutError:
+            pass
+        else:
+            shown = views.turn(ended, key).model_copy(update={"turn_id": admitted.turn_id})
+            return Response(shown.model_dump_json(), media_type="application/json")
+    return schema.TurnAccepted(turn_id=admitted.turn_id, state="queued", position=admitted.position)
+
+
+@router.get("/turns/{turn_id}", summary="Look at a turn", responses=responses(404))
+async def get_turn(
+    turn_id: Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")], kernel: KernelOf, caller: CallerOf
+) -> schema.TurnOut:
+    turn = await kernel.turn(turn_id, owner=caller.owner)
+    session = await kernel.store.session_by_id(turn.via_id)
+    return views.turn(turn, session.key)
+
+
+@router.post("/sessions/{key}/stop", summary="Stop the running turn", responses=responses(404))
+async def stop(key: KeyInPath, kernel: KernelOf, caller: CallerOf) -> schema.Stopped:
+    """Ask the running turn to stop, in whichever process it runs. What it has said stays."""
+    turn_id = await kernel.stop(key, owner=caller.owner)
+    return schema.Stopped(stopped=turn_id is not None, turn_id=turn_id)
+
+
+@router.get("/sessions/{key}/messages", summary="Read the transcript", responses=responses(404))
+async def list_messages(
+    key: KeyInPath,
+    kernel: KernelOf,
+    caller: CallerOf,
+    after: Annotated[int, Query(ge=0, le=LARGEST_SEQ, description="Only those with a higher seq.")] = 0,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> schema.MessagesOut:
+    """Oldest first, by `seq`: the number of the event that brought it."""
+    session = await kernel.session(key, owner=caller.owner)
+    found = await kernel.messages(key, owner=caller.owner, after=seq_of(cursor, after), limit=limit + 1)
+    shown = found[:limit]
+    return schema.MessagesOut(
+        messages=[views.message(message, session.id) for message in shown],
+        next_cursor=cursor_of_seq(shown[-1].seq) if len(found) > limit else None,
+    )
+
+
+@router.post("/sessions/{key}/messages", summary="Store a message", responses=responses(404, 409, 413))
+async def write_message(
+    key: KeyInPath, body: schema.WriteMessage, kernel: KernelOf, caller: CallerOf, request: Named
+) -> schema.MessageWritten:
+    """Without running the agent. A missing session is made."""
+    refuse_policy(body.auto_commit_policy)
+    written = await kernel.write_all(key, [(body.role, body.content)], owner=caller.owner, request=request)
+    return schema.MessageWritten(
+        session_key=key, message_count=written.message_count, pending_tokens=written.pending_tokens
+    )
+
+
+@router.post(
+    "/sessions/{key}/messages/batch", summary="Store many messages", responses=responses(404, 409, 413)
+)
+async def write_messages(
+    key: KeyInPath, body: schema.WriteMessages, kernel: KernelOf, caller: CallerOf, request: Named
+) -> schema.MessagesWritten:
+    """All of them or none, in their order, without running the agent. A missing session is made."""
+    refuse_policy(body.auto_commit_policy)
+    words = [(message.role, message.content) for message in body.messages]
+    written = await kernel.write_all(key, words, owner=caller.owner, request=request)
+    return schema.MessagesWritten(
+        session_key=key,
+        message_count=written.message_count,
+        pending_tokens=written.pending_tokens,
+        added=written.added,
+    )

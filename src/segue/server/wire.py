@@ -1,0 +1,123 @@
+"""Events as they go over the wire. One shape for WebSocket and server-sent events."""
+
+from typing import Any
+
+from segue.errors import NotFound
+from segue.hub import LiveText
+from segue.kernel import Kernel
+from segue.model import Event, Overview, Session
+from segue.server import views
+from segue.states import JobState
+from segue.transcript import message_of
+
+Wired = dict[str, Any]
+
+
+async def event(kernel: Kernel, session: Session, happened: Event, *, overview: Overview | None) -> Wired:
+    """`overview`, if the caller has one that is new enough, saves a look at the session."""
+    wired = {
+        "type": happened.type,
+        "session": session.key,
+        "seq": happened.seq,
+        "turn_id": happened.turn_id,
+        "at": views.moment(happened.at),
+    }
+    match happened.type:
+        case "stream_start":
+            return wired | _started(happened)
+        case "stream_end":
+            return wired | _ended(happened)
+        case "message":
+            return wired | {"message": _message(happened)}
+        case "session_sync":
+            return wired | {"object": await _session(kernel, session, overview)}
+        case "automation_update":
+            return wired | {"job": await _job(kernel, happened.body["job_id"])}
+        case "recall_update":
+            return wired | {"recall": None}
+        case _:
+            return wired | dict(happened.body)
+
+
+def live(session: Session, said: LiveText, now: int) -> Wired:
+    wired = {
+        "type": said.type,
+        "session": session.key,
+        "seq": said.seq,
+        "turn_id": said.turn_id,
+        "at": views.moment(now),
+        "offset": said.offset,
+        "text": said.text,
+    }
+    return wired | {"replay": True} if said.replay else wired
+
+
+def summary(overview: Overview, now: int) -> Wired:
+    """For those who watch the list: a session as it stands."""
+    session = overview.session
+    return {
+        "type": "session_sync",
+        "session": session.key,
+        "seq": session.last_seq,
+        "turn_id": None,
+        "at": views.moment(now),
+        "object": views.session(overview).model_dump(mode="json"),
+    }
+
+
+def deleted(session: Session, now: int) -> Wired:
+    return {
+        "type": "session_sync",
+        "session": session.key,
+        "seq": session.last_seq,
+        "turn_id": None,
+        "at": views.moment(now),
+        "object": None,
+    }
+
+
+def _started(event: Event) -> Wired:
+    source = views.source(event.source)
+    return {
+        "source": source and source.model_dump(),
+        "attempt": event.body["attempt"],
+        "message": _message(event),
+    }
+
+
+def _ended(event: Event) -> Wired:
+    body = event.body
+    said = _message(event)
+    reply = body.get("reply", event.content if body["outcome"] == "ok" else None)
+    wired = {
+        "state": body["state"],
+        "outcome": body["outcome"],
+        "reply": reply,
+        "message_id": said and said["id"],
+        "usage": body.get("usage"),
+        "message": said,
+    }
+    return wired | {"retry_at": views.moment(body["retry_at"])} if "retry_at" in body else wired
+
+
+def _message(event: Event) -> Wired | None:
+    said = message_of(event)
+    return None if said is None else views.message(said, event.session_id).model_dump(mode="json")
+
+
+async def _session(kernel: Kernel, session: Session, overview: Overview | None) -> Wired | None:
+    try:
+        overview = overview or await kernel.store.overview(session.id)
+    except NotFound:  # deleted since
+        return None
+    return views.session(overview).model_dump(mode="json")
+
+
+async def _job(kernel: Kernel, job_id: str) -> Wired:
+    try:
+        job = await kernel.store.job(job_id)
+    except NotFound:
+        return {"id": job_id, "deleted": True}
+    if job.state is JobState.REMOVED:
+        return {"id": job_id, "deleted": True}
+    return views.blocking(job).model_dump()
