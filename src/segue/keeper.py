@@ -141,7 +141,7 @@ class Keeper:
             return
         self._turns.drop(live)
         self._hub.publish(left.events)
-        self._bell.ring(Name.USER, Name.SCHEDULE)
+        self._bell.ring(Name.USER, Name.SCHEDULE, Name.COURIER)
 
 
 def renew(held: list[Live], lease_ms: int, lease_now: int | None) -> Transaction[set[str]]:
