@@ -263,6 +263,11 @@ class Configuration(_Strict):
         return self.database or f"sqlite:///{self.data / 'segue.db'}"
 
     @property
+    def zone_is_a_guess(self) -> bool:
+        """The machine did not say which zone it keeps, and nobody else did."""
+        return self.source_of("timezone") is None and system_zone(os.environ) is None
+
+    @property
     def listens_to_itself_only(self) -> bool:
         """Whether nobody but this machine can reach the host."""
         if self.host == "localhost":

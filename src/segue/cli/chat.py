@@ -1,0 +1,42 @@
+"""`segue chat`: talk in the terminal.
+
+It opens the database itself and runs its own workers, so it needs no server, and what the talk schedules
+happens while it is open. Beside a running server both take turns from the same lanes: the one that hears of
+a message first answers it, which is almost always this one, and either way the words arrive here.
+"""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from segue.cli.configured import FAILED, configured
+from segue.cli.output import AsJson
+from segue.cli.whose import Account, User
+from segue.model import Owner
+from segue.text import check_key
+
+if TYPE_CHECKING:
+    from segue.configuration import Configuration
+
+Session = Annotated[str, typer.Option(help="The session's key, channel:chat_id.")]
+
+
+@configured()
+def chat(
+    configuration: "Configuration",
+    session: Session = "terminal:default",
+    account: Account = "default",
+    user: User = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Talk in the terminal. From a pipe, each line is a message and each answer is printed."""
+    from segue.cli.background import Background
+    from segue.cli.talking import from_pipe, in_terminal
+
+    check_key(session)
+    with Background(configuration) as background:
+        if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
+            in_terminal(background, session, Owner(account, user), model=configuration.model)
+        elif not from_pipe(background, session, Owner(account, user), as_json=as_json):
+            raise typer.Exit(FAILED)

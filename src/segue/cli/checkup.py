@@ -1,0 +1,128 @@
+"""What the doctor looks at. It reads, and changes nothing: a schema that is behind stays behind."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from segue.cli.house import refuse_missing
+from segue.clock import SystemClock
+from segue.configuration import Configuration
+from segue.configuration.layers import settings_of
+from segue.errors import SegueError
+from segue.logs import Redaction
+from segue.store.database import Database
+from segue.store.migrate import status
+from segue.store.opening import connect
+from segue.store.store import Store
+
+_NOTICED_OFFSET_MS = 1_000
+_SHOWN_IDS = 5
+_HORIZON_MS = 3_600_000
+
+
+class State(StrEnum):
+    OK = "ok"
+    LOOK = "look"
+    """Nothing is broken; somebody may want to know."""
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    about: str
+    state: State
+    words: str
+
+    def shape(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+async def examine(configuration: Configuration) -> list[Finding]:
+    redaction = Redaction(configuration.secrets())
+    findings = [*_settings(configuration)]
+    try:
+        findings += [finding async for finding in _database(configuration)]
+    except SegueError as error:
+        findings.append(Finding("database", State.WRONG, str(error)))
+    return [Finding(each.about, each.state, redaction(each.words)) for each in findings]
+
+
+def _settings(configuration: Configuration) -> Iterator[Finding]:
+    for name, _ in settings_of(Configuration):
+        place = configuration.source_of(name)
+        if place is not None:
+            yield Finding("settings", State.OK, f"{name} is {_shown(configuration, name)}, from {place}")
+    if configuration.model is None:
+        yield Finding("settings", State.OK, "no model is set; the offline one answers")
+    if configuration.zone_is_a_guess:
+        yield Finding(
+            "settings",
+            State.LOOK,
+            "the zone of this machine cannot be told, so UTC is used; set SEGUE_TIMEZONE",
+        )
+
+
+def _shown(configuration: Configuration, name: str) -> str:
+    value: Any = configuration
+    for part in name.split("."):
+        value = getattr(value, part)
+    if name == "api_keys":
+        return f"{len(value)} of them"
+    if name == "mcp_servers":
+        return ", ".join(each.name for each in value) or "none"
+    return str(value)
+
+
+async def _database(configuration: Configuration) -> AsyncIterator[Finding]:
+    refuse_missing(configuration)
+    database = await connect(configuration.database_url)
+    try:
+        yield Finding("database", State.OK, f"{configuration.database_url} answers")
+        yield _clock(database)
+        pending = (await status(database)).pending
+        if pending:
+            yield Finding(
+                "schema", State.WRONG, f"{', '.join(pending)} is yet to be applied; run `segue db migrate`"
+            )
+            return
+        yield Finding("schema", State.OK, "up to date")
+        store = Store(database, SystemClock(database.wall_ms))
+        async for finding in _contents(store, horizon=database.wall_ms() - _HORIZON_MS):
+            yield finding
+    finally:
+        await database.close()
+
+
+def _clock(database: Database) -> Finding:
+    offset = SystemClock().ms() - database.wall_ms()
+    if abs(offset) < _NOTICED_OFFSET_MS:
+        return Finding("clock", State.OK, f"{offset:+d} ms from the database's")
+    return Finding(
+        "clock",
+        State.LOOK,
+        f"{offset / 1000:+.1f} s from the database's, by which everything is timed; set this machine's clock",
+    )
+
+
+async def _contents(store: Store, *, horizon: int) -> AsyncIterator[Finding]:
+    broken = await store.audit(horizon=horizon)
+    for name, ids in broken.items():
+        yield Finding("invariants", State.WRONG, f"{name.replace('_', ' ')}: {_listed(ids)}")
+    if not broken:
+        yield Finding("invariants", State.OK, "all hold")
+    dead = await store.failed_deliveries(limit=100)
+    if dead:
+        count = f"{len(dead)}{' or more' if len(dead) == 100 else ''}"
+        yield Finding(
+            "deliveries",
+            State.LOOK,
+            f"{count} could not be delivered, the last one by {dead[0].channel}: {dead[0].error}",
+        )
+    else:
+        yield Finding("deliveries", State.OK, "none was given up")
+
+
+def _listed(ids: list[str]) -> str:
+    rest = len(ids) - _SHOWN_IDS
+    return ", ".join(ids[:_SHOWN_IDS]) + (f" and {rest} more" if rest > 0 else "")

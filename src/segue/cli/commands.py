@@ -1,0 +1,43 @@
+"""All commands, by their names."""
+
+from typing import Annotated
+
+import typer
+
+from segue.cli import db, runs, sessions
+from segue.cli.chat import chat
+from segue.cli.doctor import doctor
+from segue.cli.serve import serve
+from segue.cli.worker import worker
+
+app = typer.Typer(
+    name="segue",
+    help="Durable scheduling for LLM agents: what happens later happens in its conversation.",
+    no_args_is_help=True,
+    # Plain words in a terminal of any width; the fancy renderers take longer to load than to read.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command()(serve)
+app.command()(worker)
+app.command()(chat)
+app.add_typer(sessions.app, name="sessions")
+app.add_typer(runs.app, name="runs")
+app.command()(doctor)
+app.add_typer(db.app, name="db")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import segue
+
+        typer.echo(f"segue {segue.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None: ...

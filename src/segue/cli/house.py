@@ -1,0 +1,65 @@
+"""Opening the house for a command: to look around in it, or to work there."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from segue.agent import OpenTurn
+from segue.errors import AgentFailed, StoreUnusable
+from segue.kernel import Kernel
+
+if TYPE_CHECKING:
+    from segue.configuration import Configuration
+
+
+@asynccontextmanager
+async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
+    """With the agent of the settings. The caller runs the workers."""
+    from segue.agents import make_agent
+
+    kernel: Kernel
+    kernel = Kernel(
+        configuration.database_url,
+        agent=make_agent(configuration, lambda: kernel),
+        settings=configuration.kernel_settings(),
+    )
+    async with kernel:
+        yield kernel
+
+
+@asynccontextmanager
+async def to_look(configuration: "Configuration", *, create: bool = False) -> AsyncIterator[Kernel]:
+    """Without an agent. A database that is not there is made only by a command that writes."""
+    if not create:
+        refuse_missing(configuration)
+    async with Kernel(
+        configuration.database_url, agent=_nobody, settings=configuration.kernel_settings()
+    ) as kernel:
+        yield kernel
+
+
+def refuse_missing(configuration: "Configuration") -> None:
+    from segue.store.opening import sqlite_file
+
+    file = sqlite_file(configuration.database_url)
+    if file is not None and not file.exists():
+        raise StoreUnusable(
+            f"there is no database at {file} yet; `segue db migrate` or `segue serve` makes it"
+        )
+
+
+def looking(
+    configuration: "Configuration", work: Callable[[Kernel], Awaitable[None]], *, create: bool = False
+) -> None:
+    """Open, do it, close."""
+
+    async def whole() -> None:
+        async with to_look(configuration, create=create) as kernel:
+            await work(kernel)
+
+    asyncio.run(whole())
+
+
+async def _nobody(turn: OpenTurn) -> str:
+    raise AgentFailed("this process runs no turns")

@@ -1,0 +1,62 @@
+"""The HTTP server of `segue serve`: uvicorn, less its own ideas about signals and exits."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from segue.errors import SegueError
+
+_GRACE_SECONDS = 3
+"""For requests under way when the last turn has ended. A page that is open reconnects by itself."""
+
+
+class CannotListen(SegueError):
+    code = "cannot_listen"
+
+
+class Server(uvicorn.Server):
+    """Ends when it is told to by `should_exit`, and says when it is ready."""
+
+    def __init__(self, app: FastAPI) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app, log_config=None, server_header=False, timeout_graceful_shutdown=_GRACE_SECONDS
+            )
+        )
+        self.ready = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().serve(sockets)
+        except SystemExit as error:  # which would end the workers in the middle of their turns
+            raise CannotListen("the server could not start; its log says why") from error
+
+
+@contextmanager
+def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
+    """Opened before the house is: a port that is taken stops nothing half-way."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.create_server((str(address[0]), port), family=family)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise CannotListen(f"cannot listen on {host}:{port}: {why}; choose another --port") from None
+    with listening:
+        yield listening
+
+
+def address_of(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,260 @@
+"""`segue sessions`: what is there, and messages that are stored without running the agent."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from segue.cli.auto_commit import (
+    AutoCommitEnabled,
+    IdleTimeoutSeconds,
+    KeepRecentCount,
+    TokenThreshold,
+    refuse_policy,
+)
+from segue.cli.configured import configured
+from segue.cli.output import AsJson, local_time, print_json, print_record, print_table, printable, shape
+from segue.cli.whose import Account, Key, Limit, User
+from segue.errors import BadText, SessionHasJobs
+from segue.model import Owner
+
+if TYPE_CHECKING:
+    from segue.configuration import Configuration
+    from segue.kernel import Kernel
+    from segue.model import Overview
+    from segue.sessions import Written
+
+app = typer.Typer(help="Conversations.", no_args_is_help=True)
+
+Role = Annotated[str, typer.Option(help="user, assistant or system.")]
+Content = Annotated[str, typer.Argument(help="The message.", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(help='A JSON list of {"role", "content"}, or one such object a line; - is the input.'),
+]
+
+
+@app.command("list")
+@configured()
+def list_(
+    configuration: "Configuration",
+    limit: Limit = 100,
+    account: Account = "default",
+    user: User = "default",
+    as_json: AsJson = False,
+) -> None:
+    """List sessions, the most recently spoken to first."""
+    from segue.cli.house import looking
+
+    async def work(kernel: "Kernel") -> None:
+        found = await kernel.overviews(owner=Owner(account, user), limit=limit)
+        if as_json:
+            from segue.server import views
+
+            print_json({"sessions": [shape(views.session(each)) for each in found]})
+            return
+        rows = [
+            (
+                each.session.key,
+                each.session.title,
+                "running" if each.session.holder else "idle",
+                each.queued,
+                each.message_count,
+                each.automations,
+                local_time(each.session.last_message_at, configuration.timezone),
+            )
+            for each in found
+        ]
+        columns = ("session", "title", "state", "queued", "messages", "automations", "last message")
+        print_table(columns, rows, empty="There are no sessions yet. `segue chat` begins one.")
+
+    looking(configuration, work)
+
+
+@app.command()
+@configured()
+def show(
+    configuration: "Configuration",
+    key: Key,
+    limit: Limit = 20,
+    account: Account = "default",
+    user: User = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Show a session and its newest messages."""
+    from segue.cli.house import looking
+    from segue.cli.reading import newest_messages
+
+    async def work(kernel: "Kernel") -> None:
+        overview = await kernel.overview(key, owner=Owner(account, user))
+        messages = await newest_messages(kernel, overview.session, limit)
+        if as_json:
+            from segue.server import views
+
+            told = [shape(views.message(each, overview.session.id)) for each in messages]
+            print_json({**shape(views.session(overview)), "messages": told})
+            return
+        print_record(_fields(overview, configuration.timezone))
+        for each in messages:
+            when = local_time(each.at, configuration.timezone)
+            typer.echo(f"\n{when}  {each.role}\n{printable(each.content)}")
+
+    looking(configuration, work)
+
+
+@app.command()
+@configured()
+def add_message(
+    configuration: "Configuration",
+    key: Key,
+    content: Content,
+    role: Role = "user",
+    auto_commit_enabled: AutoCommitEnabled = None,
+    token_threshold: TokenThreshold = None,
+    idle_timeout_seconds: IdleTimeoutSeconds = None,
+    keep_recent_count: KeepRecentCount = None,
+    account: Account = "default",
+    user: User = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Store a message without running the agent. Makes the session if it is missing."""
+    refuse_policy(auto_commit_enabled, token_threshold, idle_timeout_seconds, keep_recent_count)
+    _write(configuration, key, [(role, content)], Owner(account, user), as_json)
+
+
+@app.command()
+@configured()
+def add_messages(
+    configuration: "Configuration",
+    key: Key,
+    file: File = Path("-"),
+    auto_commit_enabled: AutoCommitEnabled = None,
+    token_threshold: TokenThreshold = None,
+    idle_timeout_seconds: IdleTimeoutSeconds = None,
+    keep_recent_count: KeepRecentCount = None,
+    account: Account = "default",
+    user: User = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Store up to 100 messages together without running the agent."""
+    refuse_policy(auto_commit_enabled, token_threshold, idle_timeout_seconds, keep_recent_count)
+    _write(configuration, key, _messages_in(file), Owner(account, user), as_json)
+
+
+@app.command()
+@configured()
+def stop(
+    configuration: "Configuration",
+    key: Key,
+    account: Account = "default",
+    user: User = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Stop the turn that runs in a session."""
+    from segue.cli.house import looking
+
+    async def work(kernel: "Kernel") -> None:
+        turn_id = await kernel.stop(key, owner=Owner(account, user))
+        if as_json:
+            print_json({"stopped": turn_id is not None, "turn_id": turn_id})
+        else:
+            typer.echo("Nothing runs there." if turn_id is None else f"Turn {turn_id} was told to stop.")
+
+    looking(configuration, work)
+
+
+@app.command()
+@configured()
+def remove(
+    configuration: "Configuration",
+    key: Key,
+    with_jobs: Annotated[bool, typer.Option("--with-jobs", help="Remove its jobs too.")] = False,
+    account: Account = "default",
+    user: User = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Remove a session and all it holds. One that has jobs is kept, unless they may go too."""
+    from segue.cli.house import looking
+
+    async def work(kernel: "Kernel") -> None:
+        try:
+            await kernel.delete(key, with_jobs=with_jobs, owner=Owner(account, user))
+        except SessionHasJobs as error:
+            raise SessionHasJobs(f"{error}; --with-jobs removes them too", error.jobs) from None
+        if as_json:
+            print_json({"deleted": True})
+        else:
+            typer.echo(f"Session {key} is gone.")
+
+    looking(configuration, work)
+
+
+def _fields(overview: "Overview", zone: str) -> dict[str, object]:
+    session = overview.session
+    return {
+        "session": session.key,
+        "title": session.title,
+        "state": "running" if session.holder else "idle",
+        "queued": overview.queued,
+        "messages": overview.message_count,
+        "tokens": overview.pending_tokens,
+        "automations": overview.automations,
+        "zone": session.timezone,
+        "when busy": session.when_busy,
+        "begun": local_time(session.created_at, zone),
+        "last message": local_time(session.last_message_at, zone),
+    }
+
+
+def _write(
+    configuration: "Configuration", key: str, messages: list[tuple[str, str]], owner: Owner, as_json: bool
+) -> None:
+    from segue.cli.house import looking
+
+    async def work(kernel: "Kernel") -> None:
+        _print_written(key, await kernel.write_all(key, messages, owner=owner), as_json)
+
+    looking(configuration, work, create=True)
+
+
+def _print_written(key: str, written: "Written", as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "session_key": key,
+                "message_count": written.message_count,
+                "pending_tokens": written.pending_tokens,
+                "added": written.added,
+            }
+        )
+    else:
+        stored = "1 message was" if written.added == 1 else f"{written.added} messages were"
+        typer.echo(f"{stored} stored; {key} has {written.message_count} now.")
+
+
+def _messages_in(file: Path) -> list[tuple[str, str]]:
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadText(f"the messages in {file} cannot be read: {error}") from None
+    try:
+        given = json.loads(text) if text.lstrip().startswith("[") else _lines(text)
+    except ValueError as error:
+        raise BadText(f"messages are a JSON list, or one JSON object a line: {error}") from None
+    return [_message(each, number) for number, each in enumerate(given, start=1)]
+
+
+def _lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _message(given: Any, number: int) -> tuple[str, str]:
+    match given:
+        case {"role": str(role), "content": str(content), **rest} if not rest:
+            return role, content
+        case {"auto_commit_policy": _}:
+            raise BadText(f"message {number} has a policy of its own; give one for all of them by the flags")
+        case _:
+            raise BadText(f'message {number} must be {{"role": …, "content": …}} and nothing else')

@@ -1,0 +1,51 @@
+"""Being told to stop: once to end in order, twice to end at once."""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from segue.kernel import Kernel
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Told:
+    """What the signals said."""
+
+    def __init__(self) -> None:
+        self.to_stop = asyncio.Event()
+        self.to_hurry = asyncio.Event()
+
+    def tell(self) -> None:
+        (self.to_hurry if self.to_stop.is_set() else self.to_stop).set()
+
+
+@contextmanager
+def told_by_signals() -> Iterator[Told]:
+    """SIGTERM and SIGINT are words to us while this is open, and no longer the end of the process."""
+    loop = asyncio.get_running_loop()
+    told = Told()
+    before = {each: signal.signal(each, lambda *_: loop.call_soon_threadsafe(told.tell)) for each in _SIGNALS}
+    try:
+        yield told
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+async def work_until_told(kernel: Kernel, told: Told) -> None:
+    """Run the workers. Told to stop, they take no new work and see their turns through within the grace;
+    told to hurry, what still runs is handed back at once."""
+    async with asyncio.TaskGroup() as group:
+        workers = group.create_task(kernel.run())
+        await told.to_stop.wait()
+        workers.cancel()
+        hurry = group.create_task(_cancel_when(told.to_hurry, workers))
+        await asyncio.wait([workers])
+        hurry.cancel()
+
+
+async def _cancel_when(event: asyncio.Event, task: asyncio.Task[None]) -> None:
+    await event.wait()
+    task.cancel()

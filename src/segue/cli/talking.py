@@ -1,0 +1,122 @@
+"""The two ways to hold a talk: at a terminal, and through a pipe."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+
+import typer
+
+from segue.cli.background import Background
+from segue.cli.output import print_json_line, printable
+from segue.cli.reading import newest_messages
+from segue.cli.screen import Screen
+from segue.cli.talk import Ear, Talk
+from segue.errors import SegueError
+from segue.hub import Heard
+from segue.model import Owner, Turn
+from segue.states import Outcome
+from segue.transcript import Message
+
+_HISTORY = 20
+_WELL = (Outcome.OK, Outcome.EMPTY)
+
+
+def in_terminal(background: Background, key: str, owner: Owner, *, model: str | None) -> None:
+    """Until Ctrl-D, or Ctrl-C twice in a row."""
+    with suppress(ImportError):
+        import readline  # noqa: F401 - from here on a line can be edited, and old ones come back
+    screen = Screen()
+    with _opened(background, key, owner, screen) as talk:
+        screen.show_history(background.call(_history(background, key, owner)))
+        screen.note(f"{key}, with {model or 'the offline model'}. Ctrl-C stops an answer, Ctrl-D leaves.")
+        for text in _lines_typed(screen):
+            if not _exchange(background, talk, screen, text):
+                return
+
+
+def from_pipe(background: Background, key: str, owner: Owner, *, as_json: bool) -> bool:
+    """A message for each line of the input. Whether every one was answered."""
+    well = True
+    with _opened(background, key, owner, _Deaf()) as talk:
+        for line in sys.stdin:
+            if line.strip():
+                turn = background.call(talk.say(line.strip()))
+                well &= turn.outcome in _WELL
+                _print_end(turn, as_json)
+    return well
+
+
+def _lines_typed(screen: Screen) -> Iterator[str]:
+    interrupted = False
+    while True:
+        try:
+            text = screen.read_line().strip()
+        except (EOFError, KeyboardInterrupt) as end:
+            sys.stdout.write("\n")
+            if interrupted or isinstance(end, EOFError):
+                return
+            interrupted = True
+            screen.note("Ctrl-C again, or Ctrl-D, leaves.")
+            continue
+        interrupted = False
+        if text:
+            yield text
+
+
+def _exchange(background: Background, talk: Talk, screen: Screen, text: str) -> bool:
+    """Say it and wait for the end of the answer. False when the user would rather leave."""
+    saying = background.start(talk.say(text))
+    for interruptions in count(1):
+        try:
+            saying.result()
+            return True
+        except KeyboardInterrupt:
+            if interruptions > 1:
+                return False
+            background.start(talk.stop())
+        except SegueError as error:
+            screen.note(str(error))
+            return True
+    raise AssertionError("counting ends with a return")
+
+
+@contextmanager
+def _opened(background: Background, key: str, owner: Owner, ear: Ear) -> Iterator[Talk]:
+    """The session, made if it is missing, with somebody who listens."""
+
+    async def begin() -> Talk:
+        await background.kernel.open(key, owner=owner)
+        return Talk(background.kernel, key, owner, ear)
+
+    talk = background.call(begin())
+    listening = background.start(talk.listen())
+    try:
+        yield talk
+    finally:
+        listening.cancel()
+
+
+async def _history(background: Background, key: str, owner: Owner) -> list[Message]:
+    session = await background.kernel.session(key, owner=owner)
+    return await newest_messages(background.kernel, session, _HISTORY)
+
+
+def _print_end(turn: Turn, as_json: bool) -> None:
+    if as_json:
+        print_json_line(
+            {"turn_id": turn.id, "state": turn.state, "outcome": turn.outcome, "reply": turn.reply}
+        )
+    elif turn.outcome in _WELL:
+        typer.echo(printable(turn.reply or ""))
+    else:
+        why = (turn.error or "").strip().splitlines()
+        typer.echo(f"Error: the turn ended as {turn.outcome}{': ' + why[-1] if why else ''}", err=True)
+
+
+class _Deaf:
+    """A pipe gets the answers when they are whole."""
+
+    def expect(self, turn_id: str) -> None: ...
+
+    def hear(self, heard: Heard) -> None: ...
