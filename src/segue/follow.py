@@ -53,7 +53,7 @@ class _Reader:
         self.after = after
         self._turn_id: str | None = None
         self._attempt = 0
-        self._began = 0
+        self._since = 0
         self._said = 0
 
     async def begin(self) -> AsyncIterator[Heard]:
@@ -62,6 +62,11 @@ class _Reader:
         if running is not None:
             self._turn_id, self._attempt = running.id, running.attempt
         async for event in self._log():
+            if event.type == "stream_end" and not self._since:
+                # It left in the middle of this turn: before the end, what it may have missed.
+                self._turn_id = event.turn_id
+                if (whole := self._rest_before(event)) is not None:
+                    yield replace(whole, replay=True)
             self._pass(event)
             yield event
         so_far = await self._so_far()
@@ -78,16 +83,14 @@ class _Reader:
 
     def take(self, event: Event) -> Iterator[Heard]:
         """The event, behind the last of the text that it ends."""
-        if event.type == "stream_end" and event.turn_id == self._turn_id and event.body["outcome"] == "ok":
-            rest = self._grown(event.content or "")
-            if rest is not None:
-                yield rest
+        if (rest := self._rest_before(event)) is not None:
+            yield rest
         self._pass(event)
         yield event
 
     async def hear(self, piece: LiveText) -> AsyncIterator[LiveText]:
         # A worker that lost its lease may still be talking; its words are older than the turn's new start.
-        if piece.turn_id != self._turn_id or piece.seq < self._began:
+        if piece.turn_id != self._turn_id or piece.seq < self._since:
             return
         if piece.type == "stream_delta":
             if piece.offset > self._said:
@@ -110,9 +113,14 @@ class _Reader:
         self.after = event.seq
         if event.type == "stream_start":
             self._turn_id, self._attempt = event.turn_id, event.body["attempt"]
-            self._began, self._said = event.seq, 0
+            self._since, self._said = event.seq, 0
         elif event.type == "stream_end":
-            self._turn_id = None
+            self._turn_id, self._since = None, event.seq
+
+    def _rest_before(self, event: Event) -> LiveText | None:
+        if event.type != "stream_end" or event.turn_id != self._turn_id or event.body["outcome"] != "ok":
+            return None
+        return self._grown(event.content or "")
 
     async def _so_far(self) -> LiveText | None:
         """What was said since the last piece: here to the letter, elsewhere up to its newest draft."""

@@ -1,0 +1,69 @@
+"""A server inside the test's own process, on either database, with its clock still the machine's."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import httpx2
+import pytest
+import pytest_asyncio
+from fastapi import FastAPI
+from pydantic import SecretStr
+
+from segue import Kernel
+from segue.configuration import ApiKey, Configuration, Role
+from segue.server import create_app
+from segue.testing import ScriptedAgent
+
+ADA, BEN, ROOT_KEY = "key-of-ada", "key-of-ben", "key-of-root"
+KEYS = (
+    ApiKey(key=SecretStr(ADA), account="one", user="ada"),
+    ApiKey(key=SecretStr(BEN), account="one", user="ben"),
+    ApiKey(key=SecretStr(ROOT_KEY), account="two", user="root", role=Role.ADMIN),
+)
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+class Reach(Protocol):
+    def __call__(self, app: FastAPI, **options: Any) -> httpx2.AsyncClient: ...
+
+
+def reach(app: FastAPI, **options: Any) -> httpx2.AsyncClient:
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    return httpx2.AsyncClient(transport=transport, **{"base_url": "http://localhost", **options})
+
+
+@asynccontextmanager
+async def running(kernel: Kernel, **settings: Any) -> AsyncIterator[FastAPI]:
+    app = create_app(kernel, Configuration(database="sqlite://:memory:", **settings), run_workers=True)
+    async with app.router.lifespan_context(app):
+        yield app
+
+
+@pytest.fixture
+def agent() -> ScriptedAgent:
+    return ScriptedAgent()
+
+
+@pytest_asyncio.fixture
+async def kernel(database_url: str, agent: ScriptedAgent) -> AsyncIterator[Kernel]:
+    async with Kernel(database_url, agent=agent) as kernel:
+        yield kernel
+        assert not await kernel.audit()
+
+
+@pytest_asyncio.fixture
+async def http(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of an open server: no keys, everybody is the default owner."""
+    async with running(kernel) as app, reach(app) as client:
+        yield client
+
+
+@pytest_asyncio.fixture
+async def guarded(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of a server that wants keys; it has none by itself."""
+    async with running(kernel, api_keys=KEYS) as app, reach(app) as client:
+        yield client

@@ -1,0 +1,54 @@
+"""A server in a process of its own, around an agent that says what it is asked to say, at a pace.
+
+    python -m tests.server.serve DATABASE_URL [--no-workers] [--keys JSON]
+
+It prints its port when it listens, and ends with SIGTERM as production does.
+"""
+
+import argparse
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+
+import uvicorn
+
+from segue import Delta, Kernel, OpenTurn, Settings, Text, ToolCalled, ToolStarted, Usage
+from segue.configuration import Configuration
+from segue.server import create_app
+from tests.server.script import pieces_of
+
+
+class PacedAgent:
+    """Asked for `LENGTH PAUSE_MS`, it says that many pieces with that pause between them."""
+
+    reports_tools = True
+
+    async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
+        length, pause = (int(word) for word in turn.text.split()[:2])
+        for number, piece in enumerate(pieces_of(turn.text, length)):
+            if number == length // 2:
+                yield ToolStarted(call_id="1", name="look", arguments={"at": "it"})
+                yield ToolCalled(call_id="1", name="look", result="seen", arguments={"at": "it"})
+            yield Text(piece)
+            await asyncio.sleep(pause / 1000)
+        yield Usage({"output_tokens": length})
+
+
+async def serve(url: str, *, workers: bool, keys: str | None) -> None:
+    env = {"SEGUE_API_KEYS": keys} if keys else {}
+    configuration = Configuration.load(env={"HOME": "/nonexistent", **env}, database=url)
+    listening = socket.create_server(("127.0.0.1", 0))
+    settings = Settings(user_runners=100, shutdown_grace_seconds=5)
+    async with Kernel(url, agent=PacedAgent(), settings=settings) as kernel:
+        app = create_app(kernel, configuration, run_workers=workers)
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, ws_ping_interval=None)
+        print(listening.getsockname()[1], flush=True)
+        await uvicorn.Server(config).serve(sockets=[listening])
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser()
+    options.add_argument("url")
+    options.add_argument("--no-workers", dest="workers", action="store_false")
+    options.add_argument("--keys")
+    asyncio.run(serve(**vars(options.parse_args())))

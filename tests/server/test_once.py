@@ -1,0 +1,86 @@
+"""A request that comes twice does its work once, and answers the same both times."""
+
+import asyncio
+
+import httpx2
+import pytest
+
+from segue import Kernel, Owner, Request
+from segue.errors import NameTaken
+from segue.store import sql
+from segue.testing import ScriptedAgent
+
+ONCE = {"Idempotency-Key": "first"}
+
+
+async def test_a_repeated_turn_answers_the_first_result(http: httpx2.AsyncClient, kernel: Kernel) -> None:
+    said = [
+        (await http.post("/sessions/web:1/turns", json={"content": "Hi"}, headers=ONCE)).json()
+        for _ in range(3)
+    ]
+    assert said[0] == said[1] == said[2]
+    waited = await http.post("/sessions/web:1/turns?wait=20", json={"content": "Hi"}, headers=ONCE)
+    assert (waited.status_code, waited.json()["turn_id"]) == (200, said[0]["turn_id"])
+    assert len(await kernel.messages("web:1")) == 2
+
+
+async def test_two_that_arrive_at_once_are_one(http: httpx2.AsyncClient, kernel: Kernel) -> None:
+    async with asyncio.TaskGroup() as both:
+        asked = [
+            both.create_task(http.post("/sessions/web:1/turns", json={"content": "Hi"}, headers=ONCE))
+            for _ in range(20)
+        ]
+    assert len({task.result().text for task in asked}) == 1
+    await kernel.wait(asked[0].result().json()["turn_id"])
+    assert [message.role for message in await kernel.messages("web:1")] == ["user", "assistant"]
+
+
+async def test_stored_messages_and_new_sessions_are_made_once(http: httpx2.AsyncClient) -> None:
+    body = {"messages": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}
+    first = await http.post("/sessions/web:1/messages/batch", json=body, headers=ONCE)
+    await http.post("/sessions/web:1/messages", json={"role": "user", "content": "c"})
+    again = await http.post("/sessions/web:1/messages/batch", json=body, headers=ONCE)
+    assert first.json() == again.json()
+    assert (await http.get("/sessions/web:1")).json()["message_count"] == 3
+    made = [await http.post("/sessions", json={}, headers={"Idempotency-Key": "new"}) for _ in range(2)]
+    assert [each.status_code for each in made] == [201, 201]
+    assert made[0].json() == made[1].json()
+
+
+async def test_a_name_stands_for_one_request_only(http: httpx2.AsyncClient) -> None:
+    await http.post("/sessions/web:1/turns", json={"content": "Hi"}, headers=ONCE)
+    other = await http.post("/sessions/web:1/turns", json={"content": "Ho"}, headers=ONCE)
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_key_reused")
+    bad = await http.post(
+        "/sessions/web:1/turns", json={"content": "Hi"}, headers={"Idempotency-Key": "a" * 201}
+    )
+    assert bad.status_code == 422
+
+
+async def test_what_was_refused_may_be_tried_again_under_its_name(
+    http: httpx2.AsyncClient, agent: ScriptedAgent, kernel: Kernel
+) -> None:
+    agent.pause()
+    first = (await http.post("/sessions/web:1/turns", json={"content": "Hi"})).json()
+    await agent.under_way()
+    body = {"content": "Me too", "when_busy": "reject"}
+    assert (await http.post("/sessions/web:1/turns", json=body, headers=ONCE)).status_code == 409
+    agent.go_on()
+    await kernel.wait(first["turn_id"])
+    assert (await http.post("/sessions/web:1/turns", json=body, headers=ONCE)).status_code == 202
+
+
+async def test_the_name_the_work_and_the_result_are_one_transaction(kernel: Kernel) -> None:
+    """What a crash can leave behind is all of it or nothing: there is no row without its result."""
+    request = Request(owner=Owner(), name="a", digest="1")
+    admitted = await kernel.receive("web:1", "Hi", request=request)
+    (row,) = await kernel.store.database.read(
+        sql.requests.by_name, {"account": "default", "user_id": "default", "name": "a"}
+    )
+    assert admitted.turn_id in row["result"]
+    with pytest.raises(NameTaken):
+        await kernel.receive("web:1", "Ho", request=Request(owner=Owner(), name="a", digest="2"))
+    other = await kernel.receive(
+        "web:1", "Hi", owner=Owner("else"), request=Request(owner=Owner("else"), name="a", digest="1")
+    )
+    assert other.turn_id != admitted.turn_id
