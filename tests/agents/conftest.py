@@ -57,6 +57,7 @@ async def house_of(
                 limits=limits,
                 rng=random.Random(1),
             )
+            await stack.enter_async_context(agent)
             kernel = Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent, clock=clock, name="worker-1")
             opened.append(await stack.enter_async_context(kernel))
             return House(kernel, provider, clock)

@@ -1,7 +1,7 @@
 """A provider's double on loopback: it speaks two wire formats, says what its script says, and remembers.
 
-OpenAI's chat completions at `/v1/chat/completions` and Anthropic's messages at `/v1/messages`, both streaming.
-It is a server of its own, down to the bytes: what it is asked is what a provider would be asked.
+OpenAI's chat completions at `/v1/chat/completions` and Anthropic's messages at `/v1/messages`, both
+streaming. It is a server of its own, down to the bytes: what it is asked is what a provider would be asked.
 """
 
 import asyncio
@@ -131,7 +131,7 @@ class Double:
         writer.write(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
         )
-        speak = _anthropic if asked.path.endswith("/messages") else _openai
+        speak = _anthropic if asked.path.startswith("/v1/messages") else _openai
         for sent in speak(line):
             if isinstance(sent, Breaks):
                 return False
@@ -234,7 +234,7 @@ def _anthropic(line: Says) -> Iterator[bytes | Waits | Breaks]:
             "id": "m-1",
             "type": "message",
             "role": "assistant",
-            "model": "claude-sonnet-4-5",
+            "model": "claude-haiku-5-5",
             "content": [],
             "stop_reason": None,
             "usage": {"input_tokens": given, "output_tokens": 1},

@@ -13,7 +13,7 @@ from segue.tools.registry import Tool
 from tests.agents.double import Double
 
 CHAT = "web:1"
-MODELS = {"openai": "openai-chat:gpt-4o", "anthropic": "anthropic:claude-sonnet-4-5"}
+MODELS = {"openai": "openai-chat:gpt-4o", "anthropic": "anthropic:claude-haiku-5-5"}
 _PATIENCE = 20.0
 """Seconds until a story that hangs is called a failure."""
 

@@ -27,7 +27,7 @@ async def test_an_answer_streams_through_a_turn(house_of: HouseOf, dialect: str)
     house = await house_of(dialect)
     house.provider.script(says(Thinks("Be kind."), "Hello ", "there."))
     turn = await house.ask("Hi")
-    assert (turn.outcome, turn.reply) == (Outcome.OK, "Hello there.")
+    assert (turn.outcome, turn.reply) == (Outcome.OK, "Hello there."), turn.error
     assert turn.usage is not None
     assert (turn.usage["input_tokens"], turn.usage["output_tokens"], turn.usage["requests"]) == (11, 7, 1)
     assert turn.usage["cost_usd"] > 0

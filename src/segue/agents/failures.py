@@ -34,7 +34,7 @@ _SHOWN: tuple[tuple[type[Exception], str], ...] = (
 _BROKEN_OFF = "The connection to the model broke off in the middle of its answer."
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai|key|ghp|hf)[-_][\w-]{8,}|(?<=Bearer )\S+", re.IGNORECASE)
+_SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai|key|ghp|hf)[-_][\w-]{8,}|(?<=Bearer )[\w.~+/=-]+", re.IGNORECASE)
 _SHORTEST_SECRET = 6
 
 

@@ -17,6 +17,7 @@ import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Any, Self
 
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import AgentRunError, ContentFilterError, UserError
@@ -95,6 +96,14 @@ class ModelAgent:
             first_event_timeout=self._limits.first_word_seconds,
             max_retries=0,  # we count the tries, and know what was said before
         )
+
+    async def __aenter__(self) -> Self:
+        await self._model.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        """Close the connections to the provider that are kept for the next turn."""
+        await self._model.__aexit__(None, None, None)
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         kernel = self._kernel_of()
