@@ -71,12 +71,13 @@ class Keeper:
             _log.warning("the leases could not be renewed: %s", error)
         self._let_go_of_the_lost()
         await self._end_the_late()
+        self._press_the_stubborn()
 
     def _time_left(self) -> float:
         """Seconds until the first lease ends. After a sleep that was longer, somebody may be at it by now,
         but perhaps nobody is: the store is given a second to say so."""
         now = self._clock.steady_ms()
-        left = min((live.lease_ends - now for live in self._turns), default=self._lease_ms)
+        left = min((live.lease_ends - now for live in self._ours()), default=self._lease_ms)
         return max(left / 1000, 1.0)
 
     async def _renew_in_time(self) -> None:
@@ -84,7 +85,7 @@ class Keeper:
             await self._renew()
 
     async def _renew(self) -> None:
-        held = [live for live in self._turns if live.let_go is not LetGo.LEASE_LOST]
+        held = self._ours()
         if not held:
             return
         now = self._clock.steady_ms()
@@ -95,6 +96,9 @@ class Keeper:
                 live.lease_ends = now + self._lease_ms
             else:
                 live.cancel(LetGo.LEASE_LOST, now)
+
+    def _ours(self) -> list[Live]:
+        return [live for live in self._turns if live.let_go is not LetGo.LEASE_LOST and not live.settled]
 
     def _let_go_of_the_lost(self) -> None:
         """Cut off for longer than a lease: our own clock says that somebody may be at it now."""
@@ -123,7 +127,7 @@ class Keeper:
         for live in self._turns:
             if now - live.began > live.held.turn.timeout_ms:
                 live.cancel(LetGo.TIMED_OUT, now)
-            if live.let_go in _ENDED_BY_US and now - live.let_go_at > _STUBBORN_MS:
+            if live.let_go in _ENDED_BY_US and not live.settled and now - live.let_go_at > _STUBBORN_MS:
                 await self._settle_without(live)
 
     async def _settle_without(self, live: Live) -> None:
@@ -134,14 +138,21 @@ class Keeper:
                 settle.settle, live.held, live.cut_short(), now, outbox=self._outbox(now)
             )
         except LeaseLost:
-            self._turns.drop(live)
+            live.settled = True
             return
         except StoreError as error:
             _log.warning("turn %s could not be settled: %s", live.held.turn.id, error)
             return
-        self._turns.drop(live)
+        live.settled = True
         self._hub.publish(left.events)
         self._bell.ring(Name.USER, Name.SCHEDULE, Name.COURIER)
+
+    def _press_the_stubborn(self) -> None:
+        """Who caught one cancellation may wait for something else now, and holds a slot."""
+        now = self._clock.steady_ms()
+        for live in self._turns:
+            if live.let_go and live.listening and now - live.let_go_at > _STUBBORN_MS:
+                live.task.cancel()
 
 
 def renew(held: list[Live], lease_ms: int, lease_now: int | None) -> Transaction[set[str]]:

@@ -34,6 +34,8 @@ class Live:
     """Its agent is at work. When it has ended, nothing may come between it and its settling."""
     let_go: LetGo | None = None
     let_go_at: int = 0
+    settled: bool = False
+    """Its turn has ended without its agent, which is still told to stop."""
     last_seq: int = 0
     usage: Mapping[str, Any] = field(default_factory=dict)
     _said: list[str] = field(default_factory=list)
@@ -63,22 +65,26 @@ class Live:
 
 
 class LiveTurns:
-    """By turn id. The runners put them in, the keeper looks after them."""
+    """The runners put them in, the keeper looks after them.
+
+    A turn may be here twice: with an agent that was let go and does not end, and with its next attempt.
+    """
 
     def __init__(self) -> None:
-        self._live: dict[str, Live] = {}
+        self._live: dict[Live, None] = {}
 
     def __len__(self) -> int:
         return len(self._live)
 
     def __iter__(self) -> Iterator[Live]:
-        return iter(list(self._live.values()))
+        return iter(list(self._live))
 
     def add(self, live: Live) -> None:
-        self._live[live.held.turn.id] = live
+        self._live[live] = None
 
     def get(self, turn_id: str) -> Live | None:
-        return self._live.get(turn_id)
+        """Its newest attempt."""
+        return next((live for live in reversed(self._live) if live.held.turn.id == turn_id), None)
 
     def drop(self, live: Live) -> None:
-        self._live.pop(live.held.turn.id, None)
+        self._live.pop(live, None)
