@@ -207,7 +207,7 @@ def lease(
         {
             **who,
             "account": account,
-            "limit": limit if account == after else min(limit, QUANTUM),
+            "limit": limit if after in (account, "") else min(limit, QUANTUM),
             "holder": holder,
             "lease_ms": lease_ms,
             "lease_now": lease_now,

@@ -13,6 +13,8 @@ from segue.store.database import Database, Params, Row, Rows, Transaction
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_ACCOUNTS_AT_ONCE = 50
+
 REBOOTED_MS = 60_000
 """A lease that begins this far in the future was written before the machine restarted."""
 
@@ -40,6 +42,7 @@ class Store:
     def __init__(self, database: Database, clock: Clock) -> None:
         self.database = database
         self._clock = clock
+        self._account = ""
 
     async def commit(self, transaction: Callable[P, Transaction[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Commit one transaction; it may be driven more than once until it is in."""
@@ -138,24 +141,34 @@ class Store:
         return [rows.job(row) for row in found]
 
     async def due_jobs(self, now: int, limit: int) -> list[DueJob | Unreadable]:
-        """What is due, soonest first; of a flood, a share for each account."""
+        """What is due, soonest first; of a flood, a share for each of some accounts in turn."""
         found = await self.database.read(sql.jobs.due, {"now": now, "limit": limit})
-        if len(found) < limit:
-            return [_due(row) for row in found]
-        return await self._shares(now, limit)
+        if len(found) == limit:
+            accounts = await self._next_accounts()
+            if len(accounts) > 1:
+                return await self._shares(accounts, now, limit)
+        return [_due(row) for row in found]
 
-    async def _shares(self, now: int, limit: int) -> list[DueJob | Unreadable]:
-        accounts: list[str] = []
-        after = await self.database.read(sql.jobs.next_account, {"account": ""})
-        while after and after[0]["account"] is not None:
-            accounts.append(after[0]["account"])
-            after = await self.database.read(sql.jobs.next_account, {"account": accounts[-1]})
-        share = max(1, limit // max(1, len(accounts)))
+    async def _shares(self, accounts: list[str], now: int, limit: int) -> list[DueJob | Unreadable]:
         due: list[DueJob | Unreadable] = []
         for account in accounts:
-            asked: Params = {"account": account, "now": now, "limit": share}
+            asked: Params = {"account": account, "now": now, "limit": max(1, limit // len(accounts))}
             due += [_due(row) for row in await self.database.read(sql.jobs.due_of_account, asked)]
         return due
+
+    async def _next_accounts(self) -> list[str]:
+        """Some accounts that have jobs, those first that were not looked at last time."""
+        accounts: list[str] = []
+        after = self._account
+        while len(accounts) < _ACCOUNTS_AT_ONCE:
+            found = await self.database.read(sql.jobs.next_account, {"account": after})
+            after = found[0]["account"] or ""
+            if after in accounts or (not after and not self._account):
+                break
+            if after:
+                accounts.append(after)
+            self._account = after
+        return accounts
 
     async def next_due(self) -> int | None:
         return _number(await self.database.read(sql.jobs.next_due, {}), "next_at")
