@@ -80,14 +80,15 @@ async def between(play: "Play") -> list[str]:
     for machine in play.machines:
         if machine.up and machine.running and machine.running.done():
             wrong.append(f"{now} {machine.host.name} ended by itself: {machine.running.exception()!r}")
-    wrong += [f"{now} the idle job {row['id']} will never be armed" for row in await play.database.read(_unarmed, {})]
-    return wrong
+    asleep = await play.database.read(_unarmed, {})
+    return wrong + [f"{now} the idle job {row['id']} will never be armed" for row in asleep]
 
 
 async def final(play: "Play") -> list[str]:
     """At the end."""
     wrong = await between(play)
-    wrong += [f"at the end {name}: {ids}" for name, ids in (await _audit(play, horizon=play.now_ms())).items()]
+    overdue = await _audit(play, horizon=play.now_ms())
+    wrong += [f"at the end {name}: {ids}" for name, ids in overdue.items()]
     wrong += await _messages(play)
     wrong += await _words(play)
     wrong += await _acts_done_twice(play)
@@ -166,7 +167,7 @@ async def _orders(play: "Play") -> list[str]:
 def _covers(row: Any) -> int:
     """How many slots a row stands for, from its own on."""
     others = int(row["missed_count"]) if row["outcome"] in ("missed", "skipped") else 0
-    return others + (row["outcome"] != "missed")
+    return others + int(row["outcome"] != "missed")
 
 
 def _gaps(promise: Promise, runs: list[tuple[int, int]], row: Any) -> list[str]:
@@ -183,7 +184,7 @@ def _gaps(promise: Promise, runs: list[tuple[int, int]], row: Any) -> list[str]:
             wrong.append(f"job {promise.job.id} ({trigger}) has a row for {slot}, expected {expected}")
         expected = to_moment(slot)
         for _ in range(covered):
-            expected = trigger.next_after(expected) if expected else None
+            expected = None if expected is None else trigger.next_after(expected)
     return wrong
 
 

@@ -128,23 +128,31 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def time(self) -> float:
         return self._now
 
-    def call_soon(
+    def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
-    ) -> Call:  # type: ignore[override]
+    ) -> Call:
         call = Call(callback, args, _own(context), self._now)
         self._ready.append(call)
         return call
 
-    def call_at(
-        self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
-    ) -> Call:  # type: ignore[override]
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: contextvars.Context | None = None,
+    ) -> Call:
         call = Call(callback, args, _own(context), when)
         heapq.heappush(self._timers, (when, next(self._numbers), call))
         return call
 
-    def call_later(
-        self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
-    ) -> Call:  # type: ignore[override]
+    def call_later(  # type: ignore[override]
+        self,
+        delay: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: contextvars.Context | None = None,
+    ) -> Call:
         return self.call_at(self._now + delay, callback, *args, context=context)
 
     def create_future(self) -> asyncio.Future[Any]:

@@ -52,7 +52,8 @@ _FORBIDDEN: Mapping[str, tuple[str, str]] = {
     ),
     "a lane was released by somebody else": (
         "UPDATE ON sessions",
-        f"OLD.holder IS NOT NULL AND NEW.holder IS NULL AND OLD.holder NOT IN ({_WRITER}, {_WRITER} || '/reaper')",
+        f"""OLD.holder IS NOT NULL AND NEW.holder IS NULL
+            AND OLD.holder NOT IN ({_WRITER}, {_WRITER} || '/reaper')""",
     ),
     "a lease was renewed by somebody else": (
         "UPDATE ON sessions",
@@ -70,7 +71,8 @@ _FORBIDDEN: Mapping[str, tuple[str, str]] = {
     ),
     "a draft was kept of another attempt": (
         "UPDATE ON turns",
-        "NEW.draft IS NOT OLD.draft AND NEW.draft IS NOT NULL AND NEW.draft NOT LIKE '%#' || NEW.attempt || '.%'",
+        """NEW.draft IS NOT OLD.draft AND NEW.draft IS NOT NULL
+           AND NEW.draft NOT LIKE '%#' || NEW.attempt || '.%'""",
     ),
     "a fact of a turn that was not running": (
         "INSERT ON events",

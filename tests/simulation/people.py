@@ -6,6 +6,7 @@ What a person asks for is asked on some host and dies with it: a promise is only
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -101,10 +102,8 @@ class People:
             self.waiting.append((machine, admitted.turn_id, waiting))
 
     async def _wait(self, kernel: Kernel, turn_id: str) -> None:
-        try:
+        with suppress(*EXPECTED):
             await kernel.wait(turn_id)
-        except EXPECTED:
-            pass
 
     async def _write(self, kernel: Kernel) -> None:
         owner, key = self._anywhere()
@@ -175,8 +174,7 @@ class People:
     def _some_job(self) -> Promise:
         if not self.jobs:
             raise NotFound("nobody has made a job yet")
-        promise = self.jobs[self.rng.choice(list(self.jobs))]
-        return promise
+        return self.jobs[self.rng.choice(list(self.jobs))]
 
     async def _pause(self, kernel: Kernel) -> None:
         promise = self._touch()

@@ -60,7 +60,8 @@ class Play:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.rng = random.Random(f"play {plan.seed}")
-        self.loop = SimulatedLoop(random.Random(f"order {plan.seed}"))
+        # What else a loop can do, with sockets and signals, nobody asks of this one.
+        self.loop = SimulatedLoop(random.Random(f"order {plan.seed}"))  # type: ignore[abstract]
         self.database = _house()
         self.server = Server(self.database, self.loop, random.Random(f"wire {plan.seed}"), Weather())
         self.server.on_fault = self._in_trouble
@@ -92,8 +93,10 @@ class Play:
             (rng.uniform(0, plan.seconds), self.people.act) for _ in range(plan.verbs)
         ]
         faults = sorted(plan.faults)
-        for _ in range(plan.fault_count):
-            script.append((rng.uniform(0, plan.seconds), getattr(self, f"_{rng.choice(faults)}")))
+        script += [
+            (rng.uniform(0, plan.seconds), getattr(self, f"_{rng.choice(faults)}"))
+            for _ in range(plan.fault_count)
+        ]
         audits = int(plan.seconds // AUDIT_EVERY)
         return script + [(number * AUDIT_EVERY, self._audit) for number in range(1, audits + 1)]
 

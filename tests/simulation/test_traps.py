@@ -5,6 +5,7 @@ READ COMMITTED has are sprung in `tests/races`.
 """
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import pytest
 
@@ -24,8 +25,11 @@ def first_to_notice() -> list[str]:
     return []
 
 
+Mutate: TypeAlias = Callable[[str, str, str], None]
+
+
 @pytest.fixture
-def mutate(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
+def mutate(monkeypatch: pytest.MonkeyPatch) -> Mutate:
     """Replace a part of a named query, as a slip of the pen would."""
 
     def change(name: str, part: str, by: str) -> None:
@@ -41,7 +45,7 @@ def mutate(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
 FENCED = " AND holder = :holder AND fence = :fence"
 
 
-def test_a_heartbeat_is_no_fence(mutate: Callable[[str, str, str], None]) -> None:
+def test_a_heartbeat_is_no_fence(mutate: Mutate) -> None:
     """Trap 5: an owner that was rescued comes back and settles and releases what is not its own any more."""
     mutate("sessions.hold", FENCED, "")
     mutate("sessions.release", FENCED, "")
@@ -50,36 +54,36 @@ def test_a_heartbeat_is_no_fence(mutate: Callable[[str, str, str], None]) -> Non
     assert first_to_notice()
 
 
-def test_the_same_owner_under_another_fence_is_another_owner(mutate: Callable[[str, str, str], None]) -> None:
+def test_the_same_owner_under_another_fence_is_another_owner(mutate: Mutate) -> None:
     mutate("sessions.hold", " AND fence = :fence", "")
     mutate("turns.finish", " AND fence = :fence", "")
     mutate("turns.keep_draft", " AND fence = :fence", "")
     assert first_to_notice()
 
 
-def test_a_renewal_names_its_fence(mutate: Callable[[str, str, str], None]) -> None:
+def test_a_renewal_names_its_fence(mutate: Mutate) -> None:
     mutate("sessions.renew", FENCED, "")
     assert first_to_notice()
 
 
-def test_taking_back_voids_the_fence(mutate: Callable[[str, str, str], None]) -> None:
+def test_taking_back_voids_the_fence(mutate: Mutate) -> None:
     mutate("sessions.take_back", "fence = fence + 1, ", "")
     assert first_to_notice()
 
 
-def test_only_an_expired_lease_is_taken_back(mutate: Callable[[str, str, str], None]) -> None:
+def test_only_an_expired_lease_is_taken_back(mutate: Mutate) -> None:
     mutate("sessions.expired", "lease_until <=", "lease_until - 1000 <=")
     mutate("sessions.take_back", "lease_until <=", "lease_until - 1000 <=")
     assert first_to_notice()
 
 
-def test_a_release_wakes_what_waits(mutate: Callable[[str, str, str], None]) -> None:
+def test_a_release_wakes_what_waits(mutate: Mutate) -> None:
     """Trap 2, the lost wake-up, in the form that one writer at a time can show."""
     mutate("sessions.release", "SELECT MIN(not_before)", "SELECT NULL")
     assert first_to_notice()
 
 
-def test_an_admission_wakes_an_idle_lane(mutate: Callable[[str, str, str], None]) -> None:
+def test_an_admission_wakes_an_idle_lane(mutate: Mutate) -> None:
     mutate("sessions.enqueue", "WHEN ready_at IS NULL OR ready_at > :not_before THEN :not_before", "")
     assert first_to_notice()
 
@@ -102,32 +106,31 @@ def test_leases_are_judged_by_a_clock_that_nobody_sets(monkeypatch: pytest.Monke
     assert first_to_notice()
 
 
-def test_an_act_is_known_after_a_crash(mutate: Callable[[str, str, str], None]) -> None:
+def test_an_act_is_known_after_a_crash(mutate: Mutate) -> None:
     mutate("turns.note_act", "SET acted = 1", "SET acted = 0")
     assert first_to_notice()
 
 
-def test_a_turn_that_runs_is_not_cancelled(mutate: Callable[[str, str, str], None]) -> None:
+def test_a_turn_that_runs_is_not_cancelled(mutate: Mutate) -> None:
     mutate("turns.cancel", " AND state = 'queued'", " AND state IN ('queued', 'running')")
     assert first_to_notice()
 
 
-def test_words_join_one_turn_only(mutate: Callable[[str, str, str], None]) -> None:
+def test_words_join_one_turn_only(mutate: Mutate) -> None:
     mutate("turns.join_into", "state = 'done', outcome = 'ok', joined_into", "joined_into")
     assert first_to_notice()
 
 
-def test_a_changed_job_is_not_fired_as_it_was(mutate: Callable[[str, str, str], None]) -> None:
+def test_a_changed_job_is_not_fired_as_it_was(mutate: Mutate) -> None:
     mutate("jobs.take", " AND revision = :revision AND next_at IS NOT NULL", "")
     assert first_to_notice()
 
 
-def test_every_fact_has_a_number_of_its_own(mutate: Callable[[str, str, str], None]) -> None:
+def test_every_fact_has_a_number_of_its_own(mutate: Mutate) -> None:
     mutate("sessions.number_events", "last_seq + :events", "last_seq")
     assert first_to_notice()
 
 
-def test_a_lost_send_is_not_repeated(mutate: Callable[[str, str, str], None]) -> None:
-    mutate("deliveries.lease", "state = 'pending' AND holder IS NULL AND not_before", "state = 'pending' AND not_before")
-    mutate("deliveries.lease", " AND state = 'pending' AND holder IS NULL\nRETURNING", " AND state = 'pending'\nRETURNING")
+def test_a_lost_send_is_not_repeated(mutate: Mutate) -> None:
+    mutate("deliveries.lease", " AND holder IS NULL", "")
     assert first_to_notice()

@@ -166,6 +166,7 @@ class Wire:
         except Exception as error:
             if lost:
                 self._server.on_fault(self._host)
+                self.ring_soon()  # whoever was not answered looks for itself, within the second
             if not answer.done():
                 answer.set_exception(error)
         else:

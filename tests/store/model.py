@@ -1,0 +1,98 @@
+"""The lane as dicts and lists: what the store is compared with."""
+
+from dataclasses import dataclass, field
+
+from segue.action import Ask
+from segue.clock import to_moment
+from segue.lane import Held, Pool
+from segue.model import Job, Owner
+from segue.policy import Policy
+from segue.states import JobKind, JobState
+from segue.trigger import Every
+
+MINUTE_MS = 60_000
+
+
+@dataclass
+class ModelTurn:
+    id: str
+    rank: int
+    not_before: int
+    joins: bool = False
+    run: str | None = None
+    state: str = "queued"
+    outcome: str | None = None
+    attempt: int = 0
+    crashes: int = 0
+    acted: bool = False
+
+
+@dataclass
+class ModelLane:
+    turns: dict[str, ModelTurn] = field(default_factory=dict)
+    holder: str | None = None
+    fence: int = 0
+    lease_until: int = 0
+
+    def queued(self) -> list[ModelTurn]:
+        waiting = [turn for turn in self.turns.values() if turn.state == "queued"]
+        return sorted(waiting, key=lambda turn: (turn.rank, turn.id))
+
+    @property
+    def running(self) -> ModelTurn | None:
+        return next((turn for turn in self.turns.values() if turn.state == "running"), None)
+
+    @property
+    def ready_at(self) -> int | None:
+        if self.holder or not self.queued():
+            return None
+        return min(turn.not_before for turn in self.queued())
+
+    @property
+    def pool(self) -> Pool:
+        return Pool.USER if any(turn.run is None for turn in self.queued()) else Pool.SCHEDULE
+
+    def holds(self, held: Held) -> bool:
+        return (self.holder, self.fence) == (held.holder, held.fence)
+
+    def release(self) -> None:
+        self.holder = None
+
+    def crash(self) -> None:
+        """What becomes of the running turn whose worker is gone; `policy.crash` is auto here."""
+        turn = self.running
+        self.release()
+        if turn is None:
+            return
+        turn.crashes += 1
+        if turn.acted or turn.crashes >= 3:
+            turn.state, turn.outcome = "failed", "interrupted"
+        else:
+            turn.state = "queued"
+
+
+def every_minute(job_id: str, now: int) -> Job:
+    """A job whose first slot is a minute away."""
+    return Job(
+        id=job_id,
+        session_id="",
+        account=Owner().account,
+        kind=JobKind.CRON,
+        name="look",
+        state=JobState.ACTIVE,
+        state_reason=None,
+        protected=False,
+        trigger=Every(60, start=to_moment(now)),
+        action=Ask("What is new?"),
+        policy=Policy(),
+        slot=now + MINUTE_MS,
+        next_at=now + MINUTE_MS,
+        revision=1,
+        run_count=0,
+        failures=0,
+        last_run_at=None,
+        last_outcome=None,
+        last_error=None,
+        created_at=now,
+        updated_at=now,
+    )

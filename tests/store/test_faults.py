@@ -1,0 +1,164 @@
+"""Every statement of every verb and worker fails once, on both databases.
+
+The house is set up, a fault is put at statement 1, 2, 3 … of what is tried, until it gets through untouched.
+After each fault nothing is broken and nothing that was promised is gone; then the same is tried again on the
+sound database, and works.
+"""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+from itertools import count
+
+import pytest
+
+from segue import Ask, At, Call, Every, Idle, Kernel, Say
+from segue.errors import StoreError
+from segue.model import Job, Turn
+from segue.store.database import Database
+from segue.store.opening import open_database
+from segue.testing import Fault, FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, audit, quiet
+
+KEY = "test:1"
+MOST_STATEMENTS = 200
+LONG = bool(os.environ.get("SEGUE_LONG"))
+"""Else the longest trials fail at every seventh statement only."""
+
+Trial = Callable[[Kernel], Awaitable[object]]
+
+
+class House:
+    """A database with something of everything in it, and two ways in: a sound kernel and a faulty one."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.clock = ManualClock()
+        self.agent = ScriptedAgent()
+        self.channel = RecordingChannel("test", idempotent=True)
+
+    def kernel(self, database: Database) -> Kernel:
+        async def tidy(turn: object) -> None:
+            return None
+
+        return Kernel(
+            database,
+            agent=self.agent,
+            clock=self.clock,
+            channels=[self.channel],
+            functions={"tidy": tidy},
+            name="worker",
+        )
+
+    async def furnish(self, kernel: Kernel) -> tuple[Turn, list[Job]]:
+        """A turn that waits, and jobs that are due in a minute."""
+        soon = self.clock.now() + timedelta(minutes=1)
+        orders = [
+            await kernel.schedule(KEY, At(soon), Ask("What is new?")),
+            await kernel.schedule(KEY, At(soon), Say("Hello.")),
+            await kernel.schedule(KEY, At(soon), Call("tidy")),
+            await kernel.schedule(KEY, Every(60), Ask("And now?")),
+            await kernel.schedule(KEY, Idle(60), Ask("Quiet?")),
+        ]
+        admitted = await kernel.receive(KEY, "hello")
+        return await kernel.turn(admitted.turn_id), orders
+
+
+@pytest.fixture
+async def house(database_url: str) -> AsyncIterator[House]:
+    database = await open_database(database_url)
+    yield House(database)
+    await database.close()
+
+
+def later(house: House) -> None:
+    house.clock.advance(minutes=1)
+
+
+def much_later(house: House) -> None:
+    house.clock.advance(days=3)
+
+
+VERBS: dict[str, Callable[[Kernel, Turn, list[Job]], Awaitable[object]]] = {
+    "receive": lambda kernel, turn, jobs: kernel.receive(KEY, "again"),
+    "receive in a new session": lambda kernel, turn, jobs: kernel.receive("test:2", "first"),
+    "write": lambda kernel, turn, jobs: kernel.write(KEY, "user", "a note"),
+    "stop": lambda kernel, turn, jobs: kernel.stop(KEY),
+    "cancel": lambda kernel, turn, jobs: kernel.cancel(turn.id),
+    "schedule": lambda kernel, turn, jobs: kernel.schedule(KEY, Every(60), Ask("More?")),
+    "pause": lambda kernel, turn, jobs: kernel.pause(jobs[3].id),
+    "edit": lambda kernel, turn, jobs: kernel.edit(jobs[3].id, trigger=Every(90)),
+    "skip": lambda kernel, turn, jobs: kernel.skip(jobs[3].id),
+    "remove": lambda kernel, turn, jobs: kernel.remove(jobs[3].id),
+    "delete": lambda kernel, turn, jobs: kernel.delete(KEY, with_jobs=True),
+}
+
+WORKERS: dict[str, tuple[Callable[[House], None], Trial]] = {
+    "timer": (later, lambda kernel: kernel.workers.timer.step()),
+    "timer after a gap": (much_later, lambda kernel: kernel.workers.timer.step()),
+    "user runner": (lambda house: None, lambda kernel: kernel.workers.user_runner.step()),
+    "everything": (later, quiet),
+    "everything after a gap": (much_later, quiet),
+}
+
+
+async def in_order(house: House) -> bool:
+    return not await audit(house.database)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+async def test_a_verb_that_fails_leaves_nothing_behind_and_works_the_next_time(
+    house: House, verb: str
+) -> None:
+    async with house.kernel(house.database) as sound:
+        for statement in count(1):
+            assert statement < MOST_STATEMENTS
+            turn, jobs = await house.furnish(sound)
+            faulty = FaultyStore(house.database, fail_at=statement)
+            async with house.kernel(faulty) as kernel:
+                try:
+                    await VERBS[verb](kernel, turn, jobs)
+                except Fault:
+                    assert await in_order(house)
+                    assert await sound.turn(turn.id) == turn
+                    await VERBS[verb](sound, turn, jobs)
+            assert await in_order(house)
+            await quiet(sound)
+            if faulty.statements < statement:
+                break
+            if verb != "delete":
+                await sound.delete(KEY, with_jobs=True)
+
+
+@pytest.mark.parametrize("worker", WORKERS)
+async def test_a_worker_that_fails_does_its_work_the_next_time(house: House, worker: str) -> None:
+    prepare, work = WORKERS[worker]
+    stride = 7 if work is quiet and not LONG else 1
+    async with house.kernel(house.database) as sound:
+        for statement in count(1, stride):
+            assert statement < MOST_STATEMENTS
+            turn, jobs = await house.furnish(sound)
+            prepare(house)
+            faulty = FaultyStore(house.database, fail_at=statement)
+            async with house.kernel(faulty) as kernel:
+                with suppress(StoreError, ExceptionGroup):
+                    await work(kernel)
+            assert await in_order(house)
+            await everything_is_done(house, sound, turn, jobs)
+            await sound.delete(KEY, with_jobs=True)
+            if faulty.statements < statement:
+                break
+
+
+async def everything_is_done(house: House, kernel: Kernel, turn: Turn, jobs: list[Job]) -> None:
+    """Whatever was lost with the fault comes back when its lease has run out."""
+    house.clock.advance(minutes=2)
+    await quiet(kernel)
+    house.clock.advance(minutes=2)
+    await quiet(kernel)
+    assert await in_order(house)
+    assert (await kernel.turn(turn.id)).finished_at is not None
+    for job in jobs:
+        runs = await kernel.runs_of(job.id)
+        assert runs
+        assert all(run.outcome is not None for run in runs)
