@@ -4,7 +4,7 @@ Each call opens a connection, uses it and closes it. That costs a start of the p
 buys that nothing is held between turns, no server's crash reaches a turn that does not use it, and a stop
 closes everything. What a server offers is asked for once in a while and remembered.
 
-The library is imported when the first server is asked: it takes longer to load than all of the kernel.
+The library is imported when the first server is asked: it takes longer to load than all of the house.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from segue.errors import BadSetting
@@ -121,6 +122,8 @@ class McpTools:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator["Client"]:
+        # Seconds of work on a small machine, in which no other turn may stand still.
+        await asyncio.to_thread(import_module, "mcp")
         import httpx2
         from mcp import Client, StdioServerParameters
         from mcp.client.streamable_http import streamable_http_client

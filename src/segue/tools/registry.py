@@ -78,6 +78,11 @@ class Registry:
         self._tools = _by_name(tools)
         self._suppliers = tuple(suppliers)
 
+    @property
+    def names(self) -> list[str]:
+        """Of the tools that are always there."""
+        return list(self._tools)
+
     async def open(self, context: ToolContext) -> "Toolbox":
         """The tools for one turn."""
         supplied = await asyncio.gather(*(supplier.tools(context) for supplier in self._suppliers))

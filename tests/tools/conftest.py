@@ -1,0 +1,16 @@
+"""A context for tools: a session of a kernel in memory."""
+
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+
+from segue import Kernel
+from segue.testing import ManualClock, ScriptedAgent
+from segue.tools.registry import ToolContext
+
+
+@pytest_asyncio.fixture
+async def context() -> AsyncIterator[ToolContext]:
+    async with Kernel("sqlite://:memory:", agent=ScriptedAgent(), clock=ManualClock()) as kernel:
+        await kernel.write("web:1", "user", "Hello.")
+        yield ToolContext(kernel=kernel, session=await kernel.session("web:1"), turn_id="t-1")

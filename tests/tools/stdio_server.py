@@ -1,0 +1,51 @@
+"""A small MCP server of ours: JSON-RPC on its standard streams, with nothing but the standard library."""
+
+import json
+import os
+import sys
+from typing import Any
+
+TOOLS = {
+    "add": "Add two numbers.",
+    "surroundings": "What of the environment is seen here.",
+    "leave": "Go away in the middle of a call.",
+}
+
+
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """The result of a request, or None for a method that is not known here."""
+    match method, params.get("name"):
+        case "initialize", _:
+            version = params["protocolVersion"]
+            about = {"name": "desk", "version": "1"}
+            return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}
+        case "tools/list", _:
+            form = {"type": "object", "properties": {}}
+            return {"tools": [{"name": n, "description": d, "inputSchema": form} for n, d in TOOLS.items()]}
+        case "tools/call", "add":
+            return said(str(params["arguments"]["first"] + params["arguments"]["second"]))
+        case "tools/call", "surroundings":
+            return said(",".join(name for name in ("GIVEN", "OPENAI_API_KEY") if name in os.environ))
+        case "tools/call", "leave":
+            os._exit(3)
+    return None
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], "isError": False}
+
+
+def main() -> None:
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "id" not in asked:
+            continue
+        result = answer(asked["method"], asked.get("params", {}))
+        unknown = {"error": {"code": -32601, "message": "Method not found"}}
+        told = unknown if result is None else {"result": result}
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
