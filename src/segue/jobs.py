@@ -234,6 +234,11 @@ def postpone(job: Job, until: int, now: int) -> Transaction[bool]:
     return bool(taken)
 
 
+def thin(job_id: str, keep: int) -> Transaction[None]:
+    """Forget a job's oldest runs that are more than it may keep."""
+    yield sql.runs.thin, {"job_id": job_id, "keep": keep}
+
+
 def give_up(job_id: str, reason: str, now: int) -> Transaction[bool]:
     """Pause a job that cannot be run as it stands, so that it does not come due for ever."""
     paused = yield sql.jobs.pause, {"id": job_id, "reason": reason, "now": now}

@@ -1,6 +1,7 @@
-"""The pruner: keeps the records bounded. The transcript is not its business."""
+"""The pruner: forgets records that are too old. The transcript is not its business.
 
-from dataclasses import dataclass
+That there are not too many of a job is the timer's: it thins a job's runs as they grow.
+"""
 
 from segue.bell import Bell, Name
 from segue.clock import Clock
@@ -13,19 +14,12 @@ DAY_MS = 24 * HOUR_MS
 _BATCH = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
-    runs_per_job: int = 200
-    days: int = 90
-    """The newest run of a job is kept however old it is."""
-
-
 class Pruner:
-    def __init__(self, store: Store, clock: Clock, bell: Bell, retention: Retention) -> None:
+    def __init__(self, store: Store, clock: Clock, bell: Bell, *, retention_days: int) -> None:
         self._store = store
         self._clock = clock
         self._bell = bell
-        self._retention = retention
+        self._retention_ms = retention_days * DAY_MS
 
     async def run(self) -> None:
         while True:
@@ -33,28 +27,18 @@ class Pruner:
             await self.step()
 
     async def step(self) -> int:
-        """Forget what is too old or too much, a little at a time; how many rows that were."""
-        before = self._clock.ms() - self._retention.days * DAY_MS
+        """Forget what is too old, a little at a time; how many rows that were."""
+        before = self._clock.ms() - self._retention_ms
         gone = await self._all(sql.runs.prune_old, before)
-        gone += await self._crowds()
         gone += await self._all(sql.jobs.prune, before)
         gone += await self._all(sql.turns.prune, before)
+        gone += await self._all(sql.deliveries.prune, before)
         return gone + await self._all(sql.requests.prune, self._clock.ms() - DAY_MS)
 
     async def _all(self, query: sql.Query, before: int) -> int:
         gone = 0
         while batch := await self._store.commit(_prune, query, {"before": before, "limit": _BATCH}):
             gone += batch
-        return gone
-
-    async def _crowds(self) -> int:
-        keep, gone, after = self._retention.runs_per_job, 0, ""
-        while crowded := await self._store.crowded_jobs(after=after, keep=keep, limit=_BATCH):
-            for job_id in crowded:
-                gone += await self._store.commit(
-                    _prune, sql.runs.prune_many, {"job_id": job_id, "keep": keep}
-                )
-            after = crowded[-1]
         return gone
 
 

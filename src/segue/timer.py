@@ -25,10 +25,21 @@ _log = logging.getLogger(__name__)
 MOST_AT_ONCE = 200
 """Small enough that the first turns of a flood start while the rest of it is still being taken."""
 
+_THIN_AFTER = 50
+"""Slots of a job between two looks at whether it has too many run records."""
+
 
 class Timer:
     def __init__(
-        self, store: Store, clock: Clock, bell: Bell, hub: Hub, ids: Ids, *, patience_ms: int
+        self,
+        store: Store,
+        clock: Clock,
+        bell: Bell,
+        hub: Hub,
+        ids: Ids,
+        *,
+        patience_ms: int,
+        runs_per_job: int,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -36,6 +47,7 @@ class Timer:
         self._hub = hub
         self._ids = ids
         self._patience_ms = patience_ms
+        self._runs_per_job = runs_per_job
 
     async def run(self) -> None:
         while True:
@@ -69,6 +81,8 @@ class Timer:
         if taken.pool is not None:
             # A user may wait in that lane already, and then the users' pool may take it.
             self._bell.ring(Name.SCHEDULE, Name.USER)
+        if due.job.revision % min(self._runs_per_job, _THIN_AFTER) == 0:
+            await self._store.commit(jobs.thin, due.job.id, self._runs_per_job)
 
     async def _act(self, job: Job, decision: Fire | Pass | Postpone, now: int) -> Taken | None:
         match decision:

@@ -16,7 +16,7 @@ from segue.keeper import Keeper
 from segue.lane import Pool
 from segue.live import LiveTurns
 from segue.model import Ids
-from segue.pruner import Pruner, Retention
+from segue.pruner import Pruner
 from segue.reaper import Reaper
 from segue.runner import Crew, Function, Runner
 from segue.settings import Settings
@@ -69,7 +69,15 @@ class Workforce:
             holder=name,
             lease_ms=lease_ms,
         )
-        self.timer = Timer(store, clock, bell, hub, ids, patience_ms=round(settings.patience_seconds * 1000))
+        self.timer = Timer(
+            store,
+            clock,
+            bell,
+            hub,
+            ids,
+            patience_ms=round(settings.patience_seconds * 1000),
+            runs_per_job=settings.runs_per_job,
+        )
         self.user_runner = Runner(crew, Pool.USER, settings.user_runners)
         self.runner = Runner(crew, Pool.SCHEDULE, settings.runners)
         self.keeper = Keeper(
@@ -86,8 +94,7 @@ class Workforce:
             outbox=crew.outbox,
             deliveries=self.courier.take_back_expired,
         )
-        retention = Retention(runs_per_job=settings.runs_per_job, days=settings.retention_days)
-        self.pruner = Pruner(store, clock, bell, retention)
+        self.pruner = Pruner(store, clock, bell, retention_days=settings.retention_days)
 
     async def run(self) -> None:
         """Until cancelled. Then no new work is taken, and what runs has the grace to end."""

@@ -35,6 +35,10 @@ GUESSES = {
 }
 """Queries that walk a table in the plan for any values, so dear that PostgreSQL does not keep it."""
 
+SEEN = WALKS | {
+    "deliveries.prune": "PostgreSQL reads 20,000 narrow rows sooner than it looks up a hundred of them",
+}
+
 # One text for both databases: numbers 0 … 19,999 become rows.
 NUMBERS = "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 19999) "
 SEEDS = [
@@ -110,7 +114,7 @@ async def test_sqlite_finds_every_row_by_an_index(tmp_path: Path) -> None:
 
 async def test_postgres_finds_every_row_by_an_index(postgres_url: str) -> None:
     await seed(postgres_url)
-    for mode, known in {"force_custom_plan": WALKS, "force_generic_plan": WALKS | GUESSES}.items():
+    for mode, known in {"force_custom_plan": SEEN, "force_generic_plan": SEEN | GUESSES}.items():
         async with analysed(postgres_url, mode) as connection:
             walks = {query.name: await walks_in_postgres(connection, query) for query in QUERIES}
         assert surprising(walks, known) == {}, mode

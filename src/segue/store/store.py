@@ -189,10 +189,6 @@ class Store:
         }
         return [rows.run(row) for row in await self.database.read(sql.runs.of_session, asked)]
 
-    async def crowded_jobs(self, *, after: str, keep: int, limit: int) -> list[str]:
-        asked: Params = {"after": after, "keep": keep, "limit": limit}
-        return [row["job_id"] for row in await self.database.read(sql.runs.crowded_jobs, asked)]
-
     # Deliveries
 
     async def delivery(self, delivery_id: str) -> Delivery:

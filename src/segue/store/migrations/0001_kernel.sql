@@ -164,6 +164,7 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_due ON deliveries (not_before, id) WHERE state = 'pending' AND holder IS NULL;
 CREATE INDEX deliveries_in_order ON deliveries (session_id, id) WHERE state = 'pending';
 CREATE INDEX deliveries_leased ON deliveries (lease_until) WHERE state = 'pending' AND holder IS NOT NULL;
+CREATE INDEX deliveries_over ON deliveries (created_at) WHERE state <> 'pending';
 CREATE INDEX deliveries_by_session ON deliveries (session_id, id);
 
 -- A job with what its timer must know to decide: how its session and its own open runs stand.

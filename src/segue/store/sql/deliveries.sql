@@ -99,3 +99,14 @@ FROM deliveries
 WHERE state = 'failed' AND id > ''
 ORDER BY id DESC
 LIMIT :limit;
+
+-- name: prune
+DELETE FROM deliveries
+WHERE id IN (
+    SELECT id
+    FROM deliveries
+    WHERE state <> 'pending' AND created_at < :before
+    ORDER BY created_at
+    LIMIT :limit
+)
+RETURNING id;

@@ -55,19 +55,23 @@ WHERE runs.job_id = :job_id AND runs.outcome IS NULL
 ORDER BY runs.slot;
 
 -- name: prune_old
+-- The newest run of a job stays as long as the job does, and a job that is over goes with its last one.
 DELETE FROM runs
 WHERE id IN (
     SELECT old.id
     FROM runs AS old
     WHERE old.finished_at IS NOT NULL AND old.finished_at < :before
-      AND EXISTS (SELECT 1 FROM runs AS newer WHERE newer.job_id = old.job_id AND newer.slot > old.slot)
+      AND (EXISTS (SELECT 1 FROM runs AS newer WHERE newer.job_id = old.job_id AND newer.slot > old.slot)
+           OR COALESCE((SELECT CASE WHEN state IN ('ended', 'removed') AND updated_at < :before THEN 1 ELSE 0 END
+                        FROM jobs
+                        WHERE jobs.id = old.job_id), 1) = 1)
     ORDER BY old.finished_at
     LIMIT :limit
 )
 RETURNING id;
 
--- name: prune_many
--- The slot before which a job's runs are too many to keep.
+-- name: thin
+-- All but the newest of a job that have ended.
 DELETE FROM runs
 WHERE job_id = :job_id AND outcome IS NOT NULL AND slot <= (
     SELECT slot
@@ -75,14 +79,4 @@ WHERE job_id = :job_id AND outcome IS NOT NULL AND slot <= (
     WHERE job_id = :job_id
     ORDER BY slot DESC
     LIMIT 1 OFFSET :keep
-)
-RETURNING id;
-
--- name: crowded_jobs
-SELECT job_id
-FROM runs
-WHERE job_id > :after
-GROUP BY job_id
-HAVING COUNT(*) > :keep
-ORDER BY job_id
-LIMIT :limit;
+);
