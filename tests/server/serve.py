@@ -8,6 +8,7 @@ It prints its port when it listens, and ends with SIGTERM as production does.
 import argparse
 import asyncio
 import socket
+import sys
 from collections.abc import AsyncIterator
 
 import uvicorn
@@ -42,7 +43,8 @@ async def serve(url: str, *, workers: bool, keys: str | None) -> None:
     async with Kernel(url, agent=PacedAgent(), settings=settings) as kernel:
         app = create_app(kernel, configuration, run_workers=workers)
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, ws_ping_interval=None)
-        print(listening.getsockname()[1], flush=True)
+        sys.stdout.write(f"{listening.getsockname()[1]}\n")
+        sys.stdout.flush()
         await uvicorn.Server(config).serve(sockets=[listening])
 
 

@@ -102,7 +102,16 @@ async def _handle(request: Request, error: Exception) -> JSONResponse:
     problem = problem_of(error)
     if problem.status >= 500:
         _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return answer(problem, getattr(error, "headers", None))
+    headers = dict(getattr(error, "headers", None) or {})
+    if problem.status == 405:
+        headers["Allow"] = ", ".join(_methods_at(request))
+    return answer(problem, headers)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """Of all the routes of a path; the one that refused knows only its own."""
+    path = getattr(request.scope.get("route"), "path", "")
+    return [method.upper() for method in request.app.openapi()["paths"].get(path, {"get": {}})]
 
 
 async def refuse(refusal: Refused, scope: Scope, receive: Receive, send: Send) -> None:

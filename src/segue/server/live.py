@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter, ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.types import Message, Receive, Scope, Send
 
 from segue import once
 from segue.errors import NotFound, SegueError
@@ -120,7 +121,23 @@ async def follow(
                 async for wired in happening:
                     yield ServerSentEvent(data=_text(wired), event=wired["type"], id=str(wired["seq"]))
 
-    return EventSourceResponse(stream(), ping=_PING_SECONDS)
+    return Stream(stream(), ping=_PING_SECONDS)
+
+
+class Stream(EventSourceResponse):
+    """One that ends in order when the server is told to stop: the client hears an end, not a torn line."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        ended = False
+
+        async def noting(message: Message) -> None:
+            nonlocal ended
+            ended = message["type"] == "http.response.body" and not message.get("more_body")
+            await send(message)
+
+        await super().__call__(scope, receive, noting)
+        if not ended:
+            await send({"type": "http.response.body", "body": b""})
 
 
 class Subscribe(schema.Body):
@@ -223,7 +240,7 @@ class Client:
         request = None
         if said.id is not None:
             digest = sha256(f"message {said.session}\n{said.content}".encode()).hexdigest()
-            request = once.Request(owner=self._owner, name=said.id, digest=digest)
+            request = once.Request(owner=self._owner, name=f"{said.session} {said.id}", digest=digest)
         admitted = await self._kernel.receive(
             said.session, said.content, owner=self._owner, when_busy=said.when_busy, request=request
         )
@@ -273,9 +290,10 @@ def _read(asked: str) -> tuple[dict[str, Any], Any]:
         known = json.loads(asked)
     except (ValueError, RecursionError):
         raise Refused(422, "invalid", "a message on this socket is a JSON object") from None
-    if not isinstance(known, dict) or known.get("type") not in _ASKED:
+    kind = known.get("type") if isinstance(known, dict) else None
+    if not isinstance(kind, str) or kind not in _ASKED:
         raise Refused(422, "invalid", f"type: it is one of {', '.join(_ASKED)}")
-    return known, _ASKED[known["type"]].validate_python(known)
+    return known, _ASKED[kind].validate_python(known)
 
 
 def _not_valid(error: ValidationError) -> Refused:

@@ -1,0 +1,59 @@
+"""The OpenAPI keeps its word: whatever is sent, no answer is a 5xx and every answer is of its schema."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.server.conftest import ROOT_KEY, bearer
+from tests.server.process import LONG, served
+from tests.server.test_security import ALL_KEYS
+
+CHECKS = """not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,
+response_schema_conformance,negative_data_rejection,unsupported_method,allow_header_conformance,
+ignored_auth""".replace("\n", "")
+
+FOLLOWING = "/sessions/{key}/events"
+"""It does not end by itself, so it is asked where there is nothing to follow."""
+
+PHASES = "examples,coverage,fuzzing" if LONG else "examples,fuzzing"
+EXAMPLES = "300" if LONG else "10"
+
+
+@pytest.mark.parametrize(
+    ("path", "which"), [("--exclude-path", "all but following"), ("--include-path", "following")]
+)
+async def test_every_answer_is_of_its_schema(path: str, which: str, tmp_path: Path) -> None:
+    with served(f"sqlite:///{tmp_path}/segue.db", "--keys", ALL_KEYS) as server:
+        asked = await asyncio.create_subprocess_exec(
+            *(str(Path(sys.executable).with_name("schemathesis")), "run", f"{server.http}/openapi.json"),
+            *("-H", f"Authorization: Bearer {ROOT_KEY}", path, FOLLOWING),
+            *("--checks", CHECKS, "--phases", PHASES, "--max-examples", EXAMPLES),
+            *("--request-timeout", "30", "--seed", "1", "--no-color", "--warnings", "off"),
+            cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        said, _ = await asked.communicate()
+    assert asked.returncode == 0, f"{which}:\n{said.decode()}"
+
+
+async def test_every_operation_is_described_and_every_body_has_an_example(tmp_path: Path) -> None:
+    with served(f"sqlite:///{tmp_path}/segue.db", "--keys", ALL_KEYS) as server:
+        async with httpx2.AsyncClient(base_url=server.http, headers=bearer(ROOT_KEY)) as http:
+            described = (await http.get("/openapi.json")).json()
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            place = f"{method} {path}"
+            assert operation["summary"], place
+            assert operation["tags"], place
+            body = operation.get("requestBody")
+            if body:
+                schema = body["content"]["application/json"]["schema"]
+                shape = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+                assert "examples" in shape or shape["title"] == "Login", place
+                assert shape["additionalProperties"] is False, place
+    assert "HTTPValidationError" not in json.dumps(described["paths"])
