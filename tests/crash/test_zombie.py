@@ -16,7 +16,7 @@ from tests.crash.journal import Did, Entry
 
 ROUNDS = 20 if LONG else 1
 ZOMBIES = 5
-LEASE = 0.5
+LEASE = 1.0
 
 LATE_WRITES = {"event", "renewal", "draft", "finish", "release"}
 
@@ -35,9 +35,11 @@ async def test_a_stopped_owner_that_wakes_up_changes_nothing(
 
 
 async def _wake_the_dead(zombies: Crew, kernel: Kernel, key: str, rng: random.Random) -> list[float]:
-    over = zombies.gate()
+    go, over = zombies.gate(), zombies.gate()
+    workers = [zombies.start(go=go) for _ in range(ZOMBIES)]
+    await zombies.ready(*workers)
     turns = [(await kernel.receive(f"{key}-{n}", f"stop {over}")).turn_id for n in range(ZOMBIES)]
-    workers = [zombies.start() for _ in turns]
+    go.touch()
     await until("all have stopped", lambda: len(_told(zombies, Did.STOPPED)) == ZOMBIES)
     async with running(kernel):
         await until("all are taken over", lambda: len(_told(zombies, Did.STARTED)) == 2 * ZOMBIES)
