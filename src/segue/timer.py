@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 MOST_AT_ONCE = 200
 """Small enough that the first turns of a flood start while the rest of it is still being taken."""
 
+_BREATH_MS = 1000
+
 _THIN_AFTER = 50
 """Slots of a job between two looks at whether it has too many run records."""
 
@@ -60,10 +62,12 @@ class Timer:
         if not due:
             return await self._store.next_due()
         # One bad job must not hold up the others, nor the next look.
-        for error in await asyncio.gather(*(self._handle(one, now) for one in due), return_exceptions=True):
-            if isinstance(error, BaseException):
-                _log.error("a due job could not be taken", exc_info=error)
-        return now
+        ends = await asyncio.gather(*(self._handle(one, now) for one in due), return_exceptions=True)
+        errors = [end for end in ends if isinstance(end, BaseException)]
+        for error in errors:
+            _log.error("a due job could not be taken", exc_info=error)
+        # But when none could be taken, all are still due: without a breath we would do nothing but try.
+        return now + _BREATH_MS if len(errors) == len(due) else now
 
     async def _handle(self, due: DueJob | Unreadable, now: int) -> None:
         if isinstance(due, Unreadable):
