@@ -35,8 +35,8 @@ def served(url: str, *options: str) -> Iterator[Served]:
         stdout=subprocess.PIPE,
         text=True,
     )
+    assert process.stdout is not None
     try:
-        assert process.stdout is not None
         yield Served(int(process.stdout.readline()), process)
     finally:
         process.send_signal(signal.SIGTERM)

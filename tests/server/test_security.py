@@ -60,8 +60,8 @@ async def test_what_belongs_to_others_is_not_there(guarded: httpx2.AsyncClient, 
     ]
     for key in (BEN, ROOT_KEY):
         for method, path in asked:
-            body = {"json": {}} if method == "PATCH" else {}
-            there = await guarded.request(method, path, headers=bearer(key), **body)
+            body: dict[str, str] | None = {} if method == "PATCH" else None
+            there = await guarded.request(method, path, headers=bearer(key), json=body)
             assert (there.status_code, there.json()["code"]) == (404, "not_found"), path
         assert (await guarded.get("/sessions", headers=bearer(key))).json()["sessions"] == []
     assert (await guarded.get(f"/turns/{turn['turn_id']}", headers=ada)).status_code == 200
@@ -88,7 +88,7 @@ async def test_a_key_is_exchanged_for_a_strict_cookie(guarded: httpx2.AsyncClien
     assert (await guarded.get("/auth/session")).json()["user"] == "ada"
     name, _, value = cookie.partition(";")[0].partition("=")
     for forged in (f"9{value}", value[:-2] + "AA", value.replace(".", ""), "", "é"):
-        headers = {"Cookie": f"{name}={forged}".encode()}
+        headers = {b"Cookie": f"{name}={forged}".encode()}
         guarded.cookies.clear()
         assert (await guarded.get("/auth/session", headers=headers)).status_code == 401, forged
     gone = await guarded.delete("/auth/session")
