@@ -8,12 +8,13 @@ import asyncio
 import logging
 import random
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from segue import closure, lane, settle
-from segue.agent import Agent, OpenTurn
+from segue.agent import Agent, Delta, OpenTurn
 from segue.bell import Bell, Name
 from segue.clock import Clock
 from segue.closure import Ending
@@ -185,8 +186,9 @@ class Runner:
             if live.held.turn.call is not None:
                 return await self._call(live)
             speech = Speech(live, self._crew.store, self._crew.hub, self._crew.clock)
-            async for piece in self._crew.agent.answer(self._open(live.held)):
-                await speech.take(piece)
+            async with _closing(self._crew.agent.answer(self._open(live.held))) as pieces:
+                async for piece in pieces:
+                    await speech.take(piece)
             return closure.answered(live.text, live.usage)
         except (LeaseLost, StoreError):
             raise
@@ -235,3 +237,13 @@ class Runner:
             _history=history,
             _joined=joined,
         )
+
+
+@asynccontextmanager
+async def _closing(pieces: AsyncIterator[Delta | str]) -> AsyncIterator[AsyncIterator[Delta | str]]:
+    """An agent that is let go between two pieces closes what it holds now, not when memory is tidied."""
+    try:
+        yield pieces
+    finally:
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()
