@@ -7,6 +7,7 @@ from typing import Any, TypedDict, Unpack
 from segue import lane, sessions
 from segue.bell import Name
 from segue.errors import BadSetting, BadText, NotFound
+from segue.hub import LiveText
 from segue.lane import Admission, Admitted, Left, Pool
 from segue.model import Owner, Session, Turn
 from segue.once import Request, once
@@ -111,7 +112,8 @@ class Talking(Looking):
                 elif turn.state in _OVER:
                     return turn
                 else:
-                    await listener.next()
+                    while isinstance(await listener.next(), LiveText):
+                        pass  # words on their way change no turn: nothing to look up
 
     async def write(self, key: str, role: str, text: str, *, owner: Owner = ME) -> Message:
         """Store a message without running the agent."""
