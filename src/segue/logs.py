@@ -21,7 +21,7 @@ HIDDEN = "•••"
 _SHORTEST_SECRET = 4
 """A secret that is shorter stands in every other word; hiding it would hide the log."""
 
-_QUIETER = ("httpx", "httpx2", "httpcore", "httpcore2", "mcp", "asyncio")
+_QUIETER = ("asyncio", "httpcore", "httpcore2", "httpx", "httpx2", "mcp", "uvicorn.error")
 """Libraries that tell of every step: only their warnings are for us."""
 
 _LOOKS_LIKE_ONE = (

@@ -30,9 +30,7 @@ def refuse_policy(
             ("--keep-recent-count", keep_recent),
         ):
             if value is not None:
-                raise BadPolicy(
-                    f"{flag} is part of a policy; give --auto-commit-enabled true or false with it"
-                )
+                raise BadPolicy(f"{flag} is part of a policy; give --auto-commit-enabled with it")
         return
     raise BadPolicy(
         "auto-commit is not there yet: this version of Segue stores no policy; leave the flags out"

@@ -31,7 +31,7 @@ _SHARED: dict[str, Any] = {"config": Config, "data": Data, "database": Database}
 
 
 def configured(
-    *, log_level: int = logging.WARNING, **flags: Any
+    *, log_level: int = logging.ERROR, **flags: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command that is given its configuration. `flags` are types of options, by the setting they set."""
     added = flags | _SHARED
@@ -65,7 +65,7 @@ def fail(sentence: str, code: int = FAILED) -> NoReturn:
     raise typer.Exit(code)
 
 
-def load(config: Path | None, log_level: int = logging.WARNING, **flags: Any) -> "Configuration":
+def load(config: Path | None, log_level: int = logging.ERROR, **flags: Any) -> "Configuration":
     from segue import logs
     from segue.configuration import Configuration
 

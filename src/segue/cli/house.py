@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from segue.agent import OpenTurn
@@ -19,13 +19,12 @@ async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
     from segue.agents import make_agent
 
     kernel: Kernel
-    kernel = Kernel(
-        configuration.database_url,
-        agent=make_agent(configuration, lambda: kernel),
-        settings=configuration.kernel_settings(),
-    )
-    async with kernel:
-        yield kernel
+    agent = make_agent(configuration, lambda: kernel)
+    kernel = Kernel(configuration.database_url, agent=agent, settings=configuration.kernel_settings())
+    async with AsyncExitStack() as opened:
+        if isinstance(agent, AbstractAsyncContextManager):  # one that holds connections to its provider
+            await opened.enter_async_context(agent)
+        yield await opened.enter_async_context(kernel)
 
 
 @asynccontextmanager

@@ -12,6 +12,8 @@ from segue.errors import BadSetting
 if TYPE_CHECKING:
     from segue.configuration import Configuration
 
+_log = logging.getLogger(__name__)
+
 Host = Annotated[str | None, typer.Option(help="Where to listen. Beyond this machine only with API keys.")]
 Port = Annotated[int | None, typer.Option(help="0 takes any free one.")]
 
@@ -45,6 +47,7 @@ async def _serve(configuration: "Configuration") -> None:
             # The API stays until the last turn has ended: whoever watches one sees its end.
             await work_until_told(kernel, told)
             server.should_exit = True
+    _log.info("stopped")
 
 
 def _announce(configuration: "Configuration", address: str) -> None:

@@ -1,11 +1,14 @@
 """Being told to stop: once to end in order, twice to end at once."""
 
 import asyncio
+import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from segue.kernel import Kernel
+
+_log = logging.getLogger(__name__)
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -40,6 +43,7 @@ async def work_until_told(kernel: Kernel, told: Told) -> None:
     async with asyncio.TaskGroup() as group:
         workers = group.create_task(kernel.run())
         await told.to_stop.wait()
+        _log.info("stopping: no new work is taken, %d turns are under way", len(kernel.workers.turns))
         workers.cancel()
         hurry = group.create_task(_cancel_when(told.to_hurry, workers))
         await asyncio.wait([workers])

@@ -30,4 +30,4 @@ async def _work(configuration: "Configuration") -> None:
         async with to_work(configuration) as kernel:
             _log.info("at work as %s", kernel.name)
             await work_until_told(kernel, told)
-            _log.info("stopped")
+    _log.info("stopped")

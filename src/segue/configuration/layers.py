@@ -154,13 +154,14 @@ def _flat(
                 raise BadSetting(f"{name} in {file} must be a table of settings, got {shown(value)}")
             yield from _flat(value, known, file, f"{name}.")
         else:
-            nearest = key if key in known else _nearest(name, _with_tables(known))
+            nearest = key if key in known else _nearest(name, _beside(prefix, known))
             raise BadSetting(f"{file} sets {name!r}, which is no setting; did you mean {nearest!r}?")
 
 
-def _with_tables(names: Iterable[str]) -> list[str]:
-    """`a`, `a.b` and `a.b.c` for each `a.b.c`."""
-    return sorted({name.rsplit(".", cut)[0] for name in names for cut in range(name.count(".") + 1)})
+def _beside(prefix: str, known: Iterable[str]) -> list[str]:
+    """What may stand in the table of that prefix: settings, and tables of further ones."""
+    within = (name.removeprefix(prefix) for name in known if name.startswith(prefix))
+    return sorted({prefix + name.partition(".")[0] for name in within})
 
 
 # The environment

@@ -1,0 +1,267 @@
+"""Settings: three layers, and an error for everything that is not one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segue.configuration import ApiKey, Configuration, McpServer, Role
+from segue.configuration.layers import settings_of, variable_of
+from segue.errors import BadSetting
+from segue.states import WhenBusy
+
+KEYS = '[{"key": "open-sesame", "account": "acme", "user": "ann", "role": "admin"}]'
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder without a segue.toml."""
+    monkeypatch.chdir(tmp_path)
+
+
+def load(env: dict[str, str] | None = None, file: str | None = None, **flags: Any) -> Configuration:
+    """With nothing of this machine's, and perhaps with a file."""
+    if file is not None:
+        Path("segue.toml").write_text(file, "utf-8")
+    return Configuration.load(env={"HOME": "/home/ann", "TZ": "Europe/Berlin", **(env or {})}, **flags)
+
+
+def test_without_settings_it_serves_this_machine_from_the_users_data_folder() -> None:
+    configuration = load()
+    assert configuration.database_url == "sqlite:////home/ann/.local/share/segue/segue.db"
+    assert configuration.listens_to_itself_only
+    assert configuration.model is None
+    assert configuration.timezone == "Europe/Berlin"
+    assert configuration.server.session_auto_commit.idle_enabled
+    assert configuration.server.session_auto_commit.check_interval_seconds == 60.0
+
+
+def test_the_environment_beats_the_file_and_a_flag_beats_both() -> None:
+    file = "runners = 4\nuser_runners = 5\nport = 1000\n"
+    configuration = load({"SEGUE_USER_RUNNERS": "6", "SEGUE_PORT": "2000"}, file, port=3000)
+    assert (configuration.runners, configuration.user_runners, configuration.port) == (4, 6, 3000)
+
+
+def test_each_value_knows_where_it_came_from() -> None:
+    configuration = load({"SEGUE_PORT": "2000"}, "runners = 4", host="::1")
+    assert configuration.source_of("runners") == "runners in segue.toml"
+    assert configuration.source_of("port") == "SEGUE_PORT"
+    assert configuration.source_of("host") == "--host"
+    assert configuration.source_of("lease_seconds") is None
+
+
+def test_the_kernel_gets_what_is_its_own() -> None:
+    settings = load(
+        {"SEGUE_RUNNERS": "1", "SEGUE_WHEN_BUSY": "inject", "SEGUE_LEASE_SECONDS": "3"}
+    ).kernel_settings()
+    assert (settings.runners, settings.when_busy, settings.lease_seconds) == (1, WhenBusy.INJECT, 3)
+    assert settings.timezone == "Europe/Berlin"
+
+
+def test_a_variable_that_is_empty_is_not_set() -> None:
+    assert load({"SEGUE_MODEL": ""}, "model = 'ollama:qwen3'").model == "ollama:qwen3"
+
+
+def test_the_offline_model_can_be_asked_for_by_its_name() -> None:
+    assert load({"SEGUE_MODEL": "offline"}, "model = 'ollama:qwen3'").model is None
+
+
+def test_settings_in_the_depth_have_short_names_in_the_environment() -> None:
+    file = "[server.session_auto_commit]\nidle_enabled = false\ncheck_interval_seconds = 3.5\n"
+    deep = load({"SEGUE_AUTO_COMMIT_IDLE_ENABLED": "true"}, file).server.session_auto_commit
+    assert (deep.idle_enabled, deep.check_interval_seconds) == (True, 3.5)
+
+
+def test_every_setting_of_the_contract_has_its_variable() -> None:
+    assert {variable_of(name) for name, _ in settings_of(Configuration)} >= {
+        "SEGUE_DATABASE",
+        "SEGUE_DATA",
+        "SEGUE_MODEL",
+        "SEGUE_TIMEZONE",
+        "SEGUE_API_KEYS",
+        "SEGUE_RUNNERS",
+        "SEGUE_USER_RUNNERS",
+        "SEGUE_LEASE_SECONDS",
+        "SEGUE_WHEN_BUSY",
+        "SEGUE_UNIFIED_SESSION",
+        "SEGUE_UNIFIED_OWNER",
+        "SEGUE_RECALL_ON_BUSY",
+        "SEGUE_AUTO_COMMIT_IDLE_ENABLED",
+        "SEGUE_AUTO_COMMIT_CHECK_INTERVAL_SECONDS",
+        "SEGUE_WORKSPACE",
+    }
+
+
+# Paths and files
+
+
+def test_a_path_in_a_file_counts_from_the_file(tmp_path: Path) -> None:
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    (folder / "mine.toml").write_text("data = 'store'\nworkspace = '/srv/work'\n")
+    configuration = Configuration.load("etc/mine.toml", env={})
+    assert configuration.data == folder / "store"
+    assert configuration.workspace == Path("/srv/work")
+
+
+def test_a_path_in_the_environment_counts_from_here(tmp_path: Path) -> None:
+    assert load({"SEGUE_DATA": "store"}).data == tmp_path / "store"
+
+
+def test_keys_come_as_json_from_a_file_or_as_tables(tmp_path: Path) -> None:
+    (tmp_path / "keys.json").write_text(KEYS)
+    expected = (ApiKey.model_validate(json.loads(KEYS)[0]),)
+    assert load({"SEGUE_API_KEYS": KEYS}).api_keys == expected
+    assert load({"SEGUE_API_KEYS": "@keys.json"}).api_keys == expected
+    table = "[[api_keys]]\nkey = 'open-sesame'\naccount = 'acme'\nuser = 'ann'\nrole = 'admin'\n"
+    assert load(file=table).api_keys == expected
+    assert expected[0].role is Role.ADMIN
+
+
+def test_keys_beside_a_file_are_found_from_anywhere(tmp_path: Path) -> None:
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    (folder / "keys.json").write_text(KEYS)
+    (folder / "segue.toml").write_text("api_keys = '@keys.json'")
+    assert len(Configuration.load(folder / "segue.toml", env={}).api_keys) == 1
+
+
+def test_mcp_servers_are_programs_or_addresses() -> None:
+    file = """
+        [[mcp_servers]]
+        name = "notes"
+        command = "notes-mcp"
+        args = ["--read-only"]
+        env = { NOTES_TOKEN = "hush" }
+        [[mcp_servers]]
+        name = "maps"
+        url = "http://127.0.0.1:9/mcp"
+    """
+    notes, maps = load(file=file).mcp_servers
+    assert isinstance(notes, McpServer)
+    assert (notes.command, notes.args, notes.env["NOTES_TOKEN"].get_secret_value()) == (
+        "notes-mcp",
+        ("--read-only",),
+        "hush",
+    )
+    assert maps.url == "http://127.0.0.1:9/mcp"
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ({"SEGUE_RUNERS": "3"}, ["SEGUE_RUNERS", "did you mean SEGUE_RUNNERS?"]),
+        ({"SEGUE_AUTOCOMMIT_IDLE_ENABLED": "1"}, ["did you mean SEGUE_AUTO_COMMIT_IDLE_ENABLED?"]),
+        ({"SEGUE_RUNNERS": "three"}, ["SEGUE_RUNNERS must be a whole number from 0", "'three'"]),
+        ({"SEGUE_RUNNERS": "-1"}, ["SEGUE_RUNNERS", "'-1'"]),
+        ({"SEGUE_PORT": "70000"}, ["SEGUE_PORT must be a port from 0 (any free one) to 65535", "'70000'"]),
+        ({"SEGUE_TIMEZONE": "Europe/Berln"}, ["SEGUE_TIMEZONE must be an IANA zone", "'Europe/Berln'"]),
+        ({"SEGUE_MODEL": "gpt"}, ["SEGUE_MODEL must be provider:name", "'gpt'"]),
+        ({"SEGUE_WHEN_BUSY": "jump"}, ["enqueue, inject, interrupt, reject", "'jump'"]),
+        ({"SEGUE_RECALL_ON_BUSY": "jump"}, ["wait, postpone, skip"]),
+        ({"SEGUE_UNIFIED_OWNER": "me"}, ["chat, unified"]),
+        ({"SEGUE_UNIFIED_SESSION": "perhaps"}, ["SEGUE_UNIFIED_SESSION must be true or false"]),
+        ({"SEGUE_LEASE_SECONDS": "0"}, ["from 0.1 to 1,000,000"]),
+        ({"SEGUE_AUTO_COMMIT_CHECK_INTERVAL_SECONDS": "0"}, ["above 0"]),
+        ({"SEGUE_DATABASE": "mysql://ann:hush@db/x"}, ["SEGUE_DATABASE must be a URL such as 'sqlite://"]),
+        ({"SEGUE_API_KEYS": "[{"}, ["SEGUE_API_KEYS", "not JSON"]),
+        ({"SEGUE_API_KEYS": "@nowhere.json"}, ["SEGUE_API_KEYS (the file nowhere.json)", "no such file"]),
+        ({"SEGUE_API_KEYS": '{"key": "hush"}'}, ["it is not a list"]),
+        ({"SEGUE_API_KEYS": '["hush"]'}, ["entry 1: it is not an object"]),
+        ({"SEGUE_API_KEYS": '[{"key": "hush"}, {"key": "hush"}]'}, ["two entries have the same key"]),
+        ({"SEGUE_API_KEYS": '[{"key": "hush", "role": "god"}]'}, ["entry 1, role", "'user' or 'admin'"]),
+        ({"SEGUE_API_KEYS": '[{"key": "hush", "rol": "user"}]'}, ["entry 1, rol: there is no such field"]),
+        ({"SEGUE_API_KEYS": '[{"user": "ann"}]'}, ["entry 1, key: it is missing"]),
+        ({"SEGUE_API_KEYS": '[{"key": "hush hush"}]'}, ["entry 1, key", "without spaces"]),
+        ({"SEGUE_MCP_SERVERS": '[{"name": "maps"}]'}, ["entry 1: maps needs either a command or a url"]),
+    ],
+)
+def test_a_wrong_variable_is_told_in_a_sentence(env: dict[str, str], words: list[str]) -> None:
+    with pytest.raises(BadSetting) as refused:
+        load(env)
+    for word in words:
+        assert word in str(refused.value)
+    assert "hush" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("runers = 3", ["segue.toml sets 'runers'", "did you mean 'runners'?"]),
+        ("[server]\nhost = 'x'", ["'server.host'", "did you mean 'host'?"]),
+        ("[server.session_auto_comit]\nx = 1", ["did you mean 'server.session_auto_commit'?"]),
+        ("[server.session_auto_commit]\nidle = 1", ["'server.session_auto_commit.idle_enabled'"]),
+        ("server = 3", ["server in segue.toml must be a table of settings, got 3"]),
+        ("runners = true", ["runners in segue.toml must be a whole number", "got True"]),
+        ("runners = 3.5", ["runners in segue.toml must be a whole number", "got 3.5"]),
+        ("data = 7", ["data in segue.toml must be the path of a folder, got 7"]),
+        ("runners = ", ["segue.toml are not TOML"]),
+        ("api_keys = '@nowhere.json'", ["api_keys in segue.toml", "cannot be read: no such file"]),
+    ],
+)
+def test_a_wrong_file_is_told_in_a_sentence(file: str, words: list[str]) -> None:
+    with pytest.raises(BadSetting) as refused:
+        load(file=file)
+    for word in words:
+        assert word in str(refused.value)
+
+
+def test_a_wrong_flag_is_told_by_its_name() -> None:
+    with pytest.raises(BadSetting, match=r"--port must be a port .* got 99999"):
+        load(port=99999)
+
+
+def test_a_file_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match=r"nowhere\.toml cannot be read: no such file"):
+        Configuration.load("nowhere.toml", env={})
+    with pytest.raises(BadSetting, match="cannot be read: is a directory"):
+        Configuration.load(tmp_path, env={})
+
+
+def test_a_file_that_is_not_text_is_told_as_such() -> None:
+    Path("segue.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadSetting, match="it is not UTF-8 text"):
+        Configuration.load(env={})
+
+
+# Secrets
+
+
+def test_no_secret_is_in_the_words_for_a_configuration() -> None:
+    servers = '[{"name": "maps", "url": "http://x", "headers": {"Authorization": "Bearer hush-3"}}]'
+    configuration = load(
+        {
+            "SEGUE_API_KEYS": '[{"key": "hush-1"}]',
+            "SEGUE_DATABASE": "postgresql://ann:hush-2@db/x",
+            "SEGUE_MCP_SERVERS": servers,
+        }
+    )
+    assert "hush" not in repr(configuration)
+    assert "hush" not in str(configuration)
+    assert set(configuration.secrets()) == {"hush-1", "hush-2", "Bearer hush-3"}
+
+
+# Who can reach it
+
+
+@pytest.mark.parametrize(
+    ("host", "itself_only"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.9.1", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.2", False),
+        ("localhost.example.org", False),
+        ("segue.example.org", False),
+    ],
+)
+def test_which_hosts_only_this_machine_can_reach(host: str, itself_only: bool) -> None:
+    assert load(host=host).listens_to_itself_only is itself_only

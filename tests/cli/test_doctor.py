@@ -1,0 +1,98 @@
+"""`segue doctor`: finds what is wrong, and changes nothing."""
+
+import json
+import sqlite3
+from typing import Any
+
+from segue import At, Delivery, Kernel, OpenTurn, Receipt, Say
+from segue.testing import ManualClock, quiet
+from tests.cli.process import Segue
+
+
+async def examined(segue: Segue, *, code: int) -> dict[str, list[str]]:
+    """What the doctor found, by state."""
+    ended = await segue("doctor", "--json")
+    assert ended.code == code, ended.out + ended.err
+    told: dict[str, Any] = json.loads(ended.out)
+    assert told["ok"] is (code == 0)
+    found: dict[str, list[str]] = {"ok": [], "look": [], "wrong": []}
+    for finding in told["findings"]:
+        found[finding["state"]].append(f"{finding['about']}: {finding['words']}")
+    return found
+
+
+async def test_all_is_well(segue: Segue) -> None:
+    await segue("sessions", "add-message", "web:1", "Hello.")
+    found = await examined(segue, code=0)
+    assert {"schema: up to date", "invariants: all hold", "deliveries: none was given up"} <= set(found["ok"])
+    assert (await segue("doctor")).code == 0
+
+
+async def test_all_is_well_on_postgres(segue: Segue, postgres_url: str) -> None:
+    segue.env = {"SEGUE_DATABASE": postgres_url}
+    await segue("db", "migrate")
+    found = await examined(segue, code=0)
+    assert any(words.startswith("clock: ") for words in found["ok"])
+
+
+async def test_a_broken_invariant_is_found(segue: Segue) -> None:
+    await segue("sessions", "add-messages", "web:1", text='{"role": "user", "content": "hi"}\n' * 3)
+    with sqlite3.connect(segue.data / "segue.db") as database:
+        database.execute("DELETE FROM events WHERE seq = 2")
+    database.close()
+    found = await examined(segue, code=1)
+    assert len(found["wrong"]) == 1
+    assert found["wrong"][0].startswith("invariants: ")
+    ended = await segue("doctor")
+    assert ended.code == 1
+    assert "wrong" in ended.out
+
+
+async def test_what_could_not_be_delivered_is_told(segue: Segue) -> None:
+    clock = ManualClock()
+    async with Kernel(segue.database, agent=silent, clock=clock, channels=[Jammed()]) as kernel:
+        await kernel.schedule("fax:1", At("in 1 minute"), Say("Hello."))
+        clock.advance(minutes=2)
+        await quiet(kernel)
+    found = await examined(segue, code=0)
+    assert len(found["look"]) == 1
+    assert found["look"][0].startswith("deliveries: 1 could not be delivered, the last one by fax: ")
+    assert found["look"][0].endswith("paper jam")
+
+
+class Jammed:
+    name = "fax"
+    idempotent = False
+
+    async def send(self, delivery: Delivery) -> Receipt:
+        raise RuntimeError("paper jam")
+
+
+async def silent(turn: OpenTurn) -> str:
+    return ""
+
+
+async def test_no_database_and_an_old_schema_are_wrong(segue: Segue) -> None:
+    assert "there is no database at" in (await examined(segue, code=1))["wrong"][0]
+    assert not segue.data.exists()
+    segue.data.mkdir()
+    sqlite3.connect(segue.data / "segue.db").close()
+    assert "run `segue db migrate`" in (await examined(segue, code=1))["wrong"][0]
+
+
+async def test_a_wrong_setting_is_a_finding(segue: Segue) -> None:
+    segue.env = {"SEGUE_PORT": "high"}
+    assert (await examined(segue, code=1))["wrong"][0].startswith("settings: SEGUE_PORT must be a port")
+
+
+async def test_settings_are_told_with_their_places_and_without_their_secrets(segue: Segue) -> None:
+    await segue("db", "migrate")
+    (segue.folder / "segue.toml").write_text("runners = 7\n")
+    segue.env = {
+        "SEGUE_API_KEYS": '[{"key": "hush-hush-1"}]',
+        "SEGUE_MCP_SERVERS": '[{"name": "maps", "url": "http://x", "headers": {"X": "hush-hush-2"}}]',
+    }
+    told = (await segue("doctor")).out
+    assert "runners is 7, from runners in segue.toml" in told
+    assert "api_keys is 1 of them, from SEGUE_API_KEYS" in told
+    assert "hush" not in told

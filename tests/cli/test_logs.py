@@ -1,0 +1,117 @@
+"""The log: for people on a terminal, for machines elsewhere, without a secret anywhere."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from segue import logs
+
+SECRET = 'a"key\\with signs'
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _root_as_it_was() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+
+
+def written(
+    format: str, stream: io.StringIO | None = None, *, words: str = "all is %s", **extra: object
+) -> str:
+    stream = stream or io.StringIO()
+    logs.configure(format, secrets=[SECRET], stream=stream)
+    logging.getLogger("segue.test").warning(words, *(["well"] if "%s" in words else []), extra=extra)
+    return stream.getvalue()
+
+
+def test_elsewhere_each_line_is_json() -> None:
+    line = json.loads(written("auto", session="web:1"))
+    assert line["message"] == "all is well"
+    assert (line["level"], line["logger"], line["session"]) == ("warning", "segue.test", "web:1")
+    assert line["timestamp"].endswith("Z")
+
+
+def test_on_a_terminal_it_is_for_people() -> None:
+    line = written("auto", Terminal(), session="web:1")
+    assert "all is well" in line
+    assert not line.startswith("{")
+
+
+def test_the_format_can_be_chosen() -> None:
+    assert written("json", Terminal()).startswith("{")
+    assert not written("human").startswith("{")
+
+
+def test_colours_are_for_terminals_that_want_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[" in written("human", Terminal())
+    assert "\x1b[" not in written("human")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in written("human", Terminal())
+
+
+def test_what_is_not_for_us_is_not_in_it() -> None:
+    stream = io.StringIO()
+    logs.configure("json", stream=stream)
+    logging.getLogger("httpx2").info("HTTP Request: POST …")
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("format", ["human", "json"])
+def test_a_traceback_is_whole_and_has_no_local_variables(format: str) -> None:
+    stream = io.StringIO()
+    logs.configure(format, secrets=[SECRET], stream=stream)
+    try:
+        hidden = "local-" + "variable"
+        raise ValueError(f"{SECRET} is wrong, {len(hidden)}")
+    except ValueError:
+        logging.getLogger("segue.test").exception("it failed")
+    assert "Traceback" in stream.getvalue()
+    assert "is wrong, 14" in stream.getvalue()
+    assert SECRET not in stream.getvalue()
+    assert "local-variable" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("format", ["human", "json"])
+@pytest.mark.parametrize(
+    ("words", "hidden", "kept"),
+    [
+        (f"the key {SECRET} came", SECRET, "the key"),
+        ("Authorization: Bearer hush", "hush", "Authorization: Bearer"),
+        ("{'authorization': 'Basic aHVzaA=='}", "aHVzaA", "authorization"),
+        ("with a bearer abcdefghijkl inside", "abcdefghijkl", "inside"),
+        ("sk-proj-abcDEF123_456 was refused", "abcDEF123", "was refused"),
+        ("x-api-key: abc123def", "abc123def", "x-api-key"),
+        ("?api_key=abc123def&page=2", "abc123def", "page=2"),
+        ("no answer from postgresql://ann:p@ss/word@db:5432/x", "p@ss/word", "postgresql://ann:"),
+        ("Cookie: segue=abc123def", "abc123def", "Cookie"),
+    ],
+)
+def test_a_secret_is_hidden(format: str, words: str, hidden: str, kept: str) -> None:
+    line = written(format, words=words)
+    assert hidden not in line
+    assert json.dumps(hidden)[1:-1] not in line
+    assert kept in line
+
+
+def test_a_secret_in_a_field_is_hidden_too() -> None:
+    line = written("json", headers={"Authorization": "Bearer hush"}, key=SECRET)
+    assert "hush" not in line
+    assert json.loads(line)["key"] == logs.HIDDEN
+
+
+@pytest.mark.parametrize(
+    "words", ["12 tokens: 5 new", "https://example.org:8080/a", "the secret of tea", "task-force"]
+)
+def test_what_is_no_secret_stays(words: str) -> None:
+    assert words in written("json", words=words)

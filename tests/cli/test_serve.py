@@ -1,0 +1,154 @@
+"""`segue serve` as a real process: how it starts, how it stops, how it is killed."""
+
+import asyncio
+import json
+import signal
+import socket
+from pathlib import Path
+
+from segue import Kernel, Outcome, Turn, TurnState
+from tests.agents.double import Double, Fails, Waits, says
+from tests.cli.conftest import KEY_OF_THE_PROVIDER
+from tests.cli.process import Segue, Serving
+
+_PATIENCE = 60
+
+
+async def say(server: Serving, text: str) -> str:
+    answer = await server.client.post("/sessions/web:1/turns", json={"content": text})
+    assert answer.status_code == 202, answer.text
+    turn_id: str = answer.json()["turn_id"]
+    return turn_id
+
+
+async def in_the_middle(server: Serving, provider: Double, *words: str | Waits) -> str:
+    """A turn whose model has begun to answer and stands at a gate."""
+    provider.script(says(*words))
+    turn_id = await say(server, "Tell me.")
+    async with asyncio.timeout(_PATIENCE):
+        await provider.waiting.wait()
+    return turn_id
+
+
+async def looked_up(segue: Segue, turn_id: str) -> Turn:
+    """The turn as it lies in the database, with nobody at work."""
+    async with Kernel(segue.database, agent=_nobody) as kernel:
+        assert not await kernel.audit()
+        return await kernel.turn(turn_id)
+
+
+async def ended(segue: Segue, turn_id: str) -> Turn:
+    """The turn, when whoever is at work has ended it."""
+    async with Kernel(segue.database, agent=_nobody) as kernel, asyncio.timeout(_PATIENCE):
+        return await kernel.wait(turn_id)
+
+
+async def _nobody(turn: object) -> str:
+    raise AssertionError("nobody works here")
+
+
+async def test_it_serves_the_offline_model_until_it_is_told_to_stop(segue: Segue) -> None:
+    async with segue.serving() as server:
+        answer = await server.client.post("/sessions/web:1/turns?wait=30", json={"content": "hello"})
+        assert "offline" in answer.json()["reply"]
+        server.process.tell(signal.SIGTERM)
+        assert await server.process.end() == 0
+        lines = [json.loads(line) for line in server.process.log.splitlines()]
+        assert {"stopped"} <= {line["message"] for line in lines}
+    assert (segue.data / "segue.db").exists()
+
+
+async def test_a_turn_under_way_ends_before_the_server_does(segue: Segue, provider: Double) -> None:
+    gate = asyncio.Event()
+    async with segue.serving() as server:
+        turn_id = await in_the_middle(server, provider, "Half", Waits(gate), " and whole.")
+        server.process.tell(signal.SIGTERM)
+        await server.process.logged("stopping: no new work is taken, 1 turns are under way")
+        late = await say(server, "Too late?")
+        gate.set()
+        assert await server.process.end() == 0
+    done = await looked_up(segue, turn_id)
+    assert (done.outcome, done.reply, done.attempt) == (Outcome.OK, "Half and whole.", 1)
+    assert (await looked_up(segue, late)).state is TurnState.QUEUED, "kept for whoever comes next"
+
+
+async def test_a_turn_that_takes_longer_than_the_grace_is_handed_back(segue: Segue, provider: Double) -> None:
+    segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "0.1"
+    async with segue.serving() as server:
+        turn_id = await in_the_middle(server, provider, "Half", Waits())
+        server.process.tell(signal.SIGTERM)
+        assert await server.process.end() == 0
+    assert (await looked_up(segue, turn_id)).state is TurnState.QUEUED
+    provider.script(says("Whole."))
+    async with segue.serving():
+        again = await ended(segue, turn_id)
+    assert (again.outcome, again.reply, again.attempt) == (Outcome.OK, "Whole.", 2)
+
+
+async def test_told_twice_it_does_not_wait(segue: Segue, provider: Double) -> None:
+    segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "100000"
+    async with segue.serving() as server:
+        turn_id = await in_the_middle(server, provider, "Half", Waits())
+        server.process.tell(signal.SIGINT)
+        await server.process.logged("stopping")
+        server.process.tell(signal.SIGINT)
+        assert await server.process.end() == 0
+    assert (await looked_up(segue, turn_id)).state is TurnState.QUEUED
+
+
+async def test_killed_in_the_middle_it_loses_nothing(segue: Segue, provider: Double) -> None:
+    segue.env["SEGUE_LEASE_SECONDS"] = "1"
+    async with segue.serving() as server:
+        first = await in_the_middle(server, provider, "Half", Waits())
+        second = await say(server, "And then?")
+        server.process.tell(signal.SIGKILL)
+        assert await server.process.end() == -signal.SIGKILL
+    provider.script(says("Whole."), says("Nothing more."))
+    async with segue.serving():
+        again, then = await ended(segue, first), await ended(segue, second)
+    assert (again.outcome, again.reply, again.attempt) == (Outcome.OK, "Whole.", 2)
+    assert (then.outcome, then.reply, then.attempt) == (Outcome.OK, "Nothing more.", 1)
+    assert not (await segue("doctor")).code
+
+
+async def test_a_command_reaches_a_turn_of_the_running_server(segue: Segue, provider: Double) -> None:
+    async with segue.serving() as server:
+        turn_id = await in_the_middle(server, provider, "Half", Waits())
+        stopped = await segue("sessions", "stop", "web:1", "--json")
+        assert json.loads(stopped.out) == {"stopped": True, "turn_id": turn_id}
+        turn = await ended(segue, turn_id)
+    assert (turn.outcome, turn.reply) == (Outcome.STOPPED, "Half")
+
+
+async def test_a_port_that_is_taken_is_told_in_a_sentence(segue: Segue) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = await segue.process("serve", "--port", str(port))
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err == (
+        f"Error: cannot listen on 127.0.0.1:{port}: address already in use; choose another --port\n"
+    )
+    assert not segue.data.exists()
+
+
+async def test_no_secret_is_in_what_it_writes(segue: Segue, provider: Double) -> None:
+    keys = segue.folder / "keys.json"
+    keys.write_text('[{"key": "open-sesame-1", "account": "acme", "user": "ann"}]')
+    segue.env["SEGUE_API_KEYS"] = "@keys.json"
+    provider.script(Fails(401, {"error": {"message": f"{KEY_OF_THE_PROVIDER} is not a key", "type": "x"}}))
+    async with segue.serving() as server:
+        for key in ("open-sesame-1", "open-sesame-2"):
+            headers = {"Authorization": f"Bearer {key}"}
+            await server.client.post("/sessions/web:1/turns?wait=30", json={"content": "Hi"}, headers=headers)
+        server.process.tell(signal.SIGTERM)
+        assert await server.process.end() == 0
+        written = server.process.log
+    assert "POST" in written
+    for secret in ("open-sesame", KEY_OF_THE_PROVIDER):
+        assert secret not in written
+        assert secret not in await _everything_in(segue.data)
+
+
+async def _everything_in(folder: Path) -> str:
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return "".join(file.read_bytes().decode("utf-8", "replace") for file in files)

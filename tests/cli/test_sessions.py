@@ -1,0 +1,153 @@
+"""`segue sessions` and `segue runs`, on a database that nobody serves."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from segue import Ask, At, Cron, Kernel, OpenTurn, Owner
+from segue.testing import ManualClock, quiet
+from tests.cli.process import Segue
+
+
+async def answer(turn: OpenTurn) -> str:
+    return f"You said {turn.text!r}."
+
+
+async def test_a_message_is_stored_and_shown(segue: Segue) -> None:
+    stored = await segue("sessions", "add-message", "web:1", "I am in Rome.")
+    assert (stored.code, stored.out) == (0, "1 message was stored; web:1 has 1 now.\n")
+    listed = await segue("sessions", "list")
+    assert "web:1" in listed.out
+    assert "I am in Rome." in listed.out
+    shown = await segue("sessions", "show", "web:1")
+    assert shown.out.endswith("user\nI am in Rome.\n")
+
+
+async def test_messages_come_from_a_pipe_or_a_file(segue: Segue) -> None:
+    lines = '{"role": "user", "content": "One."}\n{"role": "assistant", "content": "Two."}\n'
+    piped = await segue("sessions", "add-messages", "web:1", "--json", text=lines)
+    assert json.loads(piped.out) == {
+        "session_key": "web:1",
+        "message_count": 2,
+        "pending_tokens": 2,
+        "added": 2,
+    }
+    (segue.folder / "more.json").write_text('[{"role": "user", "content": "Three."}]')
+    filed = await segue("sessions", "add-messages", "web:1", "more.json")
+    assert filed.out == "1 message was stored; web:1 has 3 now.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[", "messages are a JSON list, or one JSON object a line"),
+        ('{"role": "user"}', 'message 1 must be {"role": …, "content": …}'),
+        (
+            '[{"role": "user", "content": "hi", "auto_commit_policy": null}]',
+            "message 1 has a policy of its own",
+        ),
+        ("[]", "from 1 to 100 messages"),
+        ('{"role": "user", "content": "hi"}\n' * 101, "got 101"),
+    ],
+    ids=["half a list", "half a message", "a policy", "none", "too many"],
+)
+async def test_messages_that_cannot_be_read_are_not_stored(segue: Segue, text: str, words: str) -> None:
+    ended = await segue("sessions", "add-messages", "web:1", text=text)
+    assert ended.code == 2
+    assert words in ended.err
+
+
+async def test_json_is_what_the_api_would_answer(segue: Segue) -> None:
+    await segue("sessions", "add-message", "web:1", "Hello.")
+    listed = json.loads((await segue("sessions", "list", "--json")).out)
+    shown = json.loads((await segue("sessions", "show", "web:1", "--json")).out)
+    async with segue.serving() as server:
+        assert (await server.client.get("/sessions")).json()["sessions"] == listed["sessions"]
+        messages = (await server.client.get("/sessions/web:1/messages")).json()["messages"]
+        assert shown.pop("messages") == messages
+        assert (await server.client.get("/sessions/web:1")).json() == shown
+
+
+async def test_what_is_not_there_is_told_in_words(segue: Segue) -> None:
+    await segue("db", "migrate")
+    assert (await segue("sessions", "list")).out == "There are no sessions yet. `segue chat` begins one.\n"
+    assert json.loads((await segue("sessions", "list", "--json")).out) == {"sessions": []}
+    missing = await segue("sessions", "show", "web:1")
+    assert (missing.code, missing.err) == (1, "Error: there is no session web:1\n")
+
+
+async def test_others_sessions_are_asked_for_by_name(segue: Segue) -> None:
+    ann = ("--account", "acme", "--user", "ann")
+    await segue("sessions", "add-message", "web:1", "Mine.", *ann)
+    assert "web:1" not in (await segue("sessions", "list")).out
+    assert "web:1" in (await segue("sessions", "list", *ann)).out
+    assert (await segue("sessions", "show", "web:1")).code == 1
+
+
+async def test_words_cannot_steer_the_terminal(segue: Segue) -> None:
+    await segue("sessions", "add-message", "web:1", "red \x1b[31m and \x9b2J gone\x07")
+    for command in (["list"], ["show", "web:1"]):
+        shown = await segue("sessions", *command)
+        assert "red" in shown.out
+        assert not {"\x1b", "\x9b", "\x07"} & set(shown.out)
+
+
+async def test_a_session_with_jobs_is_not_removed_by_accident(segue: Segue) -> None:
+    async with Kernel(segue.database, agent=answer) as kernel:
+        await kernel.schedule("web:1", Cron("0 9 * * *", tz="UTC"), Ask("What is new?"), name="morning")
+    refused = await segue("sessions", "remove", "web:1")
+    assert refused.code == 1
+    assert "--with-jobs removes them too" in refused.err
+    assert (await segue("sessions", "remove", "web:1", "--with-jobs")).out == "Session web:1 is gone.\n"
+    assert (await segue("sessions", "show", "web:1")).code == 1
+
+
+async def test_stopping_where_nothing_runs_says_so(segue: Segue) -> None:
+    await segue("sessions", "add-message", "web:1", "Hello.")
+    assert (await segue("sessions", "stop", "web:1")).out == "Nothing runs there.\n"
+
+
+async def test_a_run_is_listed_shown_and_explained(segue: Segue) -> None:
+    clock = ManualClock(datetime(2026, 3, 2, 8, 0, tzinfo=UTC))
+    async with Kernel(segue.database, agent=answer, clock=clock) as kernel:
+        job = await kernel.schedule("web:1", Cron("0 9 * * *", tz="UTC"), Ask("What is new?"), name="morning")
+        assert (await segue("runs", "list", "web:1")).out == "No job of web:1 has fired yet.\n"
+        clock.advance(hours=1)
+        await quiet(kernel)
+        (run,) = await kernel.runs("web:1")
+    listed = await segue("runs", "list", "web:1")
+    assert run.id in listed.out
+    assert "2026-03-02 10:00:00" in listed.out, "in the zone of the settings"
+    shown = await segue("runs", "show", run.id)
+    assert "outcome        ok" in shown.out
+    assert json.loads((await segue("runs", "show", run.id, "--json")).out)["run_id"] == run.id
+    explained = await segue("runs", "explain", run.id)
+    assert explained.out.splitlines() == [
+        f"Job {job.id} (morning) was due at 2026-03-02 10:00:00 (Europe/Berlin).",
+        "It was taken up at 2026-03-02 10:00:00, 0 s late.",
+        "It ended at 2026-03-02 10:00:00 as ok.",
+        "Next, it is due at 2026-03-03 10:00:00.",
+    ]
+
+
+async def test_a_run_that_was_missed_is_explained(segue: Segue) -> None:
+    clock = ManualClock(datetime(2026, 3, 2, 8, 0, tzinfo=UTC))
+    async with Kernel(segue.database, agent=answer, clock=clock) as kernel:
+        await kernel.schedule("web:1", At("2026-03-02T09:00:00Z"), Ask("What is new?"), name="once")
+        clock.advance(days=3)
+        await quiet(kernel)
+        (run,) = await kernel.runs("web:1")
+    told = json.loads((await segue("runs", "explain", run.id, "--json")).out)["explanation"]
+    assert any(sentence.startswith("It ended at") and "as missed" in sentence for sentence in told)
+
+
+async def test_a_run_of_somebody_else_is_not_there(segue: Segue) -> None:
+    clock = ManualClock(datetime(2026, 3, 2, 8, 0, tzinfo=UTC))
+    async with Kernel(segue.database, agent=answer, clock=clock) as kernel:
+        await kernel.schedule("web:1", At("2026-03-02T09:00:00Z"), Ask("Hm?"), owner=Owner("acme", "ann"))
+        clock.advance(hours=1)
+        await quiet(kernel)
+        (run,) = await kernel.runs("web:1", owner=Owner("acme", "ann"))
+    assert (await segue("runs", "show", run.id)).code == 1
+    assert (await segue("runs", "show", run.id, "--account", "acme", "--user", "ann")).code == 0

@@ -1,0 +1,66 @@
+"""Starting: the command answers at once, and says what is missing in one sentence."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.process import Segue
+
+HEAVY = {"anthropic", "fastapi", "mcp", "openai", "pydantic", "pydantic_ai", "rich", "structlog", "uvicorn"}
+
+HELP = """
+import json, sys
+sys.argv = ["segue", "--help"]
+sys.stdout, told = sys.stderr, sys.stdout
+from segue.cli.main import run
+try:
+    run()
+finally:
+    json.dump(sorted({name.partition(".")[0] for name in sys.modules}), told)
+"""
+
+WITHOUT = """
+import sys
+sys.modules[{missing!r}] = None
+sys.argv = ["segue", "doctor"]
+from segue.cli.main import run
+run()
+"""
+
+
+async def test_help_names_every_command(segue: Segue) -> None:
+    ended = await segue.process("--help")
+    assert ended.code == 0
+    for command in ("serve", "worker", "chat", "sessions", "runs", "doctor", "db"):
+        assert f"\n  {command} " in ended.out
+
+
+def test_help_loads_nothing_heavy() -> None:
+    done = subprocess.run([sys.executable, "-c", HELP], check=True, capture_output=True, text=True)
+    assert not HEAVY & set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("missing", ["typer", "pydantic"])
+def test_without_the_extra_it_says_how_to_get_it(missing: str) -> None:
+    code = WITHOUT.format(missing=missing)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == f"This command needs {missing}: pip install 'segue[server]'\n"
+
+
+async def test_the_version_is_told(segue: Segue) -> None:
+    assert (await segue.process("--version")).out == "segue 0.1.0\n"
+
+
+def test_a_shell_can_complete_commands(segue: Segue) -> None:
+    segue.env = {"_SEGUE_COMPLETE": "complete_bash", "COMP_WORDS": "segue se", "COMP_CWORD": "1"}
+    completed = subprocess.run(
+        [sys.executable, "-c", "from segue.cli.commands import app; app(prog_name='segue')"],
+        env=segue.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert completed.stdout.split() == ["serve", "sessions"]

@@ -1,0 +1,90 @@
+"""Wrong use: exit code 2, a sentence on standard error, nothing on standard output."""
+
+import pytest
+
+from tests.cli.process import Segue
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["serv"], "No such command 'serv'"),
+        (["serve", "--prot", "1"], "--prot"),
+        (["serve", "--port", "high"], "--port"),
+        (["serve", "--port", "70000"], "--port must be a port from 0"),
+        (["serve", "--config", "nowhere.toml"], "nowhere.toml cannot be read"),
+        (["serve", "--host", "0.0.0.0"], "set SEGUE_API_KEYS, or listen on 127.0.0.1"),
+        (["worker", "--runners", "-1"], "--runners must be a whole number"),
+        (["worker", "--database", "mysql://x"], "--database must be a URL such as"),
+        (["chat", "--session", "nobody"], "a session key is channel:chat_id"),
+        (["sessions", "show"], "Missing argument"),
+        (["sessions", "list", "--limit", "0"], "greater than or equal to 1"),
+        (["sessions", "add-message", "web:1", ""], "a message is empty"),
+        (["sessions", "add-message", "web:1", "hi", "--role", "boss"], "a role is user, assistant or system"),
+        (["sessions", "add-message", "no key", "hi"], "a session key is channel:chat_id"),
+        (["sessions", "add-messages", "web:1", "nowhere.json"], "nowhere.json cannot be read"),
+    ],
+)
+async def test_it_is_told_in_a_sentence(segue: Segue, arguments: list[str], words: str) -> None:
+    ended = await segue(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert words in ended.err
+
+
+async def test_it_is_told_by_a_real_process_too(segue: Segue) -> None:
+    ended = await segue.process("serve", "--host", "0.0.0.0")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == (
+        "Error: 0.0.0.0 can be reached from other machines, and nobody would need a key; "
+        "set SEGUE_API_KEYS, or listen on 127.0.0.1\n"
+    )
+    assert not segue.data.exists()
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ({"SEGUE_RUNERS": "3"}, "did you mean SEGUE_RUNNERS?"),
+        ({"SEGUE_TIMEZONE": "Mars"}, "SEGUE_TIMEZONE must be an IANA zone"),
+        ({"SEGUE_API_KEYS": "[hush]"}, "SEGUE_API_KEYS must be a JSON list"),
+    ],
+)
+async def test_a_wrong_setting_stops_every_command(segue: Segue, env: dict[str, str], words: str) -> None:
+    segue.env = env
+    ended = await segue("sessions", "list")
+    assert (ended.code, ended.out) == (2, "")
+    assert words in ended.err
+    assert "hush" not in ended.err
+
+
+@pytest.mark.parametrize("command", ["add-message", "add-messages"])
+@pytest.mark.parametrize("flag", ["--token-threshold", "--idle-timeout-seconds", "--keep-recent-count"])
+async def test_part_of_a_policy_needs_its_switch(segue: Segue, command: str, flag: str) -> None:
+    ended = await segue("sessions", command, "web:1", "hi", flag, "10")
+    assert ended.code == 2
+    assert ended.err == f"Error: {flag} is part of a policy; give --auto-commit-enabled with it\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--auto-commit-enabled", "perhaps"], "'perhaps' is not one of 'true', 'false'"),
+        (["--auto-commit-enabled", "true", "--token-threshold", "0"], "greater than or equal to 1"),
+        (["--auto-commit-enabled", "true", "--idle-timeout-seconds", "-1"], "greater than or equal to"),
+        (["--auto-commit-enabled", "true", "--keep-recent-count", "-1"], "greater than or equal to"),
+        (["--auto-commit-enabled", "true", "--token-threshold", "8000"], "auto-commit is not there yet"),
+    ],
+)
+async def test_a_policy_is_checked_and_not_pretended(segue: Segue, flags: list[str], words: str) -> None:
+    ended = await segue("sessions", "add-message", "web:1", "hi", *flags)
+    assert (ended.code, ended.out) == (2, "")
+    assert words in ended.err
+    assert not segue.data.exists()
+
+
+async def test_a_database_that_is_not_there_is_not_made_by_looking(segue: Segue) -> None:
+    for command in ("sessions list", "sessions show web:1", "runs list web:1", "db status"):
+        ended = await segue(*command.split())
+        assert ended.code == 1
+        assert "there is no database at" in ended.err
+    assert not segue.data.exists()
