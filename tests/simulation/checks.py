@@ -158,6 +158,8 @@ async def _orders(play: "Play") -> list[str]:
             continue
         if job_id not in there:
             wrong.append(f"job {job_id} was accepted and lost")
+        elif promise.removed_at is not None and there[job_id]["state"] != "removed":
+            wrong.append(f"job {job_id} was removed and is {there[job_id]['state']}")
         elif not promise.touched:
             runs = await play.database.read(_runs, {"job_id": job_id})
             wrong += _gaps(promise, [(row["slot"], _covers(row)) for row in runs], there[job_id])

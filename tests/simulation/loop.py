@@ -113,7 +113,7 @@ class NumberedTask(asyncio.Task[T]):
 
 
 class SimulatedLoop(asyncio.AbstractEventLoop):
-    def __init__(self, rng: random.Random, *, most_steps: int = 2_000_000) -> None:
+    def __init__(self, rng: random.Random, *, most_steps: int = 100_000) -> None:
         self._rng = rng
         self._most_steps = most_steps
         self._now = 0.0

@@ -8,7 +8,7 @@ sets clocks. Then it rests, and the house must come to rest too, with every prom
 import asyncio
 import hashlib
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -253,9 +253,9 @@ def _house() -> InlineSqlite:
     return database
 
 
-def play(seed: int) -> Report:
-    """One play from its seed to its report."""
-    performance = Play(draw(seed))
+def play(seed: int, **otherwise: Any) -> Report:
+    """One play from its seed to its report; parts of its plan may be given instead of drawn."""
+    performance = Play(replace(draw(seed), **otherwise))
     try:
         performance.loop.run(performance.perform())
     except AssertionError as error:
