@@ -36,6 +36,8 @@ class Listener:
         self.types.append(event["type"])
         if event["type"] == "stream_end":
             self.end = event
+            if event.get("replay") and not self.pieces:  # it began and ended while nobody was here
+                self.text = event["reply"]
         elif event["type"] == "session_sync":
             self.synced = event["object"]
 

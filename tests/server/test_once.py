@@ -8,7 +8,7 @@ import pytest
 from segue import Kernel, Owner, Request
 from segue.errors import NameTaken
 from segue.store import sql
-from segue.testing import ScriptedAgent
+from segue.testing import ManualClock, ScriptedAgent
 
 ONCE = {"Idempotency-Key": "first"}
 
@@ -84,3 +84,16 @@ async def test_the_name_the_work_and_the_result_are_one_transaction(kernel: Kern
         "web:1", "Hi", owner=Owner("else"), request=Request(owner=Owner("else"), name="a", digest="1")
     )
     assert other.turn_id != admitted.turn_id
+
+
+async def test_a_name_is_forgotten_after_a_day(database_url: str) -> None:
+    clock = ManualClock()
+    request = Request(owner=Owner(), name="a", digest="1")
+    async with Kernel(database_url, agent=ScriptedAgent(), clock=clock) as kernel:
+        await kernel.write_all("web:1", [("user", "Hi")], request=request)
+        clock.advance(hours=23)
+        await kernel.workers.pruner.step()
+        assert (await kernel.write_all("web:1", [("user", "Hi")], request=request)).message_count == 1
+        clock.advance(hours=2)
+        await kernel.workers.pruner.step()
+        assert (await kernel.write_all("web:1", [("user", "Hi")], request=request)).message_count == 2
