@@ -62,6 +62,24 @@ def words_sent(body: dict[str, Any]) -> list[tuple[str, str]]:
     return found + [(message["role"], _text(message.get("content"))) for message in body["messages"]]
 
 
+def calls_and_results(body: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """The messages of a request after the system's, with the id of the call that each makes or answers."""
+    found: list[tuple[str, str | None]] = []
+    for message in body["messages"]:
+        blocks = message["content"] if isinstance(message.get("content"), list) else []
+        made = [call["id"] for call in message.get("tool_calls", ())]
+        made += [block["id"] for block in blocks if block["type"] == "tool_use"]
+        answered = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        answered += [message["tool_call_id"]] if message["role"] == "tool" else []
+        if made:
+            found += [("assistant", call_id) for call_id in made]
+        elif answered:
+            found += [("result", call_id) for call_id in answered]
+        elif message["role"] != "system":
+            found.append((message["role"], None))
+    return found
+
+
 def _text(content: Any) -> str:
     if isinstance(content, list):
         return "\n".join(str(block.get("text", block.get("content", ""))) for block in content)

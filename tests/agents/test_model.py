@@ -7,7 +7,7 @@ from segue.testing import quiet
 from segue.tools.arguments import flat
 from segue.tools.registry import Tool, ToolContext, ToolRefused
 from tests.agents.double import Calls, Says, Thinks, says
-from tests.agents.house import CHAT, HouseOf, words_sent
+from tests.agents.house import CHAT, HouseOf, calls_and_results, words_sent
 
 WEATHER = flat({"city": {"type": "string", "description": "where"}}, required=("city",))
 
@@ -73,6 +73,11 @@ async def test_a_tool_is_announced_then_run_then_handed_back(house_of: HouseOf, 
     assert (called.type, called.body["result"], called.body["error"]) == ("tool_call", "Rain in Ulm.", None)
     assert called.body["call_id"] == started.body["call_id"] == "call_1"
     assert "Rain in Ulm." in words_sent(house.provider.asked[1].body)[-1][1]
+    assert calls_and_results(house.provider.asked[1].body) == [
+        ("user", None),
+        ("assistant", "call_1"),
+        ("result", "call_1"),
+    ]
     assert turn.usage is not None
     assert (turn.usage["requests"], turn.usage["input_tokens"]) == (2, 22)
 
@@ -112,6 +117,7 @@ async def test_several_tools_of_a_step_run_in_their_order(house_of: HouseOf, dia
     await house.ask("Look.")
     facts = [(e.type, e.body["call_id"]) for e in await house.events("tool_started", "tool_call")]
     assert facts == [("tool_started", "a"), ("tool_call", "a"), ("tool_started", "b"), ("tool_call", "b")]
+    assert calls_and_results(house.provider.asked[1].body)[-2:] == [("result", "a"), ("result", "b")]
     last = (await house.events("tool_call"))[-1]
     assert last.body["error"] == "there is no tool forecast; there are: weather"
 

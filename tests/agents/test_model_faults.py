@@ -150,6 +150,15 @@ async def test_a_stop_closes_the_stream_at_once(house_of: HouseOf, dialect: str)
     assert (turn.outcome, turn.reply) == (Outcome.STOPPED, "One, two,")
 
 
+async def test_a_turn_that_is_let_go_between_two_words_closes_the_stream(house_of: HouseOf) -> None:
+    house = await house_of("openai")
+    house.provider.script(says("x" * 600_000, "y" * 600_000, Waits(), "z"))
+    turn = await house.ask("Say much.")
+    assert turn.outcome is Outcome.ERROR
+    async with asyncio.timeout(10):
+        await house.provider.left.wait()
+
+
 async def test_what_a_user_adds_joins_at_the_next_step(house_of: HouseOf, dialect: str) -> None:
     async def look(context: ToolContext) -> str:
         await context.kernel.receive(CHAT, "And hurry.", when_busy="inject")

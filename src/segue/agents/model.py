@@ -223,6 +223,7 @@ class _Step:
 
 async def _act(response: ModelResponse, talk: Conversation, box: Toolbox) -> AsyncGenerator[Delta, None]:
     """The tools that a step called, one after the other, in the order it called them."""
+    talk.said(response)
     results = []
     for part in response.tool_calls:
         call = box.prepare(part.tool_call_id, part.tool_name, part.args)
