@@ -1,4 +1,4 @@
-"""The command, and a provider's double for when an answer has to take its time."""
+"""The command, with a provider's double, or with an agent that waits at a gate of the test."""
 
 import logging
 from collections.abc import AsyncIterator, Iterator
@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tests.agents.double import Double
+from tests.cli.gate import Gate, gate_on_loopback
 from tests.cli.process import Segue
 
 KEY_OF_THE_PROVIDER = "sk-a-provider-gave-us-this"
@@ -20,6 +21,15 @@ def segue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Segue]:
     handlers, level = root.handlers[:], root.level
     yield Segue(tmp_path)
     root.handlers[:], root.level = handlers, level
+
+
+@pytest_asyncio.fixture
+async def gate(segue: Segue) -> AsyncIterator[Gate]:
+    """Processes run the agent of `scripted`, which comes here."""
+    async with gate_on_loopback() as gate:
+        segue.module = "tests.cli.scripted"
+        segue.env["GATE"] = str(gate.port)
+        yield gate
 
 
 @pytest_asyncio.fixture

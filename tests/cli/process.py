@@ -17,6 +17,7 @@ import httpx2
 from typer.testing import CliRunner
 
 from segue.cli.commands import app
+from tests.docs.pages import ROOT
 
 _PATIENCE = 60
 """Seconds. Reached only when something hangs."""
@@ -35,6 +36,7 @@ class Segue:
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
+    module: str = "segue.cli.main"
 
     @property
     def data(self) -> Path:
@@ -51,12 +53,12 @@ class Segue:
             "HOME": str(self.folder),
             "SEGUE_DATA": str(self.data),
             "SEGUE_TIMEZONE": "Europe/Berlin",
+            "PYTHONPATH": str(ROOT),
             **self.env,
         }
 
-    @staticmethod
-    def command(*arguments: str) -> list[str]:
-        return [sys.executable, "-m", "segue.cli.main", *arguments]
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", self.module, *arguments]
 
     async def __call__(self, *arguments: str, text: str = "") -> Ended:
         """Run it to its end, here. The test must be in its folder."""

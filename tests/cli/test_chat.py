@@ -4,7 +4,8 @@ import asyncio
 import json
 
 from segue import Ask, At, Kernel, Outcome
-from tests.agents.double import Calls, Double, Fails, Waits, says
+from tests.agents.double import Double, Waits, says
+from tests.cli.gate import Gate
 from tests.cli.process import Segue
 from tests.cli.terminal import CTRL_C, CTRL_D, Terminal, chatting
 
@@ -39,21 +40,36 @@ async def test_who_comes_back_sees_what_was_said(segue: Segue) -> None:
         await begun(terminal)
 
 
-async def test_ctrl_c_stops_the_answer_and_not_the_program(segue: Segue, provider: Double) -> None:
-    provider.script(says("A very long", Waits()), says("Gladly."))
+async def test_ctrl_c_stops_the_answer_and_not_the_program(segue: Segue, gate: Gate) -> None:
     async with chatting(segue) as terminal:
         await begun(terminal)
-        terminal.type("Tell me everything.\n")
-        await terminal.see("A very long")
+        terminal.type("A very long|<wait>| story.\n")
+        await gate.somebody_waits()
         terminal.type(CTRL_C)
         await terminal.see("(stopped)\n> ")
-        terminal.type("Shorter, please.\n")
-        await terminal.see("Gladly.\n> ")
+        terminal.type("Gladly.\n")
+        await terminal.see("Gladly.\nGladly.\n> ")
         terminal.type(CTRL_D)
         assert await terminal.end() == 0
 
 
-async def test_ctrl_c_twice_leaves(segue: Segue) -> None:
+async def test_ctrl_c_takes_back_a_message_that_waits_behind_another(segue: Segue, gate: Gate) -> None:
+    async with chatting(segue) as terminal:
+        await begun(terminal)
+        async with Kernel(segue.database, agent=_nobody) as kernel:
+            running = await kernel.receive("terminal:default", "From elsewhere|<wait>|.")
+            await gate.somebody_waits()
+            terminal.type("Never mind.\n")
+            await terminal.see("(1 before it)")
+            terminal.type(CTRL_C)
+            await terminal.see("(taken back)")
+            await terminal.see("> ")
+            gate.open()
+            assert (await kernel.wait(running.turn_id)).outcome is Outcome.OK
+
+
+async def test_ctrl_c_twice_leaves_and_hands_the_turn_back(segue: Segue, gate: Gate) -> None:
+    segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "0"
     async with chatting(segue) as terminal:
         await begun(terminal)
         terminal.type("never mind" + CTRL_C)
@@ -63,15 +79,20 @@ async def test_ctrl_c_twice_leaves(segue: Segue) -> None:
         assert await terminal.end() == 0
 
 
-async def test_a_tool_is_shown_before_it_is_called(segue: Segue, provider: Double) -> None:
-    (segue.folder / "notes").mkdir()
-    segue.env["SEGUE_WORKSPACE"] = str(segue.folder / "notes")
-    provider.script(says(Calls("list_files", "{}")), says("There is nothing."))
+async def test_tools_and_thoughts_are_shown(segue: Segue, gate: Gate) -> None:
     async with chatting(segue) as terminal:
         await begun(terminal)
-        terminal.type("What is there?\n")
-        await terminal.see("· list_files {}\n")
-        await terminal.see("There is nothing.\n> ")
+        terminal.type("<think>|I look.|<look>|Seen.\n")
+        await terminal.see('Hm.\nI look.\n· look {"at": "it"}\nSeen.\n> ')
+
+
+async def test_a_turn_that_fails_is_told_and_the_talk_goes_on(segue: Segue, gate: Gate) -> None:
+    async with chatting(segue) as terminal:
+        await begun(terminal)
+        terminal.type("I am|<fail>\n")
+        await terminal.see("I am\nThis turn failed; its record says why.\n> ")
+        terminal.type("Still there?\n")
+        await terminal.see("Still there?\nStill there?\n> ")
 
 
 async def test_what_a_job_says_appears_above_what_is_being_typed(segue: Segue) -> None:
@@ -85,26 +106,22 @@ async def test_what_a_job_says_appears_above_what_is_being_typed(segue: Segue) -
         await terminal.see("> half a sent")
 
 
-async def test_words_cannot_steer_the_terminal(segue: Segue, provider: Double) -> None:
-    provider.script(says("\x1b]0;owned\x07clean"))
+async def test_words_cannot_steer_the_terminal(segue: Segue, gate: Gate) -> None:
+    async with Kernel(segue.database, agent=_nobody) as kernel:
+        await kernel.write("terminal:default", "assistant", "\x1b]0;owned\x07clean")
     async with chatting(segue) as terminal:
-        await begun(terminal)
-        terminal.type("Hi.\n")
-        assert "\x07" not in await terminal.see("clean\n> ")
+        assert "\x07" not in await terminal.see("clean\n")
 
 
-async def test_each_line_of_a_pipe_is_a_message(segue: Segue, provider: Double) -> None:
-    provider.script(says("One."), says("Two."))
+async def test_each_line_of_a_pipe_is_a_message(segue: Segue, gate: Gate) -> None:
     ended = await segue.process("chat", text="first\n\nsecond\n")
-    assert (ended.code, ended.out, ended.err) == (0, "One.\nTwo.\n", "")
-    assert [asked.body["messages"][-1]["content"] for asked in provider.asked] == ["first", "second"]
+    assert (ended.code, ended.out, ended.err) == (0, "first\nsecond\n", "")
 
 
-async def test_a_pipe_tells_a_failure_by_its_exit_code(segue: Segue, provider: Double) -> None:
-    provider.script(Fails(400), says("Two."))
-    ended = await segue.process("chat", text="first\nsecond\n")
-    assert (ended.code, ended.out) == (1, "Two.\n")
-    assert ended.err.startswith("Error: the turn ended as error")
+async def test_a_pipe_tells_a_failure_by_its_exit_code(segue: Segue, gate: Gate) -> None:
+    ended = await segue.process("chat", text="<fail>\nsecond\n")
+    assert (ended.code, ended.out) == (1, "second\n")
+    assert ended.err == "Error: the turn ended as error: there is no paper\n"
 
 
 async def test_a_pipe_can_have_json(segue: Segue) -> None:
@@ -114,12 +131,10 @@ async def test_a_pipe_can_have_json(segue: Segue) -> None:
     assert "offline" in told["reply"]
 
 
-async def test_it_talks_beside_a_running_server(segue: Segue, provider: Double) -> None:
-    provider.script(says("Hello."))
+async def test_it_talks_beside_a_running_server(segue: Segue, gate: Gate) -> None:
     async with segue.serving() as server, chatting(segue, "--session", "web:1") as terminal:
         await begun(terminal)
         terminal.type("Hi.\n")
-        await terminal.see("Hello.\n> ")
-        provider.script(says("Hello, page."))
+        await terminal.see("Hi.\nHi.\n> ")
         await server.client.post("/sessions/web:1/turns?wait=30", json={"content": "From the page."})
-        await terminal.see("Hello, page.")
+        await terminal.see("From the page.")

@@ -7,8 +7,9 @@ import socket
 from pathlib import Path
 
 from segue import Kernel, Outcome, Turn, TurnState
-from tests.agents.double import Double, Fails, Waits, says
+from tests.agents.double import Double, Fails
 from tests.cli.conftest import KEY_OF_THE_PROVIDER
+from tests.cli.gate import Gate
 from tests.cli.process import Segue, Serving
 
 _PATIENCE = 60
@@ -21,12 +22,10 @@ async def say(server: Serving, text: str) -> str:
     return turn_id
 
 
-async def in_the_middle(server: Serving, provider: Double, *words: str | Waits) -> str:
-    """A turn whose model has begun to answer and stands at a gate."""
-    provider.script(says(*words))
-    turn_id = await say(server, "Tell me.")
-    async with asyncio.timeout(_PATIENCE):
-        await provider.waiting.wait()
+async def in_the_middle(server: Serving, gate: Gate, script: str) -> str:
+    """A turn that has begun to answer and stands at the gate."""
+    turn_id = await say(server, script)
+    await gate.somebody_waits()
     return turn_id
 
 
@@ -58,37 +57,36 @@ async def test_it_serves_the_offline_model_until_it_is_told_to_stop(segue: Segue
     assert (segue.data / "segue.db").exists()
 
 
-async def test_a_turn_under_way_ends_before_the_server_does(segue: Segue, provider: Double) -> None:
-    gate = asyncio.Event()
+async def test_a_turn_under_way_ends_before_the_server_does(segue: Segue, gate: Gate) -> None:
     async with segue.serving() as server:
-        turn_id = await in_the_middle(server, provider, "Half", Waits(gate), " and whole.")
+        turn_id = await in_the_middle(server, gate, "Half|<wait>| and whole.")
         server.process.tell(signal.SIGTERM)
         await server.process.logged("stopping: no new work is taken, 1 turns are under way")
         late = await say(server, "Too late?")
-        gate.set()
+        gate.open()
         assert await server.process.end() == 0
     done = await looked_up(segue, turn_id)
     assert (done.outcome, done.reply, done.attempt) == (Outcome.OK, "Half and whole.", 1)
     assert (await looked_up(segue, late)).state is TurnState.QUEUED, "kept for whoever comes next"
 
 
-async def test_a_turn_that_takes_longer_than_the_grace_is_handed_back(segue: Segue, provider: Double) -> None:
+async def test_a_turn_that_takes_longer_than_the_grace_is_handed_back(segue: Segue, gate: Gate) -> None:
     segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "0.1"
     async with segue.serving() as server:
-        turn_id = await in_the_middle(server, provider, "Half", Waits())
+        turn_id = await in_the_middle(server, gate, "Half|<wait>| and whole.")
         server.process.tell(signal.SIGTERM)
         assert await server.process.end() == 0
     assert (await looked_up(segue, turn_id)).state is TurnState.QUEUED
-    provider.script(says("Whole."))
+    gate.open()
     async with segue.serving():
         again = await ended(segue, turn_id)
-    assert (again.outcome, again.reply, again.attempt) == (Outcome.OK, "Whole.", 2)
+    assert (again.outcome, again.reply, again.attempt) == (Outcome.OK, "Half and whole.", 2)
 
 
-async def test_told_twice_it_does_not_wait(segue: Segue, provider: Double) -> None:
+async def test_told_twice_it_does_not_wait(segue: Segue, gate: Gate) -> None:
     segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "100000"
     async with segue.serving() as server:
-        turn_id = await in_the_middle(server, provider, "Half", Waits())
+        turn_id = await in_the_middle(server, gate, "Half|<wait>| and whole.")
         server.process.tell(signal.SIGINT)
         await server.process.logged("stopping")
         server.process.tell(signal.SIGINT)
@@ -96,24 +94,24 @@ async def test_told_twice_it_does_not_wait(segue: Segue, provider: Double) -> No
     assert (await looked_up(segue, turn_id)).state is TurnState.QUEUED
 
 
-async def test_killed_in_the_middle_it_loses_nothing(segue: Segue, provider: Double) -> None:
-    segue.env["SEGUE_LEASE_SECONDS"] = "1"
+async def test_killed_in_the_middle_it_loses_nothing(segue: Segue, gate: Gate) -> None:
+    segue.env["SEGUE_LEASE_SECONDS"] = "5"
     async with segue.serving() as server:
-        first = await in_the_middle(server, provider, "Half", Waits())
+        first = await in_the_middle(server, gate, "Half|<wait>| and whole.")
         second = await say(server, "And then?")
         server.process.tell(signal.SIGKILL)
         assert await server.process.end() == -signal.SIGKILL
-    provider.script(says("Whole."), says("Nothing more."))
+    gate.open()
     async with segue.serving():
         again, then = await ended(segue, first), await ended(segue, second)
-    assert (again.outcome, again.reply, again.attempt) == (Outcome.OK, "Whole.", 2)
-    assert (then.outcome, then.reply, then.attempt) == (Outcome.OK, "Nothing more.", 1)
+    assert (again.outcome, again.reply, again.attempt) == (Outcome.OK, "Half and whole.", 2)
+    assert (then.outcome, then.reply, then.attempt) == (Outcome.OK, "And then?", 1)
     assert not (await segue("doctor")).code
 
 
-async def test_a_command_reaches_a_turn_of_the_running_server(segue: Segue, provider: Double) -> None:
+async def test_a_command_reaches_a_turn_of_the_running_server(segue: Segue, gate: Gate) -> None:
     async with segue.serving() as server:
-        turn_id = await in_the_middle(server, provider, "Half", Waits())
+        turn_id = await in_the_middle(server, gate, "Half|<wait>| and whole.")
         stopped = await segue("sessions", "stop", "web:1", "--json")
         assert json.loads(stopped.out) == {"stopped": True, "turn_id": turn_id}
         turn = await ended(segue, turn_id)
@@ -146,9 +144,9 @@ async def test_no_secret_is_in_what_it_writes(segue: Segue, provider: Double) ->
     assert "POST" in written
     for secret in ("open-sesame", KEY_OF_THE_PROVIDER):
         assert secret not in written
-        assert secret not in await _everything_in(segue.data)
+        assert secret not in everything_in(segue.data)
 
 
-async def _everything_in(folder: Path) -> str:
+def everything_in(folder: Path) -> str:
     files = [file for file in folder.rglob("*") if file.is_file()]
     return "".join(file.read_bytes().decode("utf-8", "replace") for file in files)

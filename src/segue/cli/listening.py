@@ -1,6 +1,7 @@
 """The HTTP server of `segue serve`: uvicorn, less its own ideas about signals and exits."""
 
 import asyncio
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,8 +52,7 @@ def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.create_server((str(address[0]), port), family=family)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise CannotListen(f"cannot listen on {host}:{port}: {why}; choose another --port") from None
+        raise CannotListen(f"cannot listen on {host}:{port}: {_why(error)}; choose another --port") from None
     with listening:
         yield listening
 
@@ -60,3 +60,10 @@ def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
 def address_of(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _why(error: OSError) -> str:
+    """In plain words: those of the socket module repeat the address, those of the resolver have no number."""
+    if isinstance(error, socket.gaierror) or error.errno is None:
+        return (error.strerror or str(error)).lower()
+    return os.strerror(error.errno).lower()

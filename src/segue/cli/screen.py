@@ -36,9 +36,11 @@ class Screen:
         finally:
             self._at_prompt = False
 
-    def expect(self, turn_id: str) -> None:
+    def expect(self, turn_id: str, position: int) -> None:
         """The turn was asked for here: its question is on the screen already."""
         self._own.add(turn_id)
+        if position:
+            self.note(f"({position} before it)")
 
     def show_history(self, messages: Iterable[Message]) -> None:
         for message in messages:

@@ -15,8 +15,8 @@ _BREATH_MS = 1000
 
 
 class Ear(Protocol):
-    def expect(self, turn_id: str) -> None:
-        """The turn was asked for here."""
+    def expect(self, turn_id: str, position: int) -> None:
+        """The turn was asked for here, and that many are before it."""
 
     def hear(self, heard: Heard) -> None: ...
 
@@ -54,7 +54,7 @@ class Talk:
         """The user's turn, when it has ended and its end was heard here."""
         self._turn_id = None
         admitted = await self._kernel.receive(self._key, text, owner=self._owner)
-        self._ear.expect(admitted.turn_id)
+        self._ear.expect(admitted.turn_id, admitted.position)
         self._turn_id = admitted.turn_id
         await self._tell_waiters()
         turn = await self._kernel.wait(admitted.turn_id)

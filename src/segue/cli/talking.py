@@ -69,7 +69,8 @@ def _exchange(background: Background, talk: Talk, screen: Screen, text: str) -> 
     saying = background.start(talk.say(text))
     for interruptions in count(1):
         try:
-            saying.result()
+            if saying.result().started_at is None:
+                screen.note("(taken back)")
             return True
         except KeyboardInterrupt:
             if interruptions > 1:
@@ -117,6 +118,6 @@ def _print_end(turn: Turn, as_json: bool) -> None:
 class _Deaf:
     """A pipe gets the answers when they are whole."""
 
-    def expect(self, turn_id: str) -> None: ...
+    def expect(self, turn_id: str, position: int) -> None: ...
 
     def hear(self, heard: Heard) -> None: ...
