@@ -48,6 +48,17 @@ async def test_a_broken_invariant_is_found(segue: Segue) -> None:
     assert "wrong" in ended.out
 
 
+async def test_jobs_that_nobody_runs_are_told(segue: Segue) -> None:
+    clock = ManualClock()
+    async with Kernel(segue.database, agent=silent, clock=clock) as kernel:
+        job = await kernel.schedule("web:1", At("in 1 minute"), Say("Hello."))
+    found = await examined(segue, code=1)
+    assert found["wrong"] == [
+        f"workers: due for more than an hour, and nobody ran it: {job.id}; is `segue serve` running?"
+    ]
+    assert "invariants: all hold" in found["ok"]
+
+
 async def test_what_could_not_be_delivered_is_told(segue: Segue) -> None:
     clock = ManualClock()
     async with Kernel(segue.database, agent=silent, clock=clock, channels=[Jammed()]) as kernel:

@@ -107,6 +107,13 @@ def _clock(database: Database) -> Finding:
 
 async def _contents(store: Store, *, horizon: int) -> AsyncIterator[Finding]:
     broken = await store.audit(horizon=horizon)
+    # The one that can also mean that nobody was there to hold it.
+    if overdue := broken.pop("overdue_slot_without_a_row", None):
+        yield Finding(
+            "workers",
+            State.WRONG,
+            f"due for more than an hour, and nobody ran it: {_listed(overdue)}; is `segue serve` running?",
+        )
     for name, ids in broken.items():
         yield Finding("invariants", State.WRONG, f"{name.replace('_', ' ')}: {_listed(ids)}")
     if not broken:
