@@ -2,20 +2,29 @@
 
 import asyncio
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
-from segue import Event
+from segue import Event, lane
 from segue.agents.failures import without_secrets
 from segue.agents.model import Limits
 from segue.hub import LiveText
 from segue.states import Outcome
-from segue.testing import ManualClock
+from segue.testing import ManualClock, quiet
 from segue.tools.arguments import flat
 from segue.tools.registry import Tool, ToolContext
 from tests.agents.double import Breaks, Calls, Fails, HangsUp, Line, Thinks, Waits, says
 from tests.agents.house import CHAT, HouseOf, words_sent
 
+LEASE: dict[str, Any] = {
+    "pool": lane.Pool.USER,
+    "after": "",
+    "limit": 1,
+    "holder": "lost",
+    "lease_ms": 15_000,
+    "reports_tools": True,
+}
 OVERLOADED = Fails(529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
 
 
@@ -172,6 +181,22 @@ async def test_what_a_user_adds_joins_at_the_next_step(house_of: HouseOf, dialec
     assert turn.reply == "Hurrying."
     assert "And hurry." in words_sent(house.provider.asked[1].body)[-1][1]
     assert len(house.provider.asked) == 2
+
+
+async def test_what_was_added_before_a_crash_is_given_behind_what_was_asked(house_of: HouseOf) -> None:
+    """The first worker is lost after the user's word had joined; the second attempt sees both in order."""
+    house = await house_of("openai")
+    await house.ask("Hi")
+    admitted = await house.kernel.receive(CHAT, "Look.")
+    now = house.clock.ms()
+    (lost,) = await house.kernel.store.commit(lane.lease, **LEASE, lease_now=now, now=now)
+    await house.kernel.receive(CHAT, "And hurry.", when_busy="inject")
+    await house.kernel.store.commit(lane.join, lost, now)
+    house.clock.advance(minutes=1)
+    await quiet(house.kernel)
+    assert (await house.kernel.turn(admitted.turn_id)).attempt == 2
+    sent = words_sent(house.provider.asked[-1].body)
+    assert [text for role, text in sent if role == "user"] == ["Hi", "Look.", "And hurry."]
 
 
 async def test_thinking_and_words_are_heard_as_they_come(house_of: HouseOf, dialect: str) -> None:

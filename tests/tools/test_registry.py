@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 import pytest
 
@@ -144,3 +145,35 @@ async def test_what_comes_from_this_house_is_not_marked(context: ToolContext) ->
 def test_two_tools_of_one_name_are_a_wrong_setting() -> None:
     with pytest.raises(BadSetting, match="two tools of the name weather"):
         Registry([tool(), tool()])
+
+
+class Shelf:
+    """Tools that are asked for, as those of a server."""
+
+    def __init__(self, *tools: Tool) -> None:
+        self._offered = tools
+
+    async def tools(self, context: ToolContext) -> Sequence[Tool]:
+        return self._offered
+
+
+async def echo(context: ToolContext, /, **arguments: object) -> str:
+    return ", ".join(f"{name}={value}" for name, value in arguments.items())
+
+
+def foreign(description: str) -> Tool:
+    return Tool(name="echo", description=description, parameters={}, run=echo, foreign=True, outside=True)
+
+
+async def test_of_two_servers_with_one_name_the_first_is_meant(context: ToolContext) -> None:
+    box = await Registry([tool()], suppliers=[Shelf(foreign("one")), Shelf(foreign("two"))]).open(context)
+    assert {name: one.description for name, one in box.tools.items()} == {
+        "echo": "one",
+        "weather": "The weather.",
+    }
+
+
+async def test_a_servers_arguments_may_have_any_name(context: ToolContext) -> None:
+    box = await Registry(suppliers=[Shelf(foreign("one"))]).open(context)
+    called = await box.prepare("c-1", "echo", {"context": 1, "self": 2}).run()
+    assert called.result == "context=1, self=2"

@@ -10,6 +10,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from importlib import import_module
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urljoin, urlsplit
@@ -51,6 +52,9 @@ def fetch_tool(
     """The tool. `private` lets it reach this machine and its network; `transport` is for tests."""
 
     async def fetch_url(context: ToolContext, url: str) -> str:
+        await asyncio.to_thread(
+            import_module, "httpx2"
+        )  # the first time it takes a moment, beside the others
         import httpx2
 
         timeout = httpx2.Timeout(_TOTAL_SECONDS, connect=_CONNECT_SECONDS)

@@ -95,7 +95,7 @@ class McpTools:
                 return list(tools.values())[:_MOST_TOOLS]
 
     def _tool(self, name: str, description: str, schema: Mapping[str, Any]) -> Tool:
-        async def run(context: ToolContext, **arguments: Any) -> str:
+        async def run(context: ToolContext, /, **arguments: Any) -> str:
             return await self._call(name, arguments)
 
         return Tool(

@@ -86,7 +86,9 @@ class Registry:
     async def open(self, context: ToolContext) -> "Toolbox":
         """The tools for one turn."""
         supplied = await asyncio.gather(*(supplier.tools(context) for supplier in self._suppliers))
-        return Toolbox(context, {**_by_name(tool for some in supplied for tool in some), **self._tools})
+        # What others call their tools is not in our hands: of two with one name, ours or the first is meant.
+        found = {tool.name: tool for tools in reversed(supplied) for tool in tools}
+        return Toolbox(context, {**found, **self._tools})
 
 
 @dataclass(frozen=True, slots=True)
