@@ -61,16 +61,17 @@ class Listener:
 
 class Hub:
     def __init__(self) -> None:
-        self._listeners: defaultdict[str, set[Listener]] = defaultdict(set)
+        # In the order in which they came: that of a set would change from run to run.
+        self._listeners: defaultdict[str, dict[Listener, None]] = defaultdict(dict)
 
     @contextmanager
     def listen(self, session_id: str) -> Iterator[Listener]:
         listener = Listener()
-        self._listeners[session_id].add(listener)
+        self._listeners[session_id][listener] = None
         try:
             yield listener
         finally:
-            self._listeners[session_id].discard(listener)
+            self._listeners[session_id].pop(listener, None)
             if not self._listeners[session_id]:
                 del self._listeners[session_id]
 

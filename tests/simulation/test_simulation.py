@@ -37,8 +37,8 @@ def test_no_promise_is_broken_whatever_happens(seeds: range) -> None:
 
 
 def test_a_seed_plays_the_same_whatever_was_played_before() -> None:
-    first = [play(seed).trace for seed in range(5)]
-    again = [play(seed).trace for seed in reversed(range(5))]
+    first = [play(seed).trace for seed in range(10)]
+    again = [play(seed).trace for seed in reversed(range(10))]
     assert first == again[::-1]
 
 
@@ -51,7 +51,7 @@ def test_a_seed_plays_the_same_in_another_process() -> None:
 
 
 def test_the_plays_are_worth_watching() -> None:
-    """Turns are performed and something is written in each of them."""
+    """A seed may be a quiet one; ten are not."""
     reports = [play(seed) for seed in range(10)]
-    assert all(report.performances and report.commits for report in reports)
     assert sum(report.performances for report in reports) > 50
+    assert sum(report.commits for report in reports) > 500
