@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from datetime import UTC, datetime
 from typing import Any
 
 from segue import At, Delivery, Kernel, OpenTurn, Receipt, Say
@@ -49,7 +50,7 @@ async def test_a_broken_invariant_is_found(segue: Segue) -> None:
 
 
 async def test_jobs_that_nobody_runs_are_told(segue: Segue) -> None:
-    clock = ManualClock()
+    clock = ManualClock(datetime(2026, 3, 2, tzinfo=UTC))
     async with Kernel(segue.database, agent=silent, clock=clock) as kernel:
         job = await kernel.schedule("web:1", At("in 1 minute"), Say("Hello."))
     found = await examined(segue, code=1)
