@@ -30,7 +30,7 @@ class Background:
     def __init__(self, configuration: "Configuration") -> None:
         self._configuration = configuration
         self._opened: Future[None] = Future()
-        self._thread = threading.Thread(target=self._run, name="segue")
+        self._thread = threading.Thread(target=self._run, name="segue", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -41,7 +41,8 @@ class Background:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         while self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._told.tell)
+            with suppress(RuntimeError):  # its loop has just been closed
+                self._loop.call_soon_threadsafe(self._told.tell)
             with suppress(KeyboardInterrupt):  # told twice, it hurries
                 self._thread.join()
 
