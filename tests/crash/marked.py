@@ -67,7 +67,7 @@ class Marked:
             self.reached(Point.AFTER_THE_CLAIM_COMMITS)
         if "turns.note_act" in queries:
             self.reached(Point.AFTER_THE_TOOL_IS_NOTED)
-        if "turns.finish" in queries:
+        if _ends(queries):
             self.reached(Point.AFTER_THE_END_COMMITS)
             self._settled = True
         if "sessions.take_back" in queries and result is not None:
@@ -96,7 +96,7 @@ class Marked:
             self.reached(Point.BEFORE_THE_CLAIM_COMMITS)
         if "turns.note_act" in queries:
             self.reached(Point.BEFORE_THE_TOOL_IS_NOTED)
-        if "turns.finish" in queries:
+        if _ends(queries):
             self.reached(Point.INSIDE_THE_END)
         if "sessions.renew" in queries:
             self.reached(Point.DURING_A_RENEWAL)
@@ -132,3 +132,8 @@ class Marked:
 
 def _claims(queries: Mapping[str, object], result: object) -> bool:
     return "sessions.lease" in queries and bool(result)
+
+
+def _ends(queries: Mapping[str, object]) -> bool:
+    """By its owner's word; a reaper ends turns as well."""
+    return "turns.finish" in queries and "sessions.take_back" not in queries

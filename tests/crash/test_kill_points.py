@@ -5,6 +5,7 @@ Whatever the point, the turn has one end, the session has one closure, and a too
 
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -21,11 +22,13 @@ from tests.crash.marked import Point
 ROUNDS, PAIRS = (5, 5) if LONG else (1, 1)
 """A pair is two kills: one in a user's turn, one in a job's."""
 
-LEASE = 1.0 if LONG else 0.5
+LEASE = 1.0
 
-RUN_ONCE = (TurnState.DONE, Outcome.OK, 1)
-RUN_AGAIN = (TurnState.DONE, Outcome.OK, 2)
-CLOSED = (TurnState.FAILED, Outcome.INTERRUPTED, 1)
+End: TypeAlias = tuple[TurnState, Outcome | None, int]
+
+RUN_ONCE: End = (TurnState.DONE, Outcome.OK, 1)
+RUN_AGAIN: End = (TurnState.DONE, Outcome.OK, 2)
+CLOSED: End = (TurnState.FAILED, Outcome.INTERRUPTED, 1)
 
 ENDS = {
     Point.BEFORE_THE_CLAIM_COMMITS: RUN_ONCE,
@@ -71,14 +74,19 @@ async def _kill_in_pairs(doomed: Crew, kernel: Kernel, point: Point, key: str) -
     for worker in workers:
         assert await worker.death() == -9
     over.touch()
+    # On a starved machine one of them may have lost its lane to another before it came to the point.
+    pids = {worker.pid for worker in workers}
+    starved = any(entry.pid in pids for entry in doomed.journal.entries(Did.RESCUED))
+    ends = {RUN_ONCE, RUN_AGAIN, CLOSED} if starved else {ENDS[point]}
     async with running(kernel):
         for admitted in users:
-            await _one_end(kernel, admitted.turn_id, point)
+            assert await _one_end(kernel, admitted.turn_id) in ends
         for job in jobs:
             run = await first_run(kernel, job.id)
             assert run.turn_id is not None
-            await _one_end(kernel, run.turn_id, point)
-            assert (await kernel.store.run(run.id)).outcome == ENDS[point][1]
+            end = await _one_end(kernel, run.turn_id)
+            assert end in ends
+            assert (await kernel.store.run(run.id)).outcome is end[1]
     entries = doomed.journal.entries()
     assert not overlaps(entries)
     assert not fences_out_of_order(entries)
@@ -87,12 +95,12 @@ async def _kill_in_pairs(doomed: Crew, kernel: Kernel, point: Point, key: str) -
     assert not await kernel.audit()
 
 
-async def _one_end(kernel: Kernel, turn_id: str, point: Point) -> None:
+async def _one_end(kernel: Kernel, turn_id: str) -> End:
     turn = await kernel.wait(turn_id)
-    assert (turn.state, turn.outcome, turn.attempt) == ENDS[point]
     session = await kernel.store.session_by_id(turn.session_id)
     closures = [message for message in await kernel.messages(session.key) if message.role == "assistant"]
     assert len(closures) == 1
+    return turn.state, turn.outcome, turn.attempt
 
 
 def _takeovers(doomed: Crew) -> list[float]:
