@@ -71,6 +71,7 @@ class Runner:
         self._busy = 0
         self._account = ""
         self._lease_ends = 0
+        self._store_failed = False
         self._closing = False
 
     async def run(self) -> None:
@@ -117,7 +118,9 @@ class Runner:
             )
         except StoreError as error:
             _log.warning("no lane could be leased: %s", error)
+            self._store_failed = True
             return []
+        self._store_failed = False
         self._busy += len(held)
         if held:
             self._account = held[-1].session.owner.account
@@ -126,7 +129,9 @@ class Runner:
     async def _rest(self) -> None:
         crew = self._crew
         until = None
-        if self._busy < self._slots:
+        if self._store_failed:  # the lane is still ready: a look at when it will be would not let us rest
+            until = crew.clock.ms() + _BREATH_MS
+        elif self._busy < self._slots:
             try:
                 until = await crew.store.next_ready(self._pool)
             except StoreError:
