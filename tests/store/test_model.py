@@ -185,7 +185,7 @@ class Walk(RuleBasedStateMachine):
         key, held = data.draw(st.sampled_from(self.held))
         if (host := self._under_fence(key, held, lane.join, self.now)) and host.run is None:
             for turn in self.lanes[key].queued():
-                if turn.joins:
+                if turn.joins and turn.attempt == 0:
                     turn.state, turn.outcome = "done", "ok"
 
     @precondition(lambda self: self.held)

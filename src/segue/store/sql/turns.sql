@@ -58,9 +58,10 @@ WHERE id = :id AND state = 'queued'
 RETURNING id;
 
 -- name: to_join
+-- Not one that has started before: its words stand in the log already.
 SELECT id, via_id, content, source
 FROM turns
-WHERE session_id = :session_id AND state = 'queued' AND joins = 1
+WHERE session_id = :session_id AND state = 'queued' AND joins = 1 AND attempt = 0
 ORDER BY rank, id;
 
 -- name: ask_to_stop
