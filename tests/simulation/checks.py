@@ -39,7 +39,7 @@ _acts = translate(
 )
 _runs = translate(
     "check.runs",
-    "SELECT slot, outcome, missed_count FROM runs WHERE job_id = :job_id ORDER BY slot",
+    "SELECT slot, turn_id, outcome, missed_count FROM runs WHERE job_id = :job_id ORDER BY slot",
 )
 _jobs = translate("check.all_jobs", "SELECT id, state, slot, next_at FROM jobs")
 _unarmed = translate(
@@ -168,8 +168,11 @@ async def _orders(play: "Play") -> list[str]:
 
 def _covers(row: Any) -> int:
     """How many slots a row stands for, from its own on."""
-    others = int(row["missed_count"]) if row["outcome"] in ("missed", "skipped") else 0
-    return others + int(row["outcome"] != "missed")
+    if row["outcome"] == "missed":
+        return int(row["missed_count"])
+    # A run that had a turn counts the missed ones before it, which have a row of their own.
+    passed_over = row["outcome"] == "skipped" and row["turn_id"] is None
+    return 1 + (int(row["missed_count"]) if passed_over else 0)
 
 
 def _gaps(promise: Promise, runs: list[tuple[int, int]], row: Any) -> list[str]:
