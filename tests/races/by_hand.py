@@ -284,15 +284,8 @@ LONG = os.environ.get("SEGUE_LONG") == "1"
 
 
 def orders(few: int, many: int) -> Iterator[Callable[[Sequence[Actor]], Actor]]:
-    """A few at random, the same ones each time; in the long form each once, and again until it is many."""
-    if not LONG:
-        yield from (random.Random(seed).choice for seed in range(few))
-        return
-    played = 0
-    while played < many:
-        for choose in Branches():
-            yield choose
-            played += 1
+    """Orders by chance, the same ones each time: a few, and many in the long form."""
+    yield from (random.Random(seed).choice for seed in range(many if LONG else few))
 
 
 class Branches:

@@ -1,7 +1,7 @@
 """Somebody cancels, removes, moves or deletes while the timer fires and a worker takes up the turn.
 
-Three transactions, in every order that the database lets their statements have. Whoever was told that it is
-done can rely on it: no start comes after. Whoever came too late is told so.
+Three transactions, their statements in any order that the database lets them have. Whoever was told that it
+is done can rely on it: no start comes after. Whoever came too late is told so.
 """
 
 from segue import jobs, lane, sessions
@@ -36,7 +36,7 @@ async def settle_what_was_taken_up(on: Stage, worker: Actor) -> int:
 
 async def test_after_a_removal_nothing_starts_or_the_caller_hears_of_the_start(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=20, many=1):
+        for choose in orders(few=20, many=1000):
             scene = Scene(on)
             job = await scene.due_job()
             removal = on.actor("removal", removed(job))
@@ -58,7 +58,7 @@ async def test_after_a_removal_nothing_starts_or_the_caller_hears_of_the_start(d
 
 async def test_a_removal_withdraws_the_run_that_waits_or_lets_the_started_one_end(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=20, many=1):
+        for choose in orders(few=20, many=1000):
             scene = Scene(on)
             job = await scene.due_job(repeats=True)
             await on.perform(fires(job))
@@ -82,7 +82,7 @@ def _removed_as_it_stands(job: Job) -> Transaction[object]:
 
 async def test_a_cancelled_turn_never_starts_and_a_started_one_is_not_cancelled(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=20, many=1):
+        for choose in orders(few=20, many=1000):
             scene = Scene(on)
             admitted = await on.perform(scene.arrives("first"))
             cancel = on.actor("cancel", lane.cancel(admitted.turn_id, "not wanted", NOW))
@@ -103,7 +103,7 @@ async def test_a_cancelled_turn_never_starts_and_a_started_one_is_not_cancelled(
 
 async def test_a_job_that_was_moved_keeps_its_new_moment_or_has_already_fired(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=20, many=1):
+        for choose in orders(few=20, many=1000):
             scene = Scene(on)
             job = await scene.due_job()
             move = on.actor("move", moved(job, LATER))
@@ -126,7 +126,7 @@ async def test_a_job_that_was_moved_keeps_its_new_moment_or_has_already_fired(da
 
 async def test_a_deleted_session_leaves_nothing_behind_whatever_was_under_way(database_url: str) -> None:
     async with stage(database_url) as on:
-        for choose in orders(few=20, many=1):
+        for choose in orders(few=20, many=1000):
             scene = Scene(on)
             job = await scene.due_job(repeats=True)
             await on.perform(scene.arrives("first"))

@@ -120,7 +120,7 @@ async def test_without_its_lock_a_real_end_is_refused_and_never_silent(postgres_
     """The numbers of the log are a second net: two writers that took the same one cannot both commit."""
     refused = 0
     async with stage(postgres_url) as on:
-        for choose in orders(few=30, many=1):
+        for choose in orders(few=30, many=300):
             scene = Scene(on)
             held = await scene.running("first")
             unlocked = {"sessions.hold": without("FOR NO KEY UPDATE")}
