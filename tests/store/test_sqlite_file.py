@@ -180,7 +180,7 @@ def opened_by_somebody_else(path: Path) -> str:
 def public(tmp_path: Path) -> Path:
     """A folder whose parents everybody may pass, as they may not by default in a test's own."""
     for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.getuid() and folder.name.startswith(("pytest-", "test_")):
+        if folder.stat().st_uid == os.getuid() and folder.name.startswith(("pytest-", "popen-", "test_")):
             folder.chmod(folder.stat().st_mode | 0o011)
     tmp_path.chmod(0o777)
     return tmp_path
