@@ -58,7 +58,7 @@ class ModelLane:
     def release(self) -> None:
         self.holder = None
 
-    def crash(self) -> None:
+    def crash(self, now: int) -> None:
         """What becomes of the running turn whose worker is gone; `policy.crash` is auto here."""
         turn = self.running
         self.release()
@@ -68,7 +68,7 @@ class ModelLane:
         if turn.acted or turn.crashes >= 3:
             turn.state, turn.outcome = "failed", "interrupted"
         else:
-            turn.state = "queued"
+            turn.state, turn.not_before = "queued", now
 
 
 def every_minute(job_id: str, now: int) -> Job:

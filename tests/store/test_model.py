@@ -214,7 +214,7 @@ class Walk(RuleBasedStateMachine):
             return
         turn = model.running
         model.fence += 1
-        model.crash()
+        model.crash(self.now)
         if turn and turn.outcome:
             self._close(turn, turn.outcome)
         elif turn and turn.run:
