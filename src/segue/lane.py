@@ -370,7 +370,14 @@ def hold(held: Held) -> Transaction[int]:
 
 
 def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:
-    waiting = [{"turn_id": turn.id, "content": turn.content[:200]} for turn in queued[:20]]
+    waiting = [
+        {
+            "turn_id": turn.id,
+            "content": turn.content[:200],
+            "label": turn.source.label if turn.source else None,
+        }
+        for turn in queued[:20]
+    ]
     return Event(
         session_id=session.id,
         seq=session.last_seq + 1,

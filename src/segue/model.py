@@ -59,6 +59,8 @@ class Overview:
     message_count: int
     pending_tokens: int
     """By estimate, of what no commit has put away."""
+    last_line: str | None
+    """How the newest message begins."""
     queued: int
     automations: int
     """Jobs that people read as such: of kind `cron`, active or paused."""

@@ -20,7 +20,7 @@ from segue.server.auth import COOKIE, Keys
 from segue.server.gate import Gate, Hosts
 from segue.server.house import House
 from segue.server.metrics import Metrics
-from segue.server.routes import login, operations, runs, sessions, talking
+from segue.server.routes import login, operations, page, reading, runs, sessions, talking
 from segue.server.schema import Problem
 
 _ABOUT = """Durable scheduling for LLM agents, in the conversation it belongs to.
@@ -52,7 +52,7 @@ def create_app(
     hosts = Hosts(configuration.host, open_to_all=bool(house.keys), more=allowed_hosts)
     app.add_middleware(Gate, hosts=hosts, metrics=metrics)
     errors.install(app)
-    for part in (sessions, talking, runs, live, login, operations, reference):
+    for part in (sessions, talking, reading, runs, live, login, operations, reference, page):
         app.include_router(part.router)
     app.openapi = lambda: _openapi(app, house)  # type: ignore[method-assign]
     return app

@@ -131,6 +131,31 @@ class Login(Body):
     key: str = Field(min_length=1, max_length=1000, description="An API key of this server.")
 
 
+class Markdown(Body):
+    text: str = Field(max_length=1_000_000)
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "It is **green**."}]})
+
+
+class Rendered(BaseModel):
+    html: str
+
+
+class WhenOut(BaseModel):
+    phrase: str = Field(description="What was read, as it stands in the sentence.")
+    repeats: bool
+    next: list[Moment] = Field(description="One moment, or the first three of a schedule.")
+
+
+class FoundOut(BaseModel):
+    when: WhenOut | None
+
+
+class LogOut(BaseModel):
+    events: list[dict[str, JsonValue]]
+    next_cursor: str | None
+
+
 class SessionOut(BaseModel):
     key: str = Field(examples=["websocket:3f2a"])
     channel: str
@@ -144,6 +169,7 @@ class SessionOut(BaseModel):
     last_message_at: Moment | None
     message_count: int = Field(description="Messages that no commit has put away.")
     pending_tokens: int = Field(description="What these come to, by estimate.")
+    last_line: str | None = Field(description="How the newest message begins.")
     keep_recent_count: int
     auto_commit_policy: AutoCommitPolicy | None
     auto_commit_last_error: str

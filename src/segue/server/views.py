@@ -36,6 +36,7 @@ def session(overview: Overview) -> SessionOut:
         last_message_at=maybe_moment(there.last_message_at),
         message_count=overview.message_count,
         pending_tokens=overview.pending_tokens,
+        last_line=overview.last_line,
         keep_recent_count=0,
         auto_commit_policy=None,
         auto_commit_last_error="",

@@ -101,6 +101,7 @@ def overview(row: Row) -> Overview:
         session=session(row),
         message_count=row["message_count"],
         pending_tokens=row["pending_tokens"],
+        last_line=row["last_line"],
         queued=row["queued"],
         automations=row["automations"],
     )

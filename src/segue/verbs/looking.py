@@ -104,6 +104,11 @@ class Looking:
         session = await self.session(key, owner=owner)
         return await self.store.events(session.id, after=after, limit=limit)
 
+    async def told(self, key: str, *, owner: Owner = ME, before: int, limit: int = 100) -> list[Event]:
+        """What a reader of the conversation is shown: the newest events before a number, oldest first."""
+        session = await self.session(key, owner=owner)
+        return await self.store.told(session.id, before=before, limit=limit)
+
     async def follow(self, key: str, *, owner: Owner = ME, after: int | None = 0) -> AsyncGenerator[Heard]:
         """The log from a number on, and then what happens, as it happens.
 

@@ -26,6 +26,11 @@ SELECT sessions.id, sessions.account, sessions.user_id, sessions.key, sessions.c
        (SELECT CAST(COALESCE(SUM(events.tokens), 0) AS BIGINT)
         FROM events
         WHERE events.session_id = sessions.id AND events.role IS NOT NULL) AS pending_tokens,
+       (SELECT SUBSTR(events.content, 1, 200)
+        FROM events
+        WHERE events.session_id = sessions.id AND events.role IS NOT NULL
+        ORDER BY events.seq DESC
+        LIMIT 1) AS last_line,
        (SELECT COUNT(*)
         FROM turns
         WHERE turns.session_id = sessions.id AND turns.state = 'queued') AS queued,

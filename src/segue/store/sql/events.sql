@@ -27,6 +27,15 @@ WHERE session_id = :session_id AND seq < :before AND (role IS NOT NULL OR type I
 ORDER BY seq DESC
 LIMIT :limit;
 
+-- name: told_before
+-- What a reader of the conversation is shown of it: words, tools and what waits.
+SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+FROM events
+WHERE session_id = :session_id AND seq < :before
+  AND type IN ('stream_start', 'tool_started', 'tool_call', 'stream_end', 'message', 'queue_update')
+ORDER BY seq DESC
+LIMIT :limit;
+
 -- name: start_of_turn
 -- Where its newest attempt began.
 SELECT seq
