@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from segue.errors import BadText, Invalid
+from segue.prompts import Mode
 from segue.text import check_text
+from segue.wording import shown
 
 JSON: TypeAlias = dict[str, Any]
 
@@ -18,12 +20,16 @@ class Ask:
     prompt: str
     hidden: bool = False
     """The session shows that the job ran, not the prompt."""
+    mode: Mode = Mode.TURN
 
     def __post_init__(self) -> None:
         check_text(self.prompt, "the prompt of Ask")
+        if self.mode not in list(Mode):
+            raise Invalid(f"mode is one of {', '.join(Mode)}; got {shown(self.mode)}")
+        object.__setattr__(self, "mode", Mode(self.mode))
 
     def to_json(self) -> JSON:
-        return {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden}
+        return {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden, "mode": str(self.mode)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,7 @@ Action: TypeAlias = Ask | Say | Call
 def action_from_json(data: JSON) -> Action:
     match data:
         case {"kind": "ask", "prompt": prompt}:
-            return Ask(prompt, hidden=bool(data.get("hidden", False)))
+            return Ask(prompt, hidden=bool(data.get("hidden", False)), mode=data.get("mode", Mode.TURN))
         case {"kind": "say", "text": text}:
             return Say(text)
         case {"kind": "call", "function": function}:

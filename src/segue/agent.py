@@ -22,6 +22,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from segue.errors import BadSetting
 from segue.model import Session, Source
+from segue.prompts import PromptRef
 from segue.transcript import Message
 
 
@@ -71,7 +72,14 @@ class OpenTurn:
     id: str
     session: Session
     text: str
-    """What is asked. It is not in the history."""
+    """What is asked, in the words of whoever asks: the user, or the job. It is not in the history."""
+    prompt: str
+    """What a model is to be given after the history: the text, in a scheduled turn with the facts of its
+    slot before it. It is never stored as a message."""
+    role: str
+    """Whose words the prompt is: `user`, or `system` for what the agent left for itself (a recall)."""
+    prompt_ref: PromptRef | None
+    """Which template the prompt was rendered from; None for a user's turn."""
     source: Source | None
     """None for a user's turn."""
     attempt: int

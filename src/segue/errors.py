@@ -13,6 +13,7 @@ SegueError
 │   ├── DuplicateId      the id is taken
 │   ├── NameTaken        the name of the request stands for another request
 │   ├── SessionBusy      a turn is under way, and the caller asked not to wait
+│   ├── TooManyJobs      the session has as many automations as it may have
 │   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
 │   └── AlreadyStarted   too late to cancel: it runs, or it has run
 ├── LeaseLost            somebody else holds the lane now; drop the work
@@ -87,6 +88,10 @@ class SessionHasJobs(Conflict):
     def __init__(self, message: str, jobs: Sequence[object]) -> None:
         super().__init__(message)
         self.jobs = jobs
+
+
+class TooManyJobs(Conflict):
+    code = "too_many_jobs"
 
 
 class AlreadyStarted(Conflict):

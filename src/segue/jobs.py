@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from segue import lane
 from segue.clock import to_ms
 from segue.decision import Fire, Missed, Pass
-from segue.errors import Conflict, DuplicateId, NotFound
+from segue.errors import Conflict, DuplicateId, NotFound, TooManyJobs
 from segue.lane import Admission, Pool
 from segue.model import Event, Job, Owner, Session, Source, run_id
 from segue.policy import jittered
@@ -49,7 +49,10 @@ class Taken:
     parcel: bool = False
 
 
-def create(owner: Owner, key: str, job: Job, *, new_session_id: str) -> Transaction[Changed]:
+def create(
+    owner: Owner, key: str, job: Job, *, new_session_id: str, most: int | None = None
+) -> Transaction[Changed]:
+    """`most`: with how many automations the session may end up."""
     session = yield from lane.open_session(owner, key, new_session_id, job.created_at)
     job = replace(job, session_id=session.id, account=owner.account)
     made = yield (
@@ -72,6 +75,11 @@ def create(owner: Owner, key: str, job: Job, *, new_session_id: str) -> Transact
     )
     if not made:
         return (yield from _made_before(session, job))
+    if most is not None:
+        # Counted when it is in: driven again, it must not be refused because of itself.
+        found = yield sql.jobs.automation_count, {"session_id": session.id}
+        if found[0]["count"] > most:
+            raise TooManyJobs(f"{key} has {most} automations, which is the most; remove one first")
     return (yield from _announce(session, job, job.created_at))
 
 
@@ -156,6 +164,7 @@ def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool
                 "reason": reason,
                 "error": None,
                 "now": now,
+                **rows.prompt_params(None),
             }
             yield sql.runs.close, closed
     return bool(taken)

@@ -19,6 +19,7 @@ from typing import Any
 from segue.clock import to_moment, to_ms
 from segue.errors import AlreadyStarted, LeaseLost, NotFound, SessionBusy
 from segue.model import Event, Owner, Session, Source, Turn
+from segue.prompts import Brief
 from segue.states import Outcome, WhenBusy
 from segue.store import rows, sql
 from segue.store.database import Rows, Transaction
@@ -44,6 +45,7 @@ class Admission:
     not_before: int
     timeout_ms: int
     prompt: str | None = None
+    brief: Brief | None = None
     call: Mapping[str, Any] | None = None
     source: Source | None = None
     joins: bool = False
@@ -153,6 +155,7 @@ def admit(session: Session, words: Admission, now: int, *, via_id: str) -> Trans
             "not_before": words.not_before,
             "content": words.content,
             "prompt": words.prompt,
+            "brief": rows.brief_text(words.brief),
             "call": rows.to_text(words.call),
             "source": rows.source_text(words.source),
             "joins": int(words.joins),
@@ -237,6 +240,9 @@ def _start(sessions: Sequence[Session], holder: str, acted: bool, now: int) -> T
 
 def _held(session: Session, turn: Turn, holder: str, now: int) -> Held:
     first = turn.attempt == 1 and turn.call is None
+    body: dict[str, Any] = {"attempt": turn.attempt}
+    if prompt := turn.rendered():
+        body["prompt_ref"] = prompt.ref.to_json()
     opened = Event(
         session_id=session.id,
         seq=session.last_seq,
@@ -248,7 +254,7 @@ def _held(session: Session, turn: Turn, holder: str, now: int) -> Held:
         role="user" if first else None,
         content=turn.content if first else None,
         source=turn.source,
-        body={"attempt": turn.attempt},
+        body=body,
     )
     return Held(session=session, turn=turn, holder=holder, fence=session.fence, opened=opened)
 
@@ -314,7 +320,7 @@ def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transacti
     turn = rows.turn(taken[0])
     if turn.run_id:
         closed = {"id": turn.run_id, "outcome": str(outcome), "reason": reason, "error": None, "now": now}
-        yield sql.runs.close, closed
+        yield sql.runs.close, {**closed, **rows.prompt_params(turn.rendered())}
     if turn.attempt == 0 or turn.call is not None:
         return ()
     end = Event(

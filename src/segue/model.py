@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from segue.action import Action
 from segue.policy import Policy
-from segue.states import DeliveryState, JobKind, JobState, Outcome, TurnState
+from segue.prompts import Brief, PromptRef, Rendered, render
+from segue.states import CallType, DeliveryState, JobKind, JobState, Outcome, RecallStatus, TurnState
 from segue.trigger import Trigger
 
 
@@ -64,11 +65,33 @@ class Overview:
     queued: int
     automations: int
     """Jobs that people read as such: of kind `cron`, active or paused."""
+    recall: "Recall | None"
+    """The pending one."""
 
     @property
     def place(self) -> "Place":
         heard_at = self.session.last_message_at
         return Place(self.session.created_at if heard_at is None else heard_at, self.session.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """A job by which an agent calls itself back into a conversation, as people are shown it."""
+
+    id: str
+    call_type: CallType
+    trigger_at: int
+    """When it fires next; of one that is over, when it was first to fire."""
+    interval_seconds: float | None
+    comment: str | None
+    instruction: str
+    status: RecallStatus
+    created_at: int
+    updated_at: int
+
+    @property
+    def place(self) -> "Place":
+        return Place(self.created_at, self.id)
 
 
 class Place(NamedTuple):
@@ -105,6 +128,8 @@ class Turn:
     """The words that join the transcript when it starts."""
     prompt: str | None
     """What the agent is asked, where that differs from the words shown."""
+    brief: Brief | None
+    """The facts that the prompt of a scheduled turn is rendered from."""
     call: Mapping[str, Any] | None
     source: Source | None
     joined_into: str | None
@@ -128,6 +153,12 @@ class Turn:
     @property
     def scheduled(self) -> bool:
         return self.run_id is not None
+
+    def rendered(self) -> Rendered | None:
+        """The prompt of its newest attempt; None before it has started, and for a user's turn."""
+        if self.brief is None or self.started_at is None or self.source is None:
+            return None
+        return render(self.brief, job=self.source.label, message=self.prompt or "", now=self.started_at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +203,10 @@ class Run:
     reason: str | None
     lateness_ms: int
     missed_count: int
+    prompt_ref: PromptRef | None
+    """Which prompt its newest attempt ran with; None before it has started."""
+    prompt_vars: Mapping[str, Any] | None
+    rendered_prompt: str | None
     attempt: int
     error: str | None
     usage: Mapping[str, Any] | None

@@ -26,7 +26,7 @@ from segue.model import Ids
 from segue.policy import backoff
 from segue.settle import Outbox
 from segue.speech import Speech
-from segue.states import Outcome
+from segue.states import JobKind, Outcome
 from segue.store.store import Store
 from segue.transcript import Message, in_context_order, message_of
 
@@ -232,10 +232,15 @@ class Runner:
             return [message for event in events if (message := message_of(event))]
 
         turn = held.turn
+        text = turn.content if turn.prompt is None else turn.prompt
+        prompt = turn.rendered()
         return OpenTurn(
             id=turn.id,
             session=held.session,
-            text=turn.content if turn.prompt is None else turn.prompt,
+            text=text,
+            prompt=prompt.text if prompt else text,
+            role="system" if turn.source and turn.source.kind == JobKind.RECALL else "user",
+            prompt_ref=prompt.ref if prompt else None,
             source=turn.source,
             attempt=turn.attempt,
             started_at=turn.started_at or 0,

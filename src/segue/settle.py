@@ -18,6 +18,7 @@ from segue.errors import LeaseLost
 from segue.lane import Held, Left, hold, numbered, pool_of, withdraw
 from segue.model import Event, Session, Source, Turn
 from segue.policy import PAUSE_AFTER_FAILURES, Overlap
+from segue.prompts import Rendered
 from segue.states import FAILURES, Close, JobState, Outcome, Rerun, after_crash
 from segue.store import rows, sql
 from segue.store.database import Params, Transaction
@@ -87,7 +88,9 @@ def take_back(
     return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
 
 
-def close_run(source: Source, ending: Ending, now: int) -> Transaction[str | None]:
+def close_run(
+    source: Source, ending: Ending, now: int, *, prompt: Rendered | None = None
+) -> Transaction[str | None]:
     """The run's outcome and its job's record. Gives a sentence when the job paused itself."""
     run = {
         "id": source.run_id,
@@ -95,6 +98,7 @@ def close_run(source: Source, ending: Ending, now: int) -> Transaction[str | Non
         "reason": None,
         "error": ending.error,
         "now": now,
+        **rows.prompt_params(prompt),
     }
     yield sql.runs.close, run
     job: Params = {"id": source.job_id, "outcome": str(ending.outcome), "now": now}
@@ -135,7 +139,7 @@ def _end(
     shown = ending.shown
     paused = None
     if turn.source:
-        paused = yield from close_run(turn.source, ending, now)
+        paused = yield from close_run(turn.source, ending, now, prompt=turn.rendered())
         shown = f"{shown}\n\n{paused}" if paused else shown
     end = _stream_end(lane, turn, _told(ending), now)
     if turn.call is None or paused:  # a function works in silence, until its job gives up

@@ -17,7 +17,8 @@ from segue.errors import NotFound
 from segue.hub import Hub
 from segue.jobs import Parcel, Taken
 from segue.lane import Admission
-from segue.model import Ids, Job, Source, run_id
+from segue.model import Ids, Source, run_id
+from segue.prompts import Brief, template_for
 from segue.store.store import DueJob, Store, Unreadable
 
 _log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ class Timer:
         *,
         patience_ms: int,
         runs_per_job: int,
+        zone: str,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -50,6 +52,7 @@ class Timer:
         self._ids = ids
         self._patience_ms = patience_ms
         self._runs_per_job = runs_per_job
+        self._zone = zone
 
     async def run(self) -> None:
         while True:
@@ -74,7 +77,7 @@ class Timer:
             await self._store.commit(jobs.give_up, due.job_id, due.reason, now)
             return
         try:
-            taken = await self._act(due.job, decide(_facts(due), to_moment(now)), now)
+            taken = await self._act(due, decide(_facts(due), to_moment(now)), now)
         except NotFound:  # its session was deleted between the look and the taking, and the job with it
             return
         if taken is None:
@@ -88,10 +91,11 @@ class Timer:
         if due.job.revision % min(self._runs_per_job, _THIN_AFTER) == 0:
             await self._store.commit(jobs.thin, due.job.id, self._runs_per_job)
 
-    async def _act(self, job: Job, decision: Fire | Pass | Postpone, now: int) -> Taken | None:
+    async def _act(self, due: DueJob, decision: Fire | Pass | Postpone, now: int) -> Taken | None:
+        job = due.job
         match decision:
             case Fire():
-                work = self._work(job, to_ms(decision.slot), now)
+                work = self._work(due, decision, now)
                 return await self._store.commit(jobs.fire, job, decision, work, now)
             case Pass():
                 return await self._store.commit(jobs.pass_over, job, decision, now)
@@ -99,24 +103,27 @@ class Timer:
                 await self._store.commit(jobs.postpone, job, to_ms(decision.until), now)
                 return None
 
-    def _work(self, job: Job, slot: int, now: int) -> Admission | Parcel:
+    def _work(self, due: DueJob, decision: Fire, now: int) -> Admission | Parcel:
+        job, slot = due.job, to_ms(decision.slot)
         source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
         action = job.action
         if isinstance(action, Say):
             source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=source.run_id)
             return Parcel(delivery_id=self._ids(now), content=action.text, source=source)
         words = job.name
-        prompt = call = None
+        prompt = call = brief = None
         match action:
             case Ask():
                 words = trigger_words(job.kind, job.name, action.prompt, hidden=action.hidden)
                 prompt = action.prompt
+                brief = self._brief(due, action, decision)
             case Call():
                 call = action.to_json()
         return Admission(
             turn_id=self._ids(now),
             content=words,
             prompt=prompt,
+            brief=brief,
             call=call,
             source=source,
             rank=now + self._patience_ms,
@@ -124,6 +131,18 @@ class Timer:
             retries=job.policy.retries,
             crash=job.policy.crash,
             timeout_ms=round(job.policy.timeout_seconds * 1000),
+        )
+
+    def _brief(self, due: DueJob, action: Ask, decision: Fire) -> Brief:
+        template = template_for(due.job.kind, action.mode)
+        unfinished = due.runs_queued or due.runs_running
+        return Brief(
+            template=template.id,
+            version=template.version,
+            slot=to_ms(decision.slot),
+            zone=getattr(due.job.trigger, "tz", None) or due.session_zone or self._zone,
+            missed=decision.missed.count if decision.missed else 0,
+            previous="had not ended when this one came due" if unfinished else due.job.last_outcome,
         )
 
 

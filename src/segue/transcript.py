@@ -5,8 +5,9 @@ a turn. A model must not see it there, between a tool call and its result: in co
 after the turn that it interrupted.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from segue.model import Event, Source
 
@@ -19,6 +20,8 @@ class Message:
     at: int
     turn_id: str | None
     source: Source | None
+    prompt_ref: Mapping[str, Any] | None = None
+    """On the words that a scheduled turn begins with: which prompt its agent was given in their place."""
 
 
 def message_of(event: Event) -> Message | None:
@@ -31,6 +34,7 @@ def message_of(event: Event) -> Message | None:
         at=event.at,
         turn_id=event.turn_id,
         source=event.source,
+        prompt_ref=event.body.get("prompt_ref"),
     )
 
 

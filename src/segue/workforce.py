@@ -77,6 +77,7 @@ class Workforce:
             ids,
             patience_ms=round(settings.patience_seconds * 1000),
             runs_per_job=settings.runs_per_job,
+            zone=settings.timezone or "UTC",
         )
         self.user_runner = Runner(crew, Pool.USER, settings.user_runners)
         self.runner = Runner(crew, Pool.SCHEDULE, settings.runners)

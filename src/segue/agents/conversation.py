@@ -20,8 +20,6 @@ from pydantic_ai.messages import (
 from segue.agent import OpenTurn
 from segue.transcript import Message
 
-_RECALL = "recall"
-
 
 class Conversation:
     """What one turn's model is given, growing step by step."""
@@ -45,11 +43,11 @@ class Conversation:
         return talk
 
     def _ask(self, turn: OpenTurn) -> None:
-        if turn.source is None or turn.source.kind != _RECALL:
-            self._request(UserPromptPart(turn.text))
+        if turn.role == "user":
+            self._request(UserPromptPart(turn.prompt))
             return
         alone = not self._messages
-        self._request(SystemPromptPart(turn.text))
+        self._request(SystemPromptPart(turn.prompt))
         if alone:  # some providers refuse a conversation in which nobody has said anything
             self._request(UserPromptPart("(Nobody has written yet. Follow the instruction.)"))
 

@@ -264,6 +264,12 @@ class MessagesWritten(MessageWritten):
     added: int
 
 
+class PromptRefOut(BaseModel):
+    id: str
+    version: int
+    sha256: str = Field(description="Of the rendered prompt.")
+
+
 class RunOut(BaseModel):
     run_id: str
     job_id: str
@@ -279,7 +285,7 @@ class RunOut(BaseModel):
     lateness_ms: int
     attempt: int
     missed_count: int
-    prompt_ref: str | None
+    prompt_ref: PromptRefOut | None
     prompt_vars: dict[str, JsonValue] | None
     rendered_prompt: str | None
     error: str | None

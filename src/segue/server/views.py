@@ -6,7 +6,7 @@ from typing import Any, cast
 from segue.clock import to_moment
 from segue.model import Job, Overview, Run, Source, Turn
 from segue.server.markdown import html
-from segue.server.schema import BlockingJob, MessageOut, RunOut, SessionOut, SourceOut, TurnOut
+from segue.server.schema import BlockingJob, MessageOut, PromptRefOut, RunOut, SessionOut, SourceOut, TurnOut
 from segue.states import JobState
 from segue.transcript import Message
 
@@ -88,6 +88,7 @@ def _trigger_fields(said: Message) -> dict[str, Any]:
         "cron_job_id": said.source.job_id,
         "cron_job_name": said.source.label,
         "cron_run_id": said.source.run_id,
+        "cron_prompt_ref": said.prompt_ref and dict(said.prompt_ref),
     }
 
 
@@ -126,9 +127,9 @@ def run(there: Run, session_key: str) -> RunOut:
         lateness_ms=there.lateness_ms,
         attempt=there.attempt,
         missed_count=there.missed_count,
-        prompt_ref=None,
-        prompt_vars=None,
-        rendered_prompt=None,
+        prompt_ref=PromptRefOut(**there.prompt_ref.to_json()) if there.prompt_ref else None,
+        prompt_vars=dict(there.prompt_vars) if there.prompt_vars else None,
+        rendered_prompt=there.rendered_prompt,
         error=there.error,
         usage=None if there.usage is None else dict(there.usage),
     )

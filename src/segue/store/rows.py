@@ -8,6 +8,7 @@ from typing import Any
 from segue.action import Action, action_from_json
 from segue.model import Delivery, Event, Job, Overview, Owner, Run, Session, Source, Turn
 from segue.policy import Policy
+from segue.prompts import Brief, PromptRef, Rendered, brief_from_json, render
 from segue.states import DeliveryState, JobKind, JobState, Outcome, TurnState
 from segue.store.database import Row
 from segue.text import clean
@@ -72,6 +73,25 @@ def _source(text: str | None) -> Source | None:
     return Source(**json.loads(text)) if text else None
 
 
+def brief_text(brief: Brief | None) -> str | None:
+    return None if brief is None else _encode(brief.to_json())
+
+
+def _brief(text: str | None) -> Brief | None:
+    return brief_from_json(json.loads(text)) if text else None
+
+
+def prompt_params(prompt: Rendered | None) -> dict[str, str | int | None]:
+    """What a run's record keeps of the prompt that it ran with."""
+    if prompt is None:
+        return {"prompt_ref": None, "prompt_vars": None, "rendered_prompt": None}
+    return {
+        "prompt_ref": _encode(prompt.ref.to_json()),
+        "prompt_vars": to_text(prompt.vars),
+        "rendered_prompt": prompt.text,
+    }
+
+
 def _outcome(text: str | None) -> Outcome | None:
     return Outcome(text) if text else None
 
@@ -104,7 +124,48 @@ def overview(row: Row) -> Overview:
         last_line=row["last_line"],
         queued=row["queued"],
         automations=row["automations"],
+        recall=_pending_recall(row) if row["recall_id"] else None,
     )
+
+
+_OF_RECALL = ("id", "trigger", "action", "next_at", "created_at", "updated_at", "call_type", "comment")
+
+
+def _pending_recall(row: Row) -> Recall:
+    fields = {name: row[f"recall_{name}"] for name in _OF_RECALL}
+    return recall({**fields, "state": JobState.ACTIVE, "outcome": None})
+
+
+def recall(row: Mapping[str, Any]) -> Recall:
+    trigger, action = _trigger(row["trigger"]), _action(row["action"])
+    return Recall(
+        id=row["id"],
+        call_type=_call_type(row["call_type"], trigger),
+        trigger_at=_trigger_at(row["next_at"], trigger, row["created_at"]),
+        interval_seconds=in_seconds(trigger.interval) if isinstance(trigger, Every) else None,
+        comment=row["comment"],
+        instruction=action.prompt if isinstance(action, Ask) else "",
+        status=recall_status(JobState(row["state"]), _outcome(row["outcome"])),
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def _call_type(stored: str | None, trigger: Trigger) -> CallType:
+    """One that was scheduled as a plain job says by its trigger what it is."""
+    if stored is not None:
+        return CallType(stored)
+    return CallType.RECURRING if trigger.repeats else CallType.ONCE
+
+
+def _trigger_at(next_at: int | None, trigger: Trigger, created_at: int) -> int:
+    if next_at is not None:
+        return next_at
+    match trigger:
+        case At(at=datetime() as first) | Every(start=datetime() as first):
+            return to_ms(first)
+        case _:
+            return created_at
 
 
 def turn(row: Row) -> Turn:
@@ -116,6 +177,7 @@ def turn(row: Row) -> Turn:
         state=TurnState(row["state"]),
         content=row["content"],
         prompt=row["prompt"],
+        brief=_brief(row["brief"]),
         call=from_text(row["call"]) or None,
         source=_source(row["source"]),
         joined_into=row["joined_into"],
@@ -166,6 +228,7 @@ def job(row: Row) -> Job:
 
 def run(row: Row) -> Run:
     outcome = _outcome(row["outcome"])
+    prompt = _prompt_of_run(row)
     return Run(
         id=row["id"],
         job_id=row["job_id"],
@@ -180,11 +243,25 @@ def run(row: Row) -> Run:
         reason=row["reason"],
         lateness_ms=row["lateness_ms"],
         missed_count=row["missed_count"],
+        prompt_ref=prompt.ref if prompt else None,
+        prompt_vars=prompt.vars if prompt else None,
+        rendered_prompt=prompt.text if prompt else None,
         attempt=row["attempt"] or 0,
         error=row["error"],
         usage=from_text(row["usage"]) or None,
         state=None if outcome else (row["turn_state"] or "queued"),
     )
+
+
+def _prompt_of_run(row: Row) -> Rendered | None:
+    """As its record has it when it is over; until then as its turn would render it."""
+    if row["prompt_ref"]:
+        ref = PromptRef(**json.loads(row["prompt_ref"]))
+        return Rendered(ref=ref, vars=from_text(row["prompt_vars"]), text=row["rendered_prompt"])
+    brief, source = _brief(row["brief"]), _source(row["source"])
+    if row["outcome"] or brief is None or source is None or row["started_at"] is None:
+        return None
+    return render(brief, job=source.label, message=row["prompt"] or "", now=row["started_at"])
 
 
 def event(row: Row) -> Event:

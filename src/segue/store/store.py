@@ -25,6 +25,7 @@ class DueJob:
 
     job: Job
     heard_at: int | None
+    session_zone: str | None
     lane_busy: bool
     runs_queued: int
     runs_running: int
@@ -249,6 +250,7 @@ def _due(row: Row) -> DueJob | Unreadable:
     return DueJob(
         job=job,
         heard_at=row["heard_at"],
+        session_zone=row["session_zone"],
         lane_busy=bool(row["lane_busy"]),
         runs_queued=row["runs_queued"],
         runs_running=row["runs_running"],

@@ -41,6 +41,7 @@ CREATE TABLE turns (
     not_before BIGINT NOT NULL,
     content TEXT NOT NULL,
     prompt TEXT,
+    brief TEXT,
     call TEXT,
     source TEXT,
     joins BIGINT NOT NULL DEFAULT 0,
@@ -99,7 +100,16 @@ CREATE INDEX jobs_due ON jobs (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX jobs_due_by_account ON jobs (account, next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX jobs_by_session ON jobs (session_id, id);
 CREATE UNIQUE INDEX jobs_one_pending_recall ON jobs (session_id) WHERE kind = 'recall' AND state = 'active';
+CREATE INDEX jobs_recalls ON jobs (session_id, created_at, id) WHERE kind = 'recall';
 CREATE INDEX jobs_over ON jobs (updated_at) WHERE state IN ('ended', 'removed');
+
+-- What a recall has beside its job. `depth` counts immediate recalls of which each was set by the one before.
+CREATE TABLE recalls (
+    job_id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+    call_type TEXT NOT NULL CHECK (call_type IN ('once', 'recurring', 'immediate')),
+    comment TEXT,
+    depth BIGINT NOT NULL DEFAULT 0
+);
 
 CREATE TABLE runs (
     id TEXT PRIMARY KEY,
@@ -172,7 +182,7 @@ CREATE VIEW jobs_with_facts AS
 SELECT jobs.id, jobs.session_id, jobs.account, jobs.kind, jobs.name, jobs.state, jobs.state_reason, jobs.protected,
        jobs.trigger, jobs.action, jobs.policy, jobs.slot, jobs.next_at, jobs.revision, jobs.run_count,
        jobs.failures, jobs.last_run_at, jobs.last_outcome, jobs.last_error, jobs.created_at, jobs.updated_at,
-       sessions.last_message_at AS heard_at,
+       sessions.last_message_at AS heard_at, sessions.timezone AS session_zone,
        CASE WHEN sessions.holder IS NULL AND sessions.ready_at IS NULL THEN 0 ELSE 1 END AS lane_busy,
        (SELECT COUNT(*)
         FROM runs

@@ -23,6 +23,22 @@ WHERE session_id = :session_id AND state <> 'removed'
 ORDER BY id
 LIMIT :limit;
 
+-- name: automations
+-- What people made here, the newest first: while it lives, and on request when it is over.
+SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
+       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+FROM jobs
+WHERE session_id = :session_id AND kind IN ('cron', 'legacy')
+  AND (state IN ('active', 'paused') OR (state = 'ended' AND :ended = 1))
+  AND (created_at, id) < (:before, :before_id)
+ORDER BY created_at DESC, id DESC
+LIMIT :limit;
+
+-- name: automation_count
+SELECT COUNT(*) AS count
+FROM jobs
+WHERE session_id = :session_id AND kind = 'cron' AND state IN ('active', 'paused');
+
 -- name: blocking
 -- What people must be told of before a session goes.
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
@@ -39,7 +55,7 @@ WHERE session_id = :session_id AND kind = 'recall' AND state = 'active';
 -- name: due
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
-       heard_at, lane_busy, runs_queued, runs_running
+       heard_at, session_zone, lane_busy, runs_queued, runs_running
 FROM jobs_with_facts
 WHERE next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at
@@ -48,7 +64,7 @@ LIMIT :limit;
 -- name: due_of_account
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
-       heard_at, lane_busy, runs_queued, runs_running
+       heard_at, session_zone, lane_busy, runs_queued, runs_running
 FROM jobs_with_facts
 WHERE account = :account AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at

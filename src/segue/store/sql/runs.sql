@@ -15,14 +15,16 @@ RETURNING id;
 
 -- name: close
 UPDATE runs
-SET outcome = :outcome, reason = COALESCE(:reason, reason), error = :error, finished_at = :now
+SET outcome = :outcome, reason = COALESCE(:reason, reason), error = :error, finished_at = :now,
+    prompt_ref = :prompt_ref, prompt_vars = :prompt_vars, rendered_prompt = :rendered_prompt
 WHERE id = :id AND outcome IS NULL
 RETURNING job_id;
 
 -- name: by_id
 SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.delivery_id, runs.queued_at,
        runs.finished_at, runs.outcome, runs.reason, runs.lateness_ms, runs.missed_count, runs.error,
-       turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage
+       runs.prompt_ref, runs.prompt_vars, runs.rendered_prompt,
+       turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage, turns.brief, turns.prompt, turns.source
 FROM runs
 LEFT JOIN turns ON turns.id = runs.turn_id
 WHERE runs.id = :id;
@@ -30,7 +32,8 @@ WHERE runs.id = :id;
 -- name: of_job
 SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.delivery_id, runs.queued_at,
        runs.finished_at, runs.outcome, runs.reason, runs.lateness_ms, runs.missed_count, runs.error,
-       turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage
+       runs.prompt_ref, runs.prompt_vars, runs.rendered_prompt,
+       turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage, turns.brief, turns.prompt, turns.source
 FROM runs
 LEFT JOIN turns ON turns.id = runs.turn_id
 WHERE runs.job_id = :job_id
@@ -40,7 +43,8 @@ LIMIT :limit;
 -- name: of_session
 SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.delivery_id, runs.queued_at,
        runs.finished_at, runs.outcome, runs.reason, runs.lateness_ms, runs.missed_count, runs.error,
-       turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage
+       runs.prompt_ref, runs.prompt_vars, runs.rendered_prompt,
+       turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage, turns.brief, turns.prompt, turns.source
 FROM runs
 LEFT JOIN turns ON turns.id = runs.turn_id
 WHERE runs.session_id = :session_id AND (runs.queued_at, runs.id) < (:before, :before_id)

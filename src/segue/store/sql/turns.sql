@@ -2,9 +2,9 @@
 -- for a retry. Every move names the state it starts from.
 
 -- name: enqueue
-INSERT INTO turns (id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source,
+INSERT INTO turns (id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source,
                    joins, retries, crash, timeout_ms, queued_at)
-VALUES (:id, :session_id, :via_id, :run_id, 'queued', :rank, :not_before, :content, :prompt, :call, :source,
+VALUES (:id, :session_id, :via_id, :run_id, 'queued', :rank, :not_before, :content, :prompt, :brief, :call, :source,
         :joins, :retries, :crash, :timeout_ms, :now)
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
@@ -26,7 +26,7 @@ WHERE id = (
         LIMIT 1
     )
   AND state = 'queued'
-RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source, joined_into,
+RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
           attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
           started_at, finished_at, outcome, reply, error, usage;
 
@@ -47,7 +47,7 @@ RETURNING id;
 UPDATE turns
 SET state = 'cancelled', outcome = 'cancelled', error = :reason, finished_at = :now
 WHERE id = :id AND state = 'queued'
-RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source, joined_into,
+RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
           attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
           started_at, finished_at, outcome, reply, error, usage;
 
@@ -88,21 +88,21 @@ WHERE id = :id AND state = 'running' AND fence = :fence
 RETURNING id;
 
 -- name: by_id
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source, joined_into,
+SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
        attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
        started_at, finished_at, outcome, reply, error, usage
 FROM turns
 WHERE id = :id;
 
 -- name: running_in
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source, joined_into,
+SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
        attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
        started_at, finished_at, outcome, reply, error, usage
 FROM turns
 WHERE session_id = :session_id AND state = 'running';
 
 -- name: queued_in
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, call, source, joined_into,
+SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
        attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
        started_at, finished_at, outcome, reply, error, usage
 FROM turns

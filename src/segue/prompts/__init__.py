@@ -1,0 +1,21 @@
+"""The prompts of scheduled turns: named, versioned templates, and how one is filled.
+
+A prompt is rendered from stored facts when its turn starts. It is given to the agent and kept with the run's
+record, and it is never a message of the conversation. Rendering is a pure function, so that any process can
+do it again and come to the same text.
+"""
+
+from segue.prompts.rendering import Brief, PromptRef, Rendered, brief_from_json, render
+from segue.prompts.templates import TEMPLATES, Mode, Template, template_for
+
+__all__ = [
+    "TEMPLATES",
+    "Brief",
+    "Mode",
+    "PromptRef",
+    "Rendered",
+    "Template",
+    "brief_from_json",
+    "render",
+    "template_for",
+]

@@ -1,0 +1,97 @@
+"""A prompt from its facts: the same facts give the same text, in every process and at any time."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from segue.clock import to_moment
+from segue.prompts.templates import published
+from segue.wording import spoken
+
+ON_TIME_MS = 60_000
+"""Lanes, timers and restarts take their seconds; nobody calls that late."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What is known of a scheduled turn when its slot is taken. The rest is known when it starts."""
+
+    template: str
+    version: int
+    slot: int
+    zone: str
+    missed: int = 0
+    previous: str | None = None
+    """How the job's last run ended; None when there was none."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptRef:
+    id: str
+    version: int
+    sha256: str
+    """Of the rendered text."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    ref: PromptRef
+    vars: Mapping[str, Any]
+    """What the template was filled with, less the job's message, with which the text ends."""
+    text: str
+
+
+def brief_from_json(data: Mapping[str, Any]) -> Brief:
+    """Fields that a newer version added are left out."""
+    return Brief(**{name: data[name] for name in Brief.__slots__ if name in data})
+
+
+def render(brief: Brief, *, job: str, message: str, now: int) -> Rendered | None:
+    """The prompt of a turn that starts now; None when this version knows no such template."""
+    template = published(brief.template, brief.version)
+    if template is None:
+        return None
+    zone = _zone(brief.zone)
+    words = {
+        "job": job,
+        "scheduled_for": _local(brief.slot, zone),
+        "now": _local(now, zone),
+        "zone": str(zone),
+        "lateness": _lateness(now - brief.slot),
+        "missed_count": brief.missed,
+        "previous_outcome": brief.previous or "none, this is the first",
+    }
+    text = template.fill({**words, "message": message})
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Rendered(
+        ref=PromptRef(id=template.id, version=template.version, sha256=digest), vars=words, text=text
+    )
+
+
+@lru_cache(64)
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # stored by a machine that knows more zones than this one
+        return UTC
+
+
+def _local(ms: int, zone: tzinfo) -> str:
+    moment: datetime = to_moment(ms).astimezone(zone)
+    return f"{moment:%A} {moment.isoformat(timespec='seconds')}"
+
+
+def _lateness(ms: int) -> str:
+    if ms < ON_TIME_MS:
+        return "on time"
+    return f"{spoken(timedelta(milliseconds=ms), units=2)} late"
