@@ -25,12 +25,12 @@ from segue.settings import Settings
 from segue.store.database import Database
 from segue.store.opening import open_database
 from segue.store.store import Store
-from segue.verbs.ordering import Ordering
+from segue.verbs.automating import Automating
 from segue.verbs.talking import Talking
 from segue.workforce import Workforce
 
 
-class Kernel(Talking, Ordering):
+class Kernel(Talking, Automating):
     def __init__(
         self,
         database: str | Database,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from segue.errors import BadSetting
+from segue.policy import Busy
 from segue.states import WhenBusy
 
 _LARGEST = 1_000_000
@@ -16,6 +17,8 @@ _LEAST = {
     "shutdown_grace_seconds": 0,
     "runs_per_job": 1,
     "retention_days": 1,
+    "jobs_per_session": 1,
+    "least_interval_seconds": 1,
 }
 
 
@@ -35,12 +38,18 @@ class Settings:
     """How long running turns may take to end before the crash rule ends them."""
     when_busy: WhenBusy = WhenBusy.ENQUEUE
     """For sessions that have no rule of their own."""
+    recall_on_busy: Busy = Busy.WAIT
+    """What a recall does when it is due in a busy session."""
     timezone: str | None = None
     """For times that name no zone in sessions that have none. Unset, such times are refused."""
     runs_per_job: int = 200
     """Run records kept of each job."""
     retention_days: int = 90
     """How long records of turns and runs are kept; the newest run of a job stays."""
+    jobs_per_session: int = 50
+    """Automations that users may have in one session."""
+    least_interval_seconds: float = 10
+    """How close together the runs of a user's automation may be."""
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -50,6 +59,8 @@ class Settings:
                 raise BadSetting(f"{name} is a number from {least:g} to {_LARGEST:,}, got {value!r}")
         if self.when_busy not in list(WhenBusy):
             raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {self.when_busy!r}")
+        if self.recall_on_busy not in list(Busy):
+            raise BadSetting(f"recall_on_busy is one of {', '.join(Busy)}, got {self.recall_on_busy!r}")
         if self.timezone is not None:
             check_zone(self.timezone)
 

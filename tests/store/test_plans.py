@@ -26,6 +26,7 @@ WALKS = {
     "sessions.expired": "over the lanes that are held just now, a few for each worker",
     "deliveries.expired": "over the deliveries that are being sent just now",
     "turns.to_stop": "over the lanes that are held, or over the running turns that were asked to stop",
+    "turns.running_count": "over the turns that run just now, when somebody asks why one does not",
 }
 """Queries that walk an index from its start to its end, because so little is in it."""
 

@@ -224,6 +224,17 @@ class Configuration(_Strict):
     """Who owns a job that is made while they do."""
     recall_on_busy: Annotated[Busy, Wanted(f"one of {', '.join(Busy)}")] = Busy.WAIT
     """What a recall does when it is due in a busy session."""
+    jobs_per_session: Annotated[
+        int,
+        BeforeValidator(_not_bool),
+        Field(ge=1, le=1_000_000),
+        Wanted("a whole number from 1 to 1,000,000"),
+    ] = 50
+    """Automations that users may have in one session."""
+    least_interval_seconds: Annotated[
+        float, BeforeValidator(_not_bool), Field(ge=1, le=1_000_000), Wanted("a number from 1 to 1,000,000")
+    ] = 10
+    """How close together the runs of a user's automation may be."""
     workspace: MaybeFolder = None
     """The folder of the file tools. Nothing outside it is reachable; unset, nothing is."""
     fetch_private: Switch = False
@@ -284,7 +295,10 @@ class Configuration(_Strict):
             lease_seconds=self.lease_seconds,
             shutdown_grace_seconds=self.shutdown_grace_seconds,
             when_busy=self.when_busy,
+            recall_on_busy=self.recall_on_busy,
             timezone=self.timezone,
+            jobs_per_session=self.jobs_per_session,
+            least_interval_seconds=self.least_interval_seconds,
         )
 
     def source_of(self, name: str) -> str | None:

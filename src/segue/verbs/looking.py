@@ -87,8 +87,9 @@ class Looking:
             raise NotFound(f"there is no run {run_id}")
         return run
 
-    async def runs_of(self, job_id: str, *, limit: int = 100) -> list[Run]:
-        return await self.store.runs_of_job(job_id, limit)
+    async def runs_of(self, job_id: str, *, limit: int = 100, before: int = NEWEST.at) -> list[Run]:
+        """A job's runs, newest first, of slots before that moment."""
+        return await self.store.runs_of_job(job_id, limit, before)
 
     async def deliveries(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Delivery]:
         return await self.store.deliveries((await self.session(key, owner=owner)).id, limit)

@@ -35,9 +35,30 @@ class Ordering(Looking):
         protected: bool = False,
     ) -> Job:
         """A standing order: when this comes, do that, in this conversation."""
-        check_key(key)
         now = self.clock.ms()
-        policy = policy or Policy()
+        job = await self._drafted(
+            key, trigger, action, now, name=name, policy=policy, kind=kind, owner=owner, job_id=job_id
+        )
+        job = replace(job, protected=protected)
+        return self._changed(
+            await self.store.commit(jobs.create, owner, key, job, new_session_id=self.ids(now))
+        )
+
+    async def _drafted(
+        self,
+        key: str,
+        trigger: Trigger,
+        action: Action,
+        now: int,
+        *,
+        name: str | None = None,
+        policy: Policy | None = None,
+        kind: JobKind | None = None,
+        owner: Owner = ME,
+        job_id: str | None = None,
+    ) -> Job:
+        """A job that was checked and aimed, and is not stored yet."""
+        check_key(key)
         self._check_function(action)
         trigger = await self._resolved(trigger, key, owner, now)
         job = Job(
@@ -48,10 +69,10 @@ class Ordering(Looking):
             name=check_text(name or _title(action), "the name of a job", longest=MAX_NAME),
             state=JobState.ACTIVE,
             state_reason=None,
-            protected=protected,
+            protected=False,
             trigger=trigger,
             action=action,
-            policy=policy,
+            policy=policy or Policy(),
             slot=None,
             next_at=None,
             revision=1,
@@ -63,10 +84,7 @@ class Ordering(Looking):
             created_at=now,
             updated_at=now,
         )
-        job = _aimed(job, now)
-        return self._changed(
-            await self.store.commit(jobs.create, owner, key, job, new_session_id=self.ids(now))
-        )
+        return _aimed(job, now)
 
     async def pause(self, job_id: str, *, reason: str = "paused by request", owner: Owner = ME) -> Job:
         job = await self.job(job_id, owner=owner)

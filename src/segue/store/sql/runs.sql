@@ -36,7 +36,7 @@ SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.deli
        turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage, turns.brief, turns.prompt, turns.source
 FROM runs
 LEFT JOIN turns ON turns.id = runs.turn_id
-WHERE runs.job_id = :job_id
+WHERE runs.job_id = :job_id AND runs.slot < :before
 ORDER BY runs.slot DESC
 LIMIT :limit;
 

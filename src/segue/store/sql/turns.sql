@@ -109,6 +109,22 @@ FROM turns
 WHERE session_id = :session_id AND state = 'queued'
 ORDER BY rank, id;
 
+-- name: between
+-- What ran in a session while one of its turns waited.
+SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
+       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
+       started_at, finished_at, outcome, reply, error, usage
+FROM turns
+WHERE session_id = :session_id AND id <> :id AND joined_into IS NULL
+  AND started_at < :until AND COALESCE(finished_at, :until) > :since
+ORDER BY started_at
+LIMIT :limit;
+
+-- name: running_count
+SELECT COUNT(*) AS count
+FROM turns
+WHERE state = 'running';
+
 -- name: queued_of_job
 SELECT turns.id, turns.session_id, turns.run_id
 FROM runs
