@@ -1,0 +1,150 @@
+"""Automating: a user's cron jobs, within the limits that users have, and why they ran or did not."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from segue import jobs
+from segue.action import Ask
+from segue.clock import to_moment, to_ms
+from segue.errors import Conflict, NotFound
+from segue.explain import Explanation, Facts, explain, stands_for
+from segue.jobs import Changed
+from segue.model import NEWEST, Job, Owner, Place, Run, Turn
+from segue.once import Request, once
+from segue.policy import Policy
+from segue.prompts import Mode
+from segue.schedule import check_rhythm
+from segue.states import JobKind, JobState
+from segue.store.database import Transaction
+from segue.trigger import Trigger
+from segue.verbs.looking import ME
+from segue.verbs.ordering import Ordering
+
+_MOST_BLOCKERS = 10
+
+_AUTOMATIONS = (JobKind.CRON, JobKind.LEGACY)
+
+
+class Automating(Ordering):
+    async def automate(
+        self,
+        key: str,
+        trigger: Trigger,
+        message: str,
+        *,
+        name: str | None = None,
+        policy: Policy | None = None,
+        mode: Mode | str = Mode.TURN,
+        owner: Owner = ME,
+        request: Request | None = None,
+    ) -> Job:
+        """A user's cron job: as `schedule`, but not too often, and not too many in a session."""
+        now = self.clock.ms()
+        action = Ask(message, mode=Mode(mode))
+        job = await self._drafted(key, trigger, action, now, name=name, policy=policy, owner=owner)
+        self._check_rhythm(job.trigger, now)
+        work = partial(
+            jobs.create,
+            owner,
+            key,
+            job,
+            new_session_id=self.ids(now),
+            most=self.settings.jobs_per_session,
+        )
+        return self._changed(await self.store.commit(once, request, work, now, keep=_kept, again=_again))
+
+    async def automation(self, job_id: str, *, owner: Owner = ME) -> Job:
+        """One of the jobs that people read as automations, or a protected one of the system."""
+        job = await self.job(job_id, owner=owner)
+        if job.kind not in _AUTOMATIONS and not job.protected:
+            raise NotFound(f"there is no automation {job_id}")
+        return job
+
+    async def automations(
+        self, key: str, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST, ended: bool = False
+    ) -> list[Job]:
+        """A session's own, the newest first; `ended` shows those too that are over."""
+        session = await self.session(key, owner=owner)
+        return await self.store.automations(session.id, limit=limit, before=before, ended=ended)
+
+    async def amend(
+        self,
+        job_id: str,
+        *,
+        name: str | None = None,
+        trigger: Trigger | None = None,
+        message: str | None = None,
+        policy: Policy | None = None,
+        mode: Mode | str | None = None,
+        owner: Owner = ME,
+    ) -> Job:
+        """Change what is given of an automation, within the limits that users have."""
+        job = await self.automation(job_id, owner=owner)
+        if job.state is JobState.ENDED:
+            raise Conflict(f"job {job_id} is over ({job.state_reason}); make a new one instead")
+        if trigger is not None:
+            session = await self.store.session_by_id(job.session_id)
+            now = self.clock.ms()
+            trigger = await self._resolved(trigger, session.key, session.owner, now)
+            self._check_rhythm(trigger, now)
+        action = None
+        if isinstance(job.action, Ask) and (message is not None or mode is not None):
+            said = job.action.prompt if message is None else message
+            action = replace(job.action, prompt=said, mode=job.action.mode if mode is None else Mode(mode))
+        return await self.edit(job_id, name=name, trigger=trigger, action=action, policy=policy, owner=owner)
+
+    async def explain(self, job_id: str, *, slot: datetime | None = None, owner: Owner = ME) -> Explanation:
+        """Why a slot ran or did not, or without one, how the job stands; and what comes next."""
+        job = await self.job(job_id, owner=owner)
+        return explain(await self._facts(job, slot))
+
+    async def _facts(self, job: Job, asked: datetime | None) -> Facts:
+        session = await self.store.session_by_id(job.session_id)
+        run = await self._run_of(job, asked)
+        turn = await self._turn_of(run)
+        lane = turn.session_id if turn else session.id
+        held_up_by = await self.store.turns_before(turn, _MOST_BLOCKERS) if turn else []
+        return Facts(
+            job=job,
+            session=session,
+            now=to_moment(self.clock.ms()),
+            zone=session.timezone or self.settings.timezone or "UTC",
+            run=run,
+            asked=asked,
+            turn=turn,
+            running=await self.store.running_turn(lane),
+            queued=await self.store.queued_turns(lane),
+            held_up_by=held_up_by,
+            at_work=await self.store.running_turns(),
+            runners=self.settings.runners,
+        )
+
+    async def _run_of(self, job: Job, asked: datetime | None) -> Run | None:
+        """Of that slot, or one that stands for it; without a slot, the newest."""
+        if asked is None:
+            newest = await self.store.runs_of_job(job.id, 1)
+            return newest[0] if newest else None
+        found = await self.store.runs_of_job(job.id, 1, before=to_ms(asked) + 1)
+        return found[0] if found and stands_for(found[0], job, asked) else None
+
+    async def _turn_of(self, run: Run | None) -> Turn | None:
+        if run is None or run.turn_id is None:
+            return None
+        try:
+            return await self.store.turn(run.turn_id)
+        except NotFound:  # records of turns are pruned before those of runs
+            return None
+
+    def _check_rhythm(self, trigger: Trigger, now: int) -> None:
+        check_rhythm(trigger, timedelta(seconds=self.settings.least_interval_seconds), to_moment(now))
+
+
+def _kept(changed: Changed) -> Mapping[str, Any]:
+    return {"job_id": changed.job.id}
+
+
+def _again(kept: Mapping[str, Any]) -> Transaction[Changed]:
+    return Changed(job=(yield from jobs.load(kept["job_id"])))
