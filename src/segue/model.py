@@ -61,7 +61,8 @@ class Overview:
     pending_tokens: int
     """By estimate, of what no commit has put away."""
     last_line: str | None
-    """How the newest message begins."""
+    """How the newest message begins, whoever wrote it."""
+    last_line_at: int | None
     queued: int
     automations: int
     """Jobs that people read as such: of kind `cron`, active or paused."""

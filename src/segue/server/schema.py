@@ -169,7 +169,8 @@ class SessionOut(BaseModel):
     last_message_at: Moment | None
     message_count: int = Field(description="Messages that no commit has put away.")
     pending_tokens: int = Field(description="What these come to, by estimate.")
-    last_line: str | None = Field(description="How the newest message begins.")
+    last_line: str | None = Field(description="How the newest message begins, whoever wrote it.")
+    last_line_at: Moment | None
     keep_recent_count: int
     auto_commit_policy: AutoCommitPolicy | None
     auto_commit_last_error: str

@@ -37,6 +37,7 @@ def session(overview: Overview) -> SessionOut:
         message_count=overview.message_count,
         pending_tokens=overview.pending_tokens,
         last_line=overview.last_line,
+        last_line_at=maybe_moment(overview.last_line_at),
         keep_recent_count=0,
         auto_commit_policy=None,
         auto_commit_last_error="",

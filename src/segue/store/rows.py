@@ -122,6 +122,7 @@ def overview(row: Row) -> Overview:
         message_count=row["message_count"],
         pending_tokens=row["pending_tokens"],
         last_line=row["last_line"],
+        last_line_at=row["last_line_at"],
         queued=row["queued"],
         automations=row["automations"],
         recall=_pending_recall(row) if row["recall_id"] else None,

@@ -31,6 +31,11 @@ SELECT sessions.id, sessions.account, sessions.user_id, sessions.key, sessions.c
         WHERE events.session_id = sessions.id AND events.role IS NOT NULL
         ORDER BY events.seq DESC
         LIMIT 1) AS last_line,
+       (SELECT events.at
+        FROM events
+        WHERE events.session_id = sessions.id AND events.role IS NOT NULL
+        ORDER BY events.seq DESC
+        LIMIT 1) AS last_line_at,
        (SELECT COUNT(*)
         FROM turns
         WHERE turns.session_id = sessions.id AND turns.state = 'queued') AS queued,

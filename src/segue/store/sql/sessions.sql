@@ -33,7 +33,7 @@ LIMIT :limit;
 -- name: overview
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
        last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       message_count, pending_tokens, last_line, queued, automations
+       message_count, pending_tokens, last_line, last_line_at, queued, automations
 FROM sessions_with_counts
 WHERE id = :id;
 
@@ -55,7 +55,7 @@ WITH page AS MATERIALIZED (
 )
 SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
        last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       message_count, pending_tokens, last_line, queued, automations
+       message_count, pending_tokens, last_line, last_line_at, queued, automations
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.id
 ORDER BY page.heard_at DESC, page.id DESC;
