@@ -152,7 +152,7 @@ def _over(due: Due) -> End | None:
 
 def _pick(due: Due, now: datetime) -> _Pick | None:
     """The slot that may still run; None when every one of them is too late."""
-    if _keeps_no_appointments(due.trigger):
+    if keeps_no_appointments(due.trigger):
         return _Pick(due.slot)
     newest = due.trigger.latest_at_or_before(_last_moment(due, now), due.slot) or due.slot
     if due.policy.late is Late.ALL and (owed := _oldest_owed(due, newest, now)) is not None:
@@ -182,7 +182,7 @@ def _before(due: Due, slot: datetime) -> datetime | None:
     return due.trigger.latest_at_or_before(slot - _MILLISECOND, due.slot) or due.slot
 
 
-def _keeps_no_appointments(trigger: Trigger) -> bool:
+def keeps_no_appointments(trigger: Trigger) -> bool:
     """Its slot says "not before", never "at": it cannot be late, and nothing is missed while it waits."""
     return isinstance(trigger, Idle) or (isinstance(trigger, Every) and trigger.phase is Phase.RELATIVE)
 

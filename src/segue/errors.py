@@ -7,6 +7,7 @@ SegueError
 │   ├── BadTime          a human time
 │   ├── BadTrigger       a schedule
 │   ├── BadPolicy        a policy
+│   ├── BadRecall        a recall: its type, its interval, its instruction
 │   └── BadSetting       a setting of the kernel
 ├── NotFound             nothing of that name is there for this caller
 ├── Conflict             it is there, but not in the state the call needs
@@ -14,6 +15,9 @@ SegueError
 │   ├── NameTaken        the name of the request stands for another request
 │   ├── SessionBusy      a turn is under way, and the caller asked not to wait
 │   ├── TooManyJobs      the session has as many automations as it may have
+│   ├── RecallPending    the session has a recall already
+│   ├── NotRecurring     only a recurring recall has a next time to skip
+│   ├── TooManyRecalls   the session calls itself back too often
 │   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
 │   └── AlreadyStarted   too late to cancel: it runs, or it has run
 ├── LeaseLost            somebody else holds the lane now; drop the work
@@ -58,6 +62,10 @@ class BadPolicy(Invalid):
     code = "bad_policy"
 
 
+class BadRecall(Invalid):
+    code = "bad_recall"
+
+
 class BadSetting(Invalid):
     code = "bad_setting"
 
@@ -80,6 +88,18 @@ class NameTaken(Conflict):
 
 class SessionBusy(Conflict):
     code = "session_busy"
+
+
+class RecallPending(Conflict):
+    code = "recall_pending"
+
+
+class NotRecurring(Conflict):
+    code = "not_recurring"
+
+
+class TooManyRecalls(Conflict):
+    code = "too_many_recalls"
 
 
 class SessionHasJobs(Conflict):

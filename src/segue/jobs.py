@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from segue import lane
-from segue.clock import to_ms
+from segue.clock import to_moment, to_ms
 from segue.decision import Fire, Missed, Pass
-from segue.errors import Conflict, DuplicateId, NotFound, TooManyJobs
+from segue.errors import Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
 from segue.lane import Admission, Pool
 from segue.model import Event, Job, Owner, Session, Source, run_id
 from segue.policy import jittered
@@ -87,7 +87,7 @@ def _made_before(session: Session, job: Job) -> Transaction[Changed]:
     """The id or the place is taken, unless it was taken by this very call, driven again."""
     found = yield sql.jobs.by_id, {"id": job.id}
     if not found:
-        raise _second_recall(session)
+        raise (yield from _second_recall(session))
     there = rows.job(found[0])
     if (there.session_id, there.created_at, there.trigger, there.action) != (
         session.id,
@@ -99,8 +99,13 @@ def _made_before(session: Session, job: Job) -> Transaction[Changed]:
     return Changed(job=there)
 
 
-def _second_recall(session: Session) -> Conflict:
-    return Conflict(f"{session.key} has a pending recall already; cancel it before you set another")
+def _second_recall(session: Session) -> Transaction[RecallPending]:
+    found = yield sql.recalls.pending, {"session_id": session.id}
+    there = rows.recall(found[0])
+    return RecallPending(
+        f"{session.key} has a pending recall already, {there.id}, which fires at "
+        f"{to_moment(there.trigger_at).isoformat()}; cancel it before you set another"
+    )
 
 
 def change(job: Job, now: int) -> Transaction[Changed]:
@@ -109,7 +114,7 @@ def change(job: Job, now: int) -> Transaction[Changed]:
     if job.kind is JobKind.RECALL and job.state is JobState.ACTIVE:
         pending = yield sql.jobs.pending_recall, {"session_id": session.id}
         if any(row["id"] != job.id for row in pending):
-            raise _second_recall(session)
+            raise (yield from _second_recall(session))
     changed = yield (
         sql.jobs.change,
         {

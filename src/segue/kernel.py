@@ -26,11 +26,12 @@ from segue.store.database import Database
 from segue.store.opening import open_database
 from segue.store.store import Store
 from segue.verbs.automating import Automating
+from segue.verbs.recalling import Recalling
 from segue.verbs.talking import Talking
 from segue.workforce import Workforce
 
 
-class Kernel(Talking, Automating):
+class Kernel(Talking, Automating, Recalling):
     def __init__(
         self,
         database: str | Database,

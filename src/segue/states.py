@@ -74,6 +74,26 @@ class JobKind(StrEnum):
     LEGACY = "legacy"
 
 
+class CallType(StrEnum):
+    """When a recall calls its agent back."""
+
+    ONCE = "once"
+    """At a moment."""
+    RECURRING = "recurring"
+    """From a moment on, each time an interval after the last."""
+    IMMEDIATE = "immediate"
+    """As soon as the conversation is free."""
+
+
+class RecallStatus(StrEnum):
+    PENDING = "pending"
+    """Its moment is to come."""
+    FIRED = "fired"
+    """It has come."""
+    CANCELLED = "cancelled"
+    """Somebody took it back, or it failed."""
+
+
 class DeliveryState(StrEnum):
     PENDING = "pending"
     SENT = "sent"
@@ -92,6 +112,14 @@ class WhenBusy(StrEnum):
     """Stop what runs and be next."""
     REJECT = "reject"
     """Refuse the message with `SessionBusy`."""
+
+
+def recall_status(state: JobState, outcome: Outcome | None) -> RecallStatus:
+    """By the state of its job and the outcome of its newest run, if that has ended."""
+    if state is JobState.ACTIVE:
+        return RecallStatus.PENDING
+    fired = outcome in (None, Outcome.OK, Outcome.EMPTY, Outcome.STOPPED)
+    return RecallStatus.FIRED if state is JobState.ENDED and fired else RecallStatus.CANCELLED
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,9 +63,15 @@ SEEDS = [
     """
     INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy,
                       slot, next_at, created_at, updated_at)
-    SELECT 'job-' || n, 'session-' || (n / 10), 'account-' || (n % 3), 'cron', 'go on',
+    SELECT 'job-' || n, 'session-' || (n / 10), 'account-' || (n % 3),
+           CASE WHEN n % 10 = 5 THEN 'recall' ELSE 'cron' END, 'go on',
            CASE WHEN n % 20 = 0 THEN 'ended' ELSE 'active' END, 'every', '{}', '{}', '{}',
            CASE WHEN n % 20 > 0 THEN n END, CASE WHEN n % 20 > 0 THEN n END, n, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO recalls (job_id, call_type, depth)
+    SELECT 'job-' || n, 'once', 0
     FROM numbers
     """,
     """

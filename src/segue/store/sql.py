@@ -73,7 +73,18 @@ def _split(text: str) -> Iterator[tuple[str, str]]:
     yield from zip(parts[::2], parts[1::2], strict=True)
 
 
-TABLES = ("sessions", "turns", "jobs", "runs", "events", "deliveries", "requests", "audit", "schema")
+TABLES = (
+    "sessions",
+    "turns",
+    "jobs",
+    "recalls",
+    "runs",
+    "events",
+    "deliveries",
+    "requests",
+    "audit",
+    "schema",
+)
 
 
 def __getattr__(name: str) -> Queries:

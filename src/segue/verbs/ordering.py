@@ -7,14 +7,14 @@ from segue import jobs
 from segue.action import Action, Ask, Call, Say
 from segue.bell import Name
 from segue.clock import to_moment, to_ms
-from segue.decision import End, Pass
+from segue.decision import End, Pass, keeps_no_appointments
 from segue.errors import BadSetting, BadTrigger, Conflict
 from segue.jobs import Changed
 from segue.model import Job, Owner
 from segue.policy import Policy, jittered
 from segue.states import JobKind, JobState, Outcome
 from segue.text import MAX_NAME, check_key, check_text
-from segue.trigger import At, Idle, Trigger, resolve
+from segue.trigger import At, Trigger, resolve
 from segue.verbs.looking import ME, Looking
 
 _KINDS = {Ask: JobKind.CRON, Say: JobKind.MESSAGE, Call: JobKind.SYSTEM}
@@ -143,7 +143,8 @@ class Ordering(Looking):
             raise Conflict(f"job {job_id} has no next slot to skip")
         slot = to_moment(job.slot)
         now = self.clock.ms()
-        later = job.trigger.next_after(max(slot, to_moment(now)) if isinstance(job.trigger, Idle) else slot)
+        relative = keeps_no_appointments(job.trigger)
+        later = job.trigger.next_after(max(slot, to_moment(now)) if relative else slot)
         skipped = Pass(
             slot=slot,
             outcome=Outcome.SKIPPED,
@@ -151,8 +152,10 @@ class Ordering(Looking):
             next=later,
             end=None if later else End.PASSED_OVER,
         )
-        if await self.store.commit(jobs.pass_over, job, skipped, now) is None:
+        taken = await self.store.commit(jobs.pass_over, job, skipped, now)
+        if taken is None:
             raise Conflict(f"job {job_id} was changed meanwhile; read it again")
+        self.hub.publish(taken.events)
         self.bell.ring(Name.TIMER)
         return await self.store.job(job_id)
 
