@@ -53,10 +53,11 @@ def live(session: Session, said: LiveText, now: int) -> Wired:
 
 
 def summary(overview: Overview, now: int) -> Wired:
-    """For those who watch the list: a session as it stands."""
+    """For those who watch the list: a session as it stands. It is no event of the session's log."""
     session = overview.session
     return {
         "type": "session_sync",
+        "summary": True,
         "session": session.key,
         "seq": session.last_seq,
         "turn_id": None,
@@ -68,6 +69,7 @@ def summary(overview: Overview, now: int) -> Wired:
 def deleted(session: Session, now: int) -> Wired:
     return {
         "type": "session_sync",
+        "summary": True,
         "session": session.key,
         "seq": session.last_seq,
         "turn_id": None,
