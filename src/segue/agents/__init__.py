@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from segue.agent import Agent
 from segue.agents.offline import OfflineAgent
 from segue.kernel import Kernel
+from segue.tools.cron import cron_tool
 from segue.tools.fetch import fetch_tool
 from segue.tools.files import file_tools
 from segue.tools.mcp import McpTools, Server
@@ -31,7 +32,7 @@ def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) 
 
 def registry_of(configuration: "Configuration") -> Registry:
     """The tools that the settings allow."""
-    tools = [fetch_tool(private=configuration.fetch_private)]
+    tools = [cron_tool(), fetch_tool(private=configuration.fetch_private)]
     if configuration.workspace is not None:
         tools += file_tools(configuration.workspace)
     return Registry(tools, suppliers=[McpTools(_server(named)) for named in configuration.mcp_servers])

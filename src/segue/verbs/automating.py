@@ -19,6 +19,7 @@ from segue.prompts import Mode
 from segue.schedule import check_rhythm
 from segue.states import JobKind, JobState
 from segue.store.database import Transaction
+from segue.text import check_text
 from segue.trigger import Trigger
 from segue.verbs.looking import ME
 from segue.verbs.ordering import Ordering
@@ -43,7 +44,7 @@ class Automating(Ordering):
     ) -> Job:
         """A user's cron job: as `schedule`, but not too often, and not too many in a session."""
         now = self.clock.ms()
-        action = Ask(message, mode=Mode(mode))
+        action = Ask(check_text(message, "the message"), mode=Mode(mode))
         job = await self._drafted(key, trigger, action, now, name=name, policy=policy, owner=owner)
         self._check_rhythm(job.trigger, now)
         work = partial(
@@ -70,6 +71,10 @@ class Automating(Ordering):
         session = await self.session(key, owner=owner)
         return await self.store.automations(session.id, limit=limit, before=before, ended=ended)
 
+    async def protected(self, *, owner: Owner = ME, limit: int = 100) -> list[Job]:
+        """The system's own jobs, which nobody may change."""
+        return await self.store.protected_jobs(owner, limit)
+
     async def amend(
         self,
         job_id: str,
@@ -92,7 +97,7 @@ class Automating(Ordering):
             self._check_rhythm(trigger, now)
         action = None
         if isinstance(job.action, Ask) and (message is not None or mode is not None):
-            said = job.action.prompt if message is None else message
+            said = job.action.prompt if message is None else check_text(message, "the message")
             action = replace(job.action, prompt=said, mode=job.action.mode if mode is None else Mode(mode))
         return await self.edit(job_id, name=name, trigger=trigger, action=action, policy=policy, owner=owner)
 

@@ -1,0 +1,258 @@
+"""The `cron` tool: what a conversation may schedule into itself, and what it may not."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from segue import Ask, Call, Cron, Every, Job, JobKind, JobState, Kernel, Owner, Settings, Source
+from segue.testing import ManualClock, ScriptedAgent
+from segue.tools.cron import cron_tool
+from segue.tools.registry import ToolContext
+from tests.tools.using import refused, result
+
+CHAT = "web:1"
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest_asyncio.fixture
+async def context(database_url: str, clock: ManualClock) -> AsyncIterator[ToolContext]:
+    settings = Settings(timezone="Europe/Berlin", jobs_per_session=3)
+    async with Kernel(database_url, agent=ScriptedAgent(), clock=clock, settings=settings) as kernel:
+        await kernel.open(CHAT)
+        yield ToolContext(kernel=kernel, session=await kernel.session(CHAT), turn_id="t-1")
+        assert not await kernel.audit()
+
+
+async def ask(context: ToolContext, action: str, **arguments: Any) -> str:
+    return await result(context, [cron_tool()], "cron", action=action, **arguments)
+
+
+async def refusal(context: ToolContext, action: str, **arguments: Any) -> str:
+    return await refused(context, [cron_tool()], "cron", action=action, **arguments)
+
+
+async def jobs(context: ToolContext) -> list[Job]:
+    return await context.kernel.jobs(context.session.key, owner=context.owner)
+
+
+async def add(context: ToolContext, **arguments: Any) -> str:
+    """The id of a job that was added."""
+    said = await ask(context, "add", **{"message": "Look at the build.", "every_seconds": 3600, **arguments})
+    found = re.match(r"Added\. Job (\w+) ", said)
+    assert found, said
+    return found[1]
+
+
+def test_the_schema_is_flat_and_only_the_action_is_required() -> None:
+    """2.1"""
+    schema = cron_tool().parameters
+    assert schema["required"] == ["action"]
+    assert not {"oneOf", "anyOf", "allOf", "not"} & schema.keys()
+    assert list(schema["properties"]) == [
+        *("action", "name", "message", "every_seconds", "cron_expr", "tz", "at", "job_id")
+    ]
+    assert all(form["type"] in ("string", "number") for form in schema["properties"].values())
+
+
+async def test_a_new_job_is_a_message_in_its_session_and_nothing_else(context: ToolContext) -> None:
+    """1.3, 2.3, 2.5: id, words, and the next three runs with their offsets."""
+    said = await ask(context, "add", name="report", message="What is new?", cron_expr="0 9 * * 1-5")
+    (job,) = await jobs(context)
+    assert (job.kind, job.session_id, job.name) == (JobKind.CRON, context.session.id, "report")
+    assert job.action == Ask("What is new?")
+    assert said == (
+        f"Added. Job {job.id} ('report'): at 09:00 on Monday through Friday, Europe/Berlin. Next runs: "
+        "2026-11-17T09:00:00+01:00, 2026-11-18T09:00:00+01:00, 2026-11-19T09:00:00+01:00."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"message": " ", "every_seconds": 60}, "the message is empty"),
+        ({"every_seconds": 60}, "add needs `message`"),
+        ({"message": "Go."}, "add needs a schedule: one of `every_seconds`, `cron_expr`, `at`"),
+        (
+            {"message": "Go.", "every_seconds": 60, "at": "tomorrow at 09:00"},
+            "a job has one schedule, not every_seconds and at",
+        ),
+        ({"message": "Go.", "every_seconds": 0}, "`every_seconds` must be at least 10, got 0"),
+        ({"message": "Go.", "every_seconds": -5}, "`every_seconds` must be at least 10, got -5"),
+        ({"message": "Go.", "every_seconds": 9.5}, "`every_seconds` must be at least 10, got 9.5"),
+        ({"message": "Go.", "at": "2020-01-01T09:00:00"}, "which is past"),
+        ({"message": "Go.", "at": "2020-01-01T09:00:00+01:00"}, "which is past"),
+        ({"message": "Go.", "at": "soonish"}, 'could not read "soonish"'),
+        ({"message": "Go.", "cron_expr": "0 9 * *"}, "a cron line has five fields"),
+        ({"message": "Go.", "cron_expr": "0 99 * * *"}, "cannot be read"),
+        ({"message": "Go.", "cron_expr": "0 9 31 2 *"}, "never fires"),
+        (
+            {"message": "Go.", "cron_expr": "0 9 * * *", "tz": "Mars/Base"},
+            "no time zone 'Mars/Base'",
+        ),
+        ({"message": "Go.", "at": "2027-01-01T09:00:00", "tz": "Mars/Base"}, "there is no time zone"),
+        ({"message": "Go.", "every_seconds": 60, "tz": "Mars/Base"}, "there is no time zone"),
+        ({"message": "Go.", "every_seconds": 60, "deliver": True}, "cron knows no `deliver`"),
+        ({"message": "Go.", "every_seconds": 60, "session_key": "web:2"}, "cron knows no `session_key`"),
+    ],
+)
+async def test_what_cannot_be_a_job_is_refused_and_leaves_nothing(
+    context: ToolContext, arguments: dict[str, Any], words: str
+) -> None:
+    """2.2, 2.4"""
+    assert words in await refusal(context, "add", **arguments)
+    assert await jobs(context) == []
+
+
+async def test_a_session_has_so_many_jobs_and_no_more(context: ToolContext) -> None:
+    """2.4: the quota; a job that is gone makes room."""
+    ids = [await add(context) for _ in range(3)]
+    assert f"{CHAT} has 3 automations, which is the most" in await refusal(
+        context, "add", message="One more.", every_seconds=60
+    )
+    assert len(await jobs(context)) == 3
+    await ask(context, "remove", job_id=ids[0])
+    await add(context)
+
+
+async def test_from_python_deliver_changes_nothing(context: ToolContext) -> None:
+    """2.1"""
+    await cron_tool().run(context, action="add", message="Go.", every_seconds=60, deliver=True, name="")
+    (job,) = await jobs(context)
+    assert (job.action, job.kind) == (Ask("Go."), JobKind.CRON)
+
+
+@pytest.mark.parametrize(
+    ("session_zone", "tz", "first"),
+    [
+        (None, None, "2026-11-17T09:00:00+01:00"),
+        ("Asia/Tokyo", None, "2026-11-17T09:00:00+09:00"),
+        ("Asia/Tokyo", "America/New_York", "2026-11-16T09:00:00-05:00"),
+    ],
+    ids=["the configured zone", "the session's", "the one that is named"],
+)
+async def test_the_zone_is_named_or_the_sessions_or_the_configured_one(
+    context: ToolContext, session_zone: str | None, tz: str | None, first: str
+) -> None:
+    """2.5: the same for a cron line and for a naive `at`."""
+    await context.kernel.change(CHAT, timezone=session_zone)
+    context = replace(context, session=await context.kernel.session(CHAT))
+    named = {} if tz is None else {"tz": tz}
+    assert f"Next runs: {first}," in await ask(context, "add", message="Go.", cron_expr="0 9 * * *", **named)
+    naive = first[:19]
+    assert f"It runs on {first}." in await ask(context, "add", message="Go.", at=naive, **named)
+
+
+async def test_an_offset_is_taken_at_its_word(context: ToolContext) -> None:
+    """2.5"""
+    said = await ask(context, "add", message="Go.", at="2026-11-20T09:00:00-05:00")
+    assert "It runs on 2026-11-20T15:00:00+01:00." in said
+
+
+async def test_only_this_conversations_jobs_are_there(context: ToolContext) -> None:
+    """2.6"""
+    kernel = context.kernel
+    await kernel.open("web:2")
+    other = replace(context, session=await kernel.session("web:2"))
+    theirs, ours = await add(other, name="theirs"), await add(context, name="ours")
+    stranger = await kernel.schedule(CHAT, Every(60), Ask("Go."), owner=Owner("default", "eve"))
+    listed = await ask(context, "list")
+    assert ours in listed
+    assert theirs not in listed
+    for action in ("remove", "update", "pause", "resume", "skip"):
+        for hidden in (theirs, stranger.id, "no-such"):
+            said = await refusal(context, action, job_id=hidden, name="mine now")
+            assert said == (f"job {hidden!r} is not found here; `list` shows what this conversation has")
+    assert (await kernel.job(theirs)).state is JobState.ACTIVE
+
+
+async def test_the_systems_jobs_are_listed_as_such_and_cannot_be_changed(
+    database_url: str, clock: ManualClock
+) -> None:
+    """2.6, 11.2"""
+    functions = {"beat": lambda turn: None}
+    async with Kernel(database_url, agent=ScriptedAgent(), clock=clock, functions=functions) as kernel:
+        await kernel.open(CHAT)
+        beat = await kernel.schedule("system:beat", Every(1800), Call("beat"), name="beat", protected=True)
+        context = ToolContext(kernel=kernel, session=await kernel.session(CHAT), turn_id="t-1")
+        assert "('beat'): every 30 min." in await ask(context, "list")
+        assert "(the system's; it cannot be changed)" in await ask(context, "list")
+        for action in ("remove", "pause", "skip", "update"):
+            said = await refusal(context, action, job_id=beat.id, name="mine")
+            assert said == f"job {beat.id} belongs to the system and cannot be changed"
+
+
+async def test_nothing_is_scheduled_at_first(context: ToolContext) -> None:
+    assert await ask(context, "list") == "Nothing is scheduled here."
+
+
+async def test_a_job_is_updated_in_place(context: ToolContext, clock: ManualClock) -> None:
+    """2.8: its next run counts from now."""
+    job_id = await add(context, name="build")
+    clock.advance(minutes=10)
+    said = await ask(context, "update", job_id=job_id, cron_expr="30 18 * * *", message="Report.")
+    assert said.startswith(f"Updated. Job {job_id} ('build'): at 18:30 every day, Europe/Berlin.")
+    (job,) = await jobs(context)
+    assert job.action == Ask("Report.")
+    assert job.trigger == Cron("30 18 * * *", tz="Europe/Berlin")
+    moved = await ask(context, "update", job_id=job_id, tz="Asia/Tokyo")
+    assert "18:30 every day, Asia/Tokyo. Next runs: 2026-11-16T18:30:00+09:00" in moved
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "update needs something to change"),
+        ({"message": " "}, "the message is empty"),
+        ({"every_seconds": 1}, "must be at least 10"),
+        ({"cron_expr": "0 9 31 2 *"}, "never fires"),
+        ({"at": "2020-01-01T09:00:00"}, "which is past"),
+        ({"every_seconds": 60, "cron_expr": "0 9 * * *"}, "a job has one schedule"),
+    ],
+)
+async def test_a_bad_update_changes_nothing(
+    context: ToolContext, arguments: dict[str, Any], words: str
+) -> None:
+    """2.4, 2.8"""
+    job_id = await add(context)
+    before = await context.kernel.job(job_id)
+    assert words in await refusal(context, "update", job_id=job_id, **arguments)
+    assert await context.kernel.job(job_id) == before
+
+
+async def test_a_job_is_paused_resumed_and_skipped(context: ToolContext) -> None:
+    """2.8"""
+    job_id = await add(context)
+    assert "It is paused: paused by the user." in await ask(context, "pause", job_id=job_id)
+    assert "is paused; only an active one can be paused" in await refusal(context, "pause", job_id=job_id)
+    assert "Next runs: 2026-11-16T11:00:00+01:00" in await ask(context, "resume", job_id=job_id)
+    skipped = await ask(context, "skip", job_id=job_id)
+    assert skipped.startswith("The next run is skipped.")
+    assert "Next runs: 2026-11-16T12:00:00+01:00" in skipped
+    (run,) = await context.kernel.runs_of(job_id)
+    assert (run.outcome, run.reason) == ("skipped", "skipped by request")
+    for action in ("pause", "resume", "skip", "remove", "update"):
+        assert await refusal(context, action) == (
+            f"{action} needs `job_id`; `list` shows the jobs of this conversation"
+        )
+
+
+async def test_a_scheduled_turn_may_end_its_own_job_and_add_none(context: ToolContext) -> None:
+    """2.7"""
+    job_id = await add(context)
+    source = Source(kind="cron", job_id=job_id, label="build", run_id=f"{job_id}:1")
+    inside = replace(context, source=source)
+    assert "a scheduled turn cannot add jobs" in await refusal(
+        inside, "add", message="And another.", every_seconds=60
+    )
+    assert len(await jobs(context)) == 1
+    await ask(inside, "pause", job_id=job_id)
+    await ask(inside, "remove", job_id=job_id)
+    assert await jobs(context) == []
