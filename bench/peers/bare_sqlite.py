@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Rate, stopwatch
+from segue.lane import NOTHING, policy_columns
 from segue.store import sql
 
 ACCOUNT, HOLDER = "bench", "worker"
@@ -148,7 +149,7 @@ def _settle(database: sqlite3.Connection, turn: Held) -> None:
     words = {"role": "assistant", "content": "done", "body": '{"outcome":"ok"}'}
     _append(database, turn.session_id, lane["last_seq"] + 1, "stream_end", turn.turn_id, **words)
     _append(database, turn.session_id, lane["last_seq"] + 2, "session_sync", turn.turn_id)
-    _rows(database, sql.sessions.release, owner | {"events": 2})
+    _rows(database, sql.sessions.release, owner | {**NOTHING, "events": 2})
 
 
 def _close_run(database: sqlite3.Connection, run_id: str) -> None:
@@ -191,7 +192,7 @@ def _fill(database: sqlite3.Connection, turns: Turns) -> None:
 def _add_session(database: sqlite3.Connection, session_id: str, turns: Turns) -> None:
     names = {"account": ACCOUNT, "user_id": "user", "key": f"websocket:{session_id}"}
     facts = {"chat_type": "private", "metadata": "{}", "now": NOW}
-    _store(database, sql.sessions.create, {"id": session_id} | names | facts)
+    _store(database, sql.sessions.create, {"id": session_id} | names | facts | policy_columns(None))
     if turns.scheduled:
         _add_job(database, session_id, next_at=NOW if turns.due else NOW + 1)
     if not turns.due:

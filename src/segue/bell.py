@@ -22,6 +22,8 @@ class Name(StrEnum):
     """A delivery was written."""
     KEEPER = "keeper"
     """A turn was taken up, or asked to stop."""
+    ARCHIVIST = "archivist"
+    """A session may want to be committed, or an archive waits to be learned from."""
     REAPER = "reaper"
     PRUNER = "pruner"
 
@@ -37,7 +39,7 @@ class Bell:
 
     def ring_all(self) -> None:
         """Somebody else may have written anything. The reaper and the pruner keep their own hours."""
-        self.ring(Name.TIMER, Name.USER, Name.SCHEDULE, Name.COURIER, Name.KEEPER)
+        self.ring(Name.TIMER, Name.USER, Name.SCHEDULE, Name.COURIER, Name.KEEPER, Name.ARCHIVIST)
 
     async def wait(self, name: Name, until: int | None) -> None:
         """Sleep until the name is rung or the moment has come."""

@@ -14,15 +14,17 @@ Invariants
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
+from segue.auto_commit import AutoCommitPolicy, Live, next_look
 from segue.clock import to_moment, to_ms
 from segue.errors import AlreadyStarted, LeaseLost, NotFound, SessionBusy
 from segue.model import Event, Owner, Session, Source, Turn
 from segue.prompts import Brief
 from segue.states import Outcome, WhenBusy
 from segue.store import rows, sql
-from segue.store.database import Rows, Transaction
+from segue.store.database import Params, Rows, Transaction, Value
+from segue.tokens import estimate
 
 QUANTUM = 8
 """The most lanes taken for one account while another one waits."""
@@ -84,18 +86,39 @@ class Left:
     """Who may take the lane now, if something waits in it."""
 
 
+NOTHING: Params = {"events": 0, "messages": 0, "tokens": 0, "kept_tokens": None, "commit_at": None}
+"""What a session's log and its live part grow by when nothing was said."""
+
+
+class Standing(NamedTuple):
+    """How a session's log stands, by its locked row."""
+
+    last_seq: int
+    heard_at: int | None
+    live: Live
+
+
 _PLAIN = {"chat_type": "private", "title": None, "timezone": None, "when_busy": None, "metadata": "{}"}
 """A session that nobody has said anything about yet."""
 
 
-def open_session(owner: Owner, key: str, new_id: str, now: int) -> Transaction[Session]:
-    """The session of that key under its row lock; made if it is missing."""
+def open_session(
+    owner: Owner, key: str, new_id: str, now: int, *, policy: AutoCommitPolicy | None = None
+) -> Transaction[Session]:
+    """The session of that key under its row lock; made if it is missing, with this policy."""
     named = {"account": owner.account, "user_id": owner.user, "key": key}
     found = yield sql.sessions.lock_by_key, named
     if not found:
-        yield sql.sessions.create, {**named, **_PLAIN, "id": new_id, "now": now}
+        yield sql.sessions.create, {**named, **_PLAIN, **policy_columns(policy), "id": new_id, "now": now}
         found = yield sql.sessions.lock_by_key, named
     return rows.session(found[0])
+
+
+def policy_columns(policy: AutoCommitPolicy | None) -> dict[str, Value]:
+    return {
+        "auto_commit_policy": rows.auto_commit_text(policy),
+        "keep_recent_count": policy.keep_recent_count if policy else 0,
+    }
 
 
 def lock_session(session_id: str) -> Transaction[Session]:
@@ -114,9 +137,10 @@ def receive(
     new_id: str,
     when_busy: WhenBusy | None,
     default: WhenBusy,
+    policy: AutoCommitPolicy | None = None,
 ) -> Transaction[Admitted]:
-    """A user's message enters: the first door."""
-    session = yield from open_session(owner, key, new_id, now)
+    """A user's message enters: the first door. The policy is for a session that is made here."""
+    session = yield from open_session(owner, key, new_id, now, policy=policy)
     mode = when_busy or session.when_busy or default
     if session.busy and mode == WhenBusy.REJECT:
         raise SessionBusy(f"{key} is busy; wait for its turn to end, or send with another when_busy")
@@ -233,7 +257,7 @@ def _start(sessions: Sequence[Session], holder: str, acted: bool, now: int) -> T
         if session.id not in turns:  # its turn was due by another clock; the number it took goes back
             yield (
                 sql.sessions.release,
-                {"id": session.id, "holder": holder, "fence": session.fence, "events": -1},
+                {"id": session.id, "holder": holder, "fence": session.fence, **NOTHING, "events": -1},
             )
     return held
 
@@ -261,7 +285,7 @@ def _held(session: Session, turn: Turn, holder: str, now: int) -> Held:
 
 def append(held: Held, facts: Sequence[Event], *, acted: bool = False) -> Transaction[Sequence[Event]]:
     """Facts of the running turn, into the log. `acted`: from here on a crash is not run again unasked."""
-    last_seq = yield from hold(held)
+    last_seq, _, _ = yield from hold(held)
     if acted:
         yield sql.turns.note_act, {"id": held.turn.id, "fence": held.fence}
     facts = numbered(facts, last_seq)
@@ -272,7 +296,7 @@ def append(held: Held, facts: Sequence[Event], *, acted: bool = False) -> Transa
 
 def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
     """Let the messages that may be injected into the turn under way, if it is a user's."""
-    last_seq = yield from hold(held)
+    standing = yield from hold(held)
     waiting: Rows = ()
     if not held.turn.scheduled:
         waiting = yield sql.turns.to_join, {"session_id": held.session.id}
@@ -281,7 +305,7 @@ def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
     joined = [
         Event(
             session_id=held.session.id,
-            seq=last_seq + place,
+            seq=standing.last_seq + place,
             type="message",
             at=now,
             turn_id=held.turn.id,
@@ -293,7 +317,8 @@ def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
     ]
     yield sql.turns.join_into, [{"id": row["id"], "host_id": held.turn.id, "now": now} for row in waiting]
     yield sql.events.append, [rows.event_params(event) for event in joined]
-    yield sql.sessions.refresh, {"id": held.session.id, "events": len(joined)}
+    grown = yield from growth(held.session.id, standing, joined, now)
+    yield sql.sessions.refresh, {"id": held.session.id, **grown}
     return joined
 
 
@@ -344,7 +369,8 @@ def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Tran
     update = queue_update(session, [rows.turn(row) for row in queued], now)
     facts = numbered((*closures, update), session.last_seq)
     yield sql.events.append, [rows.event_params(event) for event in facts]
-    left = yield sql.sessions.refresh, {"id": session.id, "events": len(facts)}
+    grown = yield from growth(session.id, standing_of(session), facts, now)
+    left = yield sql.sessions.refresh, {"id": session.id, **grown}
     return Left(events=facts, next_pool=pool_of(left))
 
 
@@ -359,20 +385,58 @@ def post(session: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event
     """Facts from outside any turn, into the log of a locked session."""
     facts = numbered(facts, session.last_seq)
     yield sql.events.append, [rows.event_params(event) for event in facts]
-    yield sql.sessions.number_events, {"id": session.id, "events": len(facts)}
+    now = max((fact.at for fact in facts), default=0)
+    grown = yield from growth(session.id, standing_of(session), facts, now)
+    yield sql.sessions.grow, {"id": session.id, **grown}
     return facts
+
+
+def standing_of(session: Session) -> Standing:
+    return Standing(session.last_seq, session.last_message_at, session.live)
+
+
+def growth(
+    session_id: str, standing: Standing, facts: Sequence[Event], now: int, *, opened: str | None = None
+) -> Transaction[dict[str, Value]]:
+    """What these facts, which are in the log, add to the live part, and the moment they arm.
+
+    `opened`: the words that a turn began with, which are counted as it ends.
+    """
+    said = [estimate(fact.content) for fact in facts if fact.role and fact.content]
+    if opened is not None:
+        said.append(estimate(opened))
+    live = standing.live
+    kept = None
+    if said and live.keep_recent_count:
+        kept = yield from kept_tokens(session_id, after=live.archived_seq, keep=live.keep_recent_count)
+    grown = replace(
+        live, messages=live.messages + len(said), tokens=live.tokens + sum(said), kept_tokens=kept or 0
+    )
+    return {
+        "events": len(facts),
+        "messages": len(said),
+        "tokens": sum(said),
+        "kept_tokens": kept,
+        "commit_at": next_look(grown, standing.heard_at, now) if said else None,
+    }
+
+
+def kept_tokens(session_id: str, *, after: int, keep: int) -> Transaction[int]:
+    """Of the newest messages of the live part, as many as are kept."""
+    found = yield sql.events.newest_tokens, {"session_id": session_id, "after": after, "keep": keep}
+    return sum(row["tokens"] for row in found)
 
 
 def numbered(facts: Sequence[Event], last_seq: int) -> list[Event]:
     return [replace(fact, seq=last_seq + place) for place, fact in enumerate(facts, 1)]
 
 
-def hold(held: Held) -> Transaction[int]:
-    """The session's row, if the lane is still ours; gives the log's last number."""
+def hold(held: Held) -> Transaction[Standing]:
+    """The session's row, if the lane is still ours; gives how its log stands."""
     found = yield sql.sessions.hold, {"id": held.session.id, "holder": held.holder, "fence": held.fence}
     if not found:
         raise LeaseLost(f"the lane of {held.session.key} is no longer held under fence {held.fence}")
-    return int(found[0]["last_seq"])
+    return Standing(found[0]["last_seq"], found[0]["last_message_at"], rows.live(found[0]))
 
 
 def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:

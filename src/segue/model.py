@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from segue.action import Action
+from segue.auto_commit import Live
 from segue.policy import Policy
 from segue.prompts import Brief, PromptRef, Rendered, render
 from segue.states import CallType, DeliveryState, JobKind, JobState, Outcome, RecallStatus, TurnState
@@ -37,6 +38,7 @@ class Session:
     ready_at: int | None
     holder: str | None
     fence: int
+    live: Live
 
     @property
     def channel(self) -> str:
@@ -58,8 +60,7 @@ class Overview:
 
     session: Session
     message_count: int
-    pending_tokens: int
-    """By estimate, of what no commit has put away."""
+    """Of the live part, and of the turn under way."""
     last_line: str | None
     """How the newest message begins, whoever wrote it."""
     last_line_at: int | None
@@ -68,6 +69,11 @@ class Overview:
     """Jobs that people read as such: of kind `cron`, active or paused."""
     recall: "Recall | None"
     """The pending one."""
+
+    @property
+    def pending_tokens(self) -> int:
+        """By estimate, of what a commit would put away."""
+        return self.session.live.pending_tokens
 
     @property
     def place(self) -> "Place":

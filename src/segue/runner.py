@@ -154,6 +154,8 @@ class Runner:
                 crew.bell.ring(_NAMES[left.next_pool])
             if held.session.channel in crew.channels:
                 crew.bell.ring(Name.COURIER)
+            if held.session.live.policy is not None:
+                crew.bell.ring(Name.ARCHIVIST)
         except LeaseLost as lost:
             _log.warning("turn %s was let go: %s", held.turn.id, lost)
         except Exception:

@@ -1,10 +1,12 @@
 """Sessions as wholes: what is written to one from outside, how one is changed, how one goes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple, TypeAlias
 
 from segue import lane
+from segue.auto_commit import AutoCommitPolicy, next_look
 from segue.errors import NotFound, SessionHasJobs
 from segue.model import Event, Owner, Session
 from segue.store import rows, sql
@@ -17,6 +19,23 @@ class Opened:
     created: bool
 
 
+class _Unsaid(Enum):
+    UNSAID = "nothing was said about it"
+
+
+UNSAID = _Unsaid.UNSAID
+"""Not None, which says that there shall be none."""
+
+MaybePolicy: TypeAlias = AutoCommitPolicy | _Unsaid | None
+
+
+class Policies(NamedTuple):
+    """What a write says about how its session is put away."""
+
+    given: MaybePolicy = UNSAID
+    of_a_new_session: AutoCommitPolicy | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """Messages that were stored, and how their session stands after it."""
@@ -27,10 +46,19 @@ class Written:
     events: Sequence[Event] = ()
 
 
-def open_new(owner: Owner, key: str, now: int, *, new_id: str, **fields: object) -> Transaction[Opened]:
+def open_new(
+    owner: Owner,
+    key: str,
+    now: int,
+    *,
+    new_id: str,
+    policy: AutoCommitPolicy | None = None,
+    **fields: object,
+) -> Transaction[Opened]:
     """The session of that key; made of these fields if it is missing."""
     named = {"account": owner.account, "user_id": owner.user, "key": key}
-    made = yield sql.sessions.create, {**named, **_columns(fields), "id": new_id, "now": now}
+    columns = {**_columns(fields), **lane.policy_columns(policy)}
+    made = yield sql.sessions.create, {**named, **columns, "id": new_id, "now": now}
     found = yield sql.sessions.lock_by_key, named
     session = rows.session(found[0])
     # Driven again after a commit whose answer was lost, it finds what it made itself.
@@ -38,13 +66,22 @@ def open_new(owner: Owner, key: str, now: int, *, new_id: str, **fields: object)
 
 
 def write(
-    owner: Owner, key: str, words: Sequence[tuple[str, str]], now: int, *, new_id: str
+    owner: Owner,
+    key: str,
+    words: Sequence[tuple[str, str]],
+    now: int,
+    *,
+    new_id: str,
+    policies: Policies,
 ) -> Transaction[Written]:
     """Messages, each a role and a text, stored without a turn. They are a sign of life, and the next turn
     sees them."""
-    session = yield from lane.open_session(owner, key, new_id, now)
+    session = yield from lane.open_session(owner, key, new_id, now, policy=policies.of_a_new_session)
+    if not isinstance(policies.given, _Unsaid):
+        session = yield from follow_policy(session, policies.given, now)
     title = next((text for role, text in words if role == "user"), None)
     yield from lane.hear(session, now, title=title)
+    session = replace(session, last_message_at=now)
     said = [
         Event(session_id=session.id, seq=0, type="message", at=now, role=role, content=text)
         for role, text in words
@@ -60,9 +97,35 @@ def write(
     )
 
 
-def change(session: Session, **fields: object) -> Transaction[Session]:
-    """Fields of a session that people may set: title, timezone, when_busy, metadata."""
+def follow_policy(session: Session, policy: AutoCommitPolicy | None, now: int) -> Transaction[Session]:
+    """From now on, a locked session is put away like this. None: by nobody but those who ask for it."""
+    keep = policy.keep_recent_count if policy else 0
+    kept = 0
+    if keep:
+        kept = yield from lane.kept_tokens(session.id, after=session.live.archived_seq, keep=keep)
+    live = replace(session.live, policy=policy, keep_recent_count=keep, kept_tokens=kept, commit_at=None)
+    live = replace(live, commit_at=next_look(live, session.last_message_at, now))
+    yield (
+        sql.sessions.set_policy,
+        {"id": session.id, **lane.policy_columns(policy), "kept_tokens": kept, "commit_at": live.commit_at},
+    )
+    return replace(session, live=live)
+
+
+def change(
+    session: Session,
+    now: int,
+    *,
+    policy: Callable[[AutoCommitPolicy | None], AutoCommitPolicy | None] | None = None,
+    **fields: object,
+) -> Transaction[Session]:
+    """Fields of a session that people may set: title, timezone, when_busy, metadata.
+
+    `policy` makes the session's policy from the one that it has.
+    """
     there = yield from lane.lock_session(session.id)
+    if policy is not None:
+        there = yield from follow_policy(there, policy(there.live.policy), now)
     changed = replace(there, **fields)  # type: ignore[arg-type]
     columns = {
         "id": changed.id,

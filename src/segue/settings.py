@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
+from segue.auto_commit import AutoCommitPolicy
 from segue.errors import BadSetting
 from segue.policy import Busy
 from segue.states import WhenBusy
@@ -19,6 +20,7 @@ _LEAST = {
     "retention_days": 1,
     "jobs_per_session": 1,
     "least_interval_seconds": 1,
+    "commit_check_seconds": 0.1,
 }
 
 
@@ -50,6 +52,12 @@ class Settings:
     """Automations that users may have in one session."""
     least_interval_seconds: float = 10
     """How close together the runs of a user's automation may be."""
+    auto_commit_policy: AutoCommitPolicy | None = None
+    """For sessions that are made without a word about it."""
+    idle_commits: bool = True
+    """Whether quiet sessions are committed at all."""
+    commit_check_seconds: float = 60
+    """The longest time between two looks for sessions to commit; due moments need none."""
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():

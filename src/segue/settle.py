@@ -10,14 +10,28 @@ Invariants
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 from segue import closure
 from segue.closure import Ending
+from segue.decision import LATE_AFTER
 from segue.errors import LeaseLost
-from segue.lane import Held, Left, hold, numbered, pool_of, withdraw
+from segue.lane import (
+    NOTHING,
+    Held,
+    Left,
+    Standing,
+    growth,
+    hold,
+    numbered,
+    pool_of,
+    queue_update,
+    standing_of,
+    withdraw,
+)
 from segue.model import Event, Session, Source, Turn
-from segue.policy import PAUSE_AFTER_FAILURES, Overlap
+from segue.policy import PAUSE_AFTER_FAILURES, Late, Overlap
 from segue.prompts import Rendered
 from segue.states import FAILURES, Close, JobState, Outcome, Rerun, after_crash
 from segue.store import rows, sql
@@ -39,7 +53,11 @@ class _Lane:
     session: Session
     holder: str
     fence: int
-    last_seq: int
+    standing: Standing
+
+    @property
+    def last_seq(self) -> int:
+        return self.standing.last_seq
 
 
 def settle(held: Held, ending: Ending, now: int, *, outbox: Outbox | None = None) -> Transaction[Left]:
@@ -53,7 +71,7 @@ def retry(held: Held, ending: Ending, now: int, *, at: int) -> Transaction[Left]
     lane = yield from _lane_of(held)
     yield from _requeue(held.turn, not_before=at, crashes=held.turn.crashes, error=ending.error)
     events = (_stream_end(lane, held.turn, {"state": "queued", "outcome": None, "retry_at": at}, now),)
-    return (yield from _release(lane, (*events, _sync(lane, held.turn, now, place=2))))
+    return (yield from _release(lane, held.turn, (*events, _sync(lane, held.turn, now, place=2)), now))
 
 
 def hand_back(held: Held, now: int, *, outbox: Outbox | None = None) -> Transaction[Left]:
@@ -81,10 +99,10 @@ def take_back(
     if not taken:
         return None
     session = rows.session(taken[0])
-    lane = _Lane(session, holder, session.fence, session.last_seq)
+    lane = _Lane(session, holder, session.fence, standing_of(session))
     running = yield sql.turns.running_in, {"session_id": session_id}
     if not running:
-        return (yield from _release(lane, ()))
+        return (yield from _release(lane, None, (), now))
     return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
 
 
@@ -114,8 +132,8 @@ def close_run(
 
 
 def _lane_of(held: Held) -> Transaction[_Lane]:
-    last_seq = yield from hold(held)
-    return _Lane(held.session, held.holder, held.fence, last_seq)
+    standing = yield from hold(held)
+    return _Lane(held.session, held.holder, held.fence, standing)
 
 
 def _end(
@@ -146,7 +164,7 @@ def _end(
         end = replace(end, role="assistant", content=shown)
     if outbox and turn.call is None and lane.session.channel in outbox.channels:
         yield sql.deliveries.create, _to_channel(lane.session, outbox, turn, shown, now)
-    return (yield from _release(lane, (end, _sync(lane, turn, now, place=2))))
+    return (yield from _release(lane, turn, (end, _sync(lane, turn, now, place=2)), now))
 
 
 def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Transaction[Left]:
@@ -156,8 +174,8 @@ def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Tr
             return (yield from _end(lane, turn, closure.interrupted(reason), now, outbox=outbox))
         case Rerun():
             yield from _requeue(turn, not_before=now, crashes=crashes, error="its worker was lost")
-            closures = (yield from _coalesce(turn, turn.source, now)) if turn.source else []
-            return (yield from _release(lane, numbered(closures, lane.last_seq)))
+            closures = (yield from _coalesce(lane, turn, turn.source, now)) if turn.source else []
+            return (yield from _release(lane, turn, numbered(closures, lane.last_seq), now))
 
 
 def _requeue(turn: Turn, *, not_before: int, crashes: int, error: str | None) -> Transaction[None]:
@@ -167,18 +185,29 @@ def _requeue(turn: Turn, *, not_before: int, crashes: int, error: str | None) ->
         raise LeaseLost(f"turn {turn.id} is no longer held under fence {turn.fence}")
 
 
-def _coalesce(turn: Turn, source: Source, now: int) -> Transaction[list[Event]]:
-    """A run that comes back finds its successor waiting: where one may wait, one waits."""
+def _coalesce(lane: _Lane, turn: Turn, source: Source, now: int) -> Transaction[list[Event]]:
+    """A run that comes back finds its successor waiting: where one may wait, one waits.
+
+    Not those that `late = all` owes, which wait however many there are.
+    """
     found = yield sql.jobs.by_id, {"id": source.job_id}
-    if not found or rows.job(found[0]).policy.overlap is not Overlap.BUFFER_ONE:
+    policy = rows.job(found[0]).policy if found else None
+    if policy is None or policy.overlap is not Overlap.BUFFER_ONE:
         return []
     waiting = yield sql.turns.queued_of_job, {"job_id": source.job_id}
-    closures: list[Event] = []
+    events: list[Event] = []
+    withdrawn = 0
     for row in waiting:
-        if row["id"] != turn.id:
+        owed = policy.late is Late.ALL and timedelta(milliseconds=row["lateness_ms"]) > LATE_AFTER
+        if row["id"] != turn.id and not owed:
             reason = f"overlap: run {source.run_id} came back after a crash"
-            closures += (yield from withdraw(row["id"], Outcome.SKIPPED, reason, now)) or ()
-    return closures
+            closures = yield from withdraw(row["id"], Outcome.SKIPPED, reason, now)
+            withdrawn += closures is not None
+            events += closures or ()
+    if withdrawn:
+        queued = yield sql.turns.queued_in, {"session_id": lane.session.id}
+        events.append(queue_update(lane.session, [rows.turn(row) for row in queued], now))
+    return events
 
 
 def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int) -> Event:
@@ -209,12 +238,17 @@ def _sync(lane: _Lane, turn: Turn, now: int, *, place: int) -> Event:
     return Event(session_id=lane.session.id, seq=seq, type="session_sync", at=now, turn_id=turn.id)
 
 
-def _release(lane: _Lane, events: Sequence[Event]) -> Transaction[Left]:
+def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) -> Transaction[Left]:
     if events:
         yield sql.events.append, [rows.event_params(event) for event in events]
+    grown = NOTHING
+    if turn is not None:
+        # The words that a turn began with stand in the log since its first attempt, and are counted after it.
+        opened = turn.content if turn.attempt == 1 and turn.call is None else None
+        grown = yield from growth(lane.session.id, lane.standing, events, now, opened=opened)
     released = yield (
         sql.sessions.release,
-        {"id": lane.session.id, "holder": lane.holder, "fence": lane.fence, "events": len(events)},
+        {"id": lane.session.id, "holder": lane.holder, "fence": lane.fence, **grown},
     )
     if not released:
         raise LeaseLost(f"the lane of session {lane.session.id} is no longer held under fence {lane.fence}")

@@ -119,7 +119,7 @@ def _late_writes(held: Held) -> dict[str, Begin[bool]]:
         return bool((yield from settle.settle(held, closure.answered("late", {}), 0)))
 
     def release() -> Transaction[bool]:
-        return bool((yield sql.sessions.release, {**mine, "events": 0}))
+        return bool((yield sql.sessions.release, {**mine, **lane.NOTHING}))
 
     return {"event": event, "renewal": renewal, "draft": draft, "finish": finish, "release": release}
 

@@ -90,7 +90,7 @@ def finish_and_release(held: Held, *, lock_first: bool) -> Transaction[None]:
     }
     yield sql.turns.finish, {**ended, "id": held.turn.id, "fence": held.fence}
     mine: Params = {"id": held.session.id, "holder": held.holder, "fence": held.fence}
-    yield sql.sessions.release, {**mine, "events": 0}
+    yield sql.sessions.release, {**mine, **lane.NOTHING}
 
 
 async def lost_wake_ups(url: str, *, lock_first: bool) -> int:

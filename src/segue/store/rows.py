@@ -2,18 +2,22 @@
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from segue.action import Action, action_from_json
-from segue.model import Delivery, Event, Job, Overview, Owner, Run, Session, Source, Turn
+from segue.action import Action, Ask, action_from_json
+from segue.clock import to_ms
+from segue.auto_commit import AutoCommitPolicy, Live
+from segue.model import Delivery, Event, Job, Overview, Owner, Recall, Run, Session, Source, Turn
+from segue.moment import in_seconds
 from segue.policy import Policy
 from segue.prompts import Brief, PromptRef, Rendered, brief_from_json, render
-from segue.states import DeliveryState, JobKind, JobState, Outcome, TurnState
+from segue.states import CallType, DeliveryState, JobKind, JobState, Outcome, TurnState, recall_status
 from segue.store.database import Row
 from segue.text import clean
 from segue.tokens import estimate
-from segue.trigger import Trigger, trigger_from_json
+from segue.trigger import At, Every, Trigger, trigger_from_json
 
 # Many jobs share a trigger, a policy, even an action, and all three are values: parse each text once.
 _MOST_TEXTS = 4096
@@ -60,7 +64,17 @@ def _trigger(text: str) -> Trigger:
 
 @lru_cache(_MOST_TEXTS)
 def _policy(text: str) -> Policy:
-    return Policy.from_json(json.loads(text))
+    return Policy.stored(json.loads(text))
+
+
+@lru_cache(256)
+def auto_commit_policy(text: str | None) -> AutoCommitPolicy | None:
+    return AutoCommitPolicy.from_json(json.loads(text)) if text else None
+
+
+@lru_cache(256)
+def auto_commit_text(policy: AutoCommitPolicy | None) -> str | None:
+    return None if policy is None else to_text(policy.to_json())
 
 
 @lru_cache(256)
@@ -113,6 +127,24 @@ def session(row: Row) -> Session:
         ready_at=row["ready_at"],
         holder=row["holder"],
         fence=row["fence"],
+        live=live(row),
+    )
+
+
+def live(row: Row) -> Live:
+    return Live(
+        messages=row["live_messages"],
+        tokens=row["live_tokens"],
+        kept_tokens=row["kept_tokens"],
+        keep_recent_count=row["keep_recent_count"],
+        archived_seq=row["archived_seq"],
+        archives=row["archives"],
+        policy=auto_commit_policy(row["auto_commit_policy"]),
+        commit_at=row["commit_at"],
+        last_auto_commit_at=row["last_auto_commit_at"],
+        last_error=row["auto_commit_last_error"],
+        last_error_at=row["auto_commit_last_error_at"],
+        failures=row["auto_commit_failures"],
     )
 
 
@@ -120,7 +152,6 @@ def overview(row: Row) -> Overview:
     return Overview(
         session=session(row),
         message_count=row["message_count"],
-        pending_tokens=row["pending_tokens"],
         last_line=row["last_line"],
         last_line_at=row["last_line_at"],
         queued=row["queued"],
@@ -137,7 +168,7 @@ def _pending_recall(row: Row) -> Recall:
     return recall({**fields, "state": JobState.ACTIVE, "outcome": None})
 
 
-def recall(row: Mapping[str, Any]) -> Recall:
+def recall(row: Row) -> Recall:
     trigger, action = _trigger(row["trigger"]), _action(row["action"])
     return Recall(
         id=row["id"],

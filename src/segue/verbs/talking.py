@@ -5,13 +5,14 @@ from functools import partial
 from typing import Any, TypedDict, Unpack
 
 from segue import lane, sessions
+from segue.auto_commit import AutoCommitPolicy
 from segue.bell import Name
-from segue.errors import BadSetting, BadText, NotFound
+from segue.errors import BadPolicy, BadSetting, BadText, NotFound
 from segue.hub import LiveText
 from segue.lane import Admission, Admitted, Left, Pool
 from segue.model import Owner, Session, Turn
 from segue.once import Request, once
-from segue.sessions import Opened, Written
+from segue.sessions import UNSAID, MaybePolicy, Opened, Policies, Written
 from segue.settings import check_zone
 from segue.states import TurnState, WhenBusy
 from segue.store import rows, sql
@@ -45,6 +46,7 @@ class Talking(Looking):
         *,
         owner: Owner = ME,
         chat_type: str = "private",
+        auto_commit_policy: MaybePolicy = UNSAID,
         request: Request | None = None,
         **about: Unpack[About],
     ) -> Opened:
@@ -54,14 +56,35 @@ class Talking(Looking):
         if chat_type not in ("private", "group"):
             raise BadSetting(f"a chat is private or group, got {chat_type!r}")
         now = self.clock.ms()
-        work = partial(sessions.open_new, owner, key, now, new_id=self.ids(now), chat_type=chat_type, **about)
+        default = self.settings.auto_commit_policy
+        policy = default if auto_commit_policy is UNSAID else auto_commit_policy
+        work = partial(
+            sessions.open_new,
+            owner,
+            key,
+            now,
+            new_id=self.ids(now),
+            policy=policy,
+            chat_type=chat_type,
+            **about,
+        )
         return await self.store.commit(once, request, work, now, keep=_opened_kept, again=_opened_again)
 
-    async def change(self, key: str, *, owner: Owner = ME, **about: Unpack[About]) -> Session:
-        """Change what is given; None clears it."""
+    async def change(
+        self,
+        key: str,
+        *,
+        owner: Owner = ME,
+        auto_commit_policy: MaybePolicy | Mapping[str, Any] = UNSAID,
+        **about: Unpack[About],
+    ) -> Session:
+        """Change what is given; None clears it. Of a policy, a mapping changes the fields that it names."""
         _check_about(about)
         session = await self.session(key, owner=owner)
-        return await self.store.commit(sessions.change, session, **about)
+        policy = None if auto_commit_policy is UNSAID else partial(_policy_from, auto_commit_policy)
+        changed = await self.store.commit(sessions.change, session, self.clock.ms(), policy=policy, **about)
+        self.bell.ring(Name.ARCHIVIST)
+        return changed
 
     async def receive(
         self,
@@ -93,6 +116,7 @@ class Talking(Looking):
             new_id=self.ids(now),
             when_busy=None if when_busy is None else WhenBusy(when_busy),
             default=self.settings.when_busy,
+            policy=self.settings.auto_commit_policy,
         )
         admitted = await self.store.commit(
             once, request, work, now, keep=_admitted_kept, again=_admitted_again
@@ -101,9 +125,9 @@ class Talking(Looking):
         self.bell.ring(Name.USER, Name.TIMER, Name.KEEPER)
         return admitted
 
-    async def wait(self, turn_id: str) -> Turn:
+    async def wait(self, turn_id: str, *, owner: Owner = ME) -> Turn:
         """The turn, when it has ended. One that joined another ends with its host."""
-        turn = await self.store.turn(turn_id)
+        turn = await self.turn(turn_id, owner=owner)
         with self.hub.listen(turn.session_id) as listener:
             while True:
                 turn = await self.store.turn(turn_id)
@@ -115,9 +139,19 @@ class Talking(Looking):
                     while isinstance(await listener.next(), LiveText):
                         pass  # words on their way change no turn: nothing to look up
 
-    async def write(self, key: str, role: str, text: str, *, owner: Owner = ME) -> Message:
+    async def write(
+        self,
+        key: str,
+        role: str,
+        text: str,
+        *,
+        owner: Owner = ME,
+        auto_commit_policy: MaybePolicy = UNSAID,
+    ) -> Message:
         """Store a message without running the agent."""
-        written = await self.write_all(key, [(role, text)], owner=owner)
+        written = await self.write_all(
+            key, [(role, text)], owner=owner, auto_commit_policy=auto_commit_policy
+        )
         message = message_of(written.events[0])
         assert message is not None  # it was written as one
         return message
@@ -128,9 +162,13 @@ class Talking(Looking):
         messages: Sequence[tuple[str, str]],
         *,
         owner: Owner = ME,
+        auto_commit_policy: MaybePolicy = UNSAID,
         request: Request | None = None,
     ) -> Written:
-        """Store messages, each a role and a text, together and in their order."""
+        """Store messages, each a role and a text, together and in their order.
+
+        A policy that is given is the session's from then on; None clears the one that it has.
+        """
         check_key(key)
         if not 1 <= len(messages) <= MOST_AT_ONCE:
             raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
@@ -139,10 +177,11 @@ class Talking(Looking):
             if role not in _ROLES:
                 raise BadSetting(f"a role is user, assistant or system, got {role!r}")
         now = self.clock.ms()
-        work = partial(sessions.write, owner, key, messages, now, new_id=self.ids(now))
+        policies = Policies(auto_commit_policy, self.settings.auto_commit_policy)
+        work = partial(sessions.write, owner, key, messages, now, new_id=self.ids(now), policies=policies)
         written = await self.store.commit(once, request, work, now, keep=_written_kept, again=_written_again)
         self.hub.publish(written.events)
-        self.bell.ring(Name.TIMER)
+        self.bell.ring(Name.TIMER, Name.ARCHIVIST)
         return written
 
     async def stop(self, key: str, *, owner: Owner = ME) -> str | None:
@@ -152,14 +191,28 @@ class Talking(Looking):
         self.bell.ring(Name.KEEPER)
         return stopped
 
-    async def cancel(self, turn_id: str) -> None:
+    async def cancel(self, turn_id: str, *, owner: Owner = ME) -> None:
         """Take a turn that waits out of its lane."""
+        await self.turn(turn_id, owner=owner)
         now = self.clock.ms()
         self._left(await self.store.commit(lane.cancel, turn_id, "cancelled by request", now))
 
     def _left(self, left: Left) -> None:
         self.hub.publish(left.events)
         self.bell.ring(Name.USER, Name.SCHEDULE)
+
+
+def _policy_from(
+    given: AutoCommitPolicy | Mapping[str, Any] | None, there: AutoCommitPolicy | None
+) -> AutoCommitPolicy | None:
+    if given is None or isinstance(given, AutoCommitPolicy):
+        return given
+    for name, value in given.items():
+        if value is None:
+            raise BadPolicy(
+                f"auto_commit_policy.{name} cannot be null; leave it out, or say auto_commit_policy=null"
+            )
+    return AutoCommitPolicy.from_json({**(there.to_json() if there else {}), **given})
 
 
 def _check_about(about: About) -> None:

@@ -24,12 +24,26 @@ CREATE TABLE sessions (
     leased_at BIGINT,
     lease_until BIGINT,
     fence BIGINT NOT NULL DEFAULT 0,
+    -- The live part: what no commit has put away. Of a turn under way nothing is counted.
+    archived_seq BIGINT NOT NULL DEFAULT 0,
+    archives BIGINT NOT NULL DEFAULT 0,
+    live_messages BIGINT NOT NULL DEFAULT 0,
+    live_tokens BIGINT NOT NULL DEFAULT 0,
+    kept_tokens BIGINT NOT NULL DEFAULT 0,
+    keep_recent_count BIGINT NOT NULL DEFAULT 0,
+    auto_commit_policy TEXT,
+    commit_at BIGINT,
+    last_auto_commit_at BIGINT,
+    auto_commit_last_error TEXT NOT NULL DEFAULT '',
+    auto_commit_last_error_at BIGINT,
+    auto_commit_failures BIGINT NOT NULL DEFAULT 0,
     UNIQUE (account, user_id, key),
     CHECK (holder IS NULL OR ready_at IS NULL)
 ) /*pg WITH (fillfactor = 70) */;
 
 CREATE INDEX sessions_ready ON sessions (user_waits, account, ready_at) WHERE ready_at IS NOT NULL;
 CREATE INDEX sessions_leased ON sessions (lease_until) WHERE holder IS NOT NULL;
+CREATE INDEX sessions_to_commit ON sessions (commit_at) WHERE commit_at IS NOT NULL;
 
 CREATE TABLE turns (
     id TEXT PRIMARY KEY,
@@ -101,6 +115,7 @@ CREATE INDEX jobs_due_by_account ON jobs (account, next_at) WHERE next_at IS NOT
 CREATE INDEX jobs_by_session ON jobs (session_id, id);
 CREATE UNIQUE INDEX jobs_one_pending_recall ON jobs (session_id) WHERE kind = 'recall' AND state = 'active';
 CREATE INDEX jobs_recalls ON jobs (session_id, created_at, id) WHERE kind = 'recall';
+CREATE INDEX jobs_protected ON jobs (account, id) WHERE protected = 1;
 CREATE INDEX jobs_over ON jobs (updated_at) WHERE state IN ('ended', 'removed');
 
 -- What a recall has beside its job. `depth` counts immediate recalls of which each was set by the one before.

@@ -36,6 +36,13 @@ WHERE session_id = :session_id AND seq < :before
 ORDER BY seq DESC
 LIMIT :limit;
 
+-- name: newest_tokens
+SELECT tokens
+FROM events
+WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
+ORDER BY seq DESC
+LIMIT :keep;
+
 -- name: start_of_turn
 -- Where its newest attempt began.
 SELECT seq

@@ -5,26 +5,34 @@
 -- FOR NO KEY UPDATE and not FOR UPDATE: rows elsewhere that refer to the session are not held up.
 
 -- name: create
-INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at)
-VALUES (:id, :account, :user_id, :key, :chat_type, :title, :timezone, :when_busy, :metadata, :now)
+INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+                      auto_commit_policy, keep_recent_count)
+VALUES (:id, :account, :user_id, :key, :chat_type, :title, :timezone, :when_busy, :metadata, :now,
+        :auto_commit_policy, :keep_recent_count)
 ON CONFLICT (account, user_id, key) DO NOTHING
 RETURNING id;
 
 -- name: by_key
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
 WHERE account = :account AND user_id = :user_id AND key = :key;
 
 -- name: by_id
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
 WHERE id = :id;
 
 -- name: newest_first
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
 WHERE account = :account AND user_id = :user_id
 ORDER BY COALESCE(last_message_at, created_at) DESC, id DESC
@@ -33,7 +41,11 @@ LIMIT :limit;
 -- name: overview
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
        last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       message_count, pending_tokens, last_line, last_line_at, queued, automations
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
+       message_count, last_line, last_line_at, queued, automations,
+       recall_id, recall_trigger, recall_action, recall_next_at, recall_created_at, recall_updated_at,
+       recall_call_type, recall_comment
 FROM sessions_with_counts
 WHERE id = :id;
 
@@ -55,21 +67,29 @@ WITH page AS MATERIALIZED (
 )
 SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
        last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       message_count, pending_tokens, last_line, last_line_at, queued, automations
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
+       message_count, last_line, last_line_at, queued, automations,
+       recall_id, recall_trigger, recall_action, recall_next_at, recall_created_at, recall_updated_at,
+       recall_call_type, recall_comment
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.id
 ORDER BY page.heard_at DESC, page.id DESC;
 
 -- name: lock_by_key
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
 WHERE account = :account AND user_id = :user_id AND key = :key
 /*pg FOR NO KEY UPDATE */;
 
 -- name: lock
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
 WHERE id = :id
 /*pg FOR NO KEY UPDATE */;
@@ -79,6 +99,51 @@ UPDATE sessions
 SET title = :title, timezone = :timezone, when_busy = :when_busy, metadata = :metadata
 WHERE id = :id
 RETURNING id;
+
+-- name: set_policy
+UPDATE sessions
+SET auto_commit_policy = :auto_commit_policy, keep_recent_count = :keep_recent_count, kept_tokens = :kept_tokens,
+    commit_at = :commit_at
+WHERE id = :id;
+
+-- name: due_to_commit
+SELECT id
+FROM sessions
+WHERE commit_at <= :now AND commit_at IS NOT NULL
+ORDER BY commit_at
+LIMIT :limit;
+
+-- name: next_commit
+SELECT MIN(commit_at) AS commit_at
+FROM sessions
+WHERE commit_at IS NOT NULL;
+
+-- name: arm_commit
+UPDATE sessions
+SET commit_at = :commit_at
+WHERE id = :id;
+
+-- name: put_away
+UPDATE sessions
+SET archived_seq = :archived_seq, archives = :archives, live_messages = :messages, live_tokens = :tokens,
+    kept_tokens = :kept_tokens, commit_at = NULL, last_auto_commit_at = COALESCE(CAST(:auto_at AS BIGINT), last_auto_commit_at),
+    auto_commit_last_error = '', auto_commit_last_error_at = NULL, auto_commit_failures = 0
+WHERE id = :id;
+
+-- name: commit_failed
+UPDATE sessions
+SET auto_commit_last_error = :error, auto_commit_last_error_at = :now, auto_commit_failures = auto_commit_failures + 1,
+    commit_at = :commit_at
+WHERE id = :id;
+
+-- name: awaiting_commit
+-- A page of those that wait for a commit, of one owner or of all.
+SELECT id, account, user_id, key, auto_commit_policy, commit_at, live_messages, live_tokens, kept_tokens,
+       keep_recent_count
+FROM sessions
+WHERE commit_at IS NOT NULL
+ORDER BY commit_at
+LIMIT :limit;
 
 -- name: remove
 DELETE FROM sessions
@@ -141,10 +206,14 @@ SET holder = :holder,
     ready_at = NULL
 WHERE id IN (SELECT id FROM ready) AND holder IS NULL AND ready_at <= :now
 RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-          last_message_at, last_seq, unarmed, ready_at, holder, fence;
+          last_message_at, last_seq, unarmed, ready_at, holder, fence,
+          archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+          commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures;
 
 -- name: hold
-SELECT last_seq
+SELECT last_message_at, last_seq,
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
 WHERE id = :id AND holder = :holder AND fence = :fence
 /*pg FOR NO KEY UPDATE */;
@@ -152,6 +221,20 @@ WHERE id = :id AND holder = :holder AND fence = :fence
 -- name: number_events
 UPDATE sessions
 SET last_seq = last_seq + :events
+WHERE id = :id
+RETURNING last_seq;
+
+-- name: grow
+-- Its log by these events; of these, messages join its live part.
+UPDATE sessions
+SET last_seq = last_seq + :events,
+    live_messages = live_messages + :messages,
+    live_tokens = live_tokens + :tokens,
+    kept_tokens = COALESCE(CAST(:kept_tokens AS BIGINT), kept_tokens),
+    commit_at = CASE
+        WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
+        ELSE CAST(:commit_at AS BIGINT)
+    END
 WHERE id = :id
 RETURNING last_seq;
 
@@ -168,6 +251,13 @@ SET holder = NULL,
     leased_at = NULL,
     lease_until = NULL,
     last_seq = last_seq + :events,
+    live_messages = live_messages + :messages,
+    live_tokens = live_tokens + :tokens,
+    kept_tokens = COALESCE(CAST(:kept_tokens AS BIGINT), kept_tokens),
+    commit_at = CASE
+        WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
+        ELSE CAST(:commit_at AS BIGINT)
+    END,
     ready_at = (
         SELECT MIN(not_before)
         FROM turns
@@ -183,6 +273,13 @@ RETURNING ready_at, user_waits;
 -- name: refresh
 UPDATE sessions
 SET last_seq = last_seq + :events,
+    live_messages = live_messages + :messages,
+    live_tokens = live_tokens + :tokens,
+    kept_tokens = COALESCE(CAST(:kept_tokens AS BIGINT), kept_tokens),
+    commit_at = CASE
+        WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
+        ELSE CAST(:commit_at AS BIGINT)
+    END,
     ready_at = CASE WHEN holder IS NULL THEN (
         SELECT MIN(not_before)
         FROM turns
@@ -219,4 +316,6 @@ WHERE id = :id AND holder IS NOT NULL
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
        OR leased_at > :horizon)
 RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-          last_message_at, last_seq, unarmed, ready_at, holder, fence;
+          last_message_at, last_seq, unarmed, ready_at, holder, fence,
+          archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+          commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures;

@@ -1,0 +1,182 @@
+"""When a session is put away by itself: its policy, what is live in it, and when to look at it.
+
+The live part of a session is what no commit has put away. It is counted as it grows, so that nobody has to
+read a session to know how much there is of it. Of a turn under way nothing is counted: it joins the live part
+when it ends, for until then no commit may touch it.
+
+Everything here is a pure function of these counts and the time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self, TypeAlias
+
+from segue.errors import BadPolicy
+
+MOST_KEPT = 10_000
+"""Messages that a commit may be told to leave live."""
+
+_FIRST_PAUSE_MS = 60_000
+_LONGEST_PAUSE_MS = 3_600_000
+_LARGEST = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoCommitPolicy:
+    """What of a session is put away, and when. A trigger that is None is off."""
+
+    enabled: bool
+    token_threshold: int | None = None
+    """Commit when what may be put away comes to this many tokens."""
+    message_count_threshold: int | None = None
+    """Commit when there are this many messages to put away."""
+    idle_timeout_seconds: int | None = None
+    """Commit when the user has been silent for this long."""
+    min_commit_interval_seconds: int = 0
+    """Between two commits that nobody asked for."""
+    keep_recent_count: int = 0
+    """The newest messages, which a commit leaves live."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.enabled, bool):
+            raise BadPolicy(f"auto_commit_policy.enabled is true or false, got {self.enabled!r}")
+        for name in ("token_threshold", "message_count_threshold", "idle_timeout_seconds"):
+            if getattr(self, name) is not None:
+                _check(name, getattr(self, name), least=1, most=_LARGEST)
+        _check("min_commit_interval_seconds", self.min_commit_interval_seconds, least=0, most=_LARGEST)
+        _check("keep_recent_count", self.keep_recent_count, least=0, most=MOST_KEPT)
+
+    def to_json(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        if "enabled" not in data:
+            raise BadPolicy("auto_commit_policy needs enabled, true or false")
+        known = [field.name for field in fields(cls)]
+        for name in data:
+            if name not in known:
+                raise BadPolicy(f"auto_commit_policy has no {name!r}; it has {', '.join(known)}")
+        return cls(**data)
+
+
+def _check(name: str, value: object, *, least: int, most: int) -> None:
+    number = isinstance(value, int) and not isinstance(value, bool)
+    if not number or not least <= value <= most:  # type: ignore[operator]
+        raise BadPolicy(
+            f"auto_commit_policy.{name} is a whole number from {least} to {most:,}, got {value!r}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """What no commit has put away, and what was said about putting it away."""
+
+    messages: int = 0
+    tokens: int = 0
+    kept_tokens: int = 0
+    """Of the newest messages, which a commit would leave."""
+    keep_recent_count: int = 0
+    archived_seq: int = 0
+    """Up to this number of its log, a session is put away."""
+    archives: int = 0
+    policy: AutoCommitPolicy | None = None
+    commit_at: int | None = None
+    """When to look whether it is time to commit."""
+    last_auto_commit_at: int | None = None
+    last_error: str = ""
+    last_error_at: int | None = None
+    failures: int = 0
+
+    @property
+    def pending_tokens(self) -> int:
+        """Of all but the newest messages that are kept."""
+        return max(0, self.tokens - self.kept_tokens)
+
+    @property
+    def uncommitted(self) -> bool:
+        return self.pending_tokens > 0 or self.messages > self.keep_recent_count
+
+    @property
+    def active_policy(self) -> AutoCommitPolicy | None:
+        return self.policy if self.policy is not None and self.policy.enabled else None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """It is time."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Look again then."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """There is nothing to wait for until the next message."""
+
+
+Verdict: TypeAlias = Commit | Later | Never
+
+
+def verdict(live: Live, heard_at: int | None, now: int, *, idle_enabled: bool) -> Verdict:
+    """Whether to commit. Asked when the armed moment has come, of a session as it is then."""
+    policy = live.active_policy
+    if policy is None or not live.uncommitted:
+        return Never()
+    reason = _crossed(policy, live)
+    quiet_at = _quiet_at(policy, heard_at) if idle_enabled else None
+    if reason is None and quiet_at is None:
+        return Never()
+    if reason is None and quiet_at is not None and quiet_at > now:
+        return Later(quiet_at)
+    allowed_at = _allowed_at(policy, live)
+    return Later(allowed_at) if allowed_at > now else Commit(reason or "idle_timeout")
+
+
+def next_look(live: Live, heard_at: int | None, now: int) -> int | None:
+    """The moment to arm after the live part has grown; None leaves what is armed.
+
+    Idle is armed, not moved: when its moment comes, `verdict` looks at the last message.
+    """
+    policy = live.active_policy
+    if policy is None or not live.uncommitted:
+        return None
+    if _crossed(policy, live):
+        return max(now, _allowed_at(policy, live))
+    if live.commit_at is not None or policy.idle_timeout_seconds is None:
+        return None
+    quiet_at = _quiet_at(policy, heard_at)
+    # What schedules say is no sign of life, but it is there to be committed: a silence after it.
+    return quiet_at if quiet_at is not None and quiet_at > now else now + policy.idle_timeout_seconds * 1000
+
+
+def pause_ms(failures: int) -> int:
+    """Until a commit that failed so often in a row is tried again."""
+    return min(_LONGEST_PAUSE_MS, _FIRST_PAUSE_MS << max(0, min(failures, 10) - 1))
+
+
+def _crossed(policy: AutoCommitPolicy, live: Live) -> str | None:
+    if policy.token_threshold is not None and live.pending_tokens >= policy.token_threshold:
+        return "token_threshold"
+    beyond = live.messages - live.keep_recent_count
+    if policy.message_count_threshold is not None and beyond >= policy.message_count_threshold:
+        return "message_count_threshold"
+    return None
+
+
+def _quiet_at(policy: AutoCommitPolicy, heard_at: int | None) -> int | None:
+    if policy.idle_timeout_seconds is None:
+        return None
+    return (heard_at or 0) + policy.idle_timeout_seconds * 1000
+
+
+def _allowed_at(policy: AutoCommitPolicy, live: Live) -> int:
+    if live.last_auto_commit_at is None:
+        return 0
+    return live.last_auto_commit_at + policy.min_commit_interval_seconds * 1000
