@@ -13,6 +13,7 @@ from segue.tools.cron import cron_tool
 from segue.tools.fetch import fetch_tool
 from segue.tools.files import file_tools
 from segue.tools.mcp import McpTools, Server
+from segue.tools.recall import recall_tools
 from segue.tools.registry import Registry
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) 
 
 def registry_of(configuration: "Configuration") -> Registry:
     """The tools that the settings allow."""
-    tools = [cron_tool(), fetch_tool(private=configuration.fetch_private)]
+    tools = [cron_tool(), *recall_tools(), fetch_tool(private=configuration.fetch_private)]
     if configuration.workspace is not None:
         tools += file_tools(configuration.workspace)
     return Registry(tools, suppliers=[McpTools(_server(named)) for named in configuration.mcp_servers])

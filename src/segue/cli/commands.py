@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from segue.cli import db, runs, sessions
+from segue.cli import db, recalls, runs, sessions
 from segue.cli.chat import chat
 from segue.cli.doctor import doctor
 from segue.cli.serve import serve
@@ -22,6 +22,7 @@ app.command()(serve)
 app.command()(worker)
 app.command()(chat)
 app.add_typer(sessions.app, name="sessions")
+app.add_typer(recalls.app, name="recalls")
 app.add_typer(runs.app, name="runs")
 app.command()(doctor)
 app.add_typer(db.app, name="db")

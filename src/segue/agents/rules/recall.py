@@ -1,0 +1,137 @@
+"""Coming back to something later: the rules that call `schedule_recall` and `manage_recall`.
+
+What this model leaves for itself it must understand again when it is called back: `RULES` has a rule for each
+of the instructions that are written here.
+"""
+
+import re
+from datetime import datetime
+from typing import NamedTuple
+
+from segue.agent import ToolCalled
+from segue.agents.rules.rule import Heard, Use, rule
+from segue.errors import BadTime
+from segue.when import explain, read
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'`”]+", re.IGNORECASE)
+_FILE = re.compile(r"(?:\bfile\s+)?[\"'`]?(?P<path>[\w./-]*\w\.[a-z][a-z0-9]{1,5})\b", re.IGNORECASE)
+_JOINING = re.compile(r"^(?:to|that|about|of|on|at|with|for|whether|if)\b\s*", re.IGNORECASE)
+_ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
+
+
+class _Errand(NamedTuple):
+    when: str
+    moment: datetime
+    about: str
+
+
+def _errand(words: str, heard: Heard) -> _Errand | None:
+    """A time and what it is about, whichever comes first. The longest time that can be read is meant."""
+    pieces = words.rstrip(" .!?").split()
+    ends = [(0, end) for end in range(len(pieces), 0, -1)]
+    begins = [(begin, len(pieces)) for begin in range(1, len(pieces))]
+    for begin, end in (*ends, *begins):
+        when = " ".join(pieces[begin:end])
+        try:
+            moment = read(when, now=heard.now, zone=heard.zone)
+        except BadTime:
+            continue
+        about = " ".join((*pieces[:begin], *pieces[end:]))
+        return _Errand(when, moment, _JOINING.sub("", about))
+    return None
+
+
+async def _remind(heard: Heard, found: re.Match[str]) -> str | Use:
+    errand = _errand(found["words"], heard)
+    if errand is None or not errand.about:
+        return "When, and of what? Say it like “remind me in 10 minutes to drink water”."
+    instruction = (
+        f"Todo: write here “Reminder: {errand.about}.” The user asked for it at {heard.now:%H:%M}. If the "
+        "conversation shows that it is done or called off, say that instead."
+    )
+    return _recall(heard, errand, instruction)
+
+
+async def _check_back(heard: Heard, found: re.Match[str]) -> str | Use:
+    errand = _errand(found["words"], heard)
+    if errand is None:
+        return "When? Say it like “check back in 2 hours on https://example.org”."
+    return _recall(heard, errand, _looked_up(errand.about, heard))
+
+
+def _looked_up(about: str, heard: Heard) -> str:
+    """What is to be done then, with the tool for it where one is meant."""
+    if url := _URL.search(about):
+        return f"Fetch {url[0]} with fetch_url, and report what it says."
+    if path := _FILE.search(about):
+        return f"Call read_file and report what it says: read file {path['path']}"
+    return (
+        f"Todo: go back to “{about or 'what was said last'}”. Look through this conversation for what was "
+        f"said of it since {heard.now:%H:%M}, and write here what is still open."
+    )
+
+
+def _recall(heard: Heard, errand: _Errand, instruction: str) -> Use:
+    arguments = {
+        "call_type": "once",
+        "when": errand.when,
+        "timezone_offset": _offset(errand.moment),
+        "internal_comment": errand.about or "check back",
+        "additional_context_message": instruction,
+    }
+
+    def then(called: ToolCalled) -> str:
+        if called.error is not None:
+            return f"That did not work: {called.error}"
+        about = f" about “{errand.about}”" if errand.about else ""
+        return f"I will be back{about}: {explain(errand.moment, heard.now)}."
+
+    return Use("schedule_recall", arguments, then)
+
+
+def _offset(moment: datetime) -> str:
+    text = f"{moment:%z}"
+    return f"{text[:3]}:{text[3:5]}"
+
+
+async def _cancel(heard: Heard, found: re.Match[str]) -> Use:
+    def then(called: ToolCalled) -> str:
+        if called.error is not None:
+            return f"There is nothing to cancel: {called.error}."
+        return "It is cancelled."
+
+    return Use("manage_recall", {"action": "cancel"}, then)
+
+
+async def _write_reminder(heard: Heard, found: re.Match[str]) -> str:
+    return found["reminder"]
+
+
+async def _go_back(heard: Heard, found: re.Match[str]) -> str:
+    written = [message.content for message in await heard.turn.history() if message.source is None]
+    last = f" What was said last: “{written[-1][:200]}”" if written else ""
+    return f"It is {heard.now:%H:%M}, and I am back about “{found['about']}”.{last}"
+
+
+RULES = (
+    rule(r"^Todo: write here “(?P<reminder>Reminder: .*?)” The user asked", _write_reminder),
+    rule(r"^Todo: go back to “(?P<about>.*?)”\. Look through", _go_back),
+    rule(
+        _ASKS + r"remind\s+me\s+(?P<words>.+)$",
+        _remind,
+        example="remind me in 10 minutes to drink water",
+        tool="schedule_recall",
+    ),
+    rule(
+        _ASKS + r"(?:check\s+back|come\s+back|look\s+again|follow\s+up)\s+(?P<words>.+)$",
+        _check_back,
+        example="check back in 2 hours on https://example.org",
+        tool="schedule_recall",
+    ),
+    rule(
+        _ASKS + r"(?:cancel|forget|drop)\s+(?:the|that|this|my)(?:\s+(?:recall|reminder|callback))?\W*$",
+        _cancel,
+        example="cancel that reminder",
+        tool="manage_recall",
+    ),
+)
