@@ -43,6 +43,10 @@ async def jobs(context: ToolContext) -> list[Job]:
     return await context.kernel.jobs(context.session.key, owner=context.owner)
 
 
+async def nothing(turn: object) -> None:
+    """What the system's job calls."""
+
+
 async def add(context: ToolContext, **arguments: Any) -> str:
     """The id of a job that was added."""
     said = await ask(context, "add", **{"message": "Look at the build.", "every_seconds": 3600, **arguments})
@@ -177,8 +181,9 @@ async def test_the_systems_jobs_are_listed_as_such_and_cannot_be_changed(
     database_url: str, clock: ManualClock
 ) -> None:
     """2.6, 11.2"""
-    functions = {"beat": lambda turn: None}
-    async with Kernel(database_url, agent=ScriptedAgent(), clock=clock, functions=functions) as kernel:
+    async with Kernel(
+        database_url, agent=ScriptedAgent(), clock=clock, functions={"beat": nothing}
+    ) as kernel:
         await kernel.open(CHAT)
         beat = await kernel.schedule("system:beat", Every(1800), Call("beat"), name="beat", protected=True)
         context = ToolContext(kernel=kernel, session=await kernel.session(CHAT), turn_id="t-1")

@@ -1,0 +1,193 @@
+"""Automations: the cron jobs of a session, what became of their runs, and why."""
+
+from datetime import datetime
+from typing import Annotated, Literal, TypeAlias
+
+from fastapi import APIRouter, Path, Query
+
+from segue.clock import to_moment
+from segue.kernel import Kernel
+from segue.model import Job, Owner, Place
+from segue.policy import Policy
+from segue.server import automations as shapes
+from segue.server import schema, views
+from segue.server.errors import Refused, responses
+from segue.server.house import CallerOf, KernelOf
+from segue.server.idempotency import Named
+from segue.server.paging import Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
+from segue.server.routes.sessions import KeyInPath
+from segue.trigger import Trigger
+
+router = APIRouter(tags=["Automations"], responses=responses(400, 401, 403, 404, 422))
+
+JobId: TypeAlias = Annotated[
+    str, Path(description="The job's id.", min_length=1, max_length=200, pattern=r"^[^\x00]+$")
+]
+Include: TypeAlias = Annotated[
+    list[Literal["system", "ended"]],
+    Query(description="`system` adds the protected ones, `ended` those that are over."),
+]
+
+
+@router.get("/sessions/{key}/automations", summary="List automations")
+async def list_automations(
+    key: KeyInPath,
+    kernel: KernelOf,
+    caller: CallerOf,
+    include: Include = [],  # noqa: B006 — FastAPI reads it as the default, and nobody writes to it
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> shapes.JobsOut:
+    """The session's own cron jobs, paused ones too, the newest first."""
+    found = await kernel.automations(
+        key, owner=caller.owner, limit=limit + 1, before=place_of(cursor), ended="ended" in include
+    )
+    shown = found[:limit]
+    more = cursor_of(Place(shown[-1].created_at, shown[-1].id)) if len(found) > limit else None
+    if "system" in include and cursor is None:
+        shown += await kernel.protected(owner=caller.owner)
+    return shapes.JobsOut(jobs=await shapes.shown(kernel, shown), next_cursor=more)
+
+
+@router.post(
+    "/sessions/{key}/automations", summary="Add an automation", status_code=201, responses=responses(409, 413)
+)
+async def add_automation(
+    key: KeyInPath, body: shapes.AddAutomation, kernel: KernelOf, caller: CallerOf, request: Named
+) -> shapes.JobOut:
+    """At its times the agent gets a turn in this session. A missing session is made."""
+    job = await kernel.automate(
+        key,
+        await _trigger(kernel, key, caller.owner, body.schedule),
+        body.message,
+        name=body.name,
+        policy=shapes.policy_in(body.policy, Policy()),
+        mode=body.mode,
+        owner=caller.owner,
+        request=request,
+    )
+    return await _one(kernel, job)
+
+
+@router.get("/automations/{job_id}", summary="Look at an automation")
+async def get_automation(job_id: JobId, kernel: KernelOf, caller: CallerOf) -> shapes.JobOut:
+    return await _one(kernel, await kernel.automation(job_id, owner=caller.owner))
+
+
+@router.patch("/automations/{job_id}", summary="Change an automation", responses=responses(409, 413))
+async def change_automation(
+    job_id: JobId, body: shapes.ChangeAutomation, kernel: KernelOf, caller: CallerOf
+) -> shapes.JobOut:
+    """What is given is changed; a run that waits or runs goes on as it was."""
+    job = await kernel.automation(job_id, owner=caller.owner)
+    if body.model_dump(exclude_none=True):
+        session = await kernel.store.session_by_id(job.session_id)
+        trigger = body.schedule and await _trigger(kernel, session.key, caller.owner, body.schedule)
+        job = await kernel.amend(
+            job_id,
+            name=body.name,
+            message=body.message,
+            trigger=trigger or None,
+            mode=body.mode,
+            policy=shapes.policy_in(body.policy, job.policy),
+            owner=caller.owner,
+        )
+    return await _one(kernel, job)
+
+
+@router.delete(
+    "/automations/{job_id}",
+    summary="Remove an automation",
+    response_model_exclude_none=True,
+    responses=responses(409),
+)
+async def remove_automation(job_id: JobId, kernel: KernelOf, caller: CallerOf) -> schema.Deleted:
+    """No run starts after this. One that waits is withdrawn; one that has started goes on to its end."""
+    job = await kernel.automation(job_id, owner=caller.owner)
+    await kernel.remove(job.id, owner=caller.owner)
+    return schema.Deleted(deleted=True)
+
+
+@router.post("/automations/{job_id}/pause", summary="Pause an automation", responses=responses(409))
+async def pause_automation(job_id: JobId, kernel: KernelOf, caller: CallerOf) -> shapes.JobOut:
+    """No run until it is resumed. One that waits or runs goes on."""
+    job = await kernel.automation(job_id, owner=caller.owner)
+    return await _one(kernel, await kernel.pause(job.id, reason="paused by the user", owner=caller.owner))
+
+
+@router.post("/automations/{job_id}/resume", summary="Resume an automation", responses=responses(409))
+async def resume_automation(job_id: JobId, kernel: KernelOf, caller: CallerOf) -> shapes.JobOut:
+    """From its next moment on. What passed meanwhile does not run."""
+    job = await kernel.automation(job_id, owner=caller.owner)
+    return await _one(kernel, await kernel.resume(job.id, owner=caller.owner))
+
+
+@router.post("/automations/{job_id}/skip", summary="Skip the next run", responses=responses(409))
+async def skip_automation(job_id: JobId, kernel: KernelOf, caller: CallerOf) -> shapes.JobOut:
+    """Let the next moment go by; it is recorded as skipped."""
+    job = await kernel.automation(job_id, owner=caller.owner)
+    return await _one(kernel, await kernel.skip(job.id, owner=caller.owner))
+
+
+@router.get("/automations/{job_id}/runs", summary="List an automation's runs")
+async def list_runs(
+    job_id: JobId, kernel: KernelOf, caller: CallerOf, limit: Limit = 100, cursor: Cursor = None
+) -> schema.RunsOut:
+    """Newest first, those that were skipped or missed among them."""
+    job = await kernel.automation(job_id, owner=caller.owner)
+    session = await kernel.store.session_by_id(job.session_id)
+    found = await kernel.runs_of(job.id, limit=limit + 1, before=seq_of(cursor, _AFTER_ALL))
+    shown = found[:limit]
+    return schema.RunsOut(
+        runs=[views.run(run, session.key) for run in shown],
+        next_cursor=cursor_of_seq(shown[-1].slot) if len(found) > limit else None,
+    )
+
+
+_AFTER_ALL = 1 << 53
+"""Behind any slot."""
+
+
+@router.get("/automations/{job_id}/explain", summary="Why did it run, or not?")
+async def explain_automation(
+    job_id: JobId,
+    kernel: KernelOf,
+    caller: CallerOf,
+    slot: Annotated[
+        str | None,
+        Query(
+            max_length=40,
+            description="A moment of the job, RFC 3339. Left out: how it stands, and its newest run.",
+        ),
+    ] = None,
+) -> shapes.ExplanationOut:
+    """What became of a moment, what decided it, and the next five."""
+    job = await kernel.automation(job_id, owner=caller.owner)
+    _, told = await shapes.explained(kernel, job, slot=_moment(slot), owner=caller.owner)
+    return told
+
+
+async def _one(kernel: Kernel, job: Job) -> shapes.JobOut:
+    (shown,) = await shapes.shown(kernel, [job])
+    return shown
+
+
+async def _trigger(kernel: Kernel, key: str, owner: Owner, schedule: shapes.Schedule) -> Trigger:
+    session = await kernel.store.session(owner, key)
+    zone = (session.timezone if session else None) or kernel.settings.timezone
+    return shapes.trigger_in(schedule, now=to_moment(kernel.clock.ms()), zone=zone)
+
+
+def _moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        # A plus sign that was not percent-encoded arrives as a space.
+        moment = datetime.fromisoformat(text.replace(" ", "+"))
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise Refused(
+            422, "invalid_time", "slot: a moment is RFC 3339 with an offset: 2026-11-16T09:00:00+01:00"
+        )
+    return moment
