@@ -5,11 +5,11 @@ from segue.agent import Agent, Delta, OpenTurn, Text, Thinking, ToolCalled, Tool
 from segue.channel import Channel, NotTaken, Receipt
 from segue.clock import Clock, SystemClock
 from segue.kernel import Kernel
-from segue.model import Delivery, Event, Job, Overview, Owner, Place, Run, Session, Source, Turn
+from segue.model import Delivery, Event, Job, Overview, Owner, Place, Recall, Run, Session, Source, Turn
 from segue.once import Request
 from segue.policy import Busy, Crash, Late, Overlap, Policy
 from segue.settings import Settings
-from segue.states import JobKind, JobState, Outcome, TurnState, WhenBusy
+from segue.states import CallType, JobKind, JobState, Outcome, RecallStatus, TurnState, WhenBusy
 from segue.transcript import Message
 from segue.trigger import At, Cron, Every, Idle, Phase, Trigger
 
@@ -21,6 +21,7 @@ __all__ = [
     "At",
     "Busy",
     "Call",
+    "CallType",
     "Channel",
     "Clock",
     "Crash",
@@ -45,6 +46,8 @@ __all__ = [
     "Phase",
     "Place",
     "Policy",
+    "Recall",
+    "RecallStatus",
     "Receipt",
     "Request",
     "Run",
