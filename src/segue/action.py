@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from segue.errors import BadText, Invalid
 from segue.prompts import Mode
-from segue.text import check_text
+from segue.text import check_key, check_text
 from segue.wording import shown
 
 JSON: TypeAlias = dict[str, Any]
@@ -21,15 +21,20 @@ class Ask:
     hidden: bool = False
     """The session shows that the job ran, not the prompt."""
     mode: Mode = Mode.TURN
+    to: str | None = None
+    """Of legacy jobs, which run in a session of their own: the session their answer is said in, if any."""
 
     def __post_init__(self) -> None:
         check_text(self.prompt, "the prompt of Ask")
         if self.mode not in list(Mode):
             raise Invalid(f"mode is one of {', '.join(Mode)}; got {shown(self.mode)}")
         object.__setattr__(self, "mode", Mode(self.mode))
+        if self.to is not None:
+            check_key(self.to)
 
     def to_json(self) -> JSON:
-        return {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden, "mode": str(self.mode)}
+        said = {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden, "mode": str(self.mode)}
+        return said | ({"to": self.to} if self.to else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,8 @@ Action: TypeAlias = Ask | Say | Call
 def action_from_json(data: JSON) -> Action:
     match data:
         case {"kind": "ask", "prompt": prompt}:
-            return Ask(prompt, hidden=bool(data.get("hidden", False)), mode=data.get("mode", Mode.TURN))
+            mode = data.get("mode", Mode.TURN)
+            return Ask(prompt, hidden=bool(data.get("hidden", False)), mode=mode, to=data.get("to"))
         case {"kind": "say", "text": text}:
             return Say(text)
         case {"kind": "call", "function": function}:

@@ -4,13 +4,16 @@ What happened, in full, belongs to the run record. What the conversation shows i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from segue.states import Outcome, TurnState
 from segue.text import clean
 
 NOTHING_TO_SAY = "(no answer)"
+NOTHING_TO_REPORT = "(nothing to report)"
+HELD_BACK = "(nothing worth saying)"
+NOT_EVALUATED = "(the answer was held back: it could not be evaluated)"
 PAUSED = "This job failed {failures} times in a row and is paused. Resume it when the cause is mended."
 
 
@@ -25,6 +28,10 @@ class Ending:
     reply: str | None = None
     """The agent's own words, if it had any."""
     error: str | None = None
+    reason: str | None = None
+    """For the run's record, where the outcome alone does not say it."""
+    quiet: bool = False
+    """Its closure is a status line that the page may fold away and no channel is sent."""
     usage: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -33,6 +40,28 @@ def answered(text: str, usage: Mapping[str, Any]) -> Ending:
         return Ending(state=TurnState.DONE, outcome=Outcome.EMPTY, shown=NOTHING_TO_SAY, usage=usage)
     text = clean(text)
     return Ending(state=TurnState.DONE, outcome=Outcome.OK, shown=text, reply=text, usage=usage)
+
+
+def nothing_to_report(answered: Ending) -> Ending:
+    """A check that found nothing."""
+    reason = "nothing to report"
+    return replace(
+        answered, outcome=Outcome.EMPTY, shown=NOTHING_TO_REPORT, reply=None, reason=reason, quiet=True
+    )
+
+
+def held_back(answered: Ending) -> Ending:
+    """An answer that nobody is shown is no message either; it stays on the turn's record."""
+    return replace(answered, shown=HELD_BACK, reason="held back by evaluate_response", quiet=True)
+
+
+def not_evaluated(answered: Ending, error: str) -> Ending:
+    """Whether the answer may go out could not be found out, so it does not."""
+    return replace(
+        failed(f"evaluate_response failed: {error}", shown=NOT_EVALUATED, usage=answered.usage),
+        reply=answered.reply,
+        quiet=True,
+    )
 
 
 def failed(error: str, *, shown: str | None = None, usage: Mapping[str, Any] | None = None) -> Ending:

@@ -52,6 +52,8 @@ class Due:
     lane_busy: bool = False
     """A turn runs or waits in the session, no matter whose."""
     last_message_at: datetime | None = None
+    put_off_until: datetime | None = None
+    """When to look again at a slot that found its session busy."""
 
 
 class End(StrEnum):
@@ -157,10 +159,19 @@ def _pick(due: Due, now: datetime) -> _Pick | None:
     newest = due.trigger.latest_at_or_before(_last_moment(due, now), due.slot) or due.slot
     if due.policy.late is Late.ALL and (owed := _oldest_owed(due, newest, now)) is not None:
         return _Pick(owed, catching_up=True)
-    # To skip is to let all of a gap go, also the slot at its end that would just be in time.
-    judged = due.slot if due.policy.late is Late.SKIP else newest
+    if due.policy.late is Late.SKIP:
+        return _Pick(newest) if _in_time(due, now) else None
     allowed = _grace(due) if due.policy.late is Late.RUN_ONCE else LATE_AFTER
-    return _Pick(newest) if _lateness(due, judged, now) <= allowed else None
+    return _Pick(newest) if _lateness(due, newest, now) <= allowed else None
+
+
+def _in_time(due: Due, now: datetime) -> bool:
+    """To skip is to let all of a gap go, also the slot at its end that would just be in time.
+
+    One that was put off because its session was busy is no gap: somebody was there.
+    """
+    looked = due.put_off_until or due.slot
+    return _lateness(due, looked, now) <= LATE_AFTER and _lateness(due, due.slot, now) <= _grace(due)
 
 
 def _oldest_owed(due: Due, newest: datetime, now: datetime) -> datetime | None:

@@ -30,8 +30,11 @@ async def follow(
             heard = await listener.next()
             match heard:
                 case Lagged():
+                    before = reader.after
                     async for new in reader.read_on():
                         yield new
+                    if reader.after == before:
+                        await store.session_by_id(session_id)  # NotFound: it was deleted, and this is the end
                 case LiveText():
                     async for piece in reader.hear(heard):
                         yield piece

@@ -6,7 +6,7 @@ Invariants
   - every slot that passes leaves a row; an active job has a next moment (an idle one may be unarmed)
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from segue import lane
@@ -20,6 +20,13 @@ from segue.states import JobKind, JobState, Outcome
 from segue.store import rows, sql
 from segue.store.database import Transaction
 from segue.trigger import Idle
+
+UPDATES: Mapping[str, str] = {
+    JobKind.CRON: "automation_update",
+    JobKind.LEGACY: "automation_update",
+    JobKind.RECALL: "recall_update",
+}
+"""What a session's listeners are told when one of its jobs has changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +211,12 @@ def fire(job: Job, decision: Fire, work: Admission | Parcel, now: int) -> Transa
         yield sql.deliveries.create, _parcel_params(session, work, now)
         return Taken(parcel=True)
     admitted = yield from lane.admit(session, work, now, via_id=session.id)
-    return Taken(events=admitted.events, pool=admitted.pool)
+    events = admitted.events
+    if events or job.kind is JobKind.RECALL:
+        # It waits, or a recall was claimed. Where it starts at once, its turn's start says that it has fired.
+        session = replace(session, last_seq=session.last_seq + len(events))
+        events = (*events, *(yield from _announce(session, job, now)).events)
+    return Taken(events=events, pool=admitted.pool)
 
 
 def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
@@ -228,24 +240,35 @@ def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
         },
     )
     yield sql.jobs.record_pass, {"id": job.id, "outcome": decision.outcome, "now": now}
-    if decision.outcome != Outcome.MISSED or job.trigger.repeats:
-        return Taken()
-    missed = Event(
-        session_id=session.id,
-        seq=0,
-        type="message",
-        at=now,
-        role="assistant",
-        content=f"Missed: {job.name}. {decision.reason}",
-        source=Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot)),
-    )
-    return Taken(events=(yield from lane.post(session, [missed])))
+    facts = _update(session, job, now)
+    if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
+        facts.append(
+            Event(
+                session_id=session.id,
+                seq=0,
+                type="message",
+                at=now,
+                role="assistant",
+                content=f"Missed: {job.name}. {decision.reason}",
+                source=Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot)),
+            )
+        )
+    return Taken(events=(yield from lane.post(session, facts)) if facts else ())
 
 
-def postpone(job: Job, until: int, now: int) -> Transaction[bool]:
-    """The same slot, looked at again later."""
+def postpone(job: Job, until: int, now: int) -> Transaction[Taken | None]:
+    """The same slot, looked at again later. Its session is told once, however often it is put off."""
+    session = yield from lane.lock_session(job.session_id)
     taken = yield sql.jobs.take, {**_as_it_is(job, now), "next_at": until}
-    return bool(taken)
+    if not taken:
+        return None
+    if isinstance(job.trigger, Idle) or job.next_at != _first_look(job):
+        return Taken()
+    return Taken(events=(yield from _announce(session, job, now)).events)
+
+
+def _first_look(job: Job) -> int | None:
+    return None if job.slot is None else to_ms(jittered(to_moment(job.slot), job.policy, job.id))
 
 
 def thin(job_id: str, keep: int) -> Transaction[None]:
@@ -330,10 +353,11 @@ def _parcel_params(session: Session, parcel: Parcel, now: int) -> dict[str, str 
 
 def _announce(session: Session, job: Job, now: int) -> Transaction[Changed]:
     """Tell the session's listeners of its job, where people are shown jobs of that kind."""
-    if job.kind not in _ANNOUNCED:
-        return Changed(job=job)
-    fact = Event(session_id=session.id, seq=0, type=_ANNOUNCED[job.kind], at=now, body={"job_id": job.id})
-    return Changed(job=job, events=(yield from lane.post(session, [fact])))
+    facts = _update(session, job, now)
+    return Changed(job=job, events=(yield from lane.post(session, facts)) if facts else ())
 
 
-_ANNOUNCED = {JobKind.CRON: "automation_update", JobKind.RECALL: "recall_update"}
+def _update(session: Session, job: Job, now: int) -> list[Event]:
+    if job.kind not in UPDATES:
+        return []
+    return [Event(session_id=session.id, seq=0, type=UPDATES[job.kind], at=now, body={"job_id": job.id})]

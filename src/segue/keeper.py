@@ -17,7 +17,7 @@ from segue.clock import Clock
 from segue.errors import LeaseLost, StoreError
 from segue.hub import Hub
 from segue.live import LetGo, Live, LiveTurns
-from segue.settle import Outbox
+from segue.outbox import Outbox
 from segue.store import sql
 from segue.store.database import Transaction
 from segue.store.store import Store
@@ -42,7 +42,7 @@ class Keeper:
         *,
         holder: str,
         lease_ms: int,
-        outbox: Callable[[int], Outbox | None],
+        outbox: Callable[[int], Outbox],
     ) -> None:
         self._store = store
         self._clock = clock

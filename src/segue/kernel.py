@@ -18,6 +18,7 @@ from segue.agent import Agent, AgentFunction, as_agent
 from segue.bell import Bell
 from segue.channel import Channel
 from segue.clock import Clock, SystemClock
+from segue.evaluation import EvaluateResponse, evaluate_response
 from segue.hub import Hub
 from segue.model import Ids
 from segue.runner import Function
@@ -27,11 +28,12 @@ from segue.store.opening import open_database
 from segue.store.store import Store
 from segue.verbs.automating import Automating
 from segue.verbs.recalling import Recalling
+from segue.verbs.remembering import Remembering
 from segue.verbs.talking import Talking
 from segue.workforce import Workforce
 
 
-class Kernel(Talking, Automating, Recalling):
+class Kernel(Talking, Automating, Recalling, Remembering):
     def __init__(
         self,
         database: str | Database,
@@ -39,6 +41,7 @@ class Kernel(Talking, Automating, Recalling):
         agent: Agent | AgentFunction,
         channels: Iterable[Channel] = (),
         functions: Mapping[str, Function] | None = None,
+        evaluate_response: EvaluateResponse = evaluate_response,
         settings: Settings | None = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
@@ -48,6 +51,7 @@ class Kernel(Talking, Automating, Recalling):
         self._agent = as_agent(agent)
         self._channels = tuple(channels)
         self.functions = dict(functions or {})
+        self.evaluate_response = evaluate_response
         self._clock = clock
         self._rng = rng or random.Random()
         self.ids = Ids(self._rng)
@@ -72,6 +76,7 @@ class Kernel(Talking, Automating, Recalling):
                 name=self.name,
                 agent=self._agent,
                 functions=self.functions,
+                evaluate_response=self.evaluate_response,
                 channels=self._channels,
                 settings=self.settings,
                 ids=self.ids,

@@ -84,6 +84,8 @@ class Left:
     events: Sequence[Event]
     next_pool: Pool | None
     """Who may take the lane now, if something waits in it."""
+    delivers: bool = False
+    """A message for a channel was left with it."""
 
 
 NOTHING: Params = {"events": 0, "messages": 0, "tokens": 0, "kept_tokens": None, "commit_at": None}

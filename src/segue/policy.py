@@ -122,6 +122,12 @@ class Policy:
         return asdict(self) | {"until": self.until.isoformat() if self.until else None}
 
     @classmethod
+    def stored(cls, data: Mapping[str, Any]) -> "Policy":
+        """As the store has it: what a newer version added to it is left out, and the job goes on."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in data.items() if name in known})
+
+    @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Policy":
         if not isinstance(data, Mapping):
             raise BadPolicy(f"a policy is an object such as {{'late': 'skip'}}, got {shown(data)}")

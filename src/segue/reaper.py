@@ -7,7 +7,7 @@ from segue import settle
 from segue.bell import Bell, Name
 from segue.clock import Clock
 from segue.hub import Hub
-from segue.settle import Outbox
+from segue.outbox import Outbox
 from segue.store.store import Store
 
 _log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class Reaper:
         *,
         holder: str,
         lease_ms: int,
-        outbox: Callable[[int], Outbox | None],
+        outbox: Callable[[int], Outbox],
         deliveries: Callable[[], Awaitable[int]],
     ) -> None:
         self._store = store

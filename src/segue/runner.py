@@ -19,14 +19,16 @@ from segue.bell import Bell, Name
 from segue.clock import Clock
 from segue.closure import Ending
 from segue.errors import AgentFailed, LeaseLost, StoreError
+from segue.evaluation import EvaluateResponse, says_nothing
 from segue.hub import Hub
 from segue.lane import Held, Left, Pool
 from segue.live import LetGo, Live, LiveTurns
 from segue.model import Ids
+from segue.outbox import Outbox
 from segue.policy import backoff
-from segue.settle import Outbox
+from segue.prompts import Mode
 from segue.speech import Speech
-from segue.states import JobKind, Outcome
+from segue.states import EVALUATED, JobKind, Outcome
 from segue.store.store import Store
 from segue.transcript import Message, in_context_order, message_of
 
@@ -54,13 +56,14 @@ class Crew:
     turns: LiveTurns
     agent: Agent
     functions: Mapping[str, Function]
+    evaluate_response: EvaluateResponse
     channels: frozenset[str]
     """Those that want each answer delivered; for the others, stored is sent."""
     holder: str
     lease_ms: int
 
-    def outbox(self, now: int) -> Outbox | None:
-        return Outbox(self.channels, self.ids(now)) if self.channels else None
+    def outbox(self, now: int) -> Outbox:
+        return Outbox(self.channels, self.ids(now))
 
 
 class Runner:
@@ -152,7 +155,7 @@ class Runner:
             crew.hub.publish(left.events)
             if left.next_pool is not None:
                 crew.bell.ring(_NAMES[left.next_pool])
-            if held.session.channel in crew.channels:
+            if left.delivers:
                 crew.bell.ring(Name.COURIER)
             if held.session.live.policy is not None:
                 crew.bell.ring(Name.ARCHIVIST)
@@ -196,7 +199,7 @@ class Runner:
             async with _closing(self._crew.agent.answer(self._open(live.held))) as pieces:
                 async for piece in pieces:
                     await speech.take(piece)
-            return closure.answered(live.text, live.usage)
+            return await self._evaluated(live, closure.answered(live.text, live.usage))
         except (LeaseLost, StoreError):
             raise
         except asyncio.CancelledError:
@@ -210,6 +213,22 @@ class Runner:
             return closure.failed(detail, usage=live.usage)
         finally:
             live.listening = False
+
+    async def _evaluated(self, live: Live, ending: Ending) -> Ending:
+        """What becomes of an answer that may be nothing to say, or may not go out unasked."""
+        turn = live.held.turn
+        if turn.source is None or turn.brief is None:
+            return ending
+        if turn.brief.mode == Mode.CHECK and says_nothing(ending.reply or ""):
+            return closure.nothing_to_report(ending)
+        if turn.source.kind not in EVALUATED or ending.reply is None:
+            return ending
+        try:
+            passes = await self._crew.evaluate_response(self._open(live.held), ending.reply)
+        except Exception as error:
+            _log.warning("the answer of turn %s could not be evaluated", turn.id, exc_info=error)
+            return closure.not_evaluated(ending, repr(error))
+        return ending if passes is True else closure.held_back(ending)
 
     async def _call(self, live: Live) -> Ending:
         call = live.held.turn.call or {}

@@ -31,19 +31,12 @@ from segue.lane import (
     withdraw,
 )
 from segue.model import Event, Session, Source, Turn
+from segue.outbox import Outbox, put
 from segue.policy import PAUSE_AFTER_FAILURES, Late, Overlap
 from segue.prompts import Rendered
-from segue.states import FAILURES, Close, JobState, Outcome, Rerun, after_crash
+from segue.states import FAILURES, Close, JobKind, JobState, Outcome, Rerun, after_crash
 from segue.store import rows, sql
 from segue.store.database import Params, Transaction
-
-
-@dataclass(frozen=True, slots=True)
-class Outbox:
-    """For a session that speaks through one of these channels, its closure goes out as this delivery."""
-
-    channels: frozenset[str]
-    delivery_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +106,7 @@ def close_run(
     run = {
         "id": source.run_id,
         "outcome": str(ending.outcome),
-        "reason": None,
+        "reason": ending.reason,
         "error": ending.error,
         "now": now,
         **rows.prompt_params(prompt),
@@ -162,9 +155,17 @@ def _end(
     end = _stream_end(lane, turn, _told(ending), now)
     if turn.call is None or paused:  # a function works in silence, until its job gives up
         end = replace(end, role="assistant", content=shown)
-    if outbox and turn.call is None and lane.session.channel in outbox.channels:
-        yield sql.deliveries.create, _to_channel(lane.session, outbox, turn, shown, now)
-    return (yield from _release(lane, turn, (end, _sync(lane, turn, now, place=2)), now))
+    left = yield from _release(lane, turn, (end, _sync(lane, turn, now, place=2)), now)
+    if outbox is None or turn.call is not None or not _is_news(turn, ending, paused):
+        return left
+    return replace(left, delivers=(yield from put(outbox, lane.session, turn, shown, now)))
+
+
+def _is_news(turn: Turn, ending: Ending, paused: str | None) -> bool:
+    """A legacy job speaks up when it has an answer, and when it gives up; the others at every end."""
+    if turn.source is not None and turn.source.kind == JobKind.LEGACY and ending.outcome is not Outcome.OK:
+        return paused is not None
+    return not ending.quiet or paused is not None
 
 
 def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Transaction[Left]:
@@ -228,7 +229,9 @@ def _told(ending: Ending) -> dict[str, Any]:
     told: dict[str, Any] = {"state": str(ending.state), "outcome": str(ending.outcome)}
     if ending.usage:
         told["usage"] = dict(ending.usage)
-    if ending.reply is not None and ending.reply != ending.shown:
+    if ending.quiet:
+        told["quiet"] = True
+    elif ending.reply is not None and ending.reply != ending.shown:
         told["reply"] = ending.reply
     return told
 
@@ -254,17 +257,3 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
         raise LeaseLost(f"the lane of session {lane.session.id} is no longer held under fence {lane.fence}")
     return Left(events=events, next_pool=pool_of(released))
 
-
-def _to_channel(session: Session, outbox: Outbox, turn: Turn, shown: str, now: int) -> Params:
-    return {
-        "id": outbox.delivery_id,
-        "session_id": session.id,
-        "run_id": None,
-        "turn_id": turn.id,
-        "channel": session.channel,
-        "chat_id": session.chat_id,
-        "content": shown,
-        "source": rows.source_text(turn.source),
-        "not_before": now,
-        "now": now,
-    }

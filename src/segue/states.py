@@ -94,6 +94,10 @@ class RecallStatus(StrEnum):
     """Somebody took it back, or it failed."""
 
 
+EVALUATED = frozenset({JobKind.SYSTEM, JobKind.LEGACY})
+"""The jobs whose answers go out only if `evaluate_response` says so."""
+
+
 class DeliveryState(StrEnum):
     PENDING = "pending"
     SENT = "sent"

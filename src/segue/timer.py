@@ -18,6 +18,7 @@ from segue.hub import Hub
 from segue.jobs import Parcel, Taken
 from segue.lane import Admission
 from segue.model import Ids, Source, run_id
+from segue.policy import jittered
 from segue.prompts import Brief, template_for
 from segue.store.store import DueJob, Store, Unreadable
 
@@ -100,8 +101,7 @@ class Timer:
             case Pass():
                 return await self._store.commit(jobs.pass_over, job, decision, now)
             case Postpone():
-                await self._store.commit(jobs.postpone, job, to_ms(decision.until), now)
-                return None
+                return await self._store.commit(jobs.postpone, job, to_ms(decision.until), now)
 
     def _work(self, due: DueJob, decision: Fire, now: int) -> Admission | Parcel:
         job, slot = due.job, to_ms(decision.slot)
@@ -143,16 +143,21 @@ class Timer:
             zone=getattr(due.job.trigger, "tz", None) or due.session_zone or self._zone,
             missed=decision.missed.count if decision.missed else 0,
             previous="had not ended when this one came due" if unfinished else due.job.last_outcome,
+            mode=action.mode,
+            to=action.to,
         )
 
 
 def _facts(due: DueJob) -> Due:
     job = due.job
     assert job.slot is not None  # a due job has one: `jobs_due` holds only those
+    assert job.next_at is not None
+    slot, look_at = to_moment(job.slot), to_moment(job.next_at)
     return Due(
         trigger=job.trigger,
         policy=job.policy,
-        slot=to_moment(job.slot),
+        slot=slot,
+        put_off_until=look_at if look_at > jittered(slot, job.policy, job.id) else None,
         runs_so_far=job.run_count,
         queued_runs=due.runs_queued,
         running=due.runs_running > 0,

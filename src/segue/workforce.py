@@ -11,6 +11,7 @@ from segue.bell import Bell
 from segue.channel import Channel
 from segue.clock import Clock
 from segue.courier import Courier
+from segue.evaluation import EvaluateResponse
 from segue.hub import Hub
 from segue.keeper import Keeper
 from segue.lane import Pool
@@ -45,6 +46,7 @@ class Workforce:
         name: str,
         agent: Agent,
         functions: Mapping[str, Function],
+        evaluate_response: EvaluateResponse,
         channels: Iterable[Channel],
         settings: Settings,
         ids: Ids,
@@ -65,6 +67,7 @@ class Workforce:
             turns=self.turns,
             agent=agent,
             functions=functions,
+            evaluate_response=evaluate_response,
             channels=frozenset(by_name),
             holder=name,
             lease_ms=lease_ms,

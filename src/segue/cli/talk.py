@@ -57,7 +57,7 @@ class Talk:
         self._ear.expect(admitted.turn_id, admitted.position)
         self._turn_id = admitted.turn_id
         await self._tell_waiters()
-        turn = await self._kernel.wait(admitted.turn_id)
+        turn = await self._kernel.wait(admitted.turn_id, owner=self._owner)
         if turn.started_at is not None:
             async with self._news:
                 await self._news.wait_for(lambda: turn.id in self._ended or not self._listening)
@@ -68,7 +68,7 @@ class Talk:
         async with self._news:
             await self._news.wait_for(lambda: self._turn_id is not None)
         try:
-            await self._kernel.cancel(self._turn_id or "")
+            await self._kernel.cancel(self._turn_id or "", owner=self._owner)
         except AlreadyStarted:
             await self._kernel.stop(self._key, owner=self._owner)
 

@@ -6,9 +6,10 @@ do it again and come to the same text.
 """
 
 from segue.prompts.rendering import Brief, PromptRef, Rendered, brief_from_json, render
-from segue.prompts.templates import TEMPLATES, Mode, Template, template_for
+from segue.prompts.templates import QUIET, TEMPLATES, Mode, Template, template_for
 
 __all__ = [
+    "QUIET",
     "TEMPLATES",
     "Brief",
     "Mode",

@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from segue.clock import to_moment
-from segue.prompts.templates import published
+from segue.prompts.templates import Mode, published
 from segue.wording import spoken
 
 ON_TIME_MS = 60_000
@@ -27,6 +27,9 @@ class Brief:
     missed: int = 0
     previous: str | None = None
     """How the job's last run ended; None when there was none."""
+    mode: str = Mode.TURN
+    to: str | None = None
+    """The key of the session in which a legacy job's answer is said."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -51,6 +51,8 @@ async def events(
                 replay = heard.seq <= there_before
                 wired = await wire.event(kernel, session, heard, overview=overview if replay else None)
                 yield wired | {"replay": True} if replay else wired
+                if not replay and (update := wire.of_its_job(heard)):
+                    yield await wire.event(kernel, session, update, overview=None)
 
 
 async def summaries(kernel: Kernel, owner: Owner) -> AsyncIterator[Wired]:
@@ -117,9 +119,12 @@ async def follow(
 
     async def stream() -> AsyncIterator[ServerSentEvent]:
         with house.metrics.clients.labels("sse").track_inprogress():
-            async with aclosing(events(house.kernel, session, caller.owner, start)) as happening:
-                async for wired in happening:
-                    yield ServerSentEvent(data=_text(wired), event=wired["type"], id=str(wired["seq"]))
+            try:
+                async with aclosing(events(house.kernel, session, caller.owner, start)) as happening:
+                    async for wired in happening:
+                        yield ServerSentEvent(data=_text(wired), event=wired["type"], id=str(wired["seq"]))
+            except NotFound:  # the session was deleted
+                return
 
     return Stream(stream(), ping=_PING_SECONDS)
 

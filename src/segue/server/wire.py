@@ -1,12 +1,14 @@
 """Events as they go over the wire. One shape for WebSocket and server-sent events."""
 
+from dataclasses import replace
 from typing import Any
 
 from segue.errors import NotFound
 from segue.hub import LiveText
+from segue.jobs import UPDATES
 from segue.kernel import Kernel
 from segue.model import Event, Overview, Session
-from segue.server import views
+from segue.server import automations, views
 from segue.states import JobState
 from segue.transcript import message_of
 
@@ -34,9 +36,22 @@ async def event(kernel: Kernel, session: Session, happened: Event, *, overview: 
         case "automation_update":
             return wired | {"job": await _job(kernel, happened.body["job_id"])}
         case "recall_update":
-            return wired | {"recall": None}
+            return wired | {"recall": await _recall(kernel, session)}
         case _:
             return wired | dict(happened.body)
+
+
+def of_its_job(happened: Event) -> Event | None:
+    """A turn that starts or ends changes its job too: what to tell those who watch the job.
+
+    It is no row of the log, and has the number of the event that it follows.
+    """
+    source = happened.source
+    if source is None or happened.type not in ("stream_start", "stream_end") or source.kind not in UPDATES:
+        return None
+    return replace(
+        happened, type=UPDATES[source.kind], role=None, content=None, body={"job_id": source.job_id}
+    )
 
 
 def live(session: Session, said: LiveText, now: int) -> Wired:
@@ -115,6 +130,12 @@ async def _session(kernel: Kernel, session: Session, overview: Overview | None) 
     return views.session(overview).model_dump(mode="json")
 
 
+async def _recall(kernel: Kernel, session: Session) -> Wired | None:
+    """As it stands now, also where the event is an old one: a banner follows the last of them."""
+    pending = await kernel.store.pending_recall(session.id)
+    return None if pending is None else views.recall(pending, session.key).model_dump(mode="json")
+
+
 async def _job(kernel: Kernel, job_id: str) -> Wired:
     try:
         job = await kernel.store.job(job_id)
@@ -122,4 +143,5 @@ async def _job(kernel: Kernel, job_id: str) -> Wired:
         return {"id": job_id, "deleted": True}
     if job.state is JobState.REMOVED:
         return {"id": job_id, "deleted": True}
-    return views.blocking(job).model_dump()
+    (shown,) = await automations.shown(kernel, [job])
+    return shown.model_dump(mode="json")

@@ -1,19 +1,23 @@
 """The store: the database with the kernel's words. Writers commit transactions, readers get records."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
 from segue.clock import Clock
 from segue.errors import NotFound, SegueError
-from segue.model import NEWEST, Delivery, Event, Job, Overview, Owner, Place, Run, Session, Turn
+from segue.model import NEWEST, Delivery, Event, Job, Overview, Owner, Place, Recall, Run, Session, Turn
 from segue.store import rows, sql
 from segue.store.database import Database, Params, Row, Rows, Transaction
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_log = logging.getLogger(__name__)
+
 _ACCOUNTS_AT_ONCE = 50
+_UNREADABLE = (SegueError, ValueError, KeyError, TypeError)
 
 REBOOTED_MS = 60_000
 """A lease that begins this far in the future was written before the machine restarted."""
@@ -110,6 +114,23 @@ class Store:
         found = await self.database.read(sql.turns.queued_in, {"session_id": session_id})
         return [rows.turn(row) for row in found]
 
+    async def turns_before(self, turn: Turn, limit: int) -> list[Turn]:
+        """What ran in its session while it waited, until it started."""
+        if turn.started_at is None:
+            return []
+        asked: Params = {
+            "session_id": turn.session_id,
+            "id": turn.id,
+            "since": turn.queued_at,
+            "until": turn.started_at,
+            "limit": limit,
+        }
+        return [rows.turn(row) for row in await self.database.read(sql.turns.between, asked)]
+
+    async def running_turns(self) -> int:
+        """How many run just now, in all sessions."""
+        return _number(await self.database.read(sql.turns.running_count, {}), "count") or 0
+
     async def turns_to_stop(self, holder: str) -> list[str]:
         return [row["id"] for row in await self.database.read(sql.turns.to_stop, {"holder": holder})]
 
@@ -145,7 +166,25 @@ class Store:
 
     async def jobs(self, session_id: str, limit: int) -> list[Job]:
         found = await self.database.read(sql.jobs.of_session, {"session_id": session_id, "limit": limit})
-        return [rows.job(row) for row in found]
+        return readable(found)
+
+    async def automations(self, session_id: str, *, limit: int, before: Place, ended: bool) -> list[Job]:
+        asked: Params = {
+            "session_id": session_id,
+            "ended": int(ended),
+            "before": before.at,
+            "before_id": before.id,
+            "limit": limit,
+        }
+        return readable(await self.database.read(sql.jobs.automations, asked))
+
+    async def jobs_at_work(self, session_id: str) -> list[str]:
+        """Those that have a run which waits or is under way."""
+        return [row["id"] for row in await self.database.read(sql.jobs.at_work, {"session_id": session_id})]
+
+    async def protected_jobs(self, owner: Owner, limit: int) -> list[Job]:
+        whose: Params = {"account": owner.account, "user_id": owner.user, "limit": limit}
+        return readable(await self.database.read(sql.jobs.protected, whose))
 
     async def due_jobs(self, now: int, limit: int) -> list[DueJob | Unreadable]:
         """What is due, soonest first; of a flood, a share for each of some accounts in turn."""
@@ -183,8 +222,10 @@ class Store:
     async def run(self, run_id: str) -> Run:
         return rows.run(_one(await self.database.read(sql.runs.by_id, {"id": run_id}), "run"))
 
-    async def runs_of_job(self, job_id: str, limit: int) -> list[Run]:
-        found = await self.database.read(sql.runs.of_job, {"job_id": job_id, "limit": limit})
+    async def runs_of_job(self, job_id: str, limit: int, before: int = NEWEST.at) -> list[Run]:
+        """The newest first, of slots before that moment."""
+        asked: Params = {"job_id": job_id, "before": before, "limit": limit}
+        found = await self.database.read(sql.runs.of_job, asked)
         return [rows.run(row) for row in found]
 
     async def runs_of_session(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Run]:
@@ -195,6 +236,29 @@ class Store:
             "limit": limit,
         }
         return [rows.run(row) for row in await self.database.read(sql.runs.of_session, asked)]
+
+    # Recalls
+
+    async def recall(self, job_id: str) -> Recall:
+        return rows.recall(_one(await self.database.read(sql.recalls.by_id, {"id": job_id}), "recall"))
+
+    async def pending_recall(self, session_id: str) -> Recall | None:
+        found = await self.database.read(sql.recalls.pending, {"session_id": session_id})
+        return rows.recall(found[0]) if found else None
+
+    async def waiting_recall(self, session_id: str) -> str | None:
+        """The one that has come due and stands first in the lane."""
+        found = await self.database.read(sql.recalls.waiting, {"session_id": session_id})
+        return found[0]["id"] if found else None
+
+    async def recalls(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Recall]:
+        asked: Params = {
+            "session_id": session_id,
+            "before": before.at,
+            "before_id": before.id,
+            "limit": limit,
+        }
+        return [rows.recall(row) for row in await self.database.read(sql.recalls.of_session, asked)]
 
     # Deliveries
 
@@ -238,6 +302,17 @@ def _one(found: Rows, what: str) -> Row:
     return found[0]
 
 
+def readable(found: Rows) -> list[Job]:
+    """Less those whose row makes no sense to this version: one of them must not hide the others."""
+    jobs: list[Job] = []
+    for row in found:
+        try:
+            jobs.append(rows.job(row))
+        except _UNREADABLE as error:
+            _log.warning("job %s cannot be read: %s", row["id"], error)
+    return jobs
+
+
 def _number(found: Rows, column: str) -> int | None:
     return found[0][column] if found else None
 
@@ -245,7 +320,7 @@ def _number(found: Rows, column: str) -> int | None:
 def _due(row: Row) -> DueJob | Unreadable:
     try:
         job = rows.job(row)
-    except (SegueError, ValueError, KeyError, TypeError) as error:
+    except _UNREADABLE as error:
         return Unreadable(row["id"], f"cannot be read: {error}")
     return DueJob(
         job=job,

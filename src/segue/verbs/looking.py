@@ -87,8 +87,13 @@ class Looking:
             raise NotFound(f"there is no run {run_id}")
         return run
 
-    async def runs_of(self, job_id: str, *, limit: int = 100, before: int = NEWEST.at) -> list[Run]:
-        """A job's runs, newest first, of slots before that moment."""
+    async def runs_of(
+        self, job_id: str, *, owner: Owner = ME, limit: int = 100, before: int = NEWEST.at
+    ) -> list[Run]:
+        """A job's runs, newest first, of slots before that moment; also those of one that was removed."""
+        job = await self.store.job(job_id)
+        if (await self.store.session_by_id(job.session_id)).owner != owner:
+            raise NotFound(f"there is no job {job_id}")
         return await self.store.runs_of_job(job_id, limit, before)
 
     async def deliveries(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Delivery]:

@@ -60,6 +60,7 @@ class Ordering(Looking):
         """A job that was checked and aimed, and is not stored yet."""
         check_key(key)
         self._check_function(action)
+        _refuse_second_target(action, kind)
         trigger = await self._resolved(trigger, key, owner, now)
         job = Job(
             id=check_text(job_id, "a job id", longest=MAX_NAME) if job_id is not None else self.ids(now),
@@ -207,6 +208,11 @@ def _aimed_at(job: Job, slot: datetime) -> Job:
 def _refuse_protected(job: Job) -> None:
     if job.protected:
         raise Conflict(f"job {job.id} belongs to the system and cannot be changed")
+
+
+def _refuse_second_target(action: Action, kind: JobKind | None) -> None:
+    if isinstance(action, Ask) and action.to is not None and kind is not JobKind.LEGACY:
+        raise BadSetting("a job speaks in the session it belongs to; only a legacy one has another target")
 
 
 def _title(action: Action) -> str:

@@ -48,7 +48,7 @@ async def say(
     if wait:
         try:
             async with asyncio.timeout(wait):
-                ended = await kernel.wait(admitted.turn_id)
+                ended = await kernel.wait(admitted.turn_id, owner=caller.owner)
         except TimeoutError:
             pass
         else:

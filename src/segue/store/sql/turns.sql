@@ -125,8 +125,14 @@ SELECT COUNT(*) AS count
 FROM turns
 WHERE state = 'running';
 
+-- name: unsettled_in
+-- Turns that have started, and have not ended: the one under way, and those that went back to the lane.
+SELECT id, state, attempt
+FROM turns
+WHERE session_id = :session_id AND (state = 'running' OR (state = 'queued' AND attempt > 0));
+
 -- name: queued_of_job
-SELECT turns.id, turns.session_id, turns.run_id
+SELECT turns.id, turns.session_id, turns.run_id, runs.lateness_ms
 FROM runs
 JOIN turns ON turns.id = runs.turn_id
 WHERE runs.job_id = :job_id AND runs.outcome IS NULL AND turns.state = 'queued'

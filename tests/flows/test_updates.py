@@ -1,0 +1,122 @@
+"""Who watches a session is told of its jobs: when one waits, is passed over, is put off, or gives up."""
+
+import pytest
+
+from segue import Ask, At, Every, JobKind, Kernel, Policy
+from segue.policy import Busy, Late
+from segue.testing import ManualClock, ScriptedAgent, quiet
+from tests.flows.story import CHAT, log, outcomes, slots, under_way
+
+
+async def told(kernel: Kernel, kind: str = "automation_update") -> int:
+    return (await log(kernel)).count(kind)
+
+
+async def test_a_job_that_starts_at_once_is_told_of_by_its_turn(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """No row of its own: the start and the end of its turn say which job it is."""
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    before = len(await log(kernel))
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    events = (await kernel.events(CHAT))[before:]
+    assert [event.type for event in events] == ["stream_start", "stream_end", "session_sync"]
+    assert [event.source and event.source.job_id for event in events[:2]] == [job.id, job.id]
+
+
+async def test_a_job_that_has_to_wait_is_told_of(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """4.2: status may show that a run is queued."""
+    await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        before = await told(kernel)
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+        assert await told(kernel) == before + 1
+
+
+async def test_a_slot_that_is_skipped_is_told_of(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."), policy=Policy(busy=Busy.SKIP))
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        before = await told(kernel)
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+        assert await told(kernel) == before + 1
+    assert await outcomes(kernel, job) == ["skipped"]
+
+
+async def test_a_slot_that_is_put_off_is_told_of_once(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    await kernel.schedule(CHAT, Every(3600), Ask("Look."), policy=Policy(busy=Busy.POSTPONE))
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        before = await told(kernel)
+        clock.advance(hours=1)
+        for _ in range(3):
+            await kernel.workers.timer.step()
+            clock.advance(minutes=1)
+        assert await told(kernel) == before + 1
+
+
+async def test_a_recall_that_is_claimed_is_told_of_at_once(kernel: Kernel, clock: ManualClock) -> None:
+    await kernel.schedule(CHAT, At("in 1 hour"), Ask("Ask."), kind=JobKind.RECALL)
+    before = await told(kernel, "recall_update")
+    clock.advance(hours=1)
+    await kernel.workers.timer.step()
+    assert await told(kernel, "recall_update") == before + 1
+
+
+@pytest.mark.parametrize("busy_minutes", [1, 5])
+async def test_a_slot_that_was_put_off_is_not_late_when_late_ones_are_skipped(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, busy_minutes: int
+) -> None:
+    """It was looked at in time, and found its session busy: nobody was away."""
+    job = await kernel.schedule(
+        CHAT, Every(3600), Ask("Look."), policy=Policy(late=Late.SKIP, busy=Busy.POSTPONE)
+    )
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(hours=1)
+        for _ in range(busy_minutes):
+            await kernel.workers.timer.step()
+            clock.advance(minutes=1)
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == ["ok"]
+
+
+async def test_a_slot_that_was_put_off_before_everybody_left_is_late(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    job = await kernel.schedule(
+        CHAT, Every(7200), Ask("Look."), policy=Policy(late=Late.SKIP, busy=Busy.POSTPONE)
+    )
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(hours=2)
+        await kernel.workers.timer.step()
+        clock.advance(hours=1)
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == ["missed"]
+
+
+async def test_runs_that_are_owed_stay_when_one_of_them_comes_back(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """10.2: `late = all` runs each of them, also after a crash of the first; the queue is told of."""
+    job = await kernel.schedule(CHAT, Every(3600), Ask("Look."), policy=Policy(late=Late.ALL))
+    clock.advance(hours=3, minutes=30)
+    for _ in range(4):
+        await kernel.workers.timer.step()
+    assert len(await slots(kernel, job)) == 3
+    async with under_way(kernel, agent):
+        clock.advance(minutes=1)
+        await kernel.workers.reaper.step()
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == ["ok", "ok", "ok"]
