@@ -257,12 +257,14 @@ def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
 
 
 def postpone(job: Job, until: int, now: int) -> Transaction[Taken | None]:
-    """The same slot, looked at again later. Its session is told once, however often it is put off."""
+    """The same slot, looked at again later. Its session is told once, however often it is put off; but of a
+    recall each time, because people are shown when it fires."""
     session = yield from lane.lock_session(job.session_id)
     taken = yield sql.jobs.take, {**_as_it_is(job, now), "next_at": until}
     if not taken:
         return None
-    if isinstance(job.trigger, Idle) or job.next_at != _first_look(job):
+    told = job.kind is not JobKind.RECALL and job.next_at != _first_look(job)
+    if isinstance(job.trigger, Idle) or told:
         return Taken()
     return Taken(events=(yield from _announce(session, job, now)).events)
 

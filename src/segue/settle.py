@@ -155,10 +155,19 @@ def _end(
     end = _stream_end(lane, turn, _told(ending), now)
     if turn.call is None or paused:  # a function works in silence, until its job gives up
         end = replace(end, role="assistant", content=shown)
-    left = yield from _release(lane, turn, (end, _sync(lane, turn, now, place=2)), now)
+    facts = [end, *_recall_update(lane, turn, now)]
+    left = yield from _release(lane, turn, (*facts, _sync(lane, turn, now, place=len(facts) + 1)), now)
     if outbox is None or turn.call is not None or not _is_news(turn, ending, paused):
         return left
     return replace(left, delivers=(yield from put(outbox, lane.session, turn, shown, now)))
+
+
+def _recall_update(lane: _Lane, turn: Turn, now: int) -> list[Event]:
+    """What became of a recall is known when its run has ended: one that failed counts as cancelled."""
+    if turn.source is None or turn.source.kind != JobKind.RECALL:
+        return []
+    update = _stream_end(lane, turn, {"job_id": turn.source.job_id}, now)
+    return [replace(update, seq=lane.last_seq + 2, type="recall_update", source=None)]
 
 
 def _is_news(turn: Turn, ending: Ending, paused: str | None) -> bool:
