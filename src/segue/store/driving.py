@@ -14,6 +14,8 @@ from segue.store.sqlite_file import blames_the_statement
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
+_WRITES = re.compile(r"INSERT|UPDATE|DELETE")
+
 Pick: TypeAlias = Callable[[Params], tuple[Any, ...]]
 
 
@@ -33,11 +35,15 @@ def drive(connection: sqlite3.Connection, begin: Begin[T]) -> T:
 
 def execute(connection: sqlite3.Connection, statement: Statement) -> Rows:
     query, params = statement
-    text, pick = positional(query)
+    text, pick, returns = positional(query)
     try:
         if isinstance(params, Mapping):
-            return connection.execute(text, pick(params)).fetchall()
-        return [row for each in params for row in connection.execute(text, pick(each)).fetchall()]
+            done = connection.execute(text, pick(params))
+            return done.fetchall() if returns else ()
+        if returns:
+            return [row for each in params for row in connection.execute(text, pick(each)).fetchall()]
+        connection.executemany(text, map(pick, params))
+        return ()
     except sqlite3.Error as error:
         if blames_the_statement(error):
             raise StoreError(f"SQLite refused {query.name}: {error}") from error
@@ -52,8 +58,8 @@ def just_read(query: Query, params: Params) -> Begin[Rows]:
 
 
 @cache
-def positional(query: Query) -> tuple[str, Pick]:
-    """The query with numbered parameters, and how to pick them from named ones.
+def positional(query: Query) -> tuple[str, Pick, bool]:
+    """The query with numbered parameters, how to pick them from named ones, and whether it gives rows.
 
     The sqlite3 module lets go of the interpreter to ask for each parameter's name. Beside a busy loop that is
     a chance to lose it, ten times a statement.
@@ -67,7 +73,7 @@ def positional(query: Query) -> tuple[str, Pick]:
         return f"?{names.index(name) + 1}"
 
     text = _PARAMETER.sub(number, query.sqlite)
-    return text, _picker(names)
+    return text, _picker(names), _WRITES.match(text) is None or "RETURNING" in text
 
 
 def _picker(names: list[str]) -> Pick:
