@@ -11,8 +11,9 @@ Each file in `sql/` belongs to a table and holds queries under `-- name: some_na
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 
+_FOLDER = Path(__file__).with_name("sql")
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 _LINE_COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
@@ -34,7 +35,7 @@ class Queries:
 
     def __init__(self, table: str) -> None:
         self.table = table
-        text = files("segue.store").joinpath("sql", f"{table}.sql").read_text("utf-8")
+        text = (_FOLDER / f"{table}.sql").read_text("utf-8")
         self._queries = {name: translate(f"{table}.{name}", body) for name, body in _split(text)}
         vars(self).update(self._queries)  # plain attributes: __getattr__ is for what is not there
 
@@ -78,12 +79,16 @@ TABLES = (
     "turns",
     "jobs",
     "recalls",
+    "scheduled_messages",
     "runs",
     "events",
     "deliveries",
     "requests",
     "audit",
     "schema",
+    "archives",
+    "tasks",
+    "memories",
 )
 
 
