@@ -1,0 +1,91 @@
+// One automation: when, how it went, and what can be done about it.
+
+import { pauseJob, removeJob, resumeJob, skipJob } from "../lib/acts.js";
+import { get, inPath } from "../lib/api.js";
+import { h, Part } from "../lib/dom.js";
+import { inWords } from "../lib/schedules.js";
+import { coming, date, whole, zone } from "../lib/times.js";
+import { t } from "../lib/words.js";
+import "./segue-edit.js";
+import "./segue-run.js";
+import "./segue-strip.js";
+
+const STRIP = 20;
+
+class Automation extends Part {
+  #shown = "";
+
+  show(job, chat) {
+    this.job = job;
+    this.chat = chat;
+    const wanted = JSON.stringify(job);
+    if (wanted === this.#shown) return;
+    this.#shown = wanted;
+    if (!this.head) this.#make();
+    this.head.replaceChildren(h("h3", {}, job.name), this.#status(job));
+    this.when.replaceChildren(...this.#when(job));
+    this.verbs.replaceChildren(...this.#verbs(job));
+    this.#runs().catch(() => {});
+  }
+
+  /** The run that is asked about, opened. */
+  async explain(runId = null) {
+    await this.#runs();
+    const run = this.runs.find((each) => each.run_id === runId) ?? this.runs[0] ?? null;
+    this.detail.show(run, this.job, true);
+  }
+
+  #make() {
+    this.head = h("div.head");
+    this.when = h("div.when");
+    this.strip = h("segue-strip");
+    this.detail = h("segue-run");
+    this.verbs = h("div.verbs");
+    this.form = h("segue-edit");
+    this.runs = [];
+    this.append(this.head, this.when, this.strip, this.verbs, this.form, this.detail);
+    this.strip.addEventListener("segue-run", ({ detail }) => this.detail.show(detail, this.job));
+  }
+
+  #status(job) {
+    const [name, words] = statusOf(job);
+    return h(`span.status.${name}`, {}, words);
+  }
+
+  #when(job) {
+    const theirs = job.schedule.tz;
+    const words = [h("p", { title: job.schedule.expr ?? null }, inWords(job.schedule), theirs && theirs !== zone && h("span.zone", {}, ` ${theirs}`))];
+    if (job.enabled && job.next_runs.length) {
+      const [next, ...more] = job.next_runs.map((at) => new Date(at));
+      words.push(h("p.next", { title: whole(next) }, t("next_run", { time: coming(next) }), more.length ? h("span.then", {}, ` · ${more.map(date).join(" · ")}`) : null));
+    }
+    return words;
+  }
+
+  #verbs(job) {
+    if (job.protected) return [h("span.none", {}, t("system_job"))];
+    const verb = (name, act) => h("button.quiet", { type: "button", onclick: act, "aria-label": `${t(name)}: ${job.name}` }, t(name));
+    return [
+      job.enabled ? verb("pause", () => pauseJob(this.chat, job)) : verb("resume", () => resumeJob(this.chat, job)),
+      job.enabled && verb("skip_next", () => skipJob(this.chat, job)),
+      verb("edit", () => this.form.show(job, this.chat)),
+      verb("why", () => this.explain()),
+      verb("remove", () => removeJob(this.chat, job)),
+    ].filter(Boolean);
+  }
+
+  async #runs() {
+    const { runs } = await get(`automations/${inPath(this.job.id)}/runs?limit=${STRIP}`);
+    this.runs = runs;
+    this.strip.show(runs);
+  }
+}
+
+function statusOf(job) {
+  if (job.state.pending) return ["running", t("running")];
+  if (!job.enabled) return ["paused", t("paused")];
+  if (job.state.consecutive_failures) return ["error", t("failed_times", { count: job.state.consecutive_failures })];
+  return ["active", t("active")];
+}
+
+customElements.define("segue-automation", Automation);

@@ -1,0 +1,60 @@
+// Deleting a conversation: one yes for what was said, and a second one for the automations that go with it.
+
+import { h, Part } from "../lib/dom.js";
+import { sessions } from "../lib/sessions.js";
+import { toast } from "../lib/toast.js";
+import { t } from "../lib/words.js";
+
+class Delete extends Part {
+  build() {
+    this.heading = h("h2", { id: "delete-title" });
+    this.text = h("p");
+    this.list = h("ul");
+    this.yes = h("button.danger", { type: "submit" });
+    this.no = h("button", { type: "button", onclick: () => this.dialog.close() }, t("keep_it"));
+    this.dialog = h("dialog", { "aria-labelledby": "delete-title" },
+      h("form", { method: "dialog", onsubmit: (event) => this.#sure(event) }, this.heading, this.text, this.list, h("div.choices", {}, this.no, this.yes)));
+    this.append(this.dialog);
+  }
+
+  ask(session) {
+    this.session = session;
+    this.blocked = false;
+    const title = session.title || t("untitled");
+    this.#say(t("delete_title", { title }), t("delete_text", { count: session.message_count }), t("delete"), []);
+    this.dialog.showModal();
+    this.no.focus();
+  }
+
+  async #sure(event) {
+    event.preventDefault();
+    this.yes.disabled = true;
+    try {
+      const answer = await sessions.delete(this.session.key, this.blocked);
+      if (answer.deleted) return this.#done();
+      this.blocked = true;
+      const count = answer.automations.length;
+      this.#say(t("delete_blocked", { count }), t("delete_blocked_text"), t("delete_all", { count }), answer.automations);
+      this.no.focus();
+    } catch (problem) {
+      this.dialog.close();
+      toast(problem.message || t("unreachable"), { bad: true });
+    } finally {
+      this.yes.disabled = false;
+    }
+  }
+
+  #say(title, text, yes, jobs) {
+    this.heading.textContent = title;
+    this.text.textContent = text;
+    this.yes.textContent = yes;
+    this.list.replaceChildren(...jobs.map((job) => h("li", {}, job.name, !job.enabled && h("span.status.paused", {}, t("paused")))));
+  }
+
+  #done() {
+    this.dialog.close();
+    toast(t("deleted"));
+  }
+}
+
+customElements.define("segue-delete", Delete);

@@ -1,0 +1,48 @@
+// Something that is to come: when, what, and the few verbs it has.
+
+import { acts } from "../lib/acts.js";
+import { h, Part } from "../lib/dom.js";
+import { row } from "../lib/row.js";
+import { coming, everySecond, whole, zone } from "../lib/times.js";
+import { t } from "../lib/words.js";
+
+const KINDS = { recall: "recall", automation: "automation", message: "scheduled_message" };
+
+class Ghost extends Part {
+  enter() {
+    everySecond(() => this.#tick(), this.leaving.signal);
+  }
+
+  show(ghost, chat) {
+    this.ghost = ghost;
+    const wanted = JSON.stringify([ghost.at, ghost.label, ghost.of.interval_seconds]);
+    if (wanted === this.wanted) return this.#tick();
+    this.wanted = wanted;
+    this.setAttribute("role", "listitem");
+    this.when = h("time", { datetime: ghost.at.toISOString(), title: this.#exact(ghost) });
+    const words = ghost.kind === "message" ? `“${ghost.label}”` : ghost.label;
+    const label = h("span.label", {}, h("span.kind", {}, t(KINDS[ghost.kind])), h("span.of", {}, words));
+    const verbs = acts(ghost, chat).map(({ name, act }) =>
+      h("button.quiet", { type: "button", onclick: act, "aria-label": `${t(name)}: ${ghost.label}` }, t(name)));
+    const made = row("ghost", { node: "ring", body: [label, h("span.verbs", {}, verbs)] });
+    made.querySelector(".who").append(this.when);
+    this.replaceChildren(made);
+    this.#tick();
+  }
+
+  /** The viewer's time, and that of the job where its clocks differ. */
+  #exact(ghost) {
+    const theirs = ghost.of.schedule?.tz;
+    const mine = whole(ghost.at);
+    return theirs && theirs !== zone ? `${mine}\n${whole(ghost.at, theirs)}` : mine;
+  }
+
+  #tick() {
+    if (!this.when) return;
+    const words = coming(this.ghost.at);
+    if (this.when.textContent !== words) this.when.textContent = words;
+    this.classList.toggle("due", this.ghost.at <= Date.now());
+  }
+}
+
+customElements.define("segue-ghost", Ghost);

@@ -1,0 +1,75 @@
+// The conversation's name, what goes on in it, and what can be done about it.
+
+import { h, Part } from "../lib/dom.js";
+import { icon } from "../lib/icons.js";
+import { sessions } from "../lib/sessions.js";
+import { toast } from "../lib/toast.js";
+import { t } from "../lib/words.js";
+
+class Header extends Part {
+  #chat = null;
+
+  build() {
+    this.name = h("button.name", { type: "button", title: t("rename"), onclick: () => this.#rename() });
+    this.heading = h("h1", {}, this.name);
+    this.state = h("span.state", { role: "status" });
+    this.stop = h("button.stop", { type: "button", hidden: true, title: `${t("stop")} (Esc)`, onclick: () => this.#chat.stop() }, icon("stop"), t("stop"));
+    this.count = h("span.count");
+    this.panel = h("button.icon-button", { type: "button", "aria-label": t("show_panel"), title: t("show_panel"), "aria-controls": "panel", onclick: () => this.#tell("segue-panel") }, icon("panel"), this.count);
+    this.trash = h("button.icon-button", { type: "button", "aria-label": t("delete_chat"), title: t("delete_chat"), onclick: () => this.#tell("segue-delete", this.#chat.session) }, icon("trash"));
+    const menu = h("button.icon-button.menu", { type: "button", "aria-label": t("chats"), "aria-controls": "sidebar", onclick: () => this.#tell("segue-menu") }, icon("menu"));
+    this.append(menu, this.heading, this.state, this.stop, this.trash, this.panel);
+  }
+
+  show(chat) {
+    this.#chat = chat;
+    const session = sessions.get(chat.key) ?? chat.session;
+    const name = session?.title || (chat.state === "new" ? t("new_chat") : t("untitled"));
+    if (!this.heading.querySelector("input")) set(this.name, chat.state === "loading" ? "…" : name);
+    this.name.disabled = this.trash.hidden = !chat.session;
+    document.title = chat.session ? `${name} · Segue` : "Segue";
+    const running = chat.running;
+    const queued = chat.fold.waiting.length;
+    set(this.state, running ? t("running") : queued ? t("waiting", { count: queued }) : "");
+    this.state.classList.toggle("running", running);
+    this.stop.hidden = !running;
+    const count = (chat.jobs?.length ?? chat.session?.automation_count) || "";
+    set(this.count, String(count));
+  }
+
+  #rename() {
+    const chat = this.#chat;
+    const field = h("input", { type: "text", value: chat.session.title ?? "", maxlength: "200", "aria-label": t("rename") });
+    let done = false;
+    const end = async (keep) => {
+      if (done) return;
+      done = true;
+      this.heading.replaceChildren(this.name);
+      const title = field.value.trim();
+      if (keep && title && title !== chat.session.title) {
+        set(this.name, title);
+        await sessions.rename(chat.key, title).then(() => (chat.session.title = title), (problem) => toast(problem.message || t("unreachable"), { bad: true }));
+      }
+      this.show(chat);
+    };
+    field.addEventListener("blur", () => end(true));
+    field.addEventListener("keydown", (event) => {
+      if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
+      event.preventDefault();
+      end(event.key === "Enter");
+      this.name.focus();
+    });
+    this.heading.replaceChildren(field);
+    field.select();
+  }
+
+  #tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
+  }
+}
+
+function set(element, words) {
+  if (element.textContent !== words) element.textContent = words;
+}
+
+customElements.define("segue-header", Header);

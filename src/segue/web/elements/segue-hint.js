@@ -1,0 +1,51 @@
+// A time that was written, as it will be understood, before it is sent.
+
+import { get } from "../lib/api.js";
+import { h, Part } from "../lib/dom.js";
+import { icon } from "../lib/icons.js";
+import { date, distance, zone } from "../lib/times.js";
+import { t } from "../lib/words.js";
+
+const PAUSE = 160;
+/** Words that make it likely that a time is meant for later. */
+const CUES = /\b(remind|recall|schedule|every|daily|weekly|tomorrow|tonight|later|wake|at \d|in (?:a|an|\d|half)|on (?:mon|tue|wed|thu|fri|sat|sun)|next)\b|[提叫]醒|每|明天|后天|点|分钟|小时|下周/i;
+
+class Hint extends Part {
+  #asked = 0;
+  #waiting = 0;
+
+  build() {
+    this.setAttribute("role", "status");
+    this.hidden = true;
+  }
+
+  look(text) {
+    clearTimeout(this.#waiting);
+    this.#asked += 1;
+    if (!CUES.test(text)) return this.clear();
+    this.#waiting = setTimeout(() => this.#ask(text.slice(0, 600), this.#asked), PAUSE);
+  }
+
+  clear() {
+    this.hidden = true;
+    this.replaceChildren();
+  }
+
+  async #ask(text, asked) {
+    const query = new URLSearchParams({ text, timezone: zone });
+    const found = await get(`when?${query}`).catch(() => ({ when: null }));
+    if (asked !== this.#asked) return;
+    if (!found.when) return this.clear();
+    this.#show(found.when);
+  }
+
+  #show({ phrase, repeats, next }) {
+    const first = new Date(next[0]);
+    const left = t("in", { time: distance(first - Date.now()) });
+    const more = repeats && next.length > 1 ? t("then", { times: next.slice(1).map((at) => date(new Date(at))).join(", ") }) : "";
+    this.replaceChildren(icon("clock"), h("span.phrase", {}, phrase), h("span.arrow", { "aria-hidden": "true" }, "→"), h("strong", {}, `${date(first)} ${zone}`), h("span.left", {}, `(${left})`), more && h("span.then", {}, more));
+    this.hidden = false;
+  }
+}
+
+customElements.define("segue-hint", Hint);

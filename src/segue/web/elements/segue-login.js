@@ -1,0 +1,44 @@
+// Where the server wants a key. It is exchanged for a cookie that no script can read.
+
+import { post } from "../lib/api.js";
+import { h, Part } from "../lib/dom.js";
+import { t } from "../lib/words.js";
+
+class Login extends Part {
+  build() {
+    this.field = h("input", {
+      type: "password", name: "key", id: "key", autocomplete: "current-password", required: true,
+      "aria-describedby": "login-problem",
+    });
+    this.problem = h("p.problem", { id: "login-problem", role: "alert" });
+    this.button = h("button.primary", { type: "submit" }, t("log_in"));
+    this.append(
+      h("main", {},
+        h("form", { onsubmit: (event) => this.#enter(event) },
+          h("h1", {}, "Segue"),
+          h("label", { for: "key" }, t("api_key")),
+          this.field, this.problem, this.button,
+        ),
+      ),
+    );
+    document.title = "Segue";
+    this.field.focus();
+  }
+
+  async #enter(event) {
+    event.preventDefault();
+    this.button.disabled = true;
+    this.problem.textContent = "";
+    try {
+      await post("auth/session", { key: this.field.value });
+      localStorage.setItem("segue.logged-in", "yes");
+      dispatchEvent(new Event("segue-authorized"));
+    } catch (problem) {
+      this.problem.textContent = problem.status === 401 ? t("unknown_key") : t("unreachable");
+      this.button.disabled = false;
+      this.field.select();
+    }
+  }
+}
+
+customElements.define("segue-login", Login);

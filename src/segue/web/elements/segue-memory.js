@@ -1,0 +1,94 @@
+// What is remembered: the last summary, the memories, and how much talk is left until the next commit.
+
+import { doing } from "../lib/acts.js";
+import { inPath, maybe, patch, post, remove } from "../lib/api.js";
+import { framed, h, Part } from "../lib/dom.js";
+import { toast } from "../lib/toast.js";
+import { t } from "../lib/words.js";
+
+class Memory extends Part {
+  #asked = "";
+
+  build() {
+    this.bar = h("progress", { "aria-label": t("tokens_to_commit") });
+    this.left = h("p.left");
+    this.policy = h("p.policy");
+    this.summary = h("p.summary");
+    this.commit = h("button.quiet", { type: "button", onclick: () => this.#commit() }, t("commit_now"));
+    this.facts = h("ul");
+    this.append(h("section", { "aria-label": t("memory") }, h("h2", {}, t("memory")), this.bar, this.left, this.policy, this.commit, this.summary, this.facts));
+    this.hidden = true;
+    this.load = framed(() => this.#load().catch(() => (this.hidden = true)));
+  }
+
+  show(chat) {
+    this.chat = chat;
+    const session = chat.session;
+    if (!session) return void (this.hidden = true);
+    this.#measure(session);
+    const wanted = JSON.stringify([chat.key, session.message_count, session.pending_tokens]);
+    if (wanted === this.#asked) return;
+    this.#asked = wanted;
+    this.load();
+  }
+
+  #measure(session) {
+    const limit = session.auto_commit_policy?.token_threshold;
+    this.bar.hidden = !limit;
+    if (limit) Object.assign(this.bar, { max: limit, value: Math.min(limit, session.pending_tokens) });
+    this.left.textContent = limit ? t("tokens_left", { count: Math.max(0, limit - session.pending_tokens) }) : t("tokens_pending", { count: session.pending_tokens });
+    this.policy.textContent = policyInWords(session.auto_commit_policy);
+  }
+
+  async #load() {
+    const chat = this.chat;
+    const [archives, memories] = await Promise.all([maybe(`sessions/${inPath(chat.key)}/archives?limit=1`), maybe("memories?limit=50")]);
+    if (chat !== this.chat) return;
+    this.hidden = archives === null || memories === null;
+    if (this.hidden) return;
+    this.summary.textContent = archives.archives[0]?.summary ?? "";
+    this.facts.replaceChildren(...memories.memories.map((memory) => this.#fact(memory)));
+  }
+
+  #fact(memory) {
+    const text = memory.content ?? memory.text ?? "";
+    const save = async (field) => {
+      const content = field.value.trim();
+      if (content && content !== text) await doing(this.chat, () => patch(`memories/${inPath(memory.id)}`, { content }), t("saved"));
+      this.#again();
+    };
+    const edit = (item) => {
+      const field = h("textarea", { rows: "2", "aria-label": t("edit") }, text);
+      item.replaceChildren(field, h("button.quiet", { type: "button", onclick: () => save(field) }, t("save")));
+      field.focus();
+    };
+    const forget = () => doing(this.chat, () => remove(`memories/${inPath(memory.id)}`), t("forgotten")).then(() => this.#again());
+    const item = h("li", {}, h("span", {}, text));
+    item.append(h("span.verbs", {},
+      h("button.quiet", { type: "button", onclick: () => edit(item), "aria-label": `${t("edit")}: ${text}` }, t("edit")),
+      h("button.quiet", { type: "button", onclick: forget, "aria-label": `${t("forget")}: ${text}` }, t("forget")),
+    ));
+    return item;
+  }
+
+  async #commit() {
+    const answer = await doing(this.chat, () => post(`sessions/${inPath(this.chat.key)}/commit`, {}));
+    if (answer) toast(answer.archived ? t("committing") : t("nothing_to_commit"));
+    this.#again();
+  }
+
+  #again() {
+    this.#asked = "";
+    this.show(this.chat);
+  }
+}
+
+function policyInWords(policy) {
+  if (!policy) return t("policy_off");
+  const parts = [];
+  if (policy.token_threshold) parts.push(t("policy_tokens", { count: policy.token_threshold }));
+  if (policy.idle_timeout_seconds) parts.push(t("policy_idle", { count: Math.round(policy.idle_timeout_seconds / 60) }));
+  return parts.join(" · ");
+}
+
+customElements.define("segue-memory", Memory);

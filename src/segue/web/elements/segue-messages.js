@@ -1,0 +1,28 @@
+// Messages that were written for later.
+
+import { cancelMessage } from "../lib/acts.js";
+import { h, Part } from "../lib/dom.js";
+import { coming, whole } from "../lib/times.js";
+import { t } from "../lib/words.js";
+
+class Messages extends Part {
+  build() {
+    this.list = h("ul");
+    this.append(h("section", { "aria-label": t("messages") }, h("h2", {}, t("messages")), this.list));
+    this.hidden = true;
+  }
+
+  show(chat) {
+    const pending = (chat.messages ?? []).filter((message) => !message.status || message.status === "pending");
+    this.hidden = !pending.length;
+    this.list.replaceChildren(...pending.map((message) => this.#message(message, chat)));
+  }
+
+  #message(message, chat) {
+    const at = new Date(message.send_at);
+    const cancel = h("button.quiet", { type: "button", onclick: () => cancelMessage(chat, message), "aria-label": `${t("cancel")}: ${message.message_text}` }, t("cancel"));
+    return h("li", {}, h("time", { datetime: message.send_at, title: whole(at) }, coming(at)), h("q", {}, message.message_text), cancel);
+  }
+}
+
+customElements.define("segue-messages", Messages);

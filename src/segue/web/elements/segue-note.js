@@ -1,0 +1,25 @@
+// A message from outside any turn: one that was written for this moment, or stored by a program.
+
+import { h, Part, setHtml } from "../lib/dom.js";
+import { row } from "../lib/row.js";
+import { t } from "../lib/words.js";
+
+class Note extends Part {
+  show({ message, source, at }) {
+    if (this.asked) return;
+    this.setAttribute("role", "listitem");
+    const words = h("div.prose", { class: message.role === "user" ? "words" : "text" });
+    setHtml(words, message.html);
+    const label = source && h("div.label", {}, h("span.kind", {}, t("scheduled_message")));
+    const who = { user: t("you"), assistant: t("segue") }[message.role] ?? message.role;
+    const kind = source ? "trigger" : message.role === "user" ? "user" : "answer";
+    this.asked = row(kind, { who: source ? null : who, at, node: source ? "clock" : "dot", body: [label, words] });
+    this.append(this.asked);
+  }
+
+  get head() {
+    return this.asked;
+  }
+}
+
+customElements.define("segue-note", Note);

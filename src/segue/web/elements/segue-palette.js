@@ -1,0 +1,75 @@
+// Ctrl-K: find a conversation, or do something, by typing.
+
+import { h, Part } from "../lib/dom.js";
+import { go } from "../lib/here.js";
+import { icon } from "../lib/icons.js";
+import { sessions } from "../lib/sessions.js";
+import { changeLanguage, language, t } from "../lib/words.js";
+
+const SHOWN = 12;
+
+class Palette extends Part {
+  #chosen = 0;
+  #found = [];
+
+  build() {
+    this.field = h("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "found", "aria-autocomplete": "list", "aria-label": t("find"), placeholder: t("find"), autocomplete: "off" });
+    this.list = h("ul", { id: "found", role: "listbox", "aria-label": t("find") });
+    this.dialog = h("dialog.palette", { "aria-label": t("find") }, this.field, this.list);
+    this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
+    this.field.addEventListener("input", () => this.#look());
+    this.field.addEventListener("keydown", (event) => this.#press(event));
+    this.append(this.dialog);
+  }
+
+  ask(chat) {
+    this.chat = chat;
+    this.field.value = "";
+    if (!this.dialog.open) this.dialog.showModal();
+    this.field.focus();
+    this.#look();
+  }
+
+  #look() {
+    const words = this.field.value.trim().toLowerCase();
+    const chats = sessions.all.map((session) => ({ name: session.title || t("untitled"), icon: "chat", act: () => go(session.key) }));
+    this.#found = [...this.#acts(), ...chats].filter(({ name }) => name.toLowerCase().includes(words)).slice(0, SHOWN);
+    this.#choose(0);
+  }
+
+  #acts() {
+    const tell = (type, detail) => () => this.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
+    const session = this.chat?.session;
+    return [
+      { name: t("new_chat"), icon: "plus", act: tell("segue-new") },
+      { name: t("show_panel"), icon: "panel", act: tell("segue-panel") },
+      this.chat?.running && { name: t("stop"), icon: "stop", act: () => this.chat.stop() },
+      session && { name: t("delete_chat"), icon: "trash", act: tell("segue-delete", session) },
+      { name: language === "zh" ? "English" : "中文", icon: "edit", act: () => changeLanguage(language === "zh" ? "en" : "zh") },
+    ].filter(Boolean);
+  }
+
+  #choose(place) {
+    this.#chosen = Math.max(0, Math.min(this.#found.length - 1, place));
+    this.list.replaceChildren(...this.#found.map((each, at) =>
+      h("li", { id: `found-${at}`, role: "option", "aria-selected": String(at === this.#chosen), onclick: () => this.#do(at) }, icon(each.icon), each.name)));
+    this.field.setAttribute("aria-activedescendant", this.#found.length ? `found-${this.#chosen}` : "");
+    this.list.children[this.#chosen]?.scrollIntoView({ block: "nearest" });
+  }
+
+  #press(event) {
+    if (event.isComposing) return;
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by) this.#choose(this.#chosen + by);
+    else if (event.key === "Enter") this.#do(this.#chosen);
+    else return;
+    event.preventDefault();
+  }
+
+  #do(place) {
+    this.dialog.close();
+    this.#found[place]?.act();
+  }
+}
+
+customElements.define("segue-palette", Palette);

@@ -1,0 +1,28 @@
+// What waits: words that were sent and not accepted yet, words that wait for the answer, and scheduled turns.
+
+import { h, Part } from "../lib/dom.js";
+import { live } from "../lib/live.js";
+import { row } from "../lib/row.js";
+import { t } from "../lib/words.js";
+
+class Queue extends Part {
+  show(chat) {
+    const unsent = live.outbox(chat.key);
+    const waiting = chat.fold.waiting.filter((each) => !chat.fold.turn(each.turn_id) || chat.fold.turn(each.turn_id).state === "queued");
+    const scheduled = waiting.filter((each) => each.label);
+    const words = waiting.filter((each) => !each.label);
+    this.replaceChildren(
+      ...words.map((each) => this.#row(each.content, chat.running ? t("waits") : "")),
+      ...unsent.map((each) => this.#row(each.content, live.state === "open" ? "" : t("not_sent_yet"))),
+    );
+    if (scheduled.length && chat.running) {
+      this.append(h("p.notice", { role: "status" }, t("scheduled_waits", { count: scheduled.length })));
+    }
+  }
+
+  #row(content, state) {
+    return row("user", { who: t("you"), node: "dot", body: [h("div.words", {}, content), state && h("p.closure", {}, state)] });
+  }
+}
+
+customElements.define("segue-queue", Queue);

@@ -1,0 +1,42 @@
+// The recall that is pending here, counting down.
+
+import { cancelRecall, skipRecall } from "../lib/acts.js";
+import { h, Part } from "../lib/dom.js";
+import { recallLabel } from "../lib/future.js";
+import { icon } from "../lib/icons.js";
+import { countdown, everySecond, whole } from "../lib/times.js";
+import { t } from "../lib/words.js";
+
+class Recall extends Part {
+  build() {
+    this.left = h("span.left", { role: "timer" });
+    this.label = h("span.of");
+    this.skip = h("button.quiet", { type: "button", onclick: () => skipRecall(this.chat) }, t("skip"));
+    this.cancel = h("button.quiet", { type: "button", onclick: () => cancelRecall(this.chat, this.chat.recall) }, t("cancel"));
+    this.append(h("div.banner", { role: "group", "aria-label": t("pending_recall") }, icon("clock"), this.left, this.label, h("span.verbs", {}, this.skip, this.cancel)));
+    this.hidden = true;
+  }
+
+  enter() {
+    everySecond(() => this.#tick(), this.leaving.signal);
+  }
+
+  show(chat) {
+    this.chat = chat;
+    const recall = chat.recall;
+    this.hidden = !recall;
+    if (!recall) return;
+    this.label.textContent = recallLabel(recall);
+    this.skip.hidden = !recall.interval_seconds;
+    this.left.title = whole(new Date(recall.trigger_at));
+    this.#tick();
+  }
+
+  #tick() {
+    if (this.hidden || !this.chat?.recall) return;
+    const ms = new Date(this.chat.recall.trigger_at) - Date.now();
+    this.left.textContent = ms > 0 ? t("recall_in", { time: countdown(ms) }) : t("recall_due");
+  }
+}
+
+customElements.define("segue-recall", Recall);

@@ -1,0 +1,91 @@
+// The conversations: found by words, or by having a recall ahead of them.
+
+import { remove } from "../lib/api.js";
+import { arrange, framed, h, Part } from "../lib/dom.js";
+import { icon } from "../lib/icons.js";
+import { sessions } from "../lib/sessions.js";
+import { t } from "../lib/words.js";
+import "./segue-session.js";
+
+class Sidebar extends Part {
+  #current = null;
+  #items = new Map();
+
+  build() {
+    this.search = h("input", { type: "search", placeholder: t("search"), "aria-label": t("search"), oninput: () => this.draw() });
+    this.pending = h("button.filter", { type: "button", "aria-pressed": "false", onclick: () => this.#filter() }, icon("clock"), t("only_pending"));
+    this.list = h("ul.sessions", { "aria-label": t("chats") });
+    this.note = h("p.note", { role: "status" });
+    const found = h("div.search", {}, icon("search"), this.search, h("kbd", { "aria-hidden": "true" }, "⌘K"));
+    this.append(
+      h("nav", { "aria-label": t("chats") },
+        h("div.top", {},
+          h("div.brand", {}, h("span.mark", { "aria-hidden": "true" }), "Segue"),
+          h("button.icon-button", { type: "button", "aria-label": t("new_chat"), title: `${t("new_chat")} (n)`, onclick: () => this.#tell("segue-new") }, icon("plus")),
+        ),
+        found, this.pending, this.list, this.note, this.#leave(),
+      ),
+    );
+  }
+
+  enter() {
+    this.draw = framed(() => this.#draw());
+    this.on(sessions, "change", this.draw);
+    this.#draw();
+  }
+
+  set current(key) {
+    this.#current = key;
+    this.draw?.();
+  }
+
+  #draw() {
+    const words = this.search.value.trim().toLowerCase();
+    const only = this.pending.getAttribute("aria-pressed") === "true";
+    const shown = sessions.all.filter((session) => (!only || session.recall) && matches(session, words));
+    arrange(this.list, shown.map((session) => this.#item(session)));
+    this.note.textContent = shown.length ? "" : this.#why(words, only);
+    for (const key of this.#items.keys()) if (!sessions.get(key)) this.#items.delete(key);
+  }
+
+  #item(session) {
+    let item = this.#items.get(session.key);
+    if (!item) {
+      item = h("li", {}, h("segue-session"));
+      this.#items.set(session.key, item);
+    }
+    item.firstChild.show(session, { unread: sessions.unread(session.key), current: session.key === this.#current });
+    return item;
+  }
+
+  #why(words, only) {
+    if (sessions.state === "loading") return t("loading");
+    if (sessions.state === "failed") return t("unreachable");
+    return words || only ? t("nothing_found") : t("no_chats");
+  }
+
+  #filter() {
+    const on = this.pending.getAttribute("aria-pressed") !== "true";
+    this.pending.setAttribute("aria-pressed", String(on));
+    this.#draw();
+  }
+
+  #leave() {
+    if (!localStorage.getItem("segue.logged-in")) return null;
+    const out = async () => {
+      await remove("auth/session").catch(() => {});
+      localStorage.removeItem("segue.logged-in");
+      location.reload();
+    };
+    return h("button.leave", { type: "button", onclick: out }, icon("leave"), t("log_out"));
+  }
+
+  #tell(type) {
+    this.dispatchEvent(new CustomEvent(type, { bubbles: true }));
+  }
+}
+
+const matches = (session, words) =>
+  !words || `${session.title ?? ""} ${session.last_line ?? ""} ${session.key}`.toLowerCase().includes(words);
+
+customElements.define("segue-sidebar", Sidebar);

@@ -1,0 +1,29 @@
+// How an automation went, over time: a mark for each run, the newest at the right.
+
+import { h, Part } from "../lib/dom.js";
+import { date } from "../lib/times.js";
+import { t } from "../lib/words.js";
+
+class Strip extends Part {
+  build() {
+    this.marks = h("div.marks", { role: "group" });
+    this.count = h("span.count");
+    this.append(this.marks, this.count);
+  }
+
+  show(runs) {
+    this.hidden = !runs.length;
+    this.marks.setAttribute("aria-label", t("history"));
+    this.marks.replaceChildren(...[...runs].reverse().map((run) => this.#mark(run)));
+    this.count.textContent = t("runs", { count: runs.length });
+  }
+
+  #mark(run) {
+    const outcome = run.outcome ?? run.state ?? "queued";
+    const name = `${date(new Date(run.slot))}: ${t(`outcome_${outcome}`)}`;
+    const open = () => this.dispatchEvent(new CustomEvent("segue-run", { detail: run }));
+    return h(`button.mark.${outcome}`, { type: "button", "aria-label": name, title: name, onclick: open });
+  }
+}
+
+customElements.define("segue-strip", Strip);

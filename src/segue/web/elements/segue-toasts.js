@@ -1,0 +1,32 @@
+// What was just done, with Undo for as long as it can be undone.
+
+import { h, Part } from "../lib/dom.js";
+import { t } from "../lib/words.js";
+
+class Toasts extends Part {
+  build() {
+    this.setAttribute("role", "status");
+    this.setAttribute("aria-live", "polite");
+  }
+
+  enter() {
+    this.on(window, "segue-toast", ({ detail }) => this.#show(detail));
+  }
+
+  #show({ text, undo, ms, bad }) {
+    const shown = h("div.toast", { class: bad ? "bad" : null }, h("span", {}, text));
+    const close = () => shown.remove();
+    if (undo) {
+      const back = () => {
+        close();
+        undo();
+      };
+      shown.append(h("button", { type: "button", onclick: back }, t("undo")));
+    }
+    this.append(shown);
+    while (this.children.length > 3) this.firstChild.remove();
+    setTimeout(close, ms);
+  }
+}
+
+customElements.define("segue-toasts", Toasts);

@@ -1,0 +1,115 @@
+// A turn: what was asked, what was thought and done, what was said, and how it ended.
+
+import { arrange, h, Part, setHtml } from "../lib/dom.js";
+import { copyButton, row } from "../lib/row.js";
+import { coming } from "../lib/times.js";
+import { t } from "../lib/words.js";
+import "./segue-tool.js";
+
+/** Outcomes whose closure is a line and not an answer. */
+const SLIM = new Set(["empty", "error", "interrupted", "skipped", "missed", "cancelled"]);
+
+class Turn extends Part {
+  #tools = new Map();
+
+  show(turn) {
+    this.turn = turn;
+    if (!this.asked) this.#make();
+    this.dataset.turn = turn.id;
+    this.classList.toggle("scheduled", Boolean(turn.source));
+    this.classList.toggle("running", turn.state === "running");
+    this.setAttribute("aria-busy", String(turn.state === "running"));
+    this.#ask(turn);
+    this.#think(turn);
+    arrange(this.tools, turn.tools.map((tool) => this.#tool(tool)));
+    this.#say(turn);
+  }
+
+  /** Where the turn begins: what a ghost becomes. */
+  get head() {
+    return this.asked;
+  }
+
+  #make() {
+    this.setAttribute("role", "listitem");
+    this.asked = h("div.asked");
+    this.thoughts = h("pre.thoughts");
+    this.thinking = h("details.thinking", {}, h("summary", {}, t("thinking")), this.thoughts);
+    this.tools = h("div.tools");
+    this.text = h("div.text.prose");
+    this.closure = h("p.closure");
+    this.foot = h("div.foot", {}, copyButton(t("copy_answer"), () => this.turn.text, t("copied")));
+    this.answer = row("answer", { who: t("segue"), node: "dot", body: [this.thinking, this.tools, this.text, this.closure, this.foot] });
+    this.append(this.asked, this.answer);
+  }
+
+  #ask(turn) {
+    const wanted = JSON.stringify([turn.asked?.id, turn.added.length, turn.source?.run_id]);
+    if (wanted === this.wanted) return;
+    this.wanted = wanted;
+    const rows = turn.source ? [this.#trigger(turn)] : turn.asked ? [this.#words(turn.asked)] : [];
+    this.asked.replaceChildren(...rows, ...turn.added.map((message) => this.#words(message)));
+  }
+
+  #words(message) {
+    const words = h("div.words.prose");
+    setHtml(words, message.html);
+    return row("user", { who: t("you"), at: message.created_at, node: "dot", body: words });
+  }
+
+  #trigger(turn) {
+    const recall = turn.source.kind === "recall";
+    const told = (turn.asked?.content ?? "").split("\n\n").slice(1).join("\n\n");
+    const kind = t(recall ? "recall" : turn.source.kind === "system" ? "system_job" : "automation");
+    const label = h("div.label", {}, h("span.kind", {}, kind), h("span.of", {}, turn.source.label));
+    const asked = told && h("details.told", {}, h("summary", {}, t("what_was_asked")), h("p", {}, told));
+    return row("trigger", { at: turn.at, node: "clock", body: [label, asked] });
+  }
+
+  #think(turn) {
+    this.thinking.hidden = !turn.thinking;
+    if (this.thoughts.textContent !== turn.thinking) this.thoughts.textContent = turn.thinking;
+  }
+
+  #tool(tool) {
+    let shown = this.#tools.get(tool.call_id);
+    if (!shown) this.#tools.set(tool.call_id, (shown = h("segue-tool")));
+    shown.show(tool);
+    return shown;
+  }
+
+  #say(turn) {
+    const slim = turn.quiet || SLIM.has(turn.outcome);
+    this.classList.toggle("slim", slim && !turn.tools.length);
+    this.classList.toggle("failed", turn.outcome === "error" || turn.outcome === "interrupted");
+    this.text.hidden = slim;
+    this.foot.hidden = slim || turn.outcome === null || !turn.text;
+    this.answer.classList.toggle("pending", turn.outcome === null && !turn.text && turn.state === "running");
+    if (!slim) setHtml(this.text, turn.html, tailOf(turn));
+    this.closure.replaceChildren(...this.#closure(turn, slim));
+    this.closure.hidden = !this.closure.childNodes.length;
+  }
+
+  #closure(turn, slim) {
+    if (turn.retryAt) return [h("span.state", {}, t("tried_again", { time: coming(new Date(turn.retryAt)) }))];
+    if (turn.outcome === null && turn.attempt > 1) return [h("span.state", {}, t("attempt", { n: turn.attempt }))];
+    if (!slim) return [];
+    const said = turn.quiet ? t("nothing_new") : turn.outcome === "empty" ? t("no_answer") : turn.text;
+    return [h(`span.outcome.${turn.outcome}`, {}, t(`outcome_${turn.outcome}`)), " ", h("span", {}, said), " ", this.#why(turn)];
+  }
+
+  #why(turn) {
+    if (!turn.source || turn.outcome === "ok") return "";
+    const detail = { job: turn.source.job_id, run: turn.source.run_id };
+    const ask = () => this.dispatchEvent(new CustomEvent("segue-why", { bubbles: true, detail }));
+    return h("button.quiet.why", { type: "button", onclick: ask }, t("why"));
+  }
+}
+
+/** What was said since it was last rendered, as it was written. */
+function tailOf(turn) {
+  if (turn.shown >= turn.length) return "";
+  return turn.shown ? Array.from(turn.text).slice(turn.shown).join("") : turn.text;
+}
+
+customElements.define("segue-turn", Turn);

@@ -1,0 +1,88 @@
+// What can be done about what is to come. What takes something away can be taken back for ten seconds.
+
+import { inPath, patch, post, remove } from "./api.js";
+import { toast } from "./toast.js";
+import { t } from "./words.js";
+
+const UNDO_MS = 10_000;
+
+/** The verbs of a ghost, each with a name of the catalogue. */
+export function acts(ghost, chat) {
+  const of = ghost.of;
+  switch (ghost.kind) {
+    case "recall":
+      return [
+        ...(of.interval_seconds ? [{ name: "skip", act: () => skipRecall(chat) }] : []),
+        { name: "cancel", act: () => cancelRecall(chat, of) },
+      ];
+    case "automation":
+      return of.protected ? [] : [
+        { name: "skip", act: () => skipJob(chat, of) },
+        { name: "pause", act: () => pauseJob(chat, of) },
+      ];
+    default:
+      return [{ name: "cancel", act: () => cancelMessage(chat, of) }];
+  }
+}
+
+export const skipRecall = (chat) =>
+  doing(chat, () => post(`sessions/${inPath(chat.key)}/recall/skip`), t("skipped"));
+
+export const cancelRecall = (chat, recall) =>
+  doing(chat, () => remove(`sessions/${inPath(chat.key)}/recall`), t("recall_cancelled"), () =>
+    post(`sessions/${inPath(chat.key)}/recall`, {
+      call_type: recall.interval_seconds ? "recurring" : "once",
+      when: recall.trigger_at,
+      ...(recall.interval_seconds ? { interval_seconds: recall.interval_seconds } : {}),
+      ...(recall.internal_comment ? { internal_comment: recall.internal_comment } : {}),
+      additional_context_message: recall.additional_context_message,
+    }));
+
+export const skipJob = (chat, job) => doing(chat, () => post(`automations/${inPath(job.id)}/skip`), t("skipped_next", { name: job.name }));
+
+export const resumeJob = (chat, job) => doing(chat, () => post(`automations/${inPath(job.id)}/resume`), t("resumed", { name: job.name }));
+
+export const pauseJob = (chat, job) =>
+  doing(chat, () => post(`automations/${inPath(job.id)}/pause`), t("paused_now", { name: job.name }), () =>
+    post(`automations/${inPath(job.id)}/resume`));
+
+export const changeJob = (chat, job, changes) => doing(chat, () => patch(`automations/${inPath(job.id)}`, changes), t("saved"));
+
+/** Paused at once, so that it cannot fire; removed, with its history, when nobody has taken it back. */
+export async function removeJob(chat, job) {
+  if (job.enabled && !(await doing(chat, () => post(`automations/${inPath(job.id)}/pause`)))) return;
+  chat.leaving.add(job.id);
+  const gone = () => {
+    removeEventListener("pagehide", gone);
+    clearTimeout(waiting);
+    return doing(chat, () => remove(`automations/${inPath(job.id)}`)).finally(() => chat.leaving.delete(job.id));
+  };
+  const back = () => {
+    removeEventListener("pagehide", gone);
+    clearTimeout(waiting);
+    chat.leaving.delete(job.id);
+    return job.enabled ? post(`automations/${inPath(job.id)}/resume`) : null;
+  };
+  const waiting = setTimeout(gone, UNDO_MS);
+  addEventListener("pagehide", gone);
+  chat.lookAhead(0);
+  toast(t("removed", { name: job.name }), { undo: () => doing(chat, back), ms: UNDO_MS });
+}
+
+export const cancelMessage = (chat, message) =>
+  doing(chat, () => remove(`scheduled-messages/${inPath(message.task_id)}`), t("message_cancelled"), () =>
+    post(`sessions/${inPath(chat.key)}/scheduled-messages`, { send_at: message.send_at, message_text: message.message_text }));
+
+/** Do it, say so, and look again at what is to come. A refusal is said too. */
+export async function doing(chat, act, said = "", undo = null) {
+  try {
+    const answer = await act();
+    if (said) toast(said, undo ? { undo: () => doing(chat, undo), ms: UNDO_MS } : {});
+    chat.lookAhead(0);
+    return answer ?? true;
+  } catch (problem) {
+    toast(problem.message || t("unreachable"), { bad: true });
+    chat.lookAhead(0);
+    return null;
+  }
+}

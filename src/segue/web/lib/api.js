@@ -1,0 +1,59 @@
+// The server's routes. Addresses are relative to the page, which may be mounted anywhere.
+
+const base = new URL(".", location.href.split("#")[0]);
+
+export const address = (path) => new URL(path, base);
+export const inPath = (key) => encodeURIComponent(key);
+
+/** What the server refused, or that it could not be reached (status 0). */
+export class Problem extends Error {
+  constructor(status, code, detail) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+  }
+
+  get missing() {
+    return this.status === 404;
+  }
+}
+
+async function call(method, path, body, headers = {}) {
+  // What is taken away is taken away also when the page is closed meanwhile.
+  const asked = { method, headers: { ...headers }, credentials: "same-origin", keepalive: method === "DELETE" };
+  if (body !== undefined) {
+    asked.body = JSON.stringify(body);
+    asked.headers["Content-Type"] = "application/json";
+  }
+  let answer;
+  try {
+    answer = await fetch(address(path), asked);
+  } catch {
+    throw new Problem(0, "unreachable", "");
+  }
+  if (answer.ok) return answer.status === 204 ? null : answer.json();
+  const said = await answer.json().catch(() => ({}));
+  if (answer.status === 401) dispatchEvent(new Event("segue-unauthorized"));
+  throw new Problem(answer.status, said.code ?? "error", said.detail ?? answer.statusText);
+}
+
+export const get = (path) => call("GET", path);
+export const patch = (path, body) => call("PATCH", path, body);
+export const remove = (path) => call("DELETE", path);
+/** A repeat of a request that got lost is the same request. */
+export const post = (path, body, once = newId()) => call("POST", path, body, { "Idempotency-Key": once });
+
+/** Null where the server has no such thing. */
+export async function maybe(path) {
+  try {
+    return await get(path);
+  } catch (problem) {
+    if (problem.missing) return null;
+    throw problem;
+  }
+}
+
+export function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

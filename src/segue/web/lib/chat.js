@@ -1,0 +1,157 @@
+// One conversation that is open: its past from the log, its present from the socket, its future from its jobs.
+
+import { get, inPath, maybe, post } from "./api.js";
+import { Fold } from "./fold.js";
+import { ghosts } from "./future.js";
+import { live } from "./live.js";
+
+const PAGE = 120;
+const RENDER_PAUSE = 80;
+const FUTURE_PAUSE = 60;
+const TOOLS_THAT_SCHEDULE = /cron|recall|message/;
+
+export class Chat extends EventTarget {
+  fold = new Fold();
+  session = null;
+  jobs = null;
+  recall = null;
+  messages = null;
+  /** Jobs that are about to be removed: they are not shown any more. */
+  leaving = new Set();
+  state = "loading";
+  #older = null;
+  #loading = false;
+  #rendering = new Set();
+  #future = 0;
+  #closed = false;
+
+  constructor(key) {
+    super();
+    this.key = key;
+  }
+
+  get running() {
+    return this.fold.entries.findLast((entry) => entry.kind === "turn")?.state === "running" || this.session?.state === "running";
+  }
+
+  get hasOlder() {
+    return this.#older !== null;
+  }
+
+  get ghosts() {
+    return ghosts(this.recall, this.jobs ?? [], this.messages ?? []);
+  }
+
+  async open() {
+    const path = `sessions/${inPath(this.key)}`;
+    try {
+      const [session, log] = await Promise.all([get(path), get(`${path}/log?limit=${PAGE}`)]);
+      if (this.#closed) return;
+      this.session = session;
+      this.state = "open";
+      this.#older = log.next_cursor;
+      for (const event of log.events) this.fold.take(event);
+      if (!session.queued) this.fold.waiting = [];
+      live.follow(this.key, log.events.at(-1)?.seq ?? 0, (event) => this.#hear(event));
+      this.#tell("opened");
+      this.lookAhead();
+    } catch (problem) {
+      this.state = problem.missing ? "new" : "failed";
+      this.problem = problem;
+      if (problem.missing) live.follow(this.key, 0, (event) => this.#hear(event));
+      this.#tell("opened");
+    }
+  }
+
+  close() {
+    this.#closed = true;
+    clearTimeout(this.#future);
+    live.unfollow(this.key);
+  }
+
+  /** The entries before the oldest that is here. */
+  async older() {
+    if (this.#loading || this.#older === null) return [];
+    this.#loading = true;
+    try {
+      const log = await get(`sessions/${inPath(this.key)}/log?limit=${PAGE}&cursor=${this.#older}`);
+      const before = new Fold();
+      for (const event of log.events) before.take(event);
+      this.#older = log.next_cursor;
+      return this.fold.prepend(before);
+    } finally {
+      this.#loading = false;
+    }
+  }
+
+  say(text) {
+    live.speak(this.key, text, { opens: this.state === "new" });
+  }
+
+  stop() {
+    live.stop(this.key);
+  }
+
+  /** Ask again for what is to come: soon, and once for many changes. */
+  lookAhead(pause = FUTURE_PAUSE) {
+    clearTimeout(this.#future);
+    this.#future = setTimeout(() => this.#lookAhead().catch(() => {}), pause);
+  }
+
+  async #lookAhead() {
+    const path = `sessions/${inPath(this.key)}`;
+    const [jobs, recall, messages] = await Promise.all([
+      maybe(`${path}/automations`),
+      maybe(`${path}/recall`),
+      maybe(`${path}/scheduled-messages?status=pending`),
+    ]);
+    if (this.#closed) return;
+    this.jobs = jobs?.jobs.filter((job) => !this.leaving.has(job.id)) ?? null;
+    this.recall = recall?.recall ?? null;
+    this.messages = messages?.messages ?? null;
+    this.#tell("future");
+  }
+
+  #hear(event) {
+    if (this.state === "new" || this.state === "failed") this.state = "open";
+    const entry = this.fold.take(event);
+    if (event.type === "session_sync" && event.object) this.#sync(event.object);
+    if (event.type === "recall_update" || event.type === "automation_update") this.lookAhead();
+    if (event.type === "tool_call" && TOOLS_THAT_SCHEDULE.test(event.name)) this.lookAhead();
+    if (event.type === "queue_update") this.#tell("queue");
+    if (event.type === "automation_update") this.#tell("automation", event.job);
+    if (!entry) return;
+    if (event.type === "stream_delta") this.#render(entry);
+    this.#tell("entry", { entry, event });
+  }
+
+  #sync(session) {
+    this.session = session;
+    this.#tell("session");
+    this.lookAhead();
+  }
+
+  /** A growing text as HTML: one request at a time, and the newest text in the next one. */
+  async #render(turn) {
+    if (this.#rendering.has(turn)) return;
+    this.#rendering.add(turn);
+    try {
+      while (turn.outcome === null && turn.shown < turn.length && !this.#closed) {
+        const { text, length, attempt } = turn;
+        const { html } = await post("markdown", { text });
+        if (turn.outcome !== null || turn.attempt !== attempt) break;
+        Object.assign(turn, { html, shown: length });
+        this.#tell("entry", { entry: turn });
+        await new Promise((wake) => setTimeout(wake, RENDER_PAUSE));
+      }
+    } catch {
+      // What was not rendered is shown as it was written.
+    } finally {
+      this.#rendering.delete(turn);
+    }
+  }
+
+  #tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}

@@ -1,0 +1,5 @@
+// A word about what was done, said by whatever element shows such words.
+
+export function toast(text, { undo = null, ms = 4000, bad = false } = {}) {
+  dispatchEvent(new CustomEvent("segue-toast", { detail: { text, undo, ms, bad } }));
+}
