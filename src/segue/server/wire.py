@@ -114,6 +114,8 @@ def _ended(event: Event) -> Wired:
         "usage": body.get("usage"),
         "message": said,
     }
+    if body.get("quiet"):
+        wired["quiet"] = True
     return wired | {"retry_at": views.moment(body["retry_at"])} if "retry_at" in body else wired
 
 
