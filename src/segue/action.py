@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from segue.errors import BadText, Invalid
 from segue.prompts import Mode
 from segue.text import check_key, check_text
+from segue.view import View
 from segue.wording import shown
 
 JSON: TypeAlias = dict[str, Any]
@@ -23,17 +24,22 @@ class Ask:
     mode: Mode = Mode.TURN
     to: str | None = None
     """Of legacy jobs, which run in a session of their own: the session their answer is said in, if any."""
+    view: View = View.FULL
 
     def __post_init__(self) -> None:
         check_text(self.prompt, "the prompt of Ask")
         if self.mode not in list(Mode):
             raise Invalid(f"mode is one of {', '.join(Mode)}; got {shown(self.mode)}")
         object.__setattr__(self, "mode", Mode(self.mode))
+        if self.view not in list(View):
+            raise Invalid(f"view is one of {', '.join(View)}; got {shown(self.view)}")
+        object.__setattr__(self, "view", View(self.view))
         if self.to is not None:
             check_key(self.to)
 
     def to_json(self) -> JSON:
         said = {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden, "mode": str(self.mode)}
+        said |= {"view": str(self.view)} if self.view is not View.FULL else {}
         return said | ({"to": self.to} if self.to else {})
 
 
@@ -77,7 +83,9 @@ def action_from_json(data: JSON) -> Action:
     match data:
         case {"kind": "ask", "prompt": prompt}:
             mode = data.get("mode", Mode.TURN)
-            return Ask(prompt, hidden=bool(data.get("hidden", False)), mode=mode, to=data.get("to"))
+            view = data.get("view", View.FULL)
+            hidden = bool(data.get("hidden", False))
+            return Ask(prompt, hidden=hidden, mode=mode, to=data.get("to"), view=view)
         case {"kind": "say", "text": text}:
             return Say(text)
         case {"kind": "call", "function": function}:

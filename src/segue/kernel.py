@@ -20,6 +20,9 @@ from segue.channel import Channel
 from segue.clock import Clock, SystemClock
 from segue.evaluation import EvaluateResponse, evaluate_response
 from segue.hub import Hub
+from segue.memory.extraction import Extractor
+from segue.memory.rules import RuleExtractor
+from segue.memory.shelf import Shelf
 from segue.model import Ids
 from segue.runner import Function
 from segue.settings import Settings
@@ -27,13 +30,14 @@ from segue.store.database import Database
 from segue.store.opening import open_database
 from segue.store.store import Store
 from segue.verbs.automating import Automating
+from segue.verbs.deleting import Deleting
+from segue.verbs.messaging import Messaging
 from segue.verbs.recalling import Recalling
 from segue.verbs.remembering import Remembering
-from segue.verbs.talking import Talking
 from segue.workforce import Workforce
 
 
-class Kernel(Talking, Automating, Recalling, Remembering):
+class Kernel(Deleting, Automating, Recalling, Messaging, Remembering):
     def __init__(
         self,
         database: str | Database,
@@ -42,6 +46,7 @@ class Kernel(Talking, Automating, Recalling, Remembering):
         channels: Iterable[Channel] = (),
         functions: Mapping[str, Function] | None = None,
         evaluate_response: EvaluateResponse = evaluate_response,
+        extractor: Extractor | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
@@ -52,6 +57,7 @@ class Kernel(Talking, Automating, Recalling, Remembering):
         self._channels = tuple(channels)
         self.functions = dict(functions or {})
         self.evaluate_response = evaluate_response
+        self._extractor = extractor or RuleExtractor()
         self._clock = clock
         self._rng = rng or random.Random()
         self.ids = Ids(self._rng)
@@ -66,6 +72,7 @@ class Kernel(Talking, Automating, Recalling, Remembering):
                 opening.push_async_callback(database.close)
             self.clock = self._clock or SystemClock(database.wall_ms)
             self.store = Store(database, self.clock)
+            self.shelf = Shelf(self.store)
             self.bell = Bell(self.clock)
             self.hub = Hub()
             self.workers = Workforce(
@@ -78,6 +85,7 @@ class Kernel(Talking, Automating, Recalling, Remembering):
                 functions=self.functions,
                 evaluate_response=self.evaluate_response,
                 channels=self._channels,
+                extractor=self._extractor,
                 settings=self.settings,
                 ids=self.ids,
                 rng=self._rng,

@@ -33,6 +33,8 @@ class Pruner:
         gone += await self._all(sql.jobs.prune, before)
         gone += await self._all(sql.turns.prune, before)
         gone += await self._all(sql.deliveries.prune, before)
+        gone += await self._all(sql.tasks.prune_completed, self._clock.ms() - DAY_MS)
+        gone += await self._all(sql.tasks.prune_failed, self._clock.ms() - 7 * DAY_MS)
         return gone + await self._all(sql.requests.prune, self._clock.ms() - DAY_MS)
 
     async def _all(self, query: sql.Query, before: int) -> int:

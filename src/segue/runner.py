@@ -14,23 +14,27 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from segue import closure, lane, settle
+from segue.action import Ask
 from segue.agent import Agent, Delta, OpenTurn
 from segue.bell import Bell, Name
 from segue.clock import Clock
 from segue.closure import Ending
-from segue.errors import AgentFailed, LeaseLost, StoreError
+from segue.errors import AgentFailed, LeaseLost, NotFound, StoreError
 from segue.evaluation import EvaluateResponse, says_nothing
 from segue.hub import Hub
 from segue.lane import Held, Left, Pool
 from segue.live import LetGo, Live, LiveTurns
-from segue.model import Ids
+from segue.memory.context import assemble
+from segue.memory.shelf import Shelf
+from segue.model import Ids, Session, Source
 from segue.outbox import Outbox
 from segue.policy import backoff
 from segue.prompts import Mode
 from segue.speech import Speech
 from segue.states import EVALUATED, JobKind, Outcome
 from segue.store.store import Store
-from segue.transcript import Message, in_context_order, message_of
+from segue.transcript import Message, message_of
+from segue.view import View
 
 _log = logging.getLogger(__name__)
 
@@ -81,10 +85,12 @@ class Runner:
         """Take lanes as slots come free, until closed; then wait for the turns under way."""
         async with asyncio.TaskGroup() as turns:
             while not self._closing:
+                wanted = min(self._slots - self._busy, lane.QUANTUM)
                 held = await self._lease()
                 for one in held:
                     turns.create_task(self._perform(one, self._lease_ends))
-                if not held and not self._closing:
+                # With fewer than it would give, the account is done: a look costs less than a try in vain.
+                if len(held) < max(wanted, 1) and not self._closing:
                     await self._rest()
 
     async def step(self) -> int:
@@ -149,7 +155,7 @@ class Runner:
         crew.turns.add(live)
         # Not before it is among the live ones: a keeper that finds nobody to look after goes to sleep.
         crew.bell.ring(Name.KEEPER)
-        crew.hub.publish((held.opened,))
+        crew.hub.publish((held.opened, *held.copies))
         try:
             left = await self._see_through(live)
             crew.hub.publish(left.events)
@@ -168,7 +174,8 @@ class Runner:
         finally:
             crew.turns.drop(live)
             self._busy -= 1
-            crew.bell.ring(_NAMES[self._pool])
+            if self._busy == self._slots - 1:  # somebody may have waited for a slot
+                crew.bell.ring(_NAMES[self._pool])
 
     async def _see_through(self, live: Live) -> Left:
         crew = self._crew
@@ -196,7 +203,7 @@ class Runner:
             if live.held.turn.call is not None:
                 return await self._call(live)
             speech = Speech(live, self._crew.store, self._crew.hub, self._crew.clock)
-            async with _closing(self._crew.agent.answer(self._open(live.held))) as pieces:
+            async with _closing(self._crew.agent.answer(await self._open(live.held))) as pieces:
                 async for piece in pieces:
                     await speech.take(piece)
             return await self._evaluated(live, closure.answered(live.text, live.usage))
@@ -224,7 +231,7 @@ class Runner:
         if turn.source.kind not in EVALUATED or ending.reply is None:
             return ending
         try:
-            passes = await self._crew.evaluate_response(self._open(live.held), ending.reply)
+            passes = await self._crew.evaluate_response(await self._open(live.held), ending.reply)
         except Exception as error:
             _log.warning("the answer of turn %s could not be evaluated", turn.id, exc_info=error)
             return closure.not_evaluated(ending, repr(error))
@@ -235,22 +242,47 @@ class Runner:
         function = self._crew.functions.get(call["function"])
         if function is None:
             return closure.failed(f"no function is registered as {call['function']!r} in this process")
-        result = await function(self._open(live.held), **call.get("arguments", {}))
+        result = await function(await self._open(live.held), **call.get("arguments", {}))
         return closure.answered("" if result is None else str(result), {})
 
-    def _open(self, held: Held) -> OpenTurn:
+    async def _via(self, held: Held) -> Session:
+        if held.via_id is None:
+            return held.session
+        try:
+            return await self._crew.store.session_by_id(held.via_id)
+        except NotFound:  # the chat was deleted since
+            return held.session
+
+    async def _view(self, source: Source | None) -> View:
+        """What the job says of it. A user's turn is given everything."""
+        if source is None:
+            return View.FULL
+        try:
+            action = (await self._crew.store.job(source.job_id)).action
+        except NotFound:  # pruned since
+            return View.FULL
+        return action.view if isinstance(action, Ask) else View.FULL
+
+    async def _open(self, held: Held) -> OpenTurn:
         async def history(limit: int) -> list[Message]:
-            events = await self._crew.store.newest_events(
-                held.session.id, before=held.opened.seq, limit=limit * 2
+            source = held.turn.source
+            given = await assemble(
+                Shelf(self._crew.store),
+                held.session,
+                asked=text,
+                view=await self._view(source),
+                limit=limit,
+                before=held.opened.seq,
+                turn_id=held.turn.id,
+                job_id=source.job_id if source else None,
             )
-            # Of this turn itself, only what a user added before its worker was lost.
-            known = [e for e in events if e.turn_id != held.turn.id or e.type == "message"]
-            return list(in_context_order(known))[-limit:]
+            return given.as_messages()
 
         async def joined() -> list[Message]:
             events = await self._crew.store.commit(lane.join, held, self._crew.clock.ms())
             self._crew.hub.publish(events)
-            return [message for event in events if (message := message_of(event))]
+            own = [event for event in events if event.session_id == held.session.id]
+            return [message for event in own if (message := message_of(event))]
 
         turn = held.turn
         text = turn.content if turn.prompt is None else turn.prompt
@@ -258,6 +290,7 @@ class Runner:
         return OpenTurn(
             id=turn.id,
             session=held.session,
+            via=await self._via(held),
             text=text,
             prompt=prompt.text if prompt else text,
             role="system" if turn.source and turn.source.kind == JobKind.RECALL else "user",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from segue.agent import Agent
+from segue.archivist import Archivist
 from segue.bell import Bell
 from segue.channel import Channel
 from segue.clock import Clock
@@ -16,6 +17,7 @@ from segue.hub import Hub
 from segue.keeper import Keeper
 from segue.lane import Pool
 from segue.live import LiveTurns
+from segue.memory.extraction import Extractor
 from segue.model import Ids
 from segue.pruner import Pruner
 from segue.reaper import Reaper
@@ -48,6 +50,7 @@ class Workforce:
         functions: Mapping[str, Function],
         evaluate_response: EvaluateResponse,
         channels: Iterable[Channel],
+        extractor: Extractor,
         settings: Settings,
         ids: Ids,
         rng: random.Random,
@@ -81,13 +84,23 @@ class Workforce:
             patience_ms=round(settings.patience_seconds * 1000),
             runs_per_job=settings.runs_per_job,
             zone=settings.timezone or "UTC",
+            unified=settings.unified_session,
         )
         self.user_runner = Runner(crew, Pool.USER, settings.user_runners)
         self.runner = Runner(crew, Pool.SCHEDULE, settings.runners)
         self.keeper = Keeper(
             store, clock, bell, hub, self.turns, holder=name, lease_ms=lease_ms, outbox=crew.outbox
         )
-        self.courier = Courier(store, clock, bell, hub, by_name, holder=name, lease_ms=lease_ms)
+        self.courier = Courier(
+            store,
+            clock,
+            bell,
+            hub,
+            by_name,
+            holder=name,
+            lease_ms=lease_ms,
+            unified=settings.unified_session,
+        )
         self.reaper = Reaper(
             store,
             clock,
@@ -98,6 +111,18 @@ class Workforce:
             outbox=crew.outbox,
             deliveries=self.courier.take_back_expired,
         )
+        self.archivist = Archivist(
+            store,
+            clock,
+            bell,
+            hub,
+            ids,
+            rng,
+            holder=name,
+            extractor=extractor,
+            idle_commits=settings.idle_commits,
+            check_ms=round(settings.commit_check_seconds * 1000),
+        )
         self.pruner = Pruner(store, clock, bell, retention_days=settings.retention_days)
 
     async def run(self) -> None:
@@ -105,7 +130,7 @@ class Workforce:
         async with asyncio.TaskGroup() as group:
             steady = [
                 group.create_task(self._steadily(worker))
-                for worker in (self.timer, self.courier, self.reaper, self.pruner)
+                for worker in (self.timer, self.courier, self.reaper, self.archivist, self.pruner)
             ]
             keeper = group.create_task(self._steadily(self.keeper))
             runners = [group.create_task(runner.run()) for runner in (self.user_runner, self.runner)]

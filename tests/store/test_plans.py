@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ QUERIES = [query for table in sql.TABLES if table not in ("audit", "schema") for
 WALKS = {
     "sessions.expired": "over the lanes that are held just now, a few for each worker",
     "deliveries.expired": "over the deliveries that are being sent just now",
+    "tasks.expired": "over the archives that are being learned from just now",
     "turns.to_stop": "over the lanes that are held, or over the running turns that were asked to stop",
     "turns.running_count": "over the turns that run just now, when somebody asks why one does not",
 }
@@ -100,8 +102,46 @@ SEEDS = [
     """,
 ]
 
+SEEDS += [
+    """
+    INSERT INTO archives (session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state,
+                          summary, created_at)
+    SELECT 'session-' || (n / 20), n % 20, n, n, 1, 1, 'manual', 'task-' || n, 'done', 'so far', n
+    FROM numbers
+    """,
+    """
+    INSERT INTO tasks (id, account, user_id, type, session_id, session_key, archive_n, state, stage, not_before,
+                       holder, leased_at, lease_until, created_at, updated_at)
+    SELECT 'task-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'session_commit', 'session-' || (n / 20),
+           'websocket:1', n % 20,
+           CASE n % 100 WHEN 0 THEN 'pending' WHEN 1 THEN 'running' WHEN 2 THEN 'failed' ELSE 'completed' END,
+           'queued', n, CASE WHEN n % 100 = 1 THEN 'worker' END, CASE WHEN n % 100 = 1 THEN n END,
+           CASE WHEN n % 100 = 1 THEN n END, n, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO memories (id, account, user_id, kind, topic, content, confidence, session_id, archive_n,
+                          created_at, updated_at)
+    SELECT 'memory-' || n, 'account-' || (n % 3), 'user-' || (n % 500),
+           CASE WHEN n % 2 = 0 THEN 'fact' ELSE 'passage' END, 'topic ' || n, 'it is so', 80,
+           'session-' || (n / 20), n % 20, n, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO memory_terms (account, user_id, term, memory_id, weight)
+    SELECT 'account-' || (n % 3), 'user-' || (n % 500), 'term-' || (n % 100), 'memory-' || n, 50
+    FROM numbers
+    """,
+    """
+    INSERT INTO memory_changes (session_id, archive_n, place, memory_id, after, at)
+    SELECT 'session-' || (n / 20), n % 20, 0, 'memory-' || n, '{}', n
+    FROM numbers
+    """,
+]
+
 VALUES = {
     "account": "account-1",
+    "terms": '["term-1","term-2"]',
     "user_id": "user-1",
     "key": "websocket:1",
     "holder": "worker",
@@ -143,14 +183,14 @@ def surprising(walks: dict[str, list[str]], known: dict[str, str]) -> dict[str, 
 async def seed(url: str) -> None:
     database = await open_database(url)
     try:
-        await database.run(_sow)
+        for number, rows in enumerate(SEEDS):
+            await database.run(partial(_sow, number, rows))
     finally:
         await database.close()
 
 
-def _sow() -> Transaction[None]:
-    for number, rows in enumerate(SEEDS):
-        yield sql.translate(f"seed.{number}", f"{rows.lstrip().replace('SELECT', NUMBERS + 'SELECT', 1)}"), {}
+def _sow(number: int, rows: str) -> Transaction[None]:
+    yield sql.translate(f"seed.{number}", f"{rows.lstrip().replace('SELECT', NUMBERS + 'SELECT', 1)}"), {}
 
 
 def walks_in_sqlite(connection: sqlite3.Connection, query: sql.Query) -> list[str]:
@@ -158,7 +198,7 @@ def walks_in_sqlite(connection: sqlite3.Connection, query: sql.Query) -> list[st
     values = dict.fromkeys(query.parameters, "1")
     plan = connection.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()
     made = set(re.findall(r"(\w+) AS MATERIALIZED|AS (waiting)\b", query.sqlite))
-    names = {name for pair in made for name in pair} | {"CONSTANT"}
+    names = {name for pair in made for name in pair} | {"CONSTANT", "json_each"}
     return [line for *_, line in plan if line.startswith("SCAN") and line.split()[1] not in names]
 
 

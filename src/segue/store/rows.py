@@ -1,19 +1,40 @@
 """Rows to records and back. JSON is opened here and nowhere else."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from segue.action import Action, Ask, action_from_json
+from segue.action import Action, Ask, Say, action_from_json
 from segue.clock import to_ms
 from segue.auto_commit import AutoCommitPolicy, Live
-from segue.model import Delivery, Event, Job, Overview, Owner, Recall, Run, Session, Source, Turn
+from segue.model import (
+    Delivery,
+    Event,
+    Job,
+    Overview,
+    Owner,
+    Recall,
+    Run,
+    ScheduledMessage,
+    Session,
+    Source,
+    Turn,
+)
 from segue.moment import in_seconds
 from segue.policy import Policy
 from segue.prompts import Brief, PromptRef, Rendered, brief_from_json, render
-from segue.states import CallType, DeliveryState, JobKind, JobState, Outcome, TurnState, recall_status
+from segue.states import (
+    CallType,
+    DeliveryState,
+    JobKind,
+    JobState,
+    Outcome,
+    TurnState,
+    message_status,
+    recall_status,
+)
 from segue.store.database import Row
 from segue.text import clean
 from segue.tokens import estimate
@@ -30,6 +51,10 @@ def to_text(value: Mapping[str, Any] | None) -> str | None:
         return None
     # What a tool returned or a provider reported may hold characters that no database takes.
     return clean(_encode(value))
+
+
+def list_text(values: Sequence[str]) -> str:
+    return clean(_encode(values))
 
 
 def from_text(text: str | None) -> dict[str, Any]:
@@ -345,4 +370,26 @@ def delivery(row: Row) -> Delivery:
         sent_at=row["sent_at"],
         sent_message_id=row["sent_message_id"],
         error=row["error"],
+    )
+
+
+def scheduled_message(row: Row) -> ScheduledMessage:
+    trigger, action = _trigger(row["trigger"]), _action(row["action"])
+    assert isinstance(trigger, At)  # what the queries ask for
+    return ScheduledMessage(
+        id=row["id"],
+        session_id=row["session_id"],
+        chat_type=row["chat_type"] or "private",
+        text=action.text if isinstance(action, Say) else "",
+        send_at=to_ms(trigger.moment),
+        status=message_status(JobState(row["state"]), row["run_id"] is not None, _outcome(row["outcome"])),
+        created_at=row["created_at"],
+        updated_at=row["finished_at"] or row["updated_at"],
+        created_by_tool_call_id=row["created_by_tool_call_id"],
+        cancelled_by_tool_call_id=row["cancelled_by_tool_call_id"],
+        replaced_by=row["replaced_by"],
+        replace_existing=bool(row["replace_existing"]),
+        sent_message_id=row["sent_message_id"],
+        sent_at=row["sent_at"],
+        last_error=row["error"] or row["delivery_error"],
     )

@@ -96,3 +96,58 @@ WHERE next_at IS NOT NULL AND next_at < :horizon;
 SELECT DISTINCT events.session_id AS id, events.type
 FROM events
 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = events.session_id);
+
+-- name: wrong_live_part
+-- The words that a turn under way began with are counted when it ends.
+SELECT sessions.id, sessions.live_messages
+FROM sessions
+WHERE (sessions.live_messages, sessions.live_tokens) <> (
+    SELECT COUNT(*), CAST(COALESCE(SUM(events.tokens), 0) AS BIGINT)
+    FROM events
+    WHERE events.session_id = sessions.id AND events.seq > sessions.archived_seq AND events.role IS NOT NULL
+      AND NOT (events.type = 'stream_start' AND EXISTS (
+          SELECT 1 FROM turns
+          WHERE turns.id = events.turn_id AND turns.state = 'running' AND turns.attempt = 1
+      ))
+);
+
+-- name: archives_out_of_step
+SELECT archives.session_id AS id, archives.n
+FROM archives
+WHERE archives.first_seq <> 1 + COALESCE((
+    SELECT earlier.last_seq
+    FROM archives AS earlier
+    WHERE earlier.session_id = archives.session_id AND earlier.n = archives.n - 1
+), 0);
+
+-- name: archived_without_an_archive
+SELECT sessions.id, sessions.archived_seq
+FROM sessions
+WHERE (sessions.archives, sessions.archived_seq) <> (
+    SELECT COUNT(*), COALESCE(MAX(archives.last_seq), 0)
+    FROM archives
+    WHERE archives.session_id = sessions.id
+);
+
+-- name: turn_cut_by_an_archive
+SELECT archives.session_id AS id, archives.n
+FROM archives
+JOIN events AS newest ON newest.session_id = archives.session_id AND newest.seq = (
+    SELECT MAX(events.seq)
+    FROM events
+    WHERE events.session_id = archives.session_id AND events.seq <= archives.last_seq AND events.turn_id IS NOT NULL
+)
+WHERE EXISTS (
+    SELECT 1
+    FROM events AS rest
+    WHERE rest.session_id = archives.session_id AND rest.seq > archives.last_seq AND rest.turn_id = newest.turn_id
+);
+
+-- name: archive_that_nobody_reads
+SELECT archives.session_id AS id, archives.n
+FROM archives
+WHERE archives.state = 'extracting'
+  AND NOT EXISTS (
+      SELECT 1 FROM tasks
+      WHERE tasks.id = archives.task_id AND tasks.state IN ('pending', 'running', 'cancelling')
+  );

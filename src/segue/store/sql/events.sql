@@ -43,6 +43,21 @@ WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
 ORDER BY seq DESC
 LIMIT :keep;
 
+-- name: marks_after
+-- Messages, and where turns begin and end: what a commit must know to find a place to cut.
+SELECT seq, type, turn_id, role, CASE WHEN source IS NULL THEN 0 ELSE 1 END AS scheduled, tokens
+FROM events
+WHERE session_id = :session_id AND seq > :after AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
+ORDER BY seq;
+
+-- name: between
+SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+FROM events
+WHERE session_id = :session_id AND seq > :after AND seq <= :until
+  AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
+ORDER BY seq
+LIMIT :limit;
+
 -- name: start_of_turn
 -- Where its newest attempt began.
 SELECT seq

@@ -138,6 +138,15 @@ JOIN turns ON turns.id = runs.turn_id
 WHERE runs.job_id = :job_id AND runs.outcome IS NULL AND turns.state = 'queued'
 ORDER BY turns.id;
 
+-- name: queued_via
+-- What waits in a common lane on behalf of one chat: its users' turns, and those of its own jobs.
+SELECT turns.id
+FROM turns
+LEFT JOIN runs ON runs.id = turns.run_id
+WHERE turns.session_id = :session_id AND turns.state = 'queued' AND turns.via_id = :via_id
+  AND (turns.run_id IS NULL OR runs.session_id = :via_id)
+ORDER BY turns.rank, turns.id;
+
 -- name: prune
 DELETE FROM turns
 WHERE id IN (SELECT id FROM turns WHERE finished_at IS NOT NULL AND finished_at < :before ORDER BY finished_at LIMIT :limit)

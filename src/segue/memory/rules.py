@@ -1,0 +1,138 @@
+"""An extractor of rules: it needs no model, understands a few plain sentences, and says what it is.
+
+Its summary is an excerpt: the user's own sentences, cut. What it learns it takes from sentences that state it
+outright, such as "my name is Ada", "I moved to Lisbon", "I prefer tea", "let's go with PostgreSQL", "remember
+that the door code is 4711", and the same in Chinese.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from segue.kept import MemoryKind
+from segue.memory.extraction import Lesson, Material
+from segue.memory.search import terms_of
+from segue.transcript import Message
+
+_LINES = 40
+_LINE = 200
+_SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.](?=\S)[^.!?。！？\n]*)*[.!?。！？]?")
+_QUESTION = re.compile(r"[?？]\s*$|吗\s*$")
+
+
+class RuleExtractor:
+    name = "rules"
+
+    async def summarise(self, material: Material) -> str:
+        said = [message for message in material.messages if message.role in ("user", "assistant")]
+        lines = [] if material.earlier is None else material.earlier.splitlines()[1:]
+        lines += [_line(message) for message in said if message.source is None and message.role == "user"]
+        head = f"{len(said)} messages, by excerpt (no model was asked):"
+        return "\n".join([head, *lines[-_LINES:]])
+
+    async def learn(self, material: Material) -> Sequence[Lesson]:
+        lessons: dict[str, Lesson] = {}
+        for message in material.spoken:
+            if message.role == "user":
+                for lesson in _lessons(message):
+                    lessons.pop(lesson.topic, None)
+                    lessons[lesson.topic] = lesson
+        return list(lessons.values())
+
+
+class _Rule(NamedTuple):
+    pattern: re.Pattern[str]
+    kind: MemoryKind
+    topic: Callable[[re.Match[str]], str]
+    confidence: int
+
+
+def _rule(
+    pattern: str, kind: MemoryKind, topic: Callable[[re.Match[str]], str] | str, confidence: int
+) -> _Rule:
+    named = topic if callable(topic) else (lambda found: topic)
+    return _Rule(re.compile(pattern, re.IGNORECASE), kind, named, confidence)
+
+
+def _about(name: str) -> Callable[[re.Match[str]], str]:
+    return lambda found: f"{name} {_key(found['what'])}"
+
+
+def _of(found: re.Match[str]) -> str:
+    return _key(found["whose"])
+
+
+def _key(words: str) -> str:
+    return " ".join(sorted(terms_of(words)))[:120] or words.strip().casefold()[:120]
+
+
+_RULES = (
+    _rule(r"\bmy name is\b|\bcall me [A-Z]|我叫|我的名字", MemoryKind.FACT, "name", 90),
+    _rule(
+        r"\bI(?:'ve| have)? (?:just )?(?:live|moved|relocated|am based|'m based)\b (?:in|to)\b"
+        r"|我(?:现在)?住在|我搬到",
+        MemoryKind.FACT,
+        "home",
+        85,
+    ),
+    _rule(
+        r"\bI(?:'m| am)? (?:work(?:ing)?|employed)\b (?:at|for|as)\b|我在.{1,20}(?:工作|上班)",
+        MemoryKind.FACT,
+        "work",
+        80,
+    ),
+    _rule(r"\bmy (?P<whose>favou?rite [\w ]{2,40}?) (?:is|are)\b", MemoryKind.PREFERENCE, _of, 85),
+    _rule(r"我最喜欢的(?P<whose>.{1,10}?)是", MemoryKind.PREFERENCE, _of, 85),
+    _rule(
+        r"\bI (?:do not|don't|really |no longer )?\s*(?:prefer|like|love|hate|dislike|enjoy)\b"
+        r" (?P<what>.{2,80})",
+        MemoryKind.PREFERENCE,
+        _about("taste"),
+        75,
+    ),
+    _rule(r"我(?:不)?(?:喜欢|讨厌|偏好)(?P<what>.{1,40})", MemoryKind.PREFERENCE, _about("taste"), 75),
+    _rule(
+        r"\b(?:let's|let us|we(?:'ll| will)?|I(?:'ll| will)?)\s*(?:have )?"
+        r"(?:decided?|go with|settled? on|choose|chose)\b(?P<what>.{2,80})",
+        MemoryKind.DECISION,
+        _about("decision"),
+        75,
+    ),
+    _rule(r"(?:我们?)?决定(?P<what>.{1,40})", MemoryKind.DECISION, _about("decision"), 75),
+    _rule(
+        r"\b(?:I|we) (?:still )?(?:need|have) to\b (?P<what>.{2,80})", MemoryKind.THREAD, _about("open"), 60
+    ),
+    _rule(r"我(?:还)?(?:需要|得|要去)(?P<what>.{1,40})", MemoryKind.THREAD, _about("open"), 60),
+    _rule(
+        r"\b(?:remember|note|keep in mind)\b(?: that|:)? (?:my |the |our )?"
+        r"(?P<whose>.{2,80}?)(?= (?:is|are|was)\b|$)",
+        MemoryKind.FACT,
+        _of,
+        80,
+    ),
+    _rule(r"(?:请)?记(?:住|得)[:：，,]?(?:我的)?(?P<whose>.{1,40}?)(?=是|$)", MemoryKind.FACT, _of, 80),
+    _rule(r"\bmy (?P<whose>[\w' ]{2,40}?) (?:is|are|has|was)\b", MemoryKind.FACT, _of, 70),
+    _rule(r"我的(?P<whose>[^，。,]{1,10}?)(?:是|叫|有)", MemoryKind.FACT, _of, 70),
+)
+
+
+def _lessons(message: Message) -> Iterable[Lesson]:
+    for sentence in _SENTENCE.findall(message.content):
+        words = sentence.strip()
+        if not words or _QUESTION.search(words):
+            continue
+        for rule in _RULES:
+            if found := rule.pattern.search(words):
+                yield Lesson(
+                    kind=rule.kind,
+                    topic=rule.topic(found),
+                    content=words[:500],
+                    confidence=rule.confidence,
+                    source_seq=message.seq,
+                )
+                break
+
+
+def _line(message: Message) -> str:
+    words = " ".join(message.content.split())
+    return f"- {words[:_LINE]}{'…' if len(words) > _LINE else ''}"

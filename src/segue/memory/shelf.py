@@ -1,0 +1,134 @@
+"""The shelf: what is kept of sessions and users, as records. It reads; who writes is a transaction."""
+
+from segue.errors import NotFound
+from segue.kept import Archive, Found, Memory, Task
+from segue.memory.search import MOST_ROWS, Terms, ranked, terms_of
+from segue.model import NEWEST, Event, Owner, Place
+from segue.store import kept_rows, rows, sql
+from segue.store.database import Params
+from segue.store.store import Store
+
+_ALL = 1 << 62
+_NEWEST_TASK = "~"
+"""After any id."""
+
+
+class Shelf:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._database = store.database
+
+    async def archives(self, session_id: str, *, limit: int, before: int = _ALL) -> list[Archive]:
+        asked: Params = {"session_id": session_id, "before": before, "limit": limit}
+        found = await self._database.read(sql.archives.newest_first, asked)
+        return [kept_rows.archive(row) for row in found]
+
+    async def archive(self, session_id: str, n: int) -> Archive:
+        found = await self._database.read(sql.archives.by_n, {"session_id": session_id, "n": n})
+        if not found:
+            raise NotFound(f"there is no archive {n} of this session")
+        return kept_rows.archive(found[0])
+
+    async def summed_up(self, session_id: str, *, before: int = _ALL) -> Archive | None:
+        """The newest archive that has a summary; what came before it is in there."""
+        asked: Params = {"session_id": session_id, "before": before}
+        found = await self._database.read(sql.archives.with_summary, asked)
+        return kept_rows.archive(found[0]) if found else None
+
+    async def log(self, session_id: str, *, after: int, until: int = _ALL, limit: int = _ALL) -> list[Event]:
+        """Messages, and where turns begin and end, in the order of the log."""
+        asked: Params = {"session_id": session_id, "after": after, "until": until, "limit": limit}
+        return [rows.event(row) for row in await self._database.read(sql.events.between, asked)]
+
+    async def newest(self, session_id: str, *, after: int, before: int | None, limit: int) -> list[Event]:
+        """As `log`, the newest of it."""
+        found = await self._store.newest_events(
+            session_id, before=_ALL if before is None else before, limit=limit
+        )
+        return [event for event in found if event.seq > after]
+
+    async def task(self, task_id: str) -> Task:
+        found = await self._database.read(sql.tasks.by_id, {"id": task_id})
+        if not found:
+            raise NotFound(f"there is no task {task_id}")
+        return kept_rows.task(found[0])
+
+    async def tasks(
+        self, owner: Owner, *, limit: int, before: str = _NEWEST_TASK, state: str = "", session_key: str = ""
+    ) -> list[Task]:
+        asked: Params = {
+            "account": owner.account,
+            "user_id": owner.user,
+            "before_id": before,
+            "state": state,
+            "session_key": session_key,
+            "limit": limit,
+        }
+        return [kept_rows.task(row) for row in await self._database.read(sql.tasks.newest_first, asked)]
+
+    async def memories(self, owner: Owner, *, limit: int, before: Place = NEWEST) -> list[Memory]:
+        """What is known, the newest first. Passages are for search alone."""
+        asked: Params = {
+            "account": owner.account,
+            "user_id": owner.user,
+            "before": before.at,
+            "before_id": before.id,
+            "limit": limit,
+        }
+        return [kept_rows.memory(row) for row in await self._database.read(sql.memories.newest_first, asked)]
+
+    async def memory(self, memory_id: str, owner: Owner) -> Memory:
+        found = await self._database.read(sql.memories.by_id, {"id": memory_id})
+        if not found or kept_rows.memory(found[0]).owner != owner:
+            raise NotFound(f"there is no memory {memory_id}")
+        return kept_rows.memory(found[0])
+
+    async def search(self, owner: Owner, query: str, *, limit: int) -> list[Found]:
+        """Memories and archived passages that share terms with the query, the best first."""
+        asked = terms_of(query)
+        if not asked:
+            return []
+        whose: Params = {"account": owner.account, "user_id": owner.user}
+        total = (await self._database.read(sql.memories.count, whose))[0]["found"]
+        if not total:
+            return []
+        terms: Params = {**whose, "terms": rows.list_text(sorted(asked)), "limit": MOST_ROWS}
+        matches = await self._database.read(sql.memories.matching, terms)
+        held: dict[str, Terms] = {}
+        for row in matches:
+            held.setdefault(row["memory_id"], {})[row["term"]] = row["weight"]
+        best = ranked(asked, held, total)[: limit * 2]
+        found = []
+        for memory_id, score in best:
+            there = await self._database.read(sql.memories.by_id, {"id": memory_id})
+            found += [Found(memory=kept_rows.memory(row), score=score) for row in there]
+        return found[:limit]
+
+    async def awaiting_commit(self, limit: int) -> list[tuple[Owner, str]]:
+        """The sessions that wait for a silence: policy on, a timeout set, and something to put away."""
+        found = await self._database.read(sql.sessions.awaiting_commit, {"limit": limit})
+        waiting = []
+        for row in found:
+            policy = rows.auto_commit_policy(row["auto_commit_policy"])
+            if policy is not None and policy.enabled and policy.idle_timeout_seconds is not None:
+                waiting.append((Owner(row["account"], row["user_id"]), row["key"]))
+        return waiting
+
+    async def due_commits(self, now: int, limit: int) -> list[str]:
+        found = await self._database.read(sql.sessions.due_to_commit, {"now": now, "limit": limit})
+        return [row["id"] for row in found]
+
+    async def next_look(self) -> int | None:
+        """The next moment at which a session may want to be committed, or a task to be done."""
+        commit = (await self._database.read(sql.sessions.next_commit, {}))[0]["commit_at"]
+        task = (await self._database.read(sql.tasks.next_due, {}))[0]["not_before"]
+        moments = [moment for moment in (commit, task) if moment is not None]
+        return min(moments, default=None)
+
+    async def expired_tasks(self, limit: int) -> list[Task]:
+        judged: Params = {
+            "lease_now": self._store.lease_now(),
+            "horizon": self._store.horizon(),
+            "limit": limit,
+        }
+        return [kept_rows.task(row) for row in await self._database.read(sql.tasks.expired, judged)]

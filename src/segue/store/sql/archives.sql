@@ -1,0 +1,46 @@
+-- The archives: stretches of a session's log. Made under the session's row lock, in order.
+
+-- name: create
+INSERT INTO archives (session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, created_at)
+VALUES (:session_id, :n, :first_seq, :last_seq, :message_count, :tokens, :reason, :task_id, 'extracting', :now);
+
+-- name: by_n
+SELECT session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, summary, error, learned,
+       created_at, finished_at, undone_at
+FROM archives
+WHERE session_id = :session_id AND n = :n;
+
+-- name: newest_first
+SELECT session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, summary, error, learned,
+       created_at, finished_at, undone_at
+FROM archives
+WHERE session_id = :session_id AND n < :before
+ORDER BY n DESC
+LIMIT :limit;
+
+-- name: with_summary
+-- The newest one that was summed up: what is older is in its summary.
+SELECT session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, summary, error, learned,
+       created_at, finished_at, undone_at
+FROM archives
+WHERE session_id = :session_id AND n < :before AND summary IS NOT NULL
+ORDER BY n DESC
+LIMIT 1;
+
+-- name: sum_up
+UPDATE archives
+SET summary = :summary
+WHERE session_id = :session_id AND n = :n AND state = 'extracting'
+RETURNING n;
+
+-- name: finish
+UPDATE archives
+SET state = :state, error = :error, learned = :learned, finished_at = :now
+WHERE session_id = :session_id AND n = :n AND state = 'extracting'
+RETURNING n;
+
+-- name: undo
+UPDATE archives
+SET undone_at = :now
+WHERE session_id = :session_id AND n = :n AND undone_at IS NULL AND state <> 'extracting'
+RETURNING n;

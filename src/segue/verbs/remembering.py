@@ -1,0 +1,147 @@
+"""Remembering: how a session is put away, what became of it, and what is known of its user."""
+
+from dataclasses import replace
+
+from segue.auto_commit import MOST_KEPT
+from segue.bell import Name
+from segue.errors import BadSetting, NotFound
+from segue.kept import KNOWN, Archive, Found, Memory, MemoryKind, Task
+from segue.memory import commit, learning
+from segue.memory.commit import Committed, Result
+from segue.memory.context import Context, assemble
+from segue.memory.learning import Undone
+from segue.memory.shelf import Shelf
+from segue.model import NEWEST, Owner, Place, Session
+from segue.text import check_text
+from segue.transcript import Message, message_of
+from segue.verbs.looking import ME, Looking
+from segue.view import View
+
+_LONGEST_MEMORY = 2_000
+_LONGEST_QUERY = 2_000
+_MOST_MEMBERS = 100_000
+
+
+class Remembering(Looking):
+    shelf: Shelf
+
+    async def commit(self, key: str, *, keep_recent_count: int | None = None, owner: Owner = ME) -> Result:
+        """Put away what has settled in a session, all but the newest messages that are kept.
+
+        Without a number, as many are kept as its policy says. What is put away stays in the transcript.
+        """
+        if keep_recent_count is not None and not 0 <= keep_recent_count <= MOST_KEPT:
+            raise BadSetting(f"keep_recent_count is from 0 to {MOST_KEPT:,}, got {keep_recent_count!r}")
+        session = await self.session(key, owner=owner)
+        now = self.clock.ms()
+        done = await self.store.commit(
+            commit.commit, session.id, now, task_id=self.ids(now), keep=keep_recent_count
+        )
+        if isinstance(done, Committed):
+            self.hub.publish(done.events)
+            self.bell.ring(Name.ARCHIVIST)
+        return done
+
+    async def archives(
+        self, key: str, *, owner: Owner = ME, limit: int = 100, before: int = 1 << 62
+    ) -> list[Archive]:
+        """Newest first; only those numbered below `before`."""
+        return await self.shelf.archives(
+            (await self.session(key, owner=owner)).id, limit=limit, before=before
+        )
+
+    async def archive(self, key: str, n: int, *, owner: Owner = ME) -> Archive:
+        return await self.shelf.archive((await self.session(key, owner=owner)).id, n)
+
+    async def archived(self, key: str, n: int, *, owner: Owner = ME) -> list[Message]:
+        """The messages of an archive, in the order of the log."""
+        archive = await self.archive(key, n, owner=owner)
+        log = await self.shelf.log(archive.session_id, after=archive.first_seq - 1, until=archive.last_seq)
+        return [message for event in log if (message := message_of(event))]
+
+    async def undo(self, key: str, n: int, *, owner: Owner = ME) -> Undone:
+        """Take back what an archive taught memory. What was changed since stays."""
+        archive = await self.archive(key, n, owner=owner)
+        return await self.store.commit(learning.undo, archive, self.clock.ms())
+
+    async def task(self, task_id: str, *, owner: Owner = ME) -> Task:
+        task = await self.shelf.task(task_id)
+        if task.owner != owner:
+            raise NotFound(f"there is no task {task_id}")
+        return task
+
+    async def tasks(
+        self,
+        *,
+        owner: Owner = ME,
+        state: str = "",
+        session_key: str = "",
+        limit: int = 100,
+        before: str = "~",
+    ) -> list[Task]:
+        """Newest first; only those with an id below `before`."""
+        return await self.shelf.tasks(owner, limit=limit, before=before, state=state, session_key=session_key)
+
+    async def cancel_task(self, task_id: str, *, owner: Owner = ME) -> Task:
+        """One that waits is cancelled at once, one that runs when it next looks."""
+        await self.task(task_id, owner=owner)
+        await self.store.commit(learning.cancel, task_id, self.clock.ms())
+        return await self.shelf.task(task_id)
+
+    async def memories(self, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST) -> list[Memory]:
+        """What is known of a user, the newest first."""
+        return await self.shelf.memories(owner, limit=limit, before=before)
+
+    async def recollect(self, query: str, *, owner: Owner = ME, limit: int = 10) -> list[Found]:
+        """Memories, and passages of what was put away, that fit the query, the best first."""
+        check_text(query, "a query", longest=_LONGEST_QUERY)
+        return await self.shelf.search(owner, query, limit=limit)
+
+    async def change_memory(
+        self,
+        memory_id: str,
+        *,
+        content: str | None = None,
+        kind: MemoryKind | str | None = None,
+        topic: str | None = None,
+        owner: Owner = ME,
+    ) -> Memory:
+        """By a person, and so for certain."""
+        memory = await self.shelf.memory(memory_id, owner)
+        if memory.kind is MemoryKind.PASSAGE:
+            raise NotFound(f"there is no memory {memory_id}")
+        if kind is not None and kind not in KNOWN:
+            raise BadSetting(f"a memory is one of {', '.join(KNOWN)}, got {kind!r}")
+        changed = replace(
+            memory,
+            content=memory.content
+            if content is None
+            else check_text(content, "a memory", longest=_LONGEST_MEMORY),
+            kind=memory.kind if kind is None else MemoryKind(kind),
+            topic=memory.topic if topic is None else check_text(topic, "a topic", longest=200),
+            confidence=100,
+            updated_at=self.clock.ms(),
+        )
+        await self.store.commit(learning.change, changed)
+        return changed
+
+    async def forget(self, memory_id: str, *, owner: Owner = ME) -> None:
+        memory = await self.shelf.memory(memory_id, owner)
+        await self.store.commit(learning.forget, memory, self.clock.ms())
+
+    async def context(
+        self,
+        key: str,
+        *,
+        asked: str = "",
+        token_budget: int = 128_000,
+        view: View = View.FULL,
+        owner: Owner = ME,
+    ) -> Context:
+        """What a model would be given of a session if this were asked in it now."""
+        session: Session = await self.session(key, owner=owner)
+        return await assemble(self.shelf, session, asked=asked, token_budget=token_budget, view=view)
+
+    async def auto_commit_members(self, *, limit: int = _MOST_MEMBERS) -> list[tuple[Owner, str]]:
+        """The sessions that wait for a silence to be committed, of all owners."""
+        return await self.shelf.awaiting_commit(limit) if self.settings.idle_commits else []
