@@ -94,7 +94,8 @@ class Turn extends Part {
     if (turn.retryAt) return [h("span.state", {}, t("tried_again", { time: coming(new Date(turn.retryAt)) }))];
     if (turn.outcome === null && turn.attempt > 1) return [h("span.state", {}, t("attempt", { n: turn.attempt }))];
     if (!slim) return [];
-    const said = turn.quiet ? t("nothing_new") : turn.outcome === "empty" ? t("no_answer") : turn.text;
+    const said = turn.outcome !== "empty" ? turn.text : t(turn.quiet ? "nothing_new" : "no_answer");
+    if (turn.quiet && turn.outcome === "empty") return [h("span", {}, said)];
     return [h(`span.outcome.${turn.outcome}`, {}, t(`outcome_${turn.outcome}`)), " ", h("span", {}, said), " ", this.#why(turn)];
   }
 

@@ -1,0 +1,167 @@
+"""The page in a real browser, against a server in a process of its own."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.docs.pages import ROOT
+
+IMAGES = ROOT / "docs" / "images"
+PATIENCE_MS = 10_000
+"""The machine may be busy with something else; what is waited for is there much sooner."""
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--pictures", action="store_true", help="write the pictures of the page into docs/images")
+
+
+@dataclass(slots=True)
+class Served:
+    """The server, which can be killed and comes back at the same address with the same data."""
+
+    database: str
+    port: int = 0
+    process: "subprocess.Popen[str]" = field(init=False)
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.web.serve", self.database, str(self.port)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline())
+
+    def end(self, by: signal.Signals = signal.SIGTERM) -> None:
+        self.process.send_signal(by)
+        self.process.wait(20)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def at(self, key: str) -> str:
+        return f"{self.url}#{quote(key, safe='')}"
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        asked = urllib.request.Request(
+            self.url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            return json.load(answer)
+
+    def session(self, key: str, **about: Any) -> str:
+        self.call("POST", "sessions", {"key": key, **about})
+        return key
+
+    def say(self, key: str, content: str) -> Any:
+        return self.call("POST", f"sessions/{key}/turns?wait=20", {"content": content})
+
+    def say_and_go(self, key: str, content: str) -> Any:
+        return self.call("POST", f"sessions/{key}/turns", {"content": content})
+
+    def write(self, key: str, count: int) -> None:
+        for first in range(0, count, 100):
+            batch = [
+                {"role": "assistant" if number % 2 else "user", "content": f"line {number} of a long talk"}
+                for number in range(first, min(first + 100, count))
+            ]
+            self.call("POST", f"sessions/{key}/messages/batch", {"messages": batch})
+
+    def wait_for(self, path: str, true: Callable[[Any], bool]) -> Any:
+        for _ in range(400):
+            answer = self.call("GET", path)
+            if true(answer):
+                return answer
+            time.sleep(0.05)
+        raise AssertionError(f"{path} stayed {answer}")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Shared by all tests that have sessions of their own."""
+    served = Served(f"sqlite:///{tmp_path_factory.mktemp('web')}/segue.db")
+    served.start()
+    yield served
+    served.end()
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[Served]:
+    """For a test that kills it, or that counts all sessions."""
+    served = Served(f"sqlite:///{tmp_path}/segue.db")
+    served.start()
+    yield served
+    served.end()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        sentence = "the page is tested in Chromium: install it (`apt-get install chromium`) or name it in CHROMIUM"
+        if os.environ.get("CI") == "true":
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """A page in a context of its own. Whatever goes wrong in it fails the test."""
+    contexts, wrong = [], []
+
+    def opened(url: str, *, context: Any = None, **options: Any) -> Page:
+        if context is None:
+            options = {"viewport": {"width": 1360, "height": 860}, "timezone_id": "Europe/Berlin", **options}
+            context = browser.new_context(**options)
+            context.set_default_timeout(PATIENCE_MS)
+            contexts.append(context)
+        page: Page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: "Content Security" in said.text and wrong.append(said.text))
+        page.goto(url)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture
+def picture(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
+    """A picture for the documentation, when the run was asked for them."""
+    wanted = request.config.getoption("--pictures")
+
+    def taken(page: Page, name: str) -> None:
+        if wanted:
+            IMAGES.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=IMAGES / f"{name}.png")
+
+    return taken

@@ -1,0 +1,93 @@
+"""A server in a process of its own, around an agent that does what the message names.
+
+    python -m tests.web.serve DATABASE_URL PORT
+
+Its leases are short, so that a server that was killed is missed within a second.
+"""
+
+import asyncio
+import socket
+import sys
+from collections.abc import AsyncIterator
+
+import uvicorn
+
+from segue import Delta, Kernel, OpenTurn, Settings, Text, Thinking, ToolCalled, ToolStarted, Usage
+from segue.configuration import Configuration
+from segue.server import create_app
+
+RICH = """## Report
+
+It is **green**, see [the log](https://example.org/log).
+
+| build | state |
+|---|---|
+| 418 | ok |
+
+```python
+print("hello")
+```
+
+<script>window.harmed = true</script><img src=x onerror="window.harmed = true">
+[trap](javascript:window.harmed=true)
+"""
+
+
+class PageAgent:
+    """`stream 50 20`: fifty words, 20 ms apart. `hold`: until it is stopped. `think`, `tool`, `rich`, `fail`,
+    `nothing`: one of each. Anything else is said back."""
+
+    reports_tools = True
+
+    async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
+        words = turn.text.strip().rpartition("\n")[2].split()
+        match words:
+            case ["stream", count, pause]:
+                for number in range(int(count)):
+                    yield Text(f"w{number} " if number % 9 else f"w{number} 🙂 **b{number}** ")
+                    await asyncio.sleep(int(pause) / 1000)
+            case ["hold", *_]:
+                yield Text("One moment")
+                await asyncio.sleep(600)
+            case ["think", *_]:
+                yield Thinking("First this, ")
+                yield Thinking("then that.")
+                yield Text("So be it.")
+            case ["tool", *_]:
+                given = {"path": "build.log", "lines": 3}
+                yield ToolStarted(call_id="1", name="read_file", arguments=given)
+                yield ToolCalled(
+                    call_id="1", name="read_file", arguments=given, result="build 418: ok", duration_ms=14
+                )
+                yield Text("Build 418 is fine.")
+            case ["rich", *_]:
+                yield Text(RICH)
+            case ["fail", *_]:
+                raise RuntimeError("the model fell over")
+            case ["nothing", *_]:
+                return
+            case _:
+                yield Text(f"You said: {' '.join(words)}")
+        yield Usage({"output_tokens": 7})
+
+
+async def serve(url: str, port: int) -> None:
+    configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url)
+    listening = socket.create_server(("127.0.0.1", port))
+    settings = Settings(
+        user_runners=20,
+        lease_seconds=0.6,
+        shutdown_grace_seconds=1,
+        least_interval_seconds=1,
+        timezone="Europe/Berlin",
+    )
+    async with Kernel(url, agent=PageAgent(), settings=settings) as kernel:
+        app = create_app(kernel, configuration, run_workers=True)
+        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None)
+        sys.stdout.write(f"{listening.getsockname()[1]}\n")
+        sys.stdout.flush()
+        await uvicorn.Server(config).serve(sockets=[listening])
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(sys.argv[1], int(sys.argv[2])))

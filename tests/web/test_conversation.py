@@ -1,0 +1,151 @@
+"""The conversation: what is said streams in, and every kind of end shows what it is."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Served
+
+Open = Callable[..., Page]
+Take = Callable[[Page, str], None]
+
+
+def write(page: Page, text: str) -> None:
+    page.get_by_role("textbox", name="Message").fill(text)
+    page.keyboard.press("Enter")
+
+
+def test_an_answer_streams_in_and_is_rendered_while_it_grows(server: Served, open_page: Open) -> None:
+    page = open_page(server.at(server.session("websocket:stream")))
+    write(page, "stream 120 15")
+    text = page.locator("segue-turn .text")
+    expect(text.locator("strong", has_text="b0")).to_be_visible()
+    expect(page.locator("segue-turn.running")).to_be_visible()
+    expect(page.locator("segue-turn.running")).to_have_count(0)
+    expect(text.locator("strong")).to_have_count(14)
+    said = re.findall(r"\bw\d+", text.inner_text())
+    assert said == [f"w{number}" for number in range(120)]
+
+
+def test_markdown_is_shown_and_nothing_in_it_runs(server: Served, open_page: Open) -> None:
+    page = open_page(server.at(server.session("websocket:rich")))
+    write(page, "rich")
+    text = page.locator("segue-turn .text")
+    expect(text.get_by_role("heading", name="Report")).to_be_visible()
+    expect(text.get_by_role("cell", name="418")).to_be_visible()
+    expect(text.locator("pre code")).to_contain_text('print("hello")')
+    assert text.get_by_role("link", name="the log").get_attribute("rel") == "noopener noreferrer nofollow"
+    expect(text.locator("script, img, a[href^=javascript]")).to_have_count(0)
+    assert page.evaluate("window.harmed") is None
+
+
+def test_thinking_is_folded(server: Served, open_page: Open) -> None:
+    page = open_page(server.at(server.session("websocket:think")))
+    write(page, "think")
+    expect(page.locator("segue-turn .text")).to_have_text("So be it.")
+    expect(page.get_by_text("First this, then that.")).to_be_hidden()
+    page.get_by_text("Thinking", exact=True).click()
+    expect(page.get_by_text("First this, then that.")).to_be_visible()
+
+
+def test_a_tool_call_is_a_card_with_what_it_was_given_and_gave(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:tool")
+    server.say(key, "tool")
+    card = open_page(server.at(key)).locator("segue-tool")
+    expect(card.locator("summary")).to_contain_text("read_file")
+    expect(card.locator("summary")).to_contain_text("14 ms")
+    expect(card.get_by_text("build 418: ok")).to_be_hidden()
+    card.locator("summary").click()
+    expect(card.get_by_text('"lines": 3')).to_be_visible()
+    expect(card.get_by_text("build 418: ok")).to_be_visible()
+
+
+def test_an_answer_is_copied_as_it_was_written(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:copy")
+    server.say(key, "good **day**")
+    page = open_page(server.at(key), permissions=["clipboard-read", "clipboard-write"])
+    page.locator("segue-turn").hover()
+    page.get_by_role("button", name="Copy the answer").click()
+    expect(page.get_by_text("copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "You said: good **day**"
+
+
+def test_escape_stops_the_turn_and_what_it_said_stays(server: Served, open_page: Open) -> None:
+    page = open_page(server.at(server.session("websocket:stop")))
+    write(page, "hold")
+    expect(page.locator("segue-turn .text")).to_contain_text("One moment")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("segue-turn .text")).to_contain_text("(stopped)")
+    expect(page.locator("segue-turn .text")).to_contain_text("One moment")
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+
+
+def test_words_that_come_during_an_answer_wait_and_say_so(server: Served, open_page: Open) -> None:
+    page = open_page(server.at(server.session("websocket:queue")))
+    write(page, "hold")
+    expect(page.locator("segue-turn .text")).to_contain_text("One moment")
+    write(page, "and then this")
+    expect(page.locator("segue-queue")).to_contain_text("and then this")
+    expect(page.locator("segue-queue")).to_contain_text("waits for this answer")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("segue-turn").last).to_contain_text("You said: and then this")
+    expect(page.locator("segue-queue .row")).to_have_count(0)
+
+
+def test_a_scheduled_turn_that_waits_is_told(server: Served, open_page: Open) -> None:
+    """Issue 8: `1 scheduled turn waits for this answer`."""
+    key = server.session("websocket:patient")
+    page = open_page(server.at(key))
+    write(page, "hold")
+    expect(page.locator("segue-turn .text")).to_contain_text("One moment")
+    soon = {"name": "look", "message": "look around", "schedule": "every 1s", "policy": {"max_runs": 1}}
+    server.call("POST", f"sessions/{key}/automations", soon)
+    expect(page.get_by_text("1 scheduled turn waits for this answer")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("segue-turn.scheduled")).to_contain_text("You said: look around")
+    expect(page.get_by_text("1 scheduled turn waits")).to_be_hidden()
+
+
+def test_a_failure_and_an_empty_answer_are_slim_lines(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:slim")
+    server.say(key, "fail")
+    server.say(key, "nothing")
+    page = open_page(server.at(key))
+    failed, empty = page.locator("segue-turn.slim").all()
+    expect(failed.locator(".outcome.error")).to_have_text("failed")
+    expect(empty).to_contain_text("nothing to say")
+
+
+def test_days_are_set_apart(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:days")
+    server.say(key, "hello")
+    page = open_page(server.at(key))
+    expect(page.locator(".day")).to_have_text(["Today"])
+    later = page.context.new_page()
+    later.clock.install(time="2031-03-04T12:00:00Z")
+    later.goto(server.at(key))
+    expect(later.locator(".day")).to_contain_text([re.compile(r"\d{4}")])
+
+
+def test_a_long_history_comes_in_pages_and_stays_where_it_is_read(
+    server: Served, open_page: Open, picture: Take
+) -> None:
+    """Issue 8: a 5,000-message session."""
+    key = server.session("websocket:long", title="A long talk")
+    server.write(key, 5000)
+    page = open_page(server.at(key))
+    expect(page.get_by_text("line 4999 of a long talk")).to_be_in_viewport()
+    first = page.locator("segue-note").count()
+    assert first < 500
+    oldest = page.locator("segue-note").first
+    words = oldest.inner_text()
+    page.locator(".scroll").evaluate("it => it.scrollTop = 0")
+    expect(page.locator("segue-note")).not_to_have_count(first)
+    expect(page.get_by_text(words.split("\n")[-1], exact=True)).to_be_in_viewport()
+    latest = page.get_by_role("button", name="Latest")
+    expect(latest).to_be_visible()
+    latest.click()
+    expect(page.get_by_text("line 4999 of a long talk")).to_be_in_viewport()
+    expect(latest).to_be_hidden()
