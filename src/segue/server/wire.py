@@ -9,7 +9,7 @@ from segue.jobs import UPDATES
 from segue.kernel import Kernel
 from segue.model import Event, Overview, Session
 from segue.server import automations, views
-from segue.states import JobState
+from segue.states import JobKind, JobState
 from segue.transcript import message_of
 
 Wired = dict[str, Any]
@@ -36,7 +36,7 @@ async def event(kernel: Kernel, session: Session, happened: Event, *, overview: 
         case "automation_update":
             return wired | {"job": await _job(kernel, happened.body["job_id"])}
         case "recall_update":
-            return wired | {"recall": await _recall(kernel, session)}
+            return wired | {"recall": await _recall(kernel, session, happened)}
         case _:
             return wired | dict(happened.body)
 
@@ -44,10 +44,12 @@ async def event(kernel: Kernel, session: Session, happened: Event, *, overview: 
 def of_its_job(happened: Event) -> Event | None:
     """A turn that starts or ends changes its job too: what to tell those who watch the job.
 
-    It is no row of the log, and has the number of the event that it follows.
+    It is no row of the log, and has the number of the event that it follows. The log itself tells of recalls.
     """
     source = happened.source
-    if source is None or happened.type not in ("stream_start", "stream_end") or source.kind not in UPDATES:
+    if source is None or happened.type not in ("stream_start", "stream_end"):
+        return None
+    if source.kind == JobKind.RECALL or source.kind not in UPDATES:
         return None
     return replace(
         happened, type=UPDATES[source.kind], role=None, content=None, body={"job_id": source.job_id}
@@ -126,15 +128,15 @@ def _message(event: Event) -> Wired | None:
 
 async def _session(kernel: Kernel, session: Session, overview: Overview | None) -> Wired | None:
     try:
-        overview = overview or await kernel.store.overview(session.id)
+        overview = overview or await kernel.overview_of(session.id)
     except NotFound:  # deleted since
         return None
     return views.session(overview).model_dump(mode="json")
 
 
-async def _recall(kernel: Kernel, session: Session) -> Wired | None:
+async def _recall(kernel: Kernel, session: Session, happened: Event) -> Wired | None:
     """As it stands now, also where the event is an old one: a banner follows the last of them."""
-    pending = await kernel.store.pending_recall(session.id)
+    pending = await kernel.store.pending_recall(happened.via_id or session.id)
     return None if pending is None else views.recall(pending, session.key).model_dump(mode="json")
 
 
