@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from segue import wall
 from segue.clock import to_moment, to_ms
@@ -146,7 +147,7 @@ def clock_note(job: Job, slot: datetime) -> str | None:
     """What a change of the clocks does to a slot of a cron line; None on all other days."""
     if not isinstance(job.trigger, Cron) or job.trigger.tz is None:
         return None
-    line, zone = wall.read_line(job.trigger.expr), wall.find_zone(job.trigger.tz)
+    line, zone = wall.read_line(job.trigger.expr), ZoneInfo(job.trigger.tz)
     here = slot.astimezone(zone)
     read = here.replace(tzinfo=None, fold=0)
     if line.first(read, read + _MINUTE) is None:
@@ -164,7 +165,7 @@ class _Clock:
     """How moments and lengths are told."""
 
     def __init__(self, facts: Facts) -> None:
-        self._zone = wall.find_zone(zone_of(facts.job.trigger, facts.zone))
+        self._zone = ZoneInfo(zone_of(facts.job.trigger, facts.zone))
         self._now = facts.now
 
     def at(self, moment: datetime | int) -> str:

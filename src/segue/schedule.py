@@ -10,11 +10,10 @@ from itertools import islice, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from segue import wall
 from segue.clock import to_moment
 from segue.errors import BadTrigger
 from segue.model import Job
-from segue.trigger import At, Cron, Every, Idle, Trigger, trigger_from_json
+from segue.trigger import At, Cron, Every, Idle, Trigger, resolve, trigger_from_json
 from segue.wording import shown, spoken
 
 _KINDS = ("at", "every", "cron")
@@ -80,6 +79,11 @@ def _slots(trigger: Trigger, after: datetime) -> Iterator[datetime]:
         slot = trigger.next_after(slot)
 
 
+def first_slot(trigger: Trigger, *, now: datetime, zone: str | None) -> datetime | None:
+    """The first moment of a job that is made now; None: it would never run."""
+    return resolve(trigger, now=now, zone=zone).first(now)
+
+
 def upcoming(job: Job, count: int) -> list[datetime]:
     """The job's next slots, as things stand: fewer when it ends before, or nobody can know."""
     if job.slot is None:
@@ -95,7 +99,7 @@ def upcoming(job: Job, count: int) -> list[datetime]:
 
 
 def local(moment: datetime, zone: str | None) -> datetime:
-    return moment.astimezone(wall.find_zone(zone) if zone else UTC)
+    return moment.astimezone(ZoneInfo(zone) if zone else UTC)
 
 
 def zone_of(trigger: Trigger, otherwise: str | None) -> str:

@@ -1,18 +1,19 @@
 """`segue runs`: what became of each firing of a job."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.configured import configured
-from segue.cli.output import AsJson, local_time, print_json, print_record, print_table, printable, shape
-from segue.cli.whose import Account, Key, Limit, User
-from segue.model import Owner
+from segue.cli.asking import Asked, asking
+from segue.cli.output import local_time
+from segue.cli.whose import Key, Limit
+from segue.clock import to_moment
 
 if TYPE_CHECKING:
-    from segue.configuration import Configuration
     from segue.kernel import Kernel
     from segue.model import Run
+    from segue.server.schema import RunOut
 
 app = typer.Typer(help="Firings of jobs.", no_args_is_help=True)
 
@@ -20,90 +21,63 @@ RunId = Annotated[str, typer.Argument(help="The run's id, JOB:SLOT.", show_defau
 
 
 @app.command("list")
-@configured()
-def list_(
-    configuration: "Configuration",
-    key: Key,
-    limit: Limit = 100,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def list_(asked: Asked, key: Key, limit: Limit = 100) -> None:
     """List the runs of a session's jobs, the newest first."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.runs(key, owner=Owner(account, user), limit=limit)
-        if as_json:
-            from segue.server import views
+        found = await kernel.runs(key, owner=asked.owner, limit=limit)
+        print_runs(asked, found, key, empty=f"No job of {key} has fired yet.")
 
-            print_json({"runs": [shape(views.run(each, key)) for each in found]})
-            return
-        rows = [
-            (
-                each.id,
-                local_time(each.slot, configuration.timezone),
-                each.outcome or each.state,
-                f"{each.lateness_ms / 1000:.1f} s",
-                each.attempt,
-                each.reason or each.error,
-            )
-            for each in found
-        ]
-        columns = ("run", "slot", "outcome", "late", "attempt", "reason")
-        print_table(columns, rows, empty=f"No job of {key} has fired yet.")
-
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command()
-@configured()
-def show(
-    configuration: "Configuration",
-    run_id: RunId,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def show(asked: Asked, run_id: RunId) -> None:
     """Show the record of a run."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        run = await kernel.record(run_id, owner=Owner(account, user))
+        run = await kernel.record(run_id, owner=asked.owner)
         session = await kernel.store.session_by_id(run.session_id)
-        if as_json:
-            from segue.server import views
+        asked.print_one(lambda: _shapes([run], session.key)[0], _fields(run, session.key, asked.zone))
 
-            print_json(shape(views.run(run, session.key)))
-        else:
-            print_record(_fields(run, session.key, configuration.timezone))
-
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command()
-@configured()
-def explain(
-    configuration: "Configuration",
-    run_id: RunId,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def explain(asked: Asked, run_id: RunId) -> None:
     """Tell why a run did or did not happen, and what happens next."""
-    from segue.cli.explaining import explained
-    from segue.cli.house import looking
+    from segue.cli.explaining import explain_slot
 
     async def work(kernel: "Kernel") -> None:
-        run = await kernel.record(run_id, owner=Owner(account, user))
-        job = await kernel.store.job(run.job_id)
-        sentences = list(explained(run, job, configuration.timezone))
-        if as_json:
-            print_json({"run_id": run.id, "job_id": job.id, "explanation": sentences})
-        else:
-            typer.echo("\n".join(printable(each) for each in sentences))
+        run = await kernel.record(run_id, owner=asked.owner)
+        await explain_slot(asked, kernel, run.job_id, to_moment(run.slot))
 
-    looking(configuration, work)
+    asked.look(work)
+
+
+def print_runs(asked: Asked, runs: "Sequence[Run]", session_key: str, *, empty: str) -> None:
+    rows = (
+        (
+            run.id,
+            local_time(run.slot, asked.zone),
+            run.outcome or run.state,
+            f"{run.lateness_ms / 1000:.1f} s",
+            run.attempt,
+            run.reason or run.error,
+        )
+        for run in runs
+    )
+    columns = ("run", "slot", "outcome", "late", "attempt", "reason")
+    asked.print_list("runs", lambda: _shapes(runs, session_key), columns, rows, empty=empty)
+
+
+def _shapes(runs: "Sequence[Run]", session_key: str) -> "list[RunOut]":
+    from segue.server import views
+
+    return [views.run(run, session_key) for run in runs]
 
 
 def _fields(run: "Run", session_key: str, zone: str) -> dict[str, object]:
@@ -121,6 +95,7 @@ def _fields(run: "Run", session_key: str, zone: str) -> dict[str, object]:
         "late": f"{run.lateness_ms / 1000:.1f} s",
         "attempt": run.attempt,
         "missed before": run.missed_count,
+        "prompt": run.prompt_ref and f"{run.prompt_ref.id} version {run.prompt_ref.version}",
         "error": run.error,
         "usage": None if run.usage is None else dict(run.usage),
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from segue.cli.asking import Asked, asking
 from segue.cli.auto_commit import (
     AutoCommitEnabled,
     IdleTimeoutSeconds,
@@ -14,17 +15,14 @@ from segue.cli.auto_commit import (
     TokenThreshold,
     refuse_policy,
 )
-from segue.cli.configured import configured
-from segue.cli.output import AsJson, local_time, print_json, print_record, print_table, printable, shape
-from segue.cli.whose import Account, Key, Limit, User
+from segue.cli.output import local_time, print_json, print_record, printable, shape
+from segue.cli.whose import Key, Limit
 from segue.errors import BadText, SessionHasJobs
-from segue.model import Owner
 
 if TYPE_CHECKING:
-    from segue.configuration import Configuration
     from segue.kernel import Kernel
     from segue.model import Overview
-    from segue.sessions import Written
+    from segue.server.schema import SessionOut
 
 app = typer.Typer(help="Conversations.", no_args_is_help=True)
 
@@ -37,25 +35,13 @@ File = Annotated[
 
 
 @app.command("list")
-@configured()
-def list_(
-    configuration: "Configuration",
-    limit: Limit = 100,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def list_(asked: Asked, limit: Limit = 100) -> None:
     """List sessions, the most recently spoken to first."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.overviews(owner=Owner(account, user), limit=limit)
-        if as_json:
-            from segue.server import views
-
-            print_json({"sessions": [shape(views.session(each)) for each in found]})
-            return
-        rows = [
+        found = await kernel.overviews(owner=asked.owner, limit=limit)
+        rows = (
             (
                 each.session.key,
                 each.session.title,
@@ -63,51 +49,48 @@ def list_(
                 each.queued,
                 each.message_count,
                 each.automations,
-                local_time(each.session.last_message_at, configuration.timezone),
+                local_time(each.session.last_message_at, asked.zone),
             )
             for each in found
-        ]
+        )
         columns = ("session", "title", "state", "queued", "messages", "automations", "last message")
-        print_table(columns, rows, empty="There are no sessions yet. `segue chat` begins one.")
+        asked.print_list(
+            "sessions",
+            lambda: [_shape(each) for each in found],
+            columns,
+            rows,
+            empty="There are no sessions yet. `segue chat` begins one.",
+        )
 
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command()
-@configured()
-def show(
-    configuration: "Configuration",
-    key: Key,
-    limit: Limit = 20,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def show(asked: Asked, key: Key, limit: Limit = 20) -> None:
     """Show a session and its newest messages."""
-    from segue.cli.house import looking
     from segue.cli.reading import newest_messages
 
     async def work(kernel: "Kernel") -> None:
-        overview = await kernel.overview(key, owner=Owner(account, user))
+        overview = await kernel.overview(key, owner=asked.owner)
         messages = await newest_messages(kernel, overview.session, limit)
-        if as_json:
+        if asked.as_json:
             from segue.server import views
 
             told = [shape(views.message(each, overview.session.id)) for each in messages]
-            print_json({**shape(views.session(overview)), "messages": told})
+            print_json({**shape(_shape(overview)), "messages": told})
             return
-        print_record(_fields(overview, configuration.timezone))
+        print_record(_fields(overview, asked.zone))
         for each in messages:
-            when = local_time(each.at, configuration.timezone)
-            typer.echo(f"\n{when}  {each.role}\n{printable(each.content)}")
+            typer.echo(f"\n{local_time(each.at, asked.zone)}  {each.role}\n{printable(each.content)}")
 
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command()
-@configured()
+@asking()
 def add_message(
-    configuration: "Configuration",
+    asked: Asked,
     key: Key,
     content: Content,
     role: Role = "user",
@@ -115,80 +98,64 @@ def add_message(
     token_threshold: TokenThreshold = None,
     idle_timeout_seconds: IdleTimeoutSeconds = None,
     keep_recent_count: KeepRecentCount = None,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
 ) -> None:
     """Store a message without running the agent. Makes the session if it is missing."""
     refuse_policy(auto_commit_enabled, token_threshold, idle_timeout_seconds, keep_recent_count)
-    _write(configuration, key, [(role, content)], Owner(account, user), as_json)
+    _write(asked, key, [(role, content)])
 
 
 @app.command()
-@configured()
+@asking()
 def add_messages(
-    configuration: "Configuration",
+    asked: Asked,
     key: Key,
     file: File = Path("-"),
     auto_commit_enabled: AutoCommitEnabled = None,
     token_threshold: TokenThreshold = None,
     idle_timeout_seconds: IdleTimeoutSeconds = None,
     keep_recent_count: KeepRecentCount = None,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
 ) -> None:
     """Store up to 100 messages together without running the agent."""
     refuse_policy(auto_commit_enabled, token_threshold, idle_timeout_seconds, keep_recent_count)
-    _write(configuration, key, _messages_in(file), Owner(account, user), as_json)
+    _write(asked, key, _messages_in(file))
 
 
 @app.command()
-@configured()
-def stop(
-    configuration: "Configuration",
-    key: Key,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def stop(asked: Asked, key: Key) -> None:
     """Stop the turn that runs in a session."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        turn_id = await kernel.stop(key, owner=Owner(account, user))
-        if as_json:
-            print_json({"stopped": turn_id is not None, "turn_id": turn_id})
-        else:
-            typer.echo("Nothing runs there." if turn_id is None else f"Turn {turn_id} was told to stop.")
+        turn_id = await kernel.stop(key, owner=asked.owner)
+        told = "Nothing runs there." if turn_id is None else f"Turn {turn_id} was told to stop."
+        asked.say(told, {"stopped": turn_id is not None, "turn_id": turn_id})
 
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command()
-@configured()
+@asking()
 def remove(
-    configuration: "Configuration",
+    asked: Asked,
     key: Key,
     with_jobs: Annotated[bool, typer.Option("--with-jobs", help="Remove its jobs too.")] = False,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
 ) -> None:
     """Remove a session and all it holds. One that has jobs is kept, unless they may go too."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
         try:
-            await kernel.delete(key, with_jobs=with_jobs, owner=Owner(account, user))
+            await kernel.delete(key, with_jobs=with_jobs, owner=asked.owner)
         except SessionHasJobs as error:
             raise SessionHasJobs(f"{error}; --with-jobs removes them too", error.jobs) from None
-        if as_json:
-            print_json({"deleted": True})
-        else:
-            typer.echo(f"Session {key} is gone.")
+        asked.say(f"Session {key} is gone.", {"deleted": True})
 
-    looking(configuration, work)
+    asked.look(work)
+
+
+def _shape(overview: "Overview") -> "SessionOut":
+    from segue.server import views
+
+    return views.session(overview)
 
 
 def _fields(overview: "Overview", zone: str) -> dict[str, object]:
@@ -208,30 +175,21 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
     }
 
 
-def _write(
-    configuration: "Configuration", key: str, messages: list[tuple[str, str]], owner: Owner, as_json: bool
-) -> None:
-    from segue.cli.house import looking
-
+def _write(asked: Asked, key: str, messages: list[tuple[str, str]]) -> None:
     async def work(kernel: "Kernel") -> None:
-        _print_written(key, await kernel.write_all(key, messages, owner=owner), as_json)
-
-    looking(configuration, work, create=True)
-
-
-def _print_written(key: str, written: "Written", as_json: bool) -> None:
-    if as_json:
-        print_json(
+        written = await kernel.write_all(key, messages, owner=asked.owner)
+        stored = "1 message was" if written.added == 1 else f"{written.added} messages were"
+        asked.say(
+            f"{stored} stored; {key} has {written.message_count} now.",
             {
                 "session_key": key,
                 "message_count": written.message_count,
                 "pending_tokens": written.pending_tokens,
                 "added": written.added,
-            }
+            },
         )
-    else:
-        stored = "1 message was" if written.added == 1 else f"{written.added} messages were"
-        typer.echo(f"{stored} stored; {key} has {written.message_count} now.")
+
+    asked.look(work, create=True)
 
 
 def _messages_in(file: Path) -> list[tuple[str, str]]:

@@ -272,9 +272,10 @@ def _fact(name: str, value: Any) -> JsonValue:
 
 
 async def explained(
-    kernel: Kernel, job: Job, *, slot: datetime | None, owner: Owner
+    kernel: Kernel, job_id: str, *, slot: datetime | None, owner: Owner
 ) -> tuple[Explanation, ExplanationOut]:
-    told = await kernel.explain(job.id, slot=slot, owner=owner)
+    told = await kernel.explain(job_id, slot=slot, owner=owner)
+    job = await kernel.store.job(job_id)
     session = await kernel.store.session_by_id(job.session_id)
     zone = session.timezone or kernel.settings.timezone
     return told, explanation_out(job, session.key, told, zone)

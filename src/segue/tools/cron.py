@@ -17,7 +17,7 @@ from segue.states import JobState
 from segue.tools.arguments import flat
 from segue.tools.registry import Tool, ToolContext, ToolRefused
 from segue.trigger import At, Cron, Every, Trigger
-from segue.wall import find_zone
+from segue.wall import zone_named
 from segue.wording import shown
 
 _TOLD = 3
@@ -151,7 +151,9 @@ async def _found(context: ToolContext, given: Mapping[str, Any], action: str) ->
         job = await context.kernel.automation(job_id, owner=context.owner)
     except NotFound:
         job = None
-    if job is None or (job.session_id != session.id and not job.protected):
+    shared = await context.kernel.shared_jobs_of(session)
+    here = (session.id, shared.id) if shared else (session.id,)
+    if job is None or (job.session_id not in here and not job.protected):
         raise ToolRefused(f"job {shown(job_id)} is not found here; `list` shows what this conversation has")
     return job
 
@@ -161,8 +163,8 @@ def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:
     if len(named) > 1:
         raise ToolRefused(f"a job has one schedule, not {' and '.join(named)}; give one of them")
     tz = given.get("tz")
-    if tz is not None:
-        find_zone(tz)
+    if tz is not None and zone_named(tz) is None:
+        raise ToolRefused(f"there is no time zone {shown(tz)}; use an IANA name such as 'Europe/Berlin'")
     match named:
         case ["every_seconds"]:
             least = context.kernel.settings.least_interval_seconds

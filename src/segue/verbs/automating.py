@@ -12,7 +12,7 @@ from segue.clock import to_moment, to_ms
 from segue.errors import Conflict, NotFound
 from segue.explain import Explanation, Facts, explain, stands_for
 from segue.jobs import Changed
-from segue.model import NEWEST, Job, Owner, Place, Run, Turn
+from segue.model import NEWEST, Job, Owner, Place, Run, Session, Turn
 from segue.once import Request, once
 from segue.policy import Policy
 from segue.prompts import Mode
@@ -50,7 +50,7 @@ class Automating(Ordering):
         work = partial(
             jobs.create,
             owner,
-            key,
+            self._home(key, job.kind),
             job,
             new_session_id=self.ids(now),
             most=self.settings.jobs_per_session,
@@ -69,7 +69,11 @@ class Automating(Ordering):
     ) -> list[Job]:
         """A session's own, the newest first; `ended` shows those too that are over."""
         session = await self.session(key, owner=owner)
-        return await self.store.automations(session.id, limit=limit, before=before, ended=ended)
+        found = await self.store.automations(session.id, limit=limit, before=before, ended=ended)
+        if (shared := await self.shared_jobs_of(session)) is None:
+            return found
+        found += await self.store.automations(shared.id, limit=limit, before=before, ended=ended)
+        return sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)[:limit]
 
     async def protected(self, *, owner: Owner = ME, limit: int = 100) -> list[Job]:
         """The system's own jobs, which nobody may change."""
@@ -103,11 +107,13 @@ class Automating(Ordering):
 
     async def explain(self, job_id: str, *, slot: datetime | None = None, owner: Owner = ME) -> Explanation:
         """Why a slot ran or did not, or without one, how the job stands; and what comes next."""
-        job = await self.job(job_id, owner=owner)
-        return explain(await self._facts(job, slot))
-
-    async def _facts(self, job: Job, asked: datetime | None) -> Facts:
+        job = await self.store.job(job_id)
         session = await self.store.session_by_id(job.session_id)
+        if session.owner != owner:  # one that was removed is explained too: its runs are still there
+            raise NotFound(f"there is no job {job_id}")
+        return explain(await self._facts(job, session, slot))
+
+    async def _facts(self, job: Job, session: Session, asked: datetime | None) -> Facts:
         run = await self._run_of(job, asked)
         turn = await self._turn_of(run)
         lane = turn.session_id if turn else session.id

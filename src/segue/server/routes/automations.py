@@ -163,7 +163,7 @@ async def explain_automation(
 ) -> shapes.ExplanationOut:
     """What became of a moment, what decided it, and the next five."""
     job = await kernel.automation(job_id, owner=caller.owner)
-    _, told = await shapes.explained(kernel, job, slot=_moment(slot), owner=caller.owner)
+    _, told = await shapes.explained(kernel, job.id, slot=_moment(slot), owner=caller.owner)
     return told
 
 

@@ -1,0 +1,90 @@
+"""Commands that ask the database something: whose things, in which form, and how the answer is printed."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from segue.cli.configured import configured
+from segue.cli.output import AsJson, print_json, print_record, print_table, shape
+from segue.cli.whose import Account, User
+from segue.model import Owner
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from segue.configuration import Configuration
+    from segue.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks, and how the answer is wanted."""
+
+    configuration: "Configuration"
+    owner: Owner
+    as_json: bool
+
+    @property
+    def zone(self) -> str:
+        return self.configuration.timezone
+
+    def look(self, work: "Callable[[Kernel], Awaitable[None]]", *, create: bool = False) -> None:
+        from segue.cli.house import looking
+
+        looking(self.configuration, work, create=create)
+
+    def print_list(
+        self,
+        plural: str,
+        objects: "Callable[[], Iterable[BaseModel]]",
+        columns: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        *,
+        empty: str,
+    ) -> None:
+        """`objects` are what the API would answer; they are made only where somebody wants them."""
+        if self.as_json:
+            print_json({plural: [shape(each) for each in objects()]})
+        else:
+            print_table(columns, rows, empty=empty)
+
+    def print_one(self, made: "Callable[[], BaseModel]", fields: Mapping[str, object]) -> None:
+        if self.as_json:
+            print_json(shape(made()))
+        else:
+            print_record(fields)
+
+    def say(self, sentence: str, made: Mapping[str, object]) -> None:
+        if self.as_json:
+            print_json(made)
+        else:
+            typer.echo(sentence)
+
+
+def asking() -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command that is given who asks. It takes `--account`, `--user` and `--json` for that."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(
+            configuration: "Configuration", *, account: str, user: str, as_json: bool, **given: Any
+        ) -> None:
+            command(Asked(configuration, Owner(account, user), as_json), **given)
+
+        first, *own = inspect.signature(command).parameters.values()
+        shared = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for name, kind, default in (
+                ("account", Account, "default"),
+                ("user", User, "default"),
+                ("as_json", AsJson, False),
+            )
+        ]
+        run.__signature__ = inspect.Signature([first, *own, *shared])  # type: ignore[attr-defined]
+        return configured()(run)
+
+    return decorate

@@ -1,0 +1,55 @@
+"""`segue import`: cron jobs from the public JSON store of this design."""
+
+import sys
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from segue.cli.asking import Asked, asking
+from segue.cli.output import print_json, print_table
+from segue.errors import BadText
+
+if TYPE_CHECKING:
+    from segue.importing import Imported
+    from segue.kernel import Kernel
+
+File = Annotated[Path, typer.Argument(help="The job store, jobs.json; - is the input.", show_default=False)]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell what would become of each, and write nothing.")]
+
+
+@asking()
+def import_(asked: Asked, file: File, dry_run: DryRun = False) -> None:
+    """Import cron jobs. What cannot be read is reported and skipped; a job is imported once."""
+    from segue.importing import import_jobs, records_of
+
+    records = records_of(_text(file))
+
+    async def work(kernel: "Kernel") -> None:
+        _print(asked, await import_jobs(kernel, records, owner=asked.owner, dry_run=dry_run), dry_run)
+
+    asked.look(work, create=True)
+
+
+def _print(asked: Asked, told: "list[Imported]", dry_run: bool) -> None:
+    counts = dict(Counter(str(each.fate) for each in told))
+    if asked.as_json:
+        print_json({"dry_run": dry_run, "counts": counts, "records": [asdict(each) for each in told]})
+        return
+    columns = ("#", "job", "name", "kind", "session", "what became of it", "reason")
+    rows = (
+        (each.place, each.id, each.name, each.kind, each.session_key, each.fate, each.reason) for each in told
+    )
+    print_table(columns, rows, empty="The store holds no jobs.")
+    if told:
+        summary = ", ".join(f"{count} {fate}" for fate, count in counts.items())
+        typer.echo(f"\n{'Nothing was written: ' if dry_run else ''}{summary}.")
+
+
+def _text(file: Path) -> str:
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadText(f"the job store {file} cannot be read: {error}") from None
