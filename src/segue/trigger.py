@@ -96,7 +96,7 @@ class At:
     def __str__(self) -> str:
         if isinstance(self.at, str):
             return self.at
-        local = self.at.astimezone(wall.find_zone(self.tz or "UTC"))
+        local = self.at.astimezone(_zone(self.tz or "UTC"))
         return f"{local:%Y-%m-%d %H:%M} {self.tz or 'UTC'}"
 
 
@@ -231,7 +231,7 @@ class Cron:
     def _zone(self) -> ZoneInfo:
         if self.tz is None:
             raise BadTrigger(f"Cron({shown(self.expr)}) has no zone yet; resolved(zone) gives it one")
-        return wall.find_zone(self.tz)
+        return _zone(self.tz)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -323,13 +323,22 @@ def _moment_or_words(value: object) -> Any:
 def _check_zone(name: object) -> None:
     if not isinstance(name, str):
         raise BadTrigger(f"tz is the name of a zone, for example 'Europe/Berlin', got {shown(name)}")
-    wall.find_zone(name)
+    _zone(name)
+
+
+def _zone(name: str) -> ZoneInfo:
+    zone = wall.zone_named(name)
+    if zone is None:
+        raise BadTrigger(
+            f"there is no time zone {shown(name)}; use an IANA name, for example 'Europe/Berlin' or 'UTC'"
+        )
+    return zone
 
 
 def _placed(moment: object, tz: str | None) -> object:
     """A naive moment with the named zone; anything else as it came."""
     if isinstance(moment, datetime) and moment.tzinfo is None and tz is not None:
-        return moment.replace(tzinfo=wall.find_zone(tz))
+        return moment.replace(tzinfo=_zone(tz))
     return moment
 
 

@@ -18,6 +18,7 @@ with a moment that has passed, and steps over an hour where the clock turns back
 Everything in this file is naive on purpose: walls have no zone, and moments are in UTC throughout.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
@@ -39,6 +40,10 @@ _MIDNIGHT = time()
 
 _SEARCHED = timedelta(days=50 * 365)
 """The rarest day a line can name (29 February on a given weekday) comes at least every 40 years."""
+
+_PLACE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
+_NOT_PLACES = ("posix/", "right/", "localtime", "Factory")
+"""Names the zone database also has: copies, clocks that count leap seconds, whatever this machine uses."""
 
 _BETWEEN_PROBES = timedelta(days=3)
 """No two changes may slip between two probes; in no zone since 1970 are any closer than six days."""
@@ -120,14 +125,14 @@ def read_line(expr: str) -> Line:
 
 
 @lru_cache(maxsize=1024)
-def find_zone(name: str) -> ZoneInfo:
-    """The IANA zone of that name, or BadTrigger."""
+def zone_named(name: str) -> ZoneInfo | None:
+    """The place of that name in the zone database, if there is one."""
+    if not _PLACE.fullmatch(name) or name.startswith(_NOT_PLACES):
+        return None
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        raise BadTrigger(
-            f"there is no time zone {shown(name)}; use an IANA name, for example 'Europe/Berlin' or 'UTC'"
-        ) from None
+        return None
 
 
 def next_slot(line: Line, zone: ZoneInfo, after: datetime) -> datetime | None:

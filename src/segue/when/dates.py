@@ -55,6 +55,18 @@ class InDays:
 
 
 @dataclass(frozen=True)
+class PartOf:
+    """`Freitagabend`: a day and its part in one word."""
+
+    day: Date
+    part: DayPart | None
+    usual: ClassVar[tuple[int, int]] = MORNING
+
+    def on(self, today: date) -> date:
+        return self.day.on(today)
+
+
+@dataclass(frozen=True)
 class Ahead(_Day):
     """`in 2 days`, where a time of day follows."""
 
@@ -81,8 +93,9 @@ class OnWeekday(_Day):
             name = WEEKDAYS[self.weekday]
             raise refuse(
                 f"today is {name}, so {name} can be today or in a week",
-                "today at 18:00",
-                f"next {name} at 18:00",
+                "today at {time}",
+                f"{today + timedelta(days=7)} 18:00",
+                time="18:00",
             )
         return _following(today, self.weekday)
 

@@ -15,7 +15,9 @@ def describe(moment: datetime, zone: str | ZoneInfo) -> str:
 
 
 def explain(moment: datetime, now: datetime) -> str:
-    """`Tue 17 Nov 2026, 09:00 Europe/Berlin (in 13 h)`: what was understood, for a person to check."""
+    """`Tue 17 Nov 2026, 09:00 +01:00 Europe/Berlin (in 13 h)`: what was understood, for a person to check.
+
+    Up to the parenthesis, `read` reads it back."""
     return f"{spoken(moment)} ({_distance(moment - now)})"
 
 
@@ -26,9 +28,11 @@ def spoken(moment: datetime) -> str:
 
 
 def _zone_of(moment: datetime) -> str:
-    if isinstance(moment.tzinfo, ZoneInfo) and moment.tzinfo.key:
-        return moment.tzinfo.key
-    return timezone(moment.utcoffset() or timedelta(0)).tzname(None)
+    """`+01:00 Europe/Berlin`, with the offset because clocks may show a time twice; `UTC`, `UTC-05:30`."""
+    offset = timezone(moment.utcoffset() or timedelta(0)).tzname(None)
+    if isinstance(moment.tzinfo, ZoneInfo) and moment.tzinfo.key not in (None, "UTC"):
+        return f"{offset.removeprefix('UTC') or '+00:00'} {moment.tzinfo.key}"
+    return offset
 
 
 def _distance(gap: timedelta) -> str:

@@ -35,7 +35,7 @@ class Chart:
         self.text = text
         self.furthest = 0
         """The end of the last item that fitted: what follows is what could not be read."""
-        self._language = language
+        self.language = language
         self._lexer = Lexer(text, language)
         self._found: dict[tuple[str, int], list[Match]] = {}
         self._steps = 0
@@ -48,6 +48,10 @@ class Chart:
                 readings.append(match.value)
         return readings
 
+    def nearness(self) -> tuple[int, int]:
+        """How much of the text the language could read, and how many of its letters it has."""
+        return self.furthest, sum(letter in self.language.letters for letter in self.text.lower())
+
     def what_is_unread(self) -> str:
         text, place = self.text, self.furthest
         if not text:
@@ -55,7 +59,7 @@ class Chart:
         if place == len(text):
             return f"{quoted(text)} is only a part of a time"
         start = self._lexer.start(place)
-        if start == place and self._language.spaced:
+        if start == place and self.language.spaced:
             start = text.rfind(" ", 0, place) + 1
         piece = text[start:].split(" ")[0] or text[place:]
         unread = f"could not read {quoted(piece)}" + (f" in {quoted(text)}" if piece != text else "")
@@ -79,8 +83,10 @@ class Chart:
                 yield Match(token.end, token.value)
 
     def _phrases(self, kind: str, place: int) -> Iterator[Match]:
-        for wording in self._language.wordings.get(kind, ()):
-            yield from self._spoken(wording, place)
+        words = self._lexer.fixed(place)
+        for wording, openers in self.language.wordings.get(kind, ()):
+            if not openers or not openers.isdisjoint(words):
+                yield from self._spoken(wording, place)
 
     def _spoken(self, wording: Wording, place: int) -> Iterator[Match]:
         """Every way in which the wording stands at the place."""
@@ -107,11 +113,11 @@ class Chart:
             yield from self._find(item.kind, place)
 
     def _fixed(self, words: Sequence[str], place: int) -> Iterator[Match]:
+        ends = self._lexer.fixed(place)
         for word in words:
-            end = self._lexer.word(word, place)
-            if end is not None:
-                self.furthest = max(self.furthest, end)
-                yield Match(end, word)
+            if word in ends:
+                self.furthest = max(self.furthest, ends[word])
+                yield Match(ends[word], word)
 
     def _row(self, kind: str, place: int) -> Iterator[Match]:
         """One or more of a kind: `monday, tuesday and friday`."""
@@ -120,7 +126,7 @@ class Chart:
             end, values = rows.pop()
             if len(values) == LONGEST_ROW:
                 continue
-            joined = [match.end for match in self._fixed(self._language.joiners, end)] if values else []
+            joined = [match.end for match in self._fixed(self.language.joiners, end)] if values else []
             for start in (end, *joined):
                 for match in self._find(kind, start):
                     self._count(1)
@@ -130,13 +136,19 @@ class Chart:
     def _count(self, steps: int) -> None:
         self._steps += steps
         if self._steps > MOST_STEPS:
-            raise refuse(f"{quoted(self.text)} can be read in too many ways", "tomorrow at 09:00")
+            raise refuse(f"{quoted(self.text)} can be read in too many ways", "2027-03-03 10:00")
 
 
-def readings(text: str, kinds: Sequence[str], languages: Sequence[Language], example: str) -> list[object]:
+class Reading(NamedTuple):
+    language: Language
+    meaning: Any
+
+
+def readings(text: str, kinds: Sequence[str], languages: Sequence[Language], *examples: str) -> list[Reading]:
     """Every meaning of these kinds that the whole text has in any of the languages; none is refused."""
-    charts = [Chart(text, language) for language in languages]
-    found = [reading for chart in charts for kind in kinds for reading in chart.readings(kind)]
+    charts = [Chart(text, language) for language in languages if language.may_read(text)]
+    found = [Reading(c.language, meaning) for c in charts for kind in kinds for meaning in c.readings(kind)]
     if found:
         return found
-    raise refuse(max(charts, key=lambda chart: chart.furthest).what_is_unread(), example)
+    nearest = max(charts, key=Chart.nearness, default=Chart(text, languages[0]))
+    raise refuse(nearest.what_is_unread(), *examples, time="09:00").worded(nearest.language.examples)

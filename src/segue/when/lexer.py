@@ -12,16 +12,17 @@ from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from segue.when.dates import CalendarDate, NumericDate
-from segue.when.language import Language, number_meanings
+from segue.when.language import Language, small_number, spelt_number
 from segue.when.parts import Clock
 from segue.when.refusal import refuse
 from segue.when.zones import OFFSET, ZoneInText
 
-LONGEST_TEXT = 1_000
+LONGEST_TEXT = 200
 
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?(?![0-9:])")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt](?=[0-9]{2}:)|(?![0-9]))")
 _NUMERIC_DATE = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9])")
+_DAY_AND_MONTH = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.(?![0-9])")
 _UTC_AND_HOURS = re.compile(r"(?:UTC|GMT)([+-])([0-9]{1,2})(?::([0-9]{2}))?(?![0-9:])")
 _PLACE = re.compile(r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+){1,3}|(?:UTC|GMT|Z|utc|gmt|z)(?![\w/+-])")
 _PLACE_IN_BRACKETS = re.compile(rf"\[({_PLACE.pattern})\]")
@@ -47,11 +48,11 @@ _Shapes: TypeAlias = tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], _Fou
 def plain(text: str) -> str:
     """The text with one kind of space, and nothing in it that cannot be seen."""
     if len(text) > LONGEST_TEXT:
-        raise refuse(f"a time has at most {LONGEST_TEXT} characters, not {len(text)}", "tomorrow at 09:00")
+        raise refuse(f"a time has at most {LONGEST_TEXT} characters, not {len(text)}", "2027-03-03 10:00")
     for place, character in enumerate(text, 1):
         if unicodedata.category(character) in _UNSPEAKABLE:
             raise refuse(
-                f"no time contains U+{ord(character):04X}, character {place} here", "tomorrow at 09:00"
+                f"no time contains U+{ord(character):04X}, character {place} here", "2027-03-03 10:00"
             )
     return " ".join(unicodedata.normalize("NFC", text).translate(_PLAIN).split())
 
@@ -61,8 +62,10 @@ class Lexer:
         self.text = text
         self._language = language
         # Character by character, because lower() may lengthen a text, and places must stay the same.
-        self._lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        self._lower = lower.translate(language.accents)
         self._found: dict[int, list[Token]] = {}
+        self._fixed: dict[int, dict[str, int]] = {}
 
     def start(self, place: int) -> int:
         """Where the next item starts, when the last one ended here."""
@@ -75,11 +78,14 @@ class Lexer:
             self._found[place] = [*self._shapes(start), *self._words(start)]
         return self._found[place]
 
-    def word(self, word: str, place: int) -> int | None:
-        """Where this very word ends, if it is the next item."""
-        start = self.start(place)
-        end = start + len(word)
-        return end if self._lower.startswith(word, start) and self._ends_word(end) else None
+    def fixed(self, place: int) -> dict[str, int]:
+        """The words of wordings that can be the next item, and where each of them ends."""
+        if place not in self._fixed:
+            start, words = self.start(place), self._language.fixed_words
+            ends = (start + length for length in self._language.fixed_lengths)
+            candidates = ((self._lower[start:end], end) for end in ends if end <= len(self.text))
+            self._fixed[place] = {w: end for w, end in candidates if w in words and self._ends_word(end)}
+        return self._fixed[place]
 
     def _words(self, start: int) -> Iterator[Token]:
         vocabulary, left = self._language.vocabulary, len(self.text) - start
@@ -112,23 +118,24 @@ class Lexer:
             day_first = match[2] in language.day_first
             date = NumericDate(int(match[1]), int(match[3]), int(match[4]), day_first)
             yield Token("calendar", date, match.end())
+        if "." in language.day_first and (match := _DAY_AND_MONTH.match(self.text, start)):
+            yield Token("calendar", CalendarDate(day=int(match[1]), month=int(match[2])), match.end())
 
     def _offset(self, start: int) -> Iterator[Token]:
         offset = OFFSET.match(self.text, start)
-        if offset and offset[1] == "-" and not _MACHINE_TIME.search(self.text, 0, start):
-            return  # `10:00-11:00` is a stretch of time, not ten o'clock in the middle of the Pacific.
-        if offset and not self.text[offset.end() : offset.end() + 1].isdigit():
+        if offset is None or self.text[offset.end() : offset.end() + 1].isdigit():
+            return
+        after = self.start(offset.end())
+        if place := _PLACE_IN_BRACKETS.match(self.text, after) or _PLACE.match(self.text, after):
+            yield Token("zone", ZoneInText(place[place.lastindex or 0], offset[0]), place.end())
+        # `10:00-11:00` is a stretch of time, not ten o'clock in the middle of the Pacific.
+        if offset[1] == "+" or _MACHINE_TIME.search(self.text, 0, start):
             yield Token("zone", ZoneInText(None, offset[0]), offset.end())
-            after = self.start(offset.end())
-            if place := _PLACE_IN_BRACKETS.match(self.text, after):
-                yield Token("zone", ZoneInText(place[1], offset[0]), place.end())
-            elif place := _PLACE.match(self.text, after):
-                yield Token("zone", ZoneInText(place[0], offset[0]), place.end())
 
 
 def _number(digits: str) -> _Found:
     if digits.isdigit() and len(digits) <= 2:
-        yield from number_meanings(int(digits))
+        yield from (spelt_number if len(digits) == 2 else small_number)(int(digits))
         return
     yield "number", Fraction(digits)
     if digits.isdigit() and len(digits) == 4:

@@ -85,7 +85,7 @@ def time_of_day(named: Time | None, part: DayPart | None, usual: tuple[int, int]
     if part is None:
         return dt.time(*usual)
     if part.usual is None:
-        raise refuse(f"the {part.name} needs an hour", "tomorrow at 18:30", f"tomorrow {part.name} at 6")
+        raise refuse(f"the {part.name} needs an hour", "tomorrow at {time}", time="18:30")
     return dt.time(part.usual)
 
 

@@ -4,7 +4,7 @@ Each class is one meaning. A language's table says how the meaning is worded; th
 are the slots of the wording. `kind` names the slot that a meaning fits into.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from enum import Enum
 from fractions import Fraction
@@ -40,16 +40,17 @@ _MONTHS = {Unit.MONTH: 1, Unit.YEAR: 12}
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """`2 hours`, `an hour`, `2 and a half hours`."""
+    """`2 hours`, `an hour`, `2 and a half hours`, and `2h30` with minutes that are not called so."""
 
     kind: ClassVar[str] = "measure"
     unit: Unit
     number: Fraction = Fraction(1)
     share: Fraction = Fraction(0)
+    minute: int = 0
 
     @property
     def amount(self) -> Fraction:
-        return self.number + self.share
+        return self.number + self.share + Fraction(self.minute, 60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Span:
     def months(self) -> int:
         months = sum((m.amount * m.unit.months for m in self.measures), Fraction(0))
         if months.denominator != 1:
-            raise refuse("a part of a month has no fixed length", "1 month", "45 days")
+            raise refuse("a part of a month has no fixed length", "30 days", "52 weeks")
         return int(months)
 
     def length(self) -> timedelta:
@@ -100,17 +101,20 @@ class Span:
             if self._units.count(unit) > 1:
                 raise refuse(f"{unit.value}s are named twice in one duration", "2h 15m")
         if self.months == 0 and microseconds < 1:
-            raise refuse("a duration must be longer than nothing", "30m")
+            raise refuse("a duration must be longer than nothing", "2h 15m")
         if self.months > 1_200 or microseconds > LONGEST / timedelta(microseconds=1):
             raise refuse("a duration may be at most 100 years", "52 weeks")
 
 
 @dataclass(frozen=True, slots=True)
 class DayPart:
-    """`morning`: the hours in which a twelve-hour number is read, and the hour meant if none is named."""
+    """`morning`: the hours in which a twelve-hour number is read, and the hour meant if none is named.
+
+    The name is for refusals, and English like them; the hours are those of the language.
+    """
 
     name: str
-    hours: range
+    hours: range | frozenset[int]
     usual: int | None = None
 
 
@@ -152,35 +156,65 @@ class Midnight:
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """`at 9`, `9:30 pm`, `noon`. Without am, pm or a part of the day, hours are those of a 24-hour clock."""
+    """`at 9`, `9:30 pm`, `9 Uhr 30`, `3 in the afternoon`, `noon`.
+
+    Without am, pm or a part of the day, hours are those of a 24-hour clock. Minutes that are counted from an
+    hour (`past`: `half past 3`, `quarter to 4`) belong to a dial of twelve, so there one of them is needed.
+    """
 
     kind: ClassVar[str] = "time"
     clock: Clock | Midnight
     meridiem: Meridiem | None = None
+    minute: int = 0
+    past: int | None = None
+    part: DayPart | None = None
 
     def within(self, part: DayPart | None) -> time:
         clock = self.clock
         if isinstance(clock, Midnight):
-            raise refuse("midnight takes no part of the day", "midnight", "tomorrow at 00:00")
+            raise refuse("midnight takes no part of the day", "tomorrow at {time}", time="00:00")
+        clock = replace(clock, minute=clock.minute + self.minute)
         if clock.hour > 23 or clock.minute > 59 or clock.second > 59:
             raise refuse(f"{clock} is not a time of day", "09:00", "23:59")
+        parts = [named for named in (part, self.part) if named]
+        shown = [_shifted(clock.showing(hour), self.past or 0) for hour in self._hours(clock, bool(parts))]
+        fitting = [at for at in shown if all(at.hour in named.hours for named in parts)]
+        if len(fitting) == 1:
+            return fitting[0]
+        if not fitting:
+            raise refuse(
+                f"{self._said(clock)} is not in the {parts[0].name}",
+                "tomorrow at {time}",
+                "21:30",
+                time="09:00",
+            )
+        both = " or ".join(f"{at:%H:%M}" for at in fitting)
+        raise refuse(f"it can be {both}", "tomorrow at {time}", time=f"{fitting[-1]:%H:%M}")
+
+    def _hours(self, clock: Clock, in_part: bool) -> list[int]:
         if self.meridiem:
-            return clock.showing(self._in_half(clock, self.meridiem, part))
-        return clock.showing(_in_part(clock, part) if part else clock.hour)
+            return [self._in_half(clock, self.meridiem)]
+        on_dial = in_part or self.past is not None
+        if clock.fixed or not on_dial or not 1 <= clock.hour <= 12:
+            return [clock.hour]
+        return [clock.hour, (clock.hour + 12) % 24]
 
-    def _in_half(self, clock: Clock, half: Meridiem, part: DayPart | None) -> int:
+    def _in_half(self, clock: Clock, half: Meridiem) -> int:
         if not 1 <= clock.hour <= 12:
-            raise refuse(f"{clock} {half.value} mixes the 24-hour and the 12-hour clock", "9:30 pm", "21:30")
-        hour = clock.hour % 12 + (12 if half is Meridiem.PM else 0)
-        if part and hour not in part.hours:
-            raise refuse(f"{clock} {half.value} is not in the {part.name}", "tomorrow at 21:30")
-        return hour
+            raise refuse(f"{self._said(clock)} mixes the 24-hour and the 12-hour clock", "21:30")
+        return clock.hour % 12 + (12 if half is Meridiem.PM else 0)
+
+    def _said(self, clock: Clock) -> str:
+        return f"{clock} {self.meridiem.value}" if self.meridiem else str(clock)
 
 
-def _in_part(clock: Clock, part: DayPart) -> int:
-    other = (clock.hour + 12) % 24
-    hours = [clock.hour] if clock.fixed or not 1 <= clock.hour <= 12 else [clock.hour, other]
-    fitting = [hour for hour in hours if hour in part.hours]
-    if len(fitting) != 1:
-        raise refuse(f"{clock} is not in the {part.name}", "tomorrow at 09:00", "tomorrow at 21:00")
-    return fitting[0]
+@dataclass(frozen=True, slots=True)
+class BesideDay(Time):
+    """A wording that is a time only beside a day: `demain 21h`. Alone, `21h` is a length of time."""
+
+    kind: ClassVar[str] = "beside_day"
+
+
+def _shifted(at: time, minutes: int) -> time:
+    total = (at.hour * 60 + at.minute + minutes) % (24 * 60)
+    return at.replace(hour=total // 60, minute=total % 60)

@@ -1,4 +1,10 @@
-"""How a time is refused: one sentence with the reason, and a wording that works."""
+"""How a time is refused: one sentence with the reason, and a wording that works.
+
+The reason is in English. The wordings are those of the language that the text was in: whoever raises a
+refusal gives them in English, with `{time}` for what changes, and the language's table has its own for each.
+"""
+
+from collections.abc import Mapping
 
 from segue.errors import BadTime
 
@@ -6,8 +12,20 @@ SHOWN = 60
 """How much of the caller's own text a refusal repeats, in characters."""
 
 
-def refuse(reason: str, *instead: str) -> BadTime:
-    return BadTime(f"{reason}; write for example {' or '.join(quoted(wording) for wording in instead)}")
+class Refusal(BadTime):
+    def __init__(self, reason: str, instead: tuple[str, ...], values: Mapping[str, str]) -> None:
+        shown = " or ".join(quoted(wording.format_map(values)) for wording in instead)
+        super().__init__(f"{reason}; write for example {shown}")
+        self._reason, self._instead, self._values = reason, instead, values
+
+    def worded(self, examples: Mapping[str, str]) -> "Refusal":
+        """The same refusal with the wordings of another language, where it has its own."""
+        instead = tuple(examples.get(wording, wording) for wording in self._instead)
+        return Refusal(self._reason, instead, self._values)
+
+
+def refuse(reason: str, *instead: str, **values: str) -> Refusal:
+    return Refusal(reason, instead, values)
 
 
 def quoted(text: str) -> str:

@@ -93,18 +93,19 @@ class EveryMonth:
 
     kind: ClassVar[str] = "repeat"
     days: tuple[int, ...]
+    part: DayPart | None = None
     time: Time | None = None
     zone: ZoneInText | None = None
 
     def when(self, zone: Zone | None) -> When:
-        at = _time(self.time)
+        at = _time(self.time, self.part)
         for day in self.days:
             if not 1 <= day <= 31:
                 raise refuse(f"no month has a day {day}", "every month on the 1st at 9")
             if day > 28:
                 raise refuse(
                     f"not every month has a day {day}",
-                    "every month on the 28th at 9",
+                    "every month on the 1st at 9",
                     f"{at.minute} {at.hour} {day} * *",
                 )
         numbers = ",".join(str(day) for day in sorted(set(self.days)))
@@ -117,6 +118,7 @@ class EveryYear:
 
     kind: ClassVar[str] = "repeat"
     calendar: CalendarDate | NumericDate
+    part: DayPart | None = None
     time: Time | None = None
     zone: ZoneInText | None = None
 
@@ -125,9 +127,9 @@ class EveryYear:
             raise refuse("a yearly date has no year of its own", "every year on 3 March at 9")
         day, month = self.calendar.day, self.calendar.month
         if (day, month) == (29, 2):
-            raise refuse("not every year has a 29 February", "every year on 28 February at 9")
+            raise refuse("not every year has a 29 February", "every year on 3 March at 9")
         existing(1970, month, day)
-        return _line(_time(self.time), f"{day} {month}", "*", self.zone, zone)
+        return _line(_time(self.time, self.part), f"{day} {month}", "*", self.zone, zone)
 
 
 def cron_zone(zone: Zone | None) -> str:
@@ -144,7 +146,7 @@ def cron_zone(zone: Zone | None) -> str:
 def _time(named: Time | None, part: DayPart | None = None, *, midnight: bool = False) -> time:
     if named and isinstance(named.clock, Midnight) and not part:
         if not midnight:
-            raise refuse("midnight beside a day can be its start or its end", "every friday at 00:00")
+            raise refuse("midnight beside a day can be its start or its end", "every day at 18:30")
         return time(0)
     at = time_of_day(named, part)
     if at.second or at.microsecond:

@@ -7,17 +7,16 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TypeAlias
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
+from segue.wall import zone_named
 from segue.when.refusal import quoted, refuse
 
 Zone: TypeAlias = ZoneInfo | timezone
 """A place, or a fixed offset."""
 
+_UTC = ("Z", "z", "UTC", "utc", "GMT", "gmt")
 OFFSET = re.compile(r"([+-])([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2}))?)?")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
-_NOT_PLACES = ("posix/", "right/", "localtime", "Factory")
-"""Names the zone database also has: copies, clocks that count leap seconds, whatever this machine uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +52,9 @@ def find_zone(zone: str | ZoneInfo) -> Zone:
 
 
 def named(name: str) -> ZoneInfo:
-    if name in ("Z", "z", "UTC", "utc", "GMT", "gmt"):
-        return ZoneInfo("UTC")
-    try:
-        if _NAME.fullmatch(name) and not name.startswith(_NOT_PLACES):
-            return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        pass
+    zone = zone_named("UTC" if name in _UTC else name)
+    if zone is not None:
+        return zone
     shown = quoted(name.encode("ascii", "replace").decode())
     raise refuse(f"there is no time zone {shown}", "Europe/Berlin", "UTC", "+02:00")
 

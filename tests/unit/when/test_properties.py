@@ -36,7 +36,7 @@ FRAGMENTS = (
     *(
         word
         for wordings in ENGLISH.wordings.values()
-        for w in wordings
+        for w, _ in wordings
         for item in w.items
         for word in item.words
     ),

@@ -62,14 +62,14 @@ def test_what_cannot_be_seen_is_refused_and_not_repeated(character: str) -> None
     assert character not in str(refused.value)
 
 
-def test_a_text_of_more_than_a_thousand_characters_is_refused_at_once() -> None:
-    with pytest.raises(BadTime, match="at most 1000 characters, not 1001"):
-        read("x" * 1_001, now=SUNDAY_EVENING)
+def test_a_text_of_more_than_two_hundred_characters_is_refused_at_once() -> None:
+    with pytest.raises(BadTime, match="at most 200 characters, not 201"):
+        read("x" * 201, now=SUNDAY_EVENING)
 
 
 def test_a_refusal_repeats_only_the_beginning_of_a_long_text() -> None:
     with pytest.raises(BadTime) as refused:
-        read("tomorrow " + "x" * 900, now=SUNDAY_EVENING, zone=BERLIN)
+        read("tomorrow " + "x" * 190, now=SUNDAY_EVENING, zone=BERLIN)
     assert len(str(refused.value)) < 250
 
 
@@ -148,7 +148,7 @@ def test_an_echo_says_how_far_away_a_moment_is(ahead: timedelta, distance: str) 
 def test_an_echo_says_all_that_a_person_needs_to_check_a_time() -> None:
     monday_evening = datetime(2026, 11, 16, 20, tzinfo=BERLIN)
     moment = read("tomorrow at 09:00", now=monday_evening, zone=BERLIN)
-    assert explain(moment, monday_evening) == "Tue 17 Nov 2026, 09:00 Europe/Berlin (in 13 h)"
+    assert explain(moment, monday_evening) == "Tue 17 Nov 2026, 09:00 +01:00 Europe/Berlin (in 13 h)"
     there = moment.astimezone(timezone(timedelta(hours=-5, minutes=-30)))
     assert explain(there, monday_evening) == "Tue 17 Nov 2026, 02:30 UTC-05:30 (in 13 h)"
 
@@ -156,5 +156,7 @@ def test_an_echo_says_all_that_a_person_needs_to_check_a_time() -> None:
 def test_a_schedule_that_cannot_be_read_is_shown_one_that_can() -> None:
     with pytest.raises(BadTime) as refused:
         read_schedule("now and then", now=SUNDAY_EVENING, zone=BERLIN)
-    example = str(refused.value).rpartition('for example "')[2].rstrip('"')
-    read_schedule(example, now=SUNDAY_EVENING, zone=BERLIN)
+    _, _, examples = str(refused.value).partition("for example ")
+    assert len(examples.split(" or ")) == 2
+    for example in examples.split(" or "):
+        read_schedule(example.strip('"'), now=SUNDAY_EVENING, zone=BERLIN)
