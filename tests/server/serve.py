@@ -7,13 +7,13 @@ It prints its port when it listens, and ends with SIGTERM as production does.
 
 import argparse
 import asyncio
-import socket
 import sys
 from collections.abc import AsyncIterator
 
-import uvicorn
-
 from segue import Delta, Kernel, OpenTurn, Settings, Text, ToolCalled, ToolStarted, Usage
+from segue.cli.listening import Server, listening_socket
+from segue.cli.loop import run
+from segue.cli.signals import told_by_signals
 from segue.configuration import Configuration
 from segue.server import create_app
 from tests.server.script import pieces_of
@@ -38,14 +38,16 @@ class PacedAgent:
 async def serve(url: str, *, workers: bool, keys: str | None) -> None:
     env = {"SEGUE_API_KEYS": keys} if keys else {}
     configuration = Configuration.load(env={"HOME": "/nonexistent", **env}, database=url)
-    listening = socket.create_server(("127.0.0.1", 0))
     settings = Settings(user_runners=100, shutdown_grace_seconds=5)
-    async with Kernel(url, agent=PacedAgent(), settings=settings) as kernel:
-        app = create_app(kernel, configuration, run_workers=workers)
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, ws_ping_interval=None)
-        sys.stdout.write(f"{listening.getsockname()[1]}\n")
-        sys.stdout.flush()
-        await uvicorn.Server(config).serve(sockets=[listening])
+    with told_by_signals() as told, listening_socket("127.0.0.1", 0) as listening:
+        async with Kernel(url, agent=PacedAgent(), settings=settings) as kernel, asyncio.TaskGroup() as group:
+            server = Server(create_app(kernel, configuration, run_workers=workers))
+            group.create_task(server.serve([listening]))
+            await server.ready.wait()
+            sys.stdout.write(f"{listening.getsockname()[1]}\n")
+            sys.stdout.flush()
+            await told.to_stop.wait()
+            server.should_exit = True
 
 
 if __name__ == "__main__":
@@ -53,4 +55,4 @@ if __name__ == "__main__":
     options.add_argument("url")
     options.add_argument("--no-workers", dest="workers", action="store_false")
     options.add_argument("--keys")
-    asyncio.run(serve(**vars(options.parse_args())))
+    run(serve(**vars(options.parse_args())))

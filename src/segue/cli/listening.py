@@ -10,6 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from segue.errors import SegueError
+from segue.server.gate import LARGEST_BODY
 
 _GRACE_SECONDS = 3
 """For requests under way when the last turn has ended. A page that is open reconnects by itself."""
@@ -25,7 +26,13 @@ class Server(uvicorn.Server):
     def __init__(self, app: FastAPI) -> None:
         super().__init__(
             uvicorn.Config(
-                app, log_config=None, server_header=False, timeout_graceful_shutdown=_GRACE_SECONDS
+                app,
+                log_config=None,
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE_SECONDS,
+                ws_max_size=LARGEST_BODY,
+                # A delta is a few bytes: to press each costs more time and memory than it saves on the way.
+                ws_per_message_deflate=False,
             )
         )
         self.ready = asyncio.Event()
@@ -51,6 +58,9 @@ def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.create_server((str(address[0]), port), family=family)
+        # Handed down to every connection. asyncio sets it only on sockets that it opened itself, and without
+        # it an answer's body waits up to 40 ms for its head to be acknowledged.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
         raise CannotListen(f"cannot listen on {host}:{port}: {_why(error)}; choose another --port") from None
     with listening:

@@ -26,7 +26,9 @@ def serve(configuration: "Configuration") -> None:
             f"{configuration.host} can be reached from other machines, and nobody would need a key; "
             "set SEGUE_API_KEYS, or listen on 127.0.0.1"
         )
-    asyncio.run(_serve(configuration))
+    from segue.cli.loop import run
+
+    run(_serve(configuration))
 
 
 async def _serve(configuration: "Configuration") -> None:

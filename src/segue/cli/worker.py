@@ -1,6 +1,5 @@
 """`segue worker`: workers only. Any number of processes and machines on one PostgreSQL."""
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +18,9 @@ Runners = Annotated[int | None, typer.Option(help="Scheduled turns at once in th
 @configured(log_level=logging.INFO, runners=Runners)
 def worker(configuration: "Configuration") -> None:
     """Run workers without an API, beside a server or alone."""
-    asyncio.run(_work(configuration))
+    from segue.cli.loop import run
+
+    run(_work(configuration))
 
 
 async def _work(configuration: "Configuration") -> None:

@@ -1,5 +1,19 @@
-"""The server: HTTP, WebSocket and server-sent events around a kernel. Nothing below knows of it."""
+"""The server: HTTP, WebSocket and server-sent events around a kernel. Nothing below knows of it.
 
-from segue.server.app import create_app, mount
+Importing this is cheap: a command that only shows what is there shares the shapes, and needs no web server.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from segue.server.app import create_app, mount
 
 __all__ = ["create_app", "mount"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from segue.server import app
+
+    return getattr(app, name)

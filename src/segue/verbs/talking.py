@@ -8,9 +8,9 @@ from segue import lane, sessions
 from segue.auto_commit import AutoCommitPolicy
 from segue.bell import Name
 from segue.errors import BadPolicy, BadSetting, BadText, NotFound
-from segue.hub import LiveText
+from segue.hub import Heard, LiveText
 from segue.lane import Admission, Admitted, Left, Pool
-from segue.model import Owner, Session, Turn
+from segue.model import Event, Owner, Session, Turn
 from segue.once import Request, once
 from segue.sessions import UNSAID, MaybePolicy, Opened, Policies, Written
 from segue.settings import check_zone
@@ -22,6 +22,7 @@ from segue.transcript import Message, message_of
 from segue.verbs.looking import ME, Looking
 
 _OVER = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
+_ON_ITS_WAY = frozenset({"stream_start", "tool_started", "tool_call"})
 
 
 _ROLES = ("user", "assistant", "system")
@@ -117,6 +118,7 @@ class Talking(Looking):
             when_busy=None if when_busy is None else WhenBusy(when_busy),
             default=self.settings.when_busy,
             policy=self.settings.auto_commit_policy,
+            common_id=self._common_id(key, now),
         )
         admitted = await self.store.commit(
             once, request, work, now, keep=_admitted_kept, again=_admitted_again
@@ -136,8 +138,8 @@ class Talking(Looking):
                 elif turn.state in _OVER:
                     return turn
                 else:
-                    while isinstance(await listener.next(), LiveText):
-                        pass  # words on their way change no turn: nothing to look up
+                    while _goes_on(await listener.next()):
+                        pass
 
     async def write(
         self,
@@ -178,16 +180,29 @@ class Talking(Looking):
                 raise BadSetting(f"a role is user, assistant or system, got {role!r}")
         now = self.clock.ms()
         policies = Policies(auto_commit_policy, self.settings.auto_commit_policy)
-        work = partial(sessions.write, owner, key, messages, now, new_id=self.ids(now), policies=policies)
+        work = partial(
+            sessions.write,
+            owner,
+            key,
+            messages,
+            now,
+            new_id=self.ids(now),
+            policies=policies,
+            common_id=self._common_id(key, now),
+        )
         written = await self.store.commit(once, request, work, now, keep=_written_kept, again=_written_again)
         self.hub.publish(written.events)
         self.bell.ring(Name.TIMER, Name.ARCHIVIST)
         return written
 
+    def _common_id(self, key: str, now: int) -> str | None:
+        """In unified mode, an id for the common session, should it have to be made."""
+        return self.ids(now) if self.is_shared(key) else None
+
     async def stop(self, key: str, *, owner: Owner = ME) -> str | None:
         """Ask the running turn to stop; its id, or None when nothing runs."""
-        session = await self.session(key, owner=owner)
-        stopped = await self.store.commit(lane.stop, session.id)
+        place = await self.lane_of(await self.session(key, owner=owner))
+        stopped = await self.store.commit(lane.stop, place.id)
         self.bell.ring(Name.KEEPER)
         return stopped
 
@@ -221,6 +236,11 @@ def _check_about(about: About) -> None:
     if about.get("timezone") is not None:
         check_zone(about["timezone"])
     _check_when_busy(about.get("when_busy"))
+
+
+def _goes_on(heard: Heard) -> bool:
+    """What comes while a turn is on its way ends none: whoever waits need not look it up."""
+    return isinstance(heard, LiveText) or (isinstance(heard, Event) and heard.type in _ON_ITS_WAY)
 
 
 def _check_when_busy(rule: WhenBusy | str | None) -> None:
