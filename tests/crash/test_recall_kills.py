@@ -1,0 +1,136 @@
+"""kill -9 at four points of a recall's life: set, claimed, running, before its end is written.
+
+Whatever the point, the recall fires once, or ends visibly: one run, one trigger and one closure in the
+session, and no tool that ran twice.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from segue.kernel import Kernel
+from segue.model import Run
+from segue.states import Outcome
+from tests.crash.crew import Crew, crew, first_run, over, running, until
+from tests.crash.journal import Did, fences_out_of_order, overlaps
+from tests.crash.marked import Point
+
+KEY = "web:1"
+
+RUN_ONCE = (Outcome.OK, 1, "fired")
+RUN_AGAIN = (Outcome.OK, 2, "fired")
+CLOSED = (Outcome.INTERRUPTED, 1, "cancelled")
+
+_SETS_ONE_AND_WAITS = """
+import asyncio, sys
+from segue import Kernel
+
+async def nobody(turn):
+    raise AssertionError("nobody works here")
+
+async def main():
+    async with Kernel(sys.argv[1], agent=nobody) as kernel:
+        await kernel.write("web:1", "user", "Watch the build.")
+        await kernel.set_recall("web:1", "tool", when="1s")
+        print("set", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def one_end(kernel: Kernel, doomed: Crew) -> tuple[Outcome | None, int, str]:
+    [recall] = await kernel.recalls(KEY)
+    run = await first_run(kernel, recall.id)
+    assert run.turn_id is not None
+    await over(kernel, run.turn_id)
+    [run] = await kernel.runs_of(recall.id)
+    messages = [message for message in await kernel.messages(KEY) if message.source is not None]
+    assert [message.role for message in messages] == ["user", "assistant"], "one trigger, one closure"
+    entries = doomed.journal.entries()
+    assert not fences_out_of_order(entries)
+    assert not overlaps(entries)
+    assert len([entry for entry in entries if entry.did is Did.ACTED]) == 1, "a tool ran twice, or never"
+    assert not await kernel.audit()
+    [recall] = await kernel.recalls(KEY)
+    return run.outcome, run.attempt, str(recall.status)
+
+
+async def test_the_process_that_has_set_it_is_killed(database_url: str, tmp_path: Path) -> None:
+    """C10.1."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _SETS_ONE_AND_WAITS, database_url, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"set\n"
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        await process.wait()
+    async with crew(database_url, tmp_path) as doomed, doomed.heir() as kernel, running(kernel):
+        assert await one_end(kernel, doomed) == RUN_ONCE
+
+
+async def test_the_process_that_has_claimed_it_is_killed(database_url: str, tmp_path: Path) -> None:
+    """C4.5: the slot is taken and the turn waits in the lane; the claim is not lost with the process."""
+    async with crew(database_url, tmp_path) as doomed, doomed.heir() as kernel:
+        worker = doomed.start(runners=0, user_runners=0)
+        await doomed.ready(worker)
+        run = await _called_back(kernel)
+        assert (run.state, run.outcome) == ("queued", None)
+        await worker.kill()
+        assert await kernel.recall(KEY) is None
+        async with running(kernel):
+            assert await one_end(kernel, doomed) == RUN_ONCE
+
+
+@pytest.mark.parametrize(
+    ("point", "expected"),
+    [
+        (Point.AFTER_THE_CLAIM_COMMITS, RUN_AGAIN),
+        (Point.AFTER_THE_FIRST_WORD, RUN_AGAIN),
+        (Point.WHILE_THE_TOOL_RUNS, CLOSED),
+        (Point.BEFORE_THE_END, CLOSED),
+        (Point.INSIDE_THE_END, CLOSED),
+        (Point.AFTER_THE_END_COMMITS, RUN_ONCE),
+    ],
+)
+async def test_the_process_that_runs_it_is_killed(
+    database_url: str, tmp_path: Path, point: Point, expected: tuple[Outcome, int, str]
+) -> None:
+    """C10.2: once more if it can have done nothing yet, and the record says so; else a visible end."""
+    async with crew(database_url, tmp_path) as doomed, doomed.heir() as kernel:
+        worker = doomed.start(point=point)
+        await doomed.ready(worker)
+        await _called_back(kernel)
+        assert await worker.death() == -9
+        async with running(kernel):
+            assert await one_end(kernel, doomed) == expected
+
+
+async def test_a_recall_that_is_set_sooner_wakes_a_worker_in_another_process(
+    database_url: str, tmp_path: Path
+) -> None:
+    """C4.4: it would sleep until tomorrow, and nobody rings its bell."""
+    async with crew(database_url, tmp_path) as works, works.heir() as kernel:
+        for key in ("web:late", KEY):
+            await kernel.write(key, "user", "Watch the build.")
+        await kernel.set_recall("web:late", "tool", when="1 day")
+        worker = works.start()
+        await works.ready(worker)
+        await kernel.set_recall(KEY, "tool", when="2s")
+        await until("it acts", lambda: bool(works.journal.entries(Did.ACTED)))
+        [run] = await kernel.runs(KEY)
+        assert run.lateness_ms >= 0, "and not before its time"
+        assert (await kernel.recalls("web:late"))[0].status == "pending"
+
+
+async def _called_back(kernel: Kernel) -> Run:
+    """The run of a recall that is due at once, when somebody has claimed it."""
+    await kernel.write(KEY, "user", "Watch the build.")
+    recall = await kernel.set_recall(KEY, "tool", call_type="immediate")
+    return await first_run(kernel, recall.id)
