@@ -16,7 +16,7 @@ from segue.when.language import Item, Language, Wording
 from segue.when.lexer import Lexer
 from segue.when.refusal import quoted, refuse
 
-MOST_STEPS = 600
+MOST_STEPS = 400
 """Twice what the longest times people write take, and well under the 5 ms that a text may take."""
 LONGEST_ROW = 12
 
