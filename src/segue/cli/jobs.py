@@ -10,6 +10,7 @@ from segue.cli.output import local_time
 from segue.cli.whose import Key, Limit
 from segue.clock import to_moment
 from segue.errors import BadPolicy, BadTime
+from segue.prompts import Mode
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -29,7 +30,7 @@ Schedule = Annotated[
 ]
 NewSchedule = Annotated[str | None, typer.Option("--schedule", help="A new schedule; it counts from now.")]
 Name = Annotated[str | None, typer.Option(help="A name for people; by default the message's first line.")]
-Mode = Annotated[str | None, typer.Option(help="turn, or check: quiet when there is nothing to say.")]
+AskMode = Annotated[Mode | None, typer.Option(help="check is quiet when there is nothing to say.")]
 PolicyFields = Annotated[
     list[str] | None, typer.Option("--policy", help="A field of its policy, such as late=skip. Repeatable.")
 ]
@@ -76,7 +77,7 @@ def add(
     message: Message,
     schedule: Schedule,
     name: Name = None,
-    mode: Mode = None,
+    mode: AskMode = None,
     policy: PolicyFields = None,
 ) -> None:
     """Schedule a turn into a session. Makes the session if it is missing."""
@@ -85,7 +86,7 @@ def add(
         trigger = await _trigger(kernel, asked, key, schedule)
         limits = _policy(policy, None)
         return await kernel.automate(
-            key, trigger, message, name=name, mode=mode or "turn", policy=limits, owner=asked.owner
+            key, trigger, message, name=name, mode=mode or Mode.TURN, policy=limits, owner=asked.owner
         )
 
     _one(asked, made, create=True)
@@ -99,7 +100,7 @@ def edit(
     message: NewMessage = None,
     schedule: NewSchedule = None,
     name: Name = None,
-    mode: Mode = None,
+    mode: AskMode = None,
     policy: PolicyFields = None,
 ) -> None:
     """Change what is given of a job."""

@@ -38,13 +38,13 @@ class Automating(Ordering):
         *,
         name: str | None = None,
         policy: Policy | None = None,
-        mode: Mode | str = Mode.TURN,
+        mode: Mode = Mode.TURN,
         owner: Owner = ME,
         request: Request | None = None,
     ) -> Job:
         """A user's cron job: as `schedule`, but not too often, and not too many in a session."""
         now = self.clock.ms()
-        action = Ask(check_text(message, "the message"), mode=Mode(mode))
+        action = Ask(check_text(message, "the message"), mode=mode)
         job = await self._drafted(key, trigger, action, now, name=name, policy=policy, owner=owner)
         self._check_rhythm(job.trigger, now)
         work = partial(
@@ -87,7 +87,7 @@ class Automating(Ordering):
         trigger: Trigger | None = None,
         message: str | None = None,
         policy: Policy | None = None,
-        mode: Mode | str | None = None,
+        mode: Mode | None = None,
         owner: Owner = ME,
     ) -> Job:
         """Change what is given of an automation, within the limits that users have."""
@@ -102,7 +102,7 @@ class Automating(Ordering):
         action = None
         if isinstance(job.action, Ask) and (message is not None or mode is not None):
             said = job.action.prompt if message is None else check_text(message, "the message")
-            action = replace(job.action, prompt=said, mode=job.action.mode if mode is None else Mode(mode))
+            action = replace(job.action, prompt=said, mode=mode or job.action.mode)
         return await self.edit(job_id, name=name, trigger=trigger, action=action, policy=policy, owner=owner)
 
     async def explain(self, job_id: str, *, slot: datetime | None = None, owner: Owner = ME) -> Explanation:

@@ -9,6 +9,7 @@ from segue.clock import to_moment
 from segue.kernel import Kernel
 from segue.model import Job, Owner, Place
 from segue.policy import Policy
+from segue.prompts import Mode
 from segue.server import automations as shapes
 from segue.server import schema, views
 from segue.server.errors import Refused, responses
@@ -62,7 +63,7 @@ async def add_automation(
         body.message,
         name=body.name,
         policy=shapes.policy_in(body.policy, Policy()),
-        mode=body.mode,
+        mode=Mode(body.mode),
         owner=caller.owner,
         request=request,
     )
@@ -88,7 +89,7 @@ async def change_automation(
             name=body.name,
             message=body.message,
             trigger=trigger or None,
-            mode=body.mode,
+            mode=body.mode and Mode(body.mode),
             policy=shapes.policy_in(body.policy, job.policy),
             owner=caller.owner,
         )
