@@ -1,0 +1,158 @@
+"""Recalls by an agent's own hand: a model's, and the one of rules."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from segue import Kernel
+from segue.agents.model import Limits
+from segue.agents.offline import OfflineAgent
+from segue.testing import ManualClock, quiet
+from segue.tools.files import file_tools
+from segue.tools.instructions import GOOD, lazy
+from segue.tools.recall import recall_tools
+from segue.tools.registry import Registry
+from tests.agents.double import Calls, says
+from tests.agents.house import CHAT, HouseOf, words_sent
+
+SET = json.dumps({"call_type": "once", "when": "30m", "additional_context_message": GOOD})
+LIST = json.dumps({"action": "list"})
+
+
+async def test_a_model_calls_itself_back_with_its_own_instruction(house_of: HouseOf, dialect: str) -> None:
+    """C5.8: the instruction comes after the history, as the system's words."""
+    house = await house_of(dialect, tools=recall_tools())
+    house.provider.script(says(Calls("schedule_recall", SET)), says("I will look."), says("No errors."))
+    await house.ask("Watch the build.")
+    house.clock.advance(minutes=30)
+    await quiet(house.kernel)
+    *_, (role, words) = words_sent(house.provider.asked[-1].body)
+    assert role == "system"
+    assert GOOD in words
+    assert (await house.said())[-2:] == [("user", f"Recall: {GOOD[:80]}"), ("assistant", "No errors.")]
+
+
+async def test_the_rules_of_a_good_instruction_reach_the_model(house_of: HouseOf) -> None:
+    """C2.5."""
+    house = await house_of("openai", tools=recall_tools())
+    await house.ask("Hi")
+    tools = {tool["function"]["name"]: tool["function"] for tool in house.provider.asked[-1].body["tools"]}
+    assert GOOD in tools["schedule_recall"]["description"]
+
+
+async def test_a_recall_that_reaches_the_most_steps_has_fired(house_of: HouseOf) -> None:
+    """C5.10: MaxIterationsReached counts as success."""
+    house = await house_of("openai", tools=recall_tools(), limits=Limits(steps=2))
+    await house.ask("Hi")
+    await house.kernel.set_recall(CHAT, GOOD, when="30m")
+    house.provider.script(*[says(Calls("manage_recall", LIST)) for _ in range(5)])
+    house.clock.advance(minutes=30)
+    await quiet(house.kernel)
+    [recall] = await house.kernel.recalls(CHAT)
+    [run] = await house.kernel.runs(CHAT)
+    assert (recall.status, run.outcome) == ("fired", "empty")
+    assert run.usage is not None
+    assert run.usage["ended"] == "after 2 model steps"
+
+
+@pytest_asyncio.fixture
+async def offline(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
+    (tmp_path / "notes.md").write_text("Water the plants.\n")
+    tools = Registry([*recall_tools(), *file_tools(tmp_path)])
+    agent = OfflineAgent(tools, lambda: house, zone="Europe/Berlin")
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as house:
+        yield house
+        assert not await house.audit()
+
+
+async def ask(kernel: Kernel, text: str) -> str:
+    admitted = await kernel.receive(CHAT, text)
+    await quiet(kernel)
+    return (await kernel.turn(admitted.turn_id)).reply or ""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "remind me in 10 minutes to drink water",
+        "Remind me to drink water in 10 minutes.",
+        "Could you please remind me in 10 minutes to drink water?",
+    ],
+)
+async def test_the_offline_model_really_sets_a_reminder(
+    offline: Kernel, clock: ManualClock, asked: str
+) -> None:
+    said = await ask(offline, asked)
+    assert said.startswith("I will be back about “drink water”: Mon 16 Nov 2026, 10:10 ")
+    assert said.endswith("(in 10 min).")
+    pending = await offline.recall(CHAT)
+    assert pending is not None
+    assert (pending.trigger_at, pending.comment) == (clock.ms() + 600_000, "drink water")
+    assert not lazy(pending.instruction)
+    clock.advance(minutes=10)
+    await quiet(offline)
+    words = [(message.role, message.content) for message in await offline.messages(CHAT)]
+    assert words[-2:] == [("user", "Recall: drink water"), ("assistant", "Reminder: drink water.")]
+
+
+async def test_a_reminder_of_a_reminder_is_said_and_not_set_again(
+    offline: Kernel, clock: ManualClock
+) -> None:
+    await ask(offline, "remind me in 10 minutes to remind me in 10 minutes to smile")
+    clock.advance(minutes=10)
+    await quiet(offline)
+    assert (await offline.messages(CHAT))[-1].content.startswith("Reminder: remind me")
+    assert await offline.recall(CHAT) is None
+
+
+async def test_it_checks_back_on_a_file_with_the_tool_for_it(offline: Kernel, clock: ManualClock) -> None:
+    await ask(offline, "check back in 2 hours on file notes.md")
+    clock.advance(hours=2)
+    await quiet(offline)
+    assert "Water the plants." in (await offline.messages(CHAT))[-1].content
+
+
+async def test_it_checks_back_on_a_page_with_the_tool_for_it(offline: Kernel) -> None:
+    await ask(offline, "check back in 2 hours on https://example.org/status")
+    pending = await offline.recall(CHAT)
+    assert pending is not None
+    assert pending.instruction == "Fetch https://example.org/status with fetch_url, and report what it says."
+
+
+async def test_it_checks_back_on_what_was_talked_about(offline: Kernel, clock: ManualClock) -> None:
+    await ask(offline, "check back tomorrow at 9 about the venue")
+    await ask(offline, "The venue is the town hall.")
+    clock.advance(days=1)
+    await quiet(offline)
+    assert "I am back about “the venue”" in (await offline.messages(CHAT))[-1].content
+
+
+@pytest.mark.parametrize(
+    "asked", ["cancel that reminder", "Cancel the recall.", "cancel that", "forget my reminder"]
+)
+async def test_it_really_cancels(offline: Kernel, clock: ManualClock, asked: str) -> None:
+    assert (await ask(offline, asked)) == "There is nothing to cancel: no recall is pending in web:1."
+    await ask(offline, "remind me in 10 minutes to drink water")
+    assert await ask(offline, asked) == "It is cancelled."
+    clock.advance(minutes=10)
+    await quiet(offline)
+    assert [str(recall.status) for recall in await offline.recalls(CHAT)] == ["cancelled"]
+
+
+async def test_it_says_why_it_could_not(offline: Kernel) -> None:
+    assert "When, and of what?" in await ask(offline, "remind me to be good")
+    await ask(offline, "remind me in 10 minutes to drink water")
+    assert "pending recall already" in await ask(offline, "remind me in 20 minutes to stretch")
+
+
+async def test_it_offers_what_it_can_do(offline: Kernel) -> None:
+    said = await ask(offline, "what can you do?")
+    for example in (
+        "remind me in 10 minutes to drink water",
+        "cancel that reminder",
+        "check back in 2 hours",
+    ):
+        assert example in said
