@@ -45,6 +45,7 @@ class App extends Part {
       this.panel.explain(detail);
     });
     this.on(sessions, "gone", ({ detail }) => detail === here() && go(null));
+    this.on(WIDE, "change", () => this.#showPanel(WIDE.matches && localStorage.getItem(PANEL) !== "closed"));
     this.on(document, "visibilitychange", () => this.#see());
     this.on(sessions, "change", () => this.#see());
     keys(this, this.leaving.signal);

@@ -4,7 +4,7 @@ import { pauseJob, removeJob, resumeJob, skipJob } from "../lib/acts.js";
 import { get, inPath } from "../lib/api.js";
 import { h, Part } from "../lib/dom.js";
 import { inWords } from "../lib/schedules.js";
-import { coming, date, whole, zone } from "../lib/times.js";
+import { coming, whole, zone } from "../lib/times.js";
 import { t } from "../lib/words.js";
 import "./segue-edit.js";
 import "./segue-run.js";
@@ -57,7 +57,7 @@ class Automation extends Part {
     const words = [h("p", { title: job.schedule.expr ?? null }, inWords(job.schedule), theirs && theirs !== zone && h("span.zone", {}, ` ${theirs}`))];
     if (job.enabled && job.next_runs.length) {
       const [next, ...more] = job.next_runs.map((at) => new Date(at));
-      words.push(h("p.next", { title: whole(next) }, t("next_run", { time: coming(next) }), more.length ? h("span.then", {}, ` · ${more.map(date).join(" · ")}`) : null));
+      words.push(h("p.next", { title: whole(next) }, t("next_run", { time: coming(next) }), more.length ? h("span.then", {}, ` · ${more.map((at) => coming(at)).join(" · ")}`) : null));
     }
     return words;
   }

@@ -1,6 +1,6 @@
 // What can be done about what is to come. What takes something away can be taken back for ten seconds.
 
-import { inPath, patch, post, remove } from "./api.js";
+import { inPath, post, remove } from "./api.js";
 import { toast } from "./toast.js";
 import { t } from "./words.js";
 
@@ -45,8 +45,6 @@ export const resumeJob = (chat, job) => doing(chat, () => post(`automations/${in
 export const pauseJob = (chat, job) =>
   doing(chat, () => post(`automations/${inPath(job.id)}/pause`), t("paused_now", { name: job.name }), () =>
     post(`automations/${inPath(job.id)}/resume`));
-
-export const changeJob = (chat, job, changes) => doing(chat, () => patch(`automations/${inPath(job.id)}`, changes), t("saved"));
 
 /** Paused at once, so that it cannot fire; removed, with its history, when nobody has taken it back. */
 export async function removeJob(chat, job) {

@@ -1,0 +1,161 @@
+"""The conversation's future: ghosts below the last word, which become turns where they stand."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Served
+
+Open = Callable[..., Page]
+Take = Callable[[Page, str], None]
+
+
+def recall(server: Served, key: str, *, seconds: float, every: int | None = None) -> None:
+    at = datetime.now(UTC) + timedelta(seconds=seconds)
+    body = {
+        "call_type": "recurring" if every else "once",
+        "when": at.isoformat(),
+        "internal_comment": "read build.log",
+        "additional_context_message": "Read build.log and say whether it is green.",
+    }
+    server.call("POST", f"sessions/{key}/recall", body | ({"interval_seconds": every} if every else {}))
+
+
+def automation(server: Served, key: str, name: str, schedule: str, **more: object) -> str:
+    body = {"name": name, "message": "look around", "schedule": schedule, **more}
+    made: str = server.call("POST", f"sessions/{key}/automations", body)["id"]
+    return made
+
+
+def test_what_is_coming_stands_below_in_the_order_of_time(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:ghosts", title="Deploy watch", timezone="Europe/Berlin")
+    server.say(key, "deploy went out, watch it")
+    automation(server, key, "daily monitor", "0 9 * * *")
+    recall(server, key, seconds=720, every=600)
+    page = open_page(server.at(key))
+    ghosts = page.get_by_role("list", name="Coming up").get_by_role("listitem")
+    expect(ghosts).to_have_count(2)
+    expect(ghosts.nth(0)).to_contain_text("in 12 min")
+    expect(ghosts.nth(0)).to_contain_text("read build.log")
+    expect(ghosts.nth(1)).to_contain_text("daily monitor")
+    expect(ghosts.nth(1)).to_contain_text("09:00")
+    expect(ghosts.nth(0).get_by_role("button")).to_have_text(["Skip", "Cancel"])
+    expect(ghosts.nth(1).get_by_role("button")).to_have_text(["Skip", "Pause"])
+    last = page.locator("segue-turn").last.bounding_box()
+    below = ghosts.nth(0).bounding_box()
+    assert last and below and below["y"] >= last["y"] + last["height"]
+
+
+def test_a_ghost_becomes_a_turn_in_place(server: Served, open_page: Open) -> None:
+    """Issue 8: ghost entries that become turns in place."""
+    key = server.session("websocket:becomes", title="Becoming")
+    server.say(key, "hello")
+    recall(server, key, seconds=4)
+    page = open_page(server.at(key))
+    ghost = page.locator("segue-ghost")
+    expect(ghost).to_contain_text("read build.log")
+    page.evaluate(
+        """() => {
+            const future = document.querySelector("segue-future"), past = document.querySelector("segue-past");
+            new MutationObserver(() => {
+                const turn = past.querySelector("segue-turn.scheduled");
+                if (!turn || window.seen) return;
+                const moves = turn.head.getAnimations().map((each) => each.effect.getTiming().duration);
+                window.seen = { ghosts: future.querySelectorAll("segue-ghost").length, moves };
+            }).observe(past, { childList: true });
+        }"""
+    )
+    turn = page.locator("segue-turn.scheduled")
+    expect(turn).to_contain_text("Recall")
+    expect(turn).to_contain_text("read build.log")
+    expect(turn.locator(".node.clock")).to_be_visible()
+    expect(ghost).to_have_count(0)
+    page.wait_for_function("window.seen")
+    seen = page.evaluate("window.seen")
+    assert seen["ghosts"] == 0
+    assert len(seen["moves"]) <= 1
+    assert all(0 < duration < 200 for duration in seen["moves"])
+
+
+def test_a_cron_turn_has_a_clock_and_its_jobs_name(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:cron-turn")
+    page = open_page(server.at(key))
+    automation(server, key, "daily monitor", "every 1s", policy={"max_runs": 1})
+    turn = page.locator("segue-turn.scheduled")
+    expect(turn.locator(".label")).to_contain_text("daily monitor")
+    expect(turn.locator(".node.clock")).to_be_visible()
+    expect(turn.locator(".text")).to_contain_text("You said: look around")
+
+
+def test_the_banner_counts_down_and_a_cancelled_recall_can_be_taken_back(
+    server: Served, open_page: Open
+) -> None:
+    key = server.session("websocket:banner")
+    recall(server, key, seconds=900)
+    page = open_page(server.at(key))
+    banner = page.get_by_role("group", name="Pending recall")
+    expect(banner).to_contain_text("Recall in 14:")
+    before = banner.locator(".left").inner_text()
+    expect(banner.locator(".left")).not_to_have_text(before)
+    expect(banner.get_by_role("button", name="Skip")).to_be_hidden()
+    banner.get_by_role("button", name="Cancel").click()
+    expect(banner).to_be_hidden()
+    assert server.call("GET", f"sessions/{key}/recall")["recall"] is None
+    page.get_by_role("button", name="Undo").click()
+    expect(banner).to_contain_text("read build.log")
+    assert server.call("GET", f"sessions/{key}/recall")["recall"]["internal_comment"] == "read build.log"
+
+
+def test_a_recurring_recall_can_be_skipped(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:skip-recall")
+    recall(server, key, seconds=600, every=3600)
+    page = open_page(server.at(key))
+    banner = page.get_by_role("group", name="Pending recall")
+    banner.get_by_role("button", name="Skip").click()
+    expect(banner).to_contain_text("Recall in 1:")
+
+
+def test_a_recall_that_somebody_else_sets_or_cancels_shows_at_once(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:elsewhere")
+    page = open_page(server.at(key))
+    banner = page.get_by_role("group", name="Pending recall")
+    expect(page.locator("segue-empty")).to_be_visible()
+    recall(server, key, seconds=900)
+    expect(banner).to_be_visible()
+    expect(page.locator("segue-ghost")).to_have_count(1)
+    server.call("DELETE", f"sessions/{key}/recall")
+    expect(banner).to_be_hidden()
+    expect(page.locator("segue-ghost")).to_have_count(0)
+
+
+def test_many_things_to_come_are_folded(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:many")
+    for hour in range(7):
+        automation(server, key, f"job {hour}", f"{hour} 9 * * *")
+    page = open_page(server.at(key))
+    expect(page.locator("segue-ghost")).to_have_count(4)
+    page.get_by_role("button", name="and 3 more").click()
+    expect(page.locator("segue-ghost")).to_have_count(7)
+
+
+def test_the_whole_of_it_in_pictures(server: Served, open_page: Open, picture: Take) -> None:
+    """What the README shows: past and future in one column, by day and by night, wide and narrow."""
+    key = server.session("websocket:picture", title="Deploy watch", timezone="Europe/Berlin")
+    server.say(key, "tool")
+    server.session("websocket:picture-2", title="Berlin trip")
+    server.say("websocket:picture-2", "pack the **good** shoes")
+    automation(server, key, "error rate", "every 1s", policy={"max_runs": 3})
+    server.wait_for(f"sessions/{key}/runs", lambda found: sum(run["outcome"] == "ok" for run in found["runs"]) == 3)
+    automation(server, key, "daily monitor", "0 9 * * 1-5")
+    recall(server, key, seconds=702, every=600)
+    page = open_page(server.at(key))
+    expect(page.locator("segue-ghost")).to_have_count(2)
+    page.get_by_role("textbox", name="Message").fill("remind me tomorrow at 9 to call Ana")
+    expect(page.locator("segue-hint")).to_contain_text("09:00")
+    picture(page, "page")
+    page.emulate_media(color_scheme="dark")
+    picture(page, "page-dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator("segue-app.panel-open")).to_have_count(0)
+    picture(page, "page-phone")

@@ -1,0 +1,141 @@
+"""The panel: the automations of this conversation, how they went, and why."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.conftest import Served
+from tests.web.test_future import automation
+
+Open = Callable[..., Page]
+Take = Callable[[Page, str], None]
+
+
+def job_of(page: Page, name: str) -> Locator:
+    return page.locator("segue-automation", has=page.get_by_role("heading", name=name))
+
+
+def test_an_automation_says_when_in_words_and_in_the_viewers_zone(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:words", timezone="America/New_York")
+    automation(server, key, "monitor", "0 9 * * 1-5")
+    page = open_page(server.at(key))
+    job = job_of(page, "monitor")
+    expect(job).to_contain_text("weekdays at 09:00")
+    expect(job).to_contain_text("America/New_York")
+    expect(job.locator(".next")).to_contain_text(re.compile(r"next .*1[45]:00"))
+    expect(job.locator(".status")).to_have_text("active")
+
+
+def test_pausing_can_be_taken_back_and_a_paused_one_resumed(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:pause")
+    made = automation(server, key, "monitor", "0 9 * * *")
+    page = open_page(server.at(key))
+    job = job_of(page, "monitor")
+    job.get_by_role("button", name="Pause").click()
+    expect(job.locator(".status")).to_have_text("paused")
+    expect(page.locator("segue-ghost")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(job.locator(".status")).to_have_text("active")
+    job.get_by_role("button", name="Pause").click()
+    job.get_by_role("button", name="Resume").click()
+    expect(page.locator("segue-ghost")).to_have_count(1)
+    assert server.call("GET", f"automations/{made}")["enabled"]
+
+
+def test_the_next_run_can_be_skipped_and_is_recorded(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:skip")
+    automation(server, key, "monitor", "0 9 * * *")
+    page = open_page(server.at(key))
+    job = job_of(page, "monitor")
+    before = job.locator(".next").inner_text()
+    job.get_by_role("button", name="Skip next").click()
+    expect(job.locator(".next")).not_to_have_text(before)
+    expect(job.locator(".mark.skipped")).to_have_count(1)
+
+
+def test_an_automation_is_edited_as_one_says_it(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:edit", timezone="Europe/Berlin")
+    made = automation(server, key, "monitor", "0 9 * * *")
+    page = open_page(server.at(key))
+    job_of(page, "monitor").get_by_role("button", name="Edit").click()
+    page.get_by_label("When").fill("every weekday at 8")
+    page.get_by_label("Name").fill("early monitor")
+    page.get_by_role("button", name="Save").click()
+    expect(job_of(page, "early monitor")).to_contain_text("weekdays at 08:00")
+    assert server.call("GET", f"automations/{made}")["schedule"]["expr"] == "0 8 * * 1-5"
+
+
+def test_a_schedule_that_cannot_be_read_is_refused_with_a_sentence(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:refused")
+    automation(server, key, "monitor", "0 9 * * *")
+    page = open_page(server.at(key))
+    job_of(page, "monitor").get_by_role("button", name="Edit").click()
+    page.get_by_label("When").fill("whenever it suits")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("could not read")
+    expect(page.get_by_label("When")).to_have_value("whenever it suits")
+
+
+def test_removing_can_be_taken_back_and_pauses_meanwhile(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:remove")
+    made = automation(server, key, "monitor", "0 9 * * *")
+    page = open_page(server.at(key))
+    job_of(page, "monitor").get_by_role("button", name="Remove").click()
+    expect(job_of(page, "monitor")).to_have_count(0)
+    assert not server.call("GET", f"automations/{made}")["enabled"]
+    page.get_by_role("button", name="Undo").click()
+    expect(job_of(page, "monitor").locator(".status")).to_have_text("active")
+
+
+def test_what_is_removed_is_gone_when_the_page_is_left(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:gone")
+    automation(server, key, "monitor", "0 9 * * *")
+    page = open_page(server.at(key))
+    job_of(page, "monitor").get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    page.goto("about:blank")
+    server.wait_for(f"sessions/{key}/automations", lambda found: not found["jobs"])
+
+
+def test_the_strip_shows_each_run_and_its_details(server: Served, open_page: Open, picture: Take) -> None:
+    """Issue 8: outcomes over time with prompt reference, rendered prompt, lateness, usage, error."""
+    key = server.session("websocket:strip", title="Deploy watch")
+    automation(server, key, "monitor", "every 1s", policy={"max_runs": 3})
+    page = open_page(server.at(key))
+    server.wait_for(f"sessions/{key}/runs", lambda found: len(found["runs"]) == 3)
+    made = automation(server, key, "fragile", "every 1s", message="fail")
+    server.wait_for(f"automations/{made}/runs", lambda found: any(run["outcome"] == "error" for run in found["runs"]))
+    server.call("POST", f"automations/{made}/pause")
+    page.reload()
+    job = job_of(page, "fragile")
+    expect(job.locator(".mark.error").first).to_be_visible()
+    job.locator(".mark.error").first.click()
+    detail = job.locator("segue-run")
+    expect(detail).to_contain_text("the model fell over")
+    expect(detail).to_contain_text("Due")
+    detail.get_by_text("What the agent was given").click()
+    expect(detail.locator("pre")).to_contain_text("fail")
+    detail.get_by_role("button", name="Why?").click()
+    expect(detail.locator(".told")).to_contain_text("fail")
+    picture(page, "page-run")
+
+
+def test_why_is_one_click_from_a_failed_turn(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:why")
+    made = automation(server, key, "fragile", "every 1s", message="fail")
+    page = open_page(server.at(key))
+    expect(page.locator("segue-turn.failed").first).to_be_visible()
+    server.call("POST", f"automations/{made}/pause")
+    expect(job_of(page, "fragile").locator(".status")).to_have_text("paused")
+    page.locator("segue-turn.failed").first.get_by_role("button", name="Why?").click()
+    expect(job_of(page, "fragile").locator("segue-run .told")).not_to_be_empty()
+
+
+def test_nothing_can_be_run_by_hand(server: Served, open_page: Open) -> None:
+    """Issue 8: not built, on purpose: run-now buttons, a global calendar."""
+    key = server.session("websocket:by-hand")
+    automation(server, key, "monitor", "0 9 * * *")
+    page = open_page(server.at(key))
+    expect(job_of(page, "monitor")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile(r"run|calendar", re.IGNORECASE))).to_have_count(0)

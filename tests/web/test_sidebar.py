@@ -1,0 +1,131 @@
+"""The list of conversations."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.conftest import Served
+
+Open = Callable[..., Page]
+Take = Callable[[Page, str], None]
+
+
+def listed(page: Page, title: str) -> Locator:
+    return page.locator("segue-session", has=page.get_by_text(title, exact=True))
+
+
+def test_a_session_shows_its_title_and_its_last_line(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:listed", title="Garden")
+    server.say(key, "water the **roses**")
+    page = open_page(server.at(key))
+    expect(listed(page, "Garden").locator(".last")).to_have_text("You said: water the roses")
+    expect(listed(page, "Garden").get_by_role("link")).to_have_attribute("aria-current", "page")
+
+
+def test_what_happens_elsewhere_is_marked_until_it_is_read(server: Served, open_page: Open) -> None:
+    other = server.session("websocket:unread", title="Taxes")
+    server.say(other, "hello")
+    page = open_page(server.at(server.session("websocket:reading", title="Reading here")))
+    expect(listed(page, "Taxes")).to_be_visible()
+    expect(listed(page, "Taxes").get_by_label("Unread")).to_have_count(0)
+    server.say(other, "news")
+    expect(listed(page, "Taxes").get_by_label("Unread")).to_be_visible()
+    expect(listed(page, "Taxes").locator(".last")).to_have_text("You said: news")
+    listed(page, "Taxes").get_by_role("link").click()
+    expect(page.get_by_role("heading", name="Taxes")).to_be_visible()
+    expect(listed(page, "Taxes").get_by_label("Unread")).to_have_count(0)
+
+
+def test_a_running_turn_and_one_that_waits_show_in_the_list(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:busy", title="Busy")
+    server.say_and_go(key, "hold")
+    server.say_and_go(key, "after that")
+    page = open_page(server.url)
+    expect(listed(page, "Busy").get_by_label("running")).to_be_visible()
+    expect(listed(page, "Busy").get_by_text("+1")).to_be_visible()
+    server.call("POST", f"sessions/{key}/stop")
+    expect(listed(page, "Busy").get_by_label("running")).to_have_count(0)
+
+
+def test_a_pending_recall_has_a_clock_and_can_be_filtered_for(server: Served, open_page: Open) -> None:
+    """Requirements, recall: the session list shows and filters what is pending."""
+    server.session("websocket:plain", title="Without a recall")
+    key = server.session("websocket:clock", title="With a recall")
+    recall = {"call_type": "once", "when": "in 3 hours", "additional_context_message": "Read the log."}
+    server.call("POST", f"sessions/{key}/recall", recall)
+    page = open_page(server.url)
+    expect(listed(page, "With a recall").get_by_label(re.compile("^Recall"))).to_be_visible()
+    expect(listed(page, "Without a recall")).to_be_visible()
+    page.get_by_role("button", name="Only pending recalls").click()
+    expect(listed(page, "Without a recall")).to_have_count(0)
+    expect(listed(page, "With a recall")).to_be_visible()
+    server.call("DELETE", f"sessions/{key}/recall")
+    expect(listed(page, "With a recall")).to_have_count(0)
+
+
+def test_search_finds_by_title_and_by_last_line(server: Served, open_page: Open) -> None:
+    server.session("websocket:find-1", title="Lisbon trip")
+    server.say(server.session("websocket:find-2", title="Something else"), "zebra crossing")
+    page = open_page(server.url)
+    page.get_by_role("searchbox").fill("lisbon")
+    expect(page.locator("segue-session")).to_have_count(1)
+    page.get_by_role("searchbox").fill("ZEBRA")
+    expect(page.locator("segue-session")).to_have_count(1)
+    expect(listed(page, "Something else")).to_be_visible()
+    page.get_by_role("searchbox").fill("nobody wrote this")
+    expect(page.get_by_text("Nothing found.")).to_be_visible()
+
+
+def test_a_new_chat_begins_with_three_things_to_try(server: Served, open_page: Open, picture: Take) -> None:
+    page = open_page(server.at(server.session("websocket:before", title="Before")))
+    page.get_by_role("button", name="New chat").click()
+    expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
+    picture(page, "page-empty")
+    page.get_by_role("button", name="A reminder").click()
+    field = page.get_by_role("textbox", name="Message")
+    expect(field).to_have_value("remind me in 10 minutes to stretch")
+    page.keyboard.press("Enter")
+    expect(page.locator("segue-turn .text")).to_contain_text("You said: remind me")
+    expect(listed(page, "remind me in 10 minutes to stretch")).to_be_visible()
+    key = page.evaluate("decodeURIComponent(location.hash.slice(1))")
+    assert server.call("GET", f"sessions/{key}")["timezone"] == "Europe/Berlin"
+
+
+def test_a_chat_is_renamed_where_its_name_stands(server: Served, open_page: Open) -> None:
+    page = open_page(server.at(server.session("websocket:name", title="Old name")))
+    page.get_by_role("button", name="Old name").click()
+    page.get_by_role("textbox", name="Rename").fill("New name")
+    page.keyboard.press("Enter")
+    expect(listed(page, "New name")).to_be_visible()
+    assert server.call("GET", "sessions/websocket:name")["title"] == "New name"
+
+
+def test_deleting_asks_once_for_the_words_and_once_for_the_automations(
+    server: Served, open_page: Open, picture: Take
+) -> None:
+    """Requirements, cron: deleting a session lists its automations and needs a second yes."""
+    key = server.session("websocket:delete", title="Old deploy")
+    server.say(key, "hello")
+    job = {"name": "daily monitor", "message": "look", "schedule": "0 9 * * *"}
+    server.call("POST", f"sessions/{key}/automations", job)
+    page = open_page(server.at(key))
+    page.get_by_role("button", name="Delete chat").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Its 2 messages go for good.")
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    expect(dialog).to_contain_text("1 automation belongs to this chat")
+    expect(dialog.get_by_role("listitem")).to_have_text(["daily monitor"])
+    picture(page, "page-delete")
+    assert server.call("GET", f"sessions/{key}")["title"] == "Old deploy"
+    dialog.get_by_role("button", name="Delete the chat and its automation").click()
+    expect(listed(page, "Old deploy")).to_have_count(0)
+    expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
+
+
+def test_a_session_that_is_deleted_elsewhere_leaves_the_list(server: Served, open_page: Open) -> None:
+    server.session("websocket:going", title="Going")
+    page = open_page(server.at(server.session("websocket:staying", title="Staying")))
+    expect(listed(page, "Going")).to_be_visible()
+    server.call("DELETE", "sessions/websocket:going")
+    expect(listed(page, "Going")).to_have_count(0)
