@@ -4,6 +4,7 @@ SegueError
 ├── Invalid              the input is wrong: change it and call again
 │   ├── BadKey           a session key
 │   ├── BadText          a message, a prompt, a name
+│   │   └── EmptyText    a message without a word
 │   ├── BadTime          a human time
 │   ├── BadTrigger       a schedule
 │   ├── BadPolicy        a policy
@@ -18,6 +19,7 @@ SegueError
 │   ├── RecallPending    the session has a recall already
 │   ├── NotRecurring     only a recurring recall has a next time to skip
 │   ├── TooManyRecalls   the session calls itself back too often
+│   ├── NotPrivateChat   messages are scheduled in chats with one person only
 │   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
 │   └── AlreadyStarted   too late to cancel: it runs, or it has run
 ├── LeaseLost            somebody else holds the lane now; drop the work
@@ -26,6 +28,7 @@ SegueError
     ├── StoreUnusable    the file or the server is not one we may write to
     ├── SchemaTooNew     a newer Segue wrote this database
     └── StoreUnavailable it did not answer in time; nothing was promised, try again
+        └── NotStored    a message to be sent later was not kept, so it will not be sent
 
 Every error is a sentence that says what was wanted, what was found and what to do.
 `code` is a stable word for programs. HTTP codes live in the server.
@@ -48,6 +51,10 @@ class BadKey(Invalid):
 
 class BadText(Invalid):
     code = "bad_text"
+
+
+class EmptyText(BadText):
+    code = "empty_text"
 
 
 class BadTime(Invalid):
@@ -102,6 +109,10 @@ class TooManyRecalls(Conflict):
     code = "too_many_recalls"
 
 
+class NotPrivateChat(Conflict):
+    code = "not_private_chat"
+
+
 class SessionHasJobs(Conflict):
     code = "session_has_jobs"
 
@@ -146,3 +157,7 @@ class SchemaTooNew(StoreError):
 
 class StoreUnavailable(StoreError):
     code = "store_unavailable"
+
+
+class NotStored(StoreUnavailable):
+    code = "storage_failure"

@@ -9,7 +9,16 @@ from segue.action import Action
 from segue.auto_commit import Live
 from segue.policy import Policy
 from segue.prompts import Brief, PromptRef, Rendered, render
-from segue.states import CallType, DeliveryState, JobKind, JobState, Outcome, RecallStatus, TurnState
+from segue.states import (
+    CallType,
+    DeliveryState,
+    JobKind,
+    JobState,
+    MessageStatus,
+    Outcome,
+    RecallStatus,
+    TurnState,
+)
 from segue.trigger import Trigger
 
 
@@ -95,6 +104,33 @@ class Recall:
     status: RecallStatus
     created_at: int
     updated_at: int
+
+    @property
+    def place(self) -> "Place":
+        return Place(self.created_at, self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledMessage:
+    """A text written now and sent then, as people are shown it: a job, its delivery and who asked for it."""
+
+    id: str
+    session_id: str
+    chat_type: str
+    text: str
+    send_at: int
+    status: MessageStatus
+    created_at: int
+    updated_at: int
+    created_by_tool_call_id: str | None
+    cancelled_by_tool_call_id: str | None
+    replaced_by: str | None
+    """The message that was written in its place."""
+    replace_existing: bool
+    sent_message_id: str | None
+    """The channel's own name for it."""
+    sent_at: int | None
+    last_error: str | None
 
     @property
     def place(self) -> "Place":

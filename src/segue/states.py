@@ -36,6 +36,15 @@ class TurnState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class UnifiedOwner(StrEnum):
+    """Who owns a cron job that is made while all chats of a user share one conversation."""
+
+    CHAT = "chat"
+    """The chat it was made in: that one lists it, delivers it, and does not go without a word."""
+    UNIFIED = "unified"
+    """The common session: every chat lists it, and it outlives them."""
+
+
 class Outcome(StrEnum):
     OK = "ok"
     """The agent answered."""
@@ -94,6 +103,17 @@ class RecallStatus(StrEnum):
     """Somebody took it back, or it failed."""
 
 
+class MessageStatus(StrEnum):
+    """What became of a scheduled message. The last three are ends."""
+
+    PENDING = "pending"
+    SENT = "sent"
+    CANCELLED = "cancelled"
+    """Taken back, or replaced by another."""
+    FAILED = "failed"
+    """It could not be sent, or nobody knows whether it was."""
+
+
 EVALUATED = frozenset({JobKind.SYSTEM, JobKind.LEGACY})
 """The jobs whose answers go out only if `evaluate_response` says so."""
 
@@ -124,6 +144,22 @@ def recall_status(state: JobState, outcome: Outcome | None) -> RecallStatus:
         return RecallStatus.PENDING
     fired = outcome in (None, Outcome.OK, Outcome.EMPTY, Outcome.STOPPED)
     return RecallStatus.FIRED if state is JobState.ENDED and fired else RecallStatus.CANCELLED
+
+
+def message_status(state: JobState, fired: bool, outcome: Outcome | None) -> MessageStatus:
+    """By the state of its job and, once that has fired, by the outcome of its run, if that has ended."""
+    if not fired:
+        waits = state in (JobState.ACTIVE, JobState.PAUSED)
+        return MessageStatus.PENDING if waits else MessageStatus.CANCELLED
+    match outcome:
+        case None:
+            return MessageStatus.PENDING
+        case Outcome.OK:
+            return MessageStatus.SENT
+        case Outcome.CANCELLED | Outcome.SKIPPED:
+            return MessageStatus.CANCELLED
+        case _:
+            return MessageStatus.FAILED
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ compare-and-set: any number of timers may look at once, and each slot is taken b
 
 import asyncio
 import logging
+from dataclasses import replace
 
-from segue import jobs
+from segue import jobs, unified
 from segue.action import Ask, Call, Say
 from segue.bell import Bell, Name
 from segue.clock import Clock, to_moment, to_ms
@@ -18,7 +19,7 @@ from segue.hub import Hub
 from segue.jobs import Parcel, Taken
 from segue.lane import Admission
 from segue.model import Ids, Source, run_id
-from segue.policy import jittered
+from segue.policy import Busy, jittered
 from segue.prompts import Brief, template_for
 from segue.store.store import DueJob, Store, Unreadable
 
@@ -45,6 +46,7 @@ class Timer:
         patience_ms: int,
         runs_per_job: int,
         zone: str,
+        unified: bool,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -54,6 +56,7 @@ class Timer:
         self._patience_ms = patience_ms
         self._runs_per_job = runs_per_job
         self._zone = zone
+        self._unified = unified
 
     async def run(self) -> None:
         while True:
@@ -78,6 +81,8 @@ class Timer:
             await self._store.commit(jobs.give_up, due.job_id, due.reason, now)
             return
         try:
+            if self._unified and due.job.policy.busy is not Busy.WAIT and due.job.kind in unified.SHARED:
+                due = replace(due, lane_busy=await self._common_is_busy(due.job.session_id))
             taken = await self._act(due, decide(_facts(due), to_moment(now)), now)
         except NotFound:  # its session was deleted between the look and the taking, and the job with it
             return
@@ -97,11 +102,18 @@ class Timer:
         match decision:
             case Fire():
                 work = self._work(due, decision, now)
-                return await self._store.commit(jobs.fire, job, decision, work, now)
+                shared = self._unified and job.kind in unified.SHARED
+                common_id = self._ids(now) if shared else None
+                return await self._store.commit(jobs.fire, job, decision, work, now, common_id=common_id)
             case Pass():
                 return await self._store.commit(jobs.pass_over, job, decision, now)
             case Postpone():
                 return await self._store.commit(jobs.postpone, job, to_ms(decision.until), now)
+
+    async def _common_is_busy(self, chat_id: str) -> bool:
+        chat = await self._store.session_by_id(chat_id)
+        common = await self._store.session(chat.owner, unified.KEY)
+        return common is not None and common.busy
 
     def _work(self, due: DueJob, decision: Fire, now: int) -> Admission | Parcel:
         job, slot = due.job, to_ms(decision.slot)
@@ -109,7 +121,8 @@ class Timer:
         action = job.action
         if isinstance(action, Say):
             source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=source.run_id)
-            return Parcel(delivery_id=self._ids(now), content=action.text, source=source)
+            # By its slot, then by when it was written: in this order a session's messages go out.
+            return Parcel(delivery_id=f"{slot:012x}{job.id}", content=action.text, source=source)
         words = job.name
         prompt = call = brief = None
         match action:

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 from segue.agent import Agent
 from segue.agents.offline import OfflineAgent
 from segue.kernel import Kernel
+from segue.memory.extraction import Extractor
+from segue.memory.rules import RuleExtractor
 from segue.tools.cron import cron_tool
 from segue.tools.fetch import fetch_tool
 from segue.tools.files import file_tools
 from segue.tools.mcp import McpTools, Server
+from segue.tools.memory import memory_tool
+from segue.tools.message import message_tools
 from segue.tools.recall import recall_tools
 from segue.tools.registry import Registry
 
@@ -31,9 +35,25 @@ def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) 
     return ModelAgent(model, tools=tools, kernel_of=kernel_of, zone=configuration.timezone)
 
 
+def make_extractor(configuration: "Configuration") -> Extractor:
+    """Who reads archives: the model of the settings, or rules where there is none."""
+    if configuration.model is None:
+        return RuleExtractor()
+    from segue.agents.extractor import ModelExtractor
+    from segue.agents.model import load_model
+
+    return ModelExtractor(load_model(configuration.model))
+
+
 def registry_of(configuration: "Configuration") -> Registry:
     """The tools that the settings allow."""
-    tools = [cron_tool(), *recall_tools(), fetch_tool(private=configuration.fetch_private)]
+    tools = [
+        cron_tool(),
+        *recall_tools(),
+        *message_tools(),
+        memory_tool(),
+        fetch_tool(private=configuration.fetch_private),
+    ]
     if configuration.workspace is not None:
         tools += file_tools(configuration.workspace)
     return Registry(tools, suppliers=[McpTools(_server(named)) for named in configuration.mcp_servers])

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from segue.cli import db, recalls, runs, sessions
+from segue.cli import db, jobs, memories, messages, recalls, runs, sessions
 from segue.cli.chat import chat
 from segue.cli.doctor import doctor
+from segue.cli.importing import import_
 from segue.cli.serve import serve
 from segue.cli.worker import worker
 
@@ -22,8 +23,12 @@ app.command()(serve)
 app.command()(worker)
 app.command()(chat)
 app.add_typer(sessions.app, name="sessions")
+app.add_typer(jobs.app, name="jobs")
 app.add_typer(recalls.app, name="recalls")
+app.add_typer(messages.app, name="messages")
 app.add_typer(runs.app, name="runs")
+app.add_typer(memories.app, name="memories")
+app.command("import")(import_)
 app.command()(doctor)
 app.add_typer(db.app, name="db")
 

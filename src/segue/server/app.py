@@ -20,7 +20,19 @@ from segue.server.auth import COOKIE, Keys
 from segue.server.gate import Gate, Hosts
 from segue.server.house import House
 from segue.server.metrics import Metrics
-from segue.server.routes import login, operations, page, reading, runs, sessions, talking
+from segue.server.routes import (
+    automations,
+    login,
+    memory,
+    operations,
+    page,
+    reading,
+    recalls,
+    runs,
+    scheduled_messages,
+    sessions,
+    talking,
+)
 from segue.server.schema import Problem
 
 _ABOUT = """Durable scheduling for LLM agents, in the conversation it belongs to.
@@ -28,6 +40,22 @@ _ABOUT = """Durable scheduling for LLM agents, in the conversation it belongs to
 Times are RFC 3339 with an offset, ids are strings. A list has one plural key and a `next_cursor`. Errors
 are `application/problem+json` with a stable `code`. `Idempotency-Key` on a POST that creates makes a repeat
 answer the first result."""
+
+_PARTS = (
+    sessions,
+    talking,
+    reading,
+    automations,
+    runs,
+    recalls,
+    scheduled_messages,
+    memory,
+    live,
+    login,
+    operations,
+    reference,
+    page,
+)
 
 
 def create_app(
@@ -52,7 +80,7 @@ def create_app(
     hosts = Hosts(configuration.host, open_to_all=bool(house.keys), more=allowed_hosts)
     app.add_middleware(Gate, hosts=hosts, metrics=metrics)
     errors.install(app)
-    for part in (sessions, talking, reading, runs, live, login, operations, reference, page):
+    for part in _PARTS:
         app.include_router(part.router)
     app.openapi = lambda: _openapi(app, house)  # type: ignore[method-assign]
     return app

@@ -7,7 +7,20 @@ from typing import ParamSpec, TypeVar
 
 from segue.clock import Clock
 from segue.errors import NotFound, SegueError
-from segue.model import NEWEST, Delivery, Event, Job, Overview, Owner, Place, Recall, Run, Session, Turn
+from segue.model import (
+    NEWEST,
+    Delivery,
+    Event,
+    Job,
+    Overview,
+    Owner,
+    Place,
+    Recall,
+    Run,
+    ScheduledMessage,
+    Session,
+    Turn,
+)
 from segue.store import rows, sql
 from segue.store.database import Database, Params, Row, Rows, Transaction
 
@@ -259,6 +272,25 @@ class Store:
             "limit": limit,
         }
         return [rows.recall(row) for row in await self.database.read(sql.recalls.of_session, asked)]
+
+    # Scheduled messages
+
+    async def scheduled_message(self, job_id: str) -> ScheduledMessage:
+        found = await self.database.read(sql.scheduled_messages.by_id, {"id": job_id})
+        return rows.scheduled_message(_one(found, "scheduled message"))
+
+    async def scheduled_messages(
+        self, session_id: str, *, status: str | None, limit: int, before: Place
+    ) -> list[ScheduledMessage]:
+        asked: Params = {
+            "session_id": session_id,
+            "status": status,
+            "before": before.at,
+            "before_id": before.id,
+            "limit": limit,
+        }
+        found = await self.database.read(sql.scheduled_messages.of_session, asked)
+        return [rows.scheduled_message(row) for row in found]
 
     # Deliveries
 

@@ -9,7 +9,7 @@ Invariants
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Protocol, Self
 
@@ -39,10 +39,12 @@ class ToolContext:
     turn_id: str
     source: Source | None = None
     """None in a user's turn."""
+    call_id: str | None = None
+    """The model's name for the call under way."""
 
     @classmethod
     def of(cls, turn: OpenTurn, kernel: Kernel) -> Self:
-        return cls(kernel=kernel, session=turn.session, turn_id=turn.id, source=turn.source)
+        return cls(kernel=kernel, session=turn.via, turn_id=turn.id, source=turn.source)
 
     @property
     def owner(self) -> Owner:
@@ -65,6 +67,8 @@ class Tool:
     """Its schema is another server's, which checks the arguments itself. Ours are flat and checked here."""
     outside: bool = False
     """It brings in words that strangers wrote."""
+    private: bool = False
+    """It is offered in chats with one person, and not in groups."""
 
 
 class Supplier(Protocol):
@@ -88,7 +92,10 @@ class Registry:
         supplied = await asyncio.gather(*(supplier.tools(context) for supplier in self._suppliers))
         # What others call their tools is not in our hands: of two with one name, ours or the first is meant.
         found = {tool.name: tool for tools in reversed(supplied) for tool in tools}
-        return Toolbox(context, {**found, **self._tools})
+        offered = {**found, **self._tools}
+        if context.session.chat_type != "private":
+            offered = {name: tool for name, tool in offered.items() if not tool.private}
+        return Toolbox(context, offered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +160,8 @@ class Call:
                 raise BadArguments(self.wrong)
             given = dict(arguments) if tool.foreign else check(name, tool.parameters, arguments)
             async with asyncio.timeout(tool.timeout_seconds):
-                return _cut(clean(await tool.run(self.box.context, **given))), None
+                context = replace(self.box.context, call_id=self.started.call_id)
+                return _cut(clean(await tool.run(context, **given))), None
         except (ToolRefused, BadArguments, SegueError) as refusal:
             return None, _cut(clean(str(refusal)))
         except TimeoutError:

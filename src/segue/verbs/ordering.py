@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from segue import jobs
+from segue import jobs, unified
 from segue.action import Action, Ask, Call, Say
 from segue.bell import Name
 from segue.clock import to_moment, to_ms
@@ -12,7 +12,7 @@ from segue.errors import BadSetting, BadTrigger, Conflict
 from segue.jobs import Changed
 from segue.model import Job, Owner
 from segue.policy import Policy, jittered
-from segue.states import JobKind, JobState, Outcome
+from segue.states import JobKind, JobState, Outcome, UnifiedOwner
 from segue.text import MAX_NAME, check_key, check_text
 from segue.trigger import At, Trigger, resolve
 from segue.verbs.looking import ME, Looking
@@ -40,8 +40,9 @@ class Ordering(Looking):
             key, trigger, action, now, name=name, policy=policy, kind=kind, owner=owner, job_id=job_id
         )
         job = replace(job, protected=protected)
+        home = self._home(key, job.kind)
         return self._changed(
-            await self.store.commit(jobs.create, owner, key, job, new_session_id=self.ids(now))
+            await self.store.commit(jobs.create, owner, home, job, new_session_id=self.ids(now))
         )
 
     async def _drafted(
@@ -168,6 +169,11 @@ class Ordering(Looking):
             await self.store.commit(jobs.remove, job, "its job was removed", self.clock.ms())
         )
 
+    def _home(self, key: str, kind: JobKind) -> str:
+        """Whose a job is that is made in a session: that session's, unless all chats own their jobs."""
+        together = self.settings.unified_owner is UnifiedOwner.UNIFIED and self.is_shared(key)
+        return unified.KEY if together and kind is JobKind.CRON else key
+
     def _check_function(self, action: Action | None) -> None:
         if isinstance(action, Call) and action.function not in self.functions:
             raise BadSetting(
@@ -185,7 +191,8 @@ class Ordering(Looking):
 
     def _changed(self, changed: Changed) -> Job:
         self.hub.publish(changed.events)
-        self.bell.ring(Name.TIMER)
+        # The courier too: a message that is taken back may have been what others waited behind.
+        self.bell.ring(Name.TIMER, Name.COURIER)
         if changed.next_pool is not None:
             self.bell.ring(Name.USER, Name.SCHEDULE)
         return changed.job

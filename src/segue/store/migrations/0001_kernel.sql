@@ -24,6 +24,7 @@ CREATE TABLE sessions (
     leased_at BIGINT,
     lease_until BIGINT,
     fence BIGINT NOT NULL DEFAULT 0,
+    last_via_id TEXT,
     -- The live part: what no commit has put away. Of a turn under way nothing is counted.
     archived_seq BIGINT NOT NULL DEFAULT 0,
     archives BIGINT NOT NULL DEFAULT 0,
@@ -115,6 +116,8 @@ CREATE INDEX jobs_due_by_account ON jobs (account, next_at) WHERE next_at IS NOT
 CREATE INDEX jobs_by_session ON jobs (session_id, id);
 CREATE UNIQUE INDEX jobs_one_pending_recall ON jobs (session_id) WHERE kind = 'recall' AND state = 'active';
 CREATE INDEX jobs_recalls ON jobs (session_id, created_at, id) WHERE kind = 'recall';
+CREATE INDEX jobs_messages ON jobs (session_id, created_at, id) WHERE kind = 'message' AND trigger_kind = 'at';
+CREATE INDEX jobs_messages_due ON jobs (session_id, next_at) WHERE kind = 'message' AND next_at IS NOT NULL;
 CREATE INDEX jobs_protected ON jobs (account, id) WHERE protected = 1;
 CREATE INDEX jobs_over ON jobs (updated_at) WHERE state IN ('ended', 'removed');
 
@@ -124,6 +127,16 @@ CREATE TABLE recalls (
     call_type TEXT NOT NULL CHECK (call_type IN ('once', 'recurring', 'immediate')),
     comment TEXT,
     depth BIGINT NOT NULL DEFAULT 0
+);
+
+-- What a scheduled message has beside its job: which tool calls wrote and cancelled it, and what replaced it.
+CREATE TABLE scheduled_messages (
+    job_id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+    chat_type TEXT NOT NULL CHECK (chat_type IN ('private', 'group')),
+    replace_existing BIGINT NOT NULL DEFAULT 0,
+    created_by_tool_call_id TEXT,
+    cancelled_by_tool_call_id TEXT,
+    replaced_by TEXT
 );
 
 CREATE TABLE runs (

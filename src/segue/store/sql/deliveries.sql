@@ -21,7 +21,8 @@ ORDER BY id DESC
 LIMIT :limit;
 
 -- name: lease
--- Of each session the first that waits: while it is being sent, or must wait, none overtakes it.
+-- Of each session the first that waits: while it is being sent, or must wait, none overtakes it. Nor does one
+-- overtake a message that was due before it and is still to be taken by a timer.
 WITH due AS MATERIALIZED (
     SELECT id
     FROM deliveries AS first
@@ -30,6 +31,11 @@ WITH due AS MATERIALIZED (
           SELECT 1
           FROM deliveries AS earlier
           WHERE earlier.session_id = first.session_id AND earlier.state = 'pending' AND earlier.id < first.id
+      )
+      AND NOT EXISTS (
+          SELECT 1
+          FROM jobs
+          WHERE jobs.session_id = first.session_id AND jobs.kind = 'message' AND jobs.next_at <= first.not_before
       )
     ORDER BY not_before, id
     LIMIT :limit
@@ -54,6 +60,11 @@ WHERE state = 'pending' AND holder IS NULL AND not_before > 0
       SELECT 1
       FROM deliveries AS earlier
       WHERE earlier.session_id = first.session_id AND earlier.state = 'pending' AND earlier.id < first.id
+  )
+  AND NOT EXISTS (
+      SELECT 1
+      FROM jobs
+      WHERE jobs.session_id = first.session_id AND jobs.kind = 'message' AND jobs.next_at <= first.not_before
   )
 ORDER BY not_before, id
 LIMIT 1;

@@ -1,0 +1,75 @@
+"""Scheduled messages: words written now and sent then, with no model in between."""
+
+from typing import Annotated, TypeAlias
+
+from fastapi import APIRouter, Path, Query
+
+from segue.server import scheduled_messages as shapes
+from segue.server.errors import responses
+from segue.server.house import CallerOf, KernelOf
+from segue.server.idempotency import Named
+from segue.server.paging import Cursor, Limit, cursor_of, place_of
+from segue.server.routes.sessions import KeyInPath
+from segue.states import MessageStatus
+
+router = APIRouter(tags=["Scheduled messages"], responses=responses(400, 401, 403, 404, 422))
+
+MessageId: TypeAlias = Annotated[
+    str, Path(description="The message's id.", min_length=1, max_length=200, pattern=r"^[^\x00]+$")
+]
+WithStatus: TypeAlias = Annotated[shapes.Status | None, Query(description="Only these.")]
+
+
+@router.post(
+    "/sessions/{key}/scheduled-messages",
+    summary="Schedule a message",
+    status_code=201,
+    responses=responses(409, 413, 503),
+)
+async def schedule_message(
+    key: KeyInPath, body: shapes.ScheduleMessage, kernel: KernelOf, caller: CallerOf, request: Named
+) -> shapes.PromisedOut:
+    """Sent word for word at its time, however busy the session is then. For chats with one person only."""
+    made = await kernel.schedule_message(
+        key,
+        body.send_at,
+        body.message_text,
+        replace_existing=body.replace_existing,
+        owner=caller.owner,
+        request=request,
+    )
+    return shapes.promised(made, key)
+
+
+@router.get("/sessions/{key}/scheduled-messages", summary="List scheduled messages")
+async def list_scheduled_messages(
+    key: KeyInPath,
+    kernel: KernelOf,
+    caller: CallerOf,
+    status: WithStatus = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> shapes.ScheduledMessagesOut:
+    """The session's, the newest first, whatever became of them."""
+    found = await kernel.scheduled_messages(
+        key,
+        status=None if status is None else MessageStatus(status),
+        owner=caller.owner,
+        limit=limit + 1,
+        before=place_of(cursor),
+    )
+    shown = found[:limit]
+    return shapes.ScheduledMessagesOut(
+        messages=[shapes.scheduled_message(message, key) for message in shown],
+        next_cursor=cursor_of(shown[-1].place) if len(found) > limit else None,
+    )
+
+
+@router.delete("/scheduled-messages/{id}", summary="Cancel a scheduled message", responses=responses(409))
+async def cancel_scheduled_message(
+    id: MessageId, kernel: KernelOf, caller: CallerOf
+) -> shapes.ScheduledMessageOut:
+    """It is not sent after this. 409 when it is being sent, or over."""
+    cancelled = await kernel.cancel_message(id, owner=caller.owner)
+    session = await kernel.store.session_by_id(cancelled.session_id)
+    return shapes.scheduled_message(cancelled, session.key)

@@ -1,0 +1,89 @@
+"""Scheduled messages at the edge: their shapes, and how the kernel's records become them."""
+
+from typing import Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from segue.model import ScheduledMessage
+from segue.server.schema import Body, Moment
+from segue.server.views import maybe_moment, moment
+from segue.text import MAX_NAME, MAX_TEXT
+from segue.verbs.messaging import Promised
+
+Status = Literal["pending", "sent", "cancelled", "failed"]
+
+
+class ScheduleMessage(Body):
+    send_at: str = Field(
+        max_length=MAX_NAME, description="RFC 3339, or words: `tomorrow at 08:00`, `in 2 hours`."
+    )
+    message_text: str = Field(max_length=MAX_TEXT, description="Sent word for word.")
+    replace_existing: bool = Field(False, strict=True, description="Cancels all that wait in this session.")
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"send_at": "tomorrow at 08:00", "message_text": "Your flight leaves at noon."}]
+        },
+    )
+
+
+class PromisedOut(BaseModel):
+    task_id: str
+    session_id: str = Field(description="The session's key.", examples=["websocket:3f2a"])
+    send_at: Moment
+    message_text: str
+    replace_existing: bool
+    cancelled: list[str] = Field(description="The messages that were cancelled for this one.")
+
+
+class ScheduledMessageOut(BaseModel):
+    task_id: str
+    session_id: str = Field(description="The session's key.", examples=["websocket:3f2a"])
+    chat_type: Literal["private", "group"]
+    message_text: str
+    send_at: Moment
+    status: Status
+    created_at: Moment
+    updated_at: Moment
+    created_by_tool_call_id: str | None
+    cancelled_by_tool_call_id: str | None
+    sent_message_id: str | None = Field(description="The channel's own name for it.")
+    sent_at: Moment | None
+    last_error: str | None
+    replace_existing: bool
+
+
+class ScheduledMessagesOut(BaseModel):
+    messages: list[ScheduledMessageOut]
+    next_cursor: str | None
+
+
+def promised(there: Promised, session_key: str) -> PromisedOut:
+    return PromisedOut(
+        task_id=there.message.id,
+        session_id=session_key,
+        send_at=moment(there.message.send_at),
+        message_text=there.message.text,
+        replace_existing=there.message.replace_existing,
+        cancelled=list(there.cancelled),
+    )
+
+
+def scheduled_message(there: ScheduledMessage, session_key: str) -> ScheduledMessageOut:
+    return ScheduledMessageOut(
+        task_id=there.id,
+        session_id=session_key,
+        chat_type=cast(Literal["private", "group"], there.chat_type),
+        message_text=there.text,
+        send_at=moment(there.send_at),
+        status=cast(Status, str(there.status)),
+        created_at=moment(there.created_at),
+        updated_at=moment(there.updated_at),
+        created_by_tool_call_id=there.created_by_tool_call_id,
+        cancelled_by_tool_call_id=there.cancelled_by_tool_call_id,
+        sent_message_id=there.sent_message_id,
+        sent_at=maybe_moment(there.sent_at),
+        last_error=there.last_error,
+        replace_existing=there.replace_existing,
+    )

@@ -1,0 +1,128 @@
+"""Somebody cancels or replaces a message while a timer takes it and a courier sends it.
+
+Three transactions, their statements in any order that the database lets them have. Of sent and cancelled it
+becomes exactly one, and what was cancelled never reaches the channel (requirements B4.4 and B6.5).
+"""
+
+from functools import partial
+
+import pytest
+
+from segue import courier, jobs, scheduled
+from segue.action import Say
+from segue.channel import Receipt
+from segue.clock import to_moment
+from segue.decision import End, Fire
+from segue.errors import AlreadyStarted
+from segue.jobs import Parcel
+from segue.model import Delivery, Job, Source, run_id
+from segue.scheduled import Facts
+from segue.states import JobKind, JobState
+from segue.store.database import Transaction
+from segue.trigger import At
+from tests.races.by_hand import Actor, Stage, orders, stage, walk
+from tests.races.scenes import LEASE_MS, NOW, Scene, ids
+
+LATER = NOW + 3_600_000
+
+
+def written(scene: Scene, text: str, at: int, *, replaces: bool = False) -> Transaction[scheduled.Written]:
+    job = Job(
+        id=ids(NOW),
+        session_id="",
+        account=scene.owner.account,
+        kind=JobKind.MESSAGE,
+        name=text,
+        state=JobState.ACTIVE,
+        state_reason=None,
+        protected=False,
+        trigger=At(to_moment(at)),
+        action=Say(text),
+        policy=scheduled.POLICY,
+        slot=at,
+        next_at=at,
+        revision=1,
+        run_count=0,
+        failures=0,
+        last_run_at=None,
+        last_outcome=None,
+        last_error=None,
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    facts = Facts(chat_type="private", replace_existing=replaces)
+    return scheduled.create(scene.owner, scene.key, job, facts, new_session_id=ids(NOW))
+
+
+def comes_due(job: Job) -> Transaction[jobs.Taken | None]:
+    source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=run_id(job.id, NOW))
+    parcel = Parcel(delivery_id=f"{NOW:012x}{job.id}", content=job.name, source=source)
+    return jobs.fire(job, Fire(slot=to_moment(NOW), next=None, end=End.RAN_ONCE), parcel, NOW)
+
+
+def taken_in_hand() -> Transaction[list[Delivery]]:
+    return courier.lease(holder="courier", lease_ms=LEASE_MS, lease_now=NOW, now=NOW)
+
+
+async def send_what_was_taken(on: Stage, *couriers: Actor) -> list[str]:
+    """The texts that reached the channel: those in hand, and then whatever still waits."""
+    in_hand: list[Delivery] = [delivery for each in couriers for delivery in each.result]
+    texts = []
+    while in_hand:
+        for delivery in in_hand:
+            texts.append(delivery.content)
+            await on.perform(courier.sent(delivery, Receipt(), NOW))
+        in_hand = await on.perform(taken_in_hand())
+    return texts
+
+
+async def outcome_of(on: Stage, job: Job) -> tuple[str, str | None]:
+    [row] = await on.ask(
+        "SELECT jobs.state, (SELECT outcome FROM runs WHERE runs.job_id = jobs.id) AS outcome "
+        f"FROM jobs WHERE jobs.id = '{job.id}'"
+    )
+    return row["state"], row["outcome"]
+
+
+@pytest.mark.parametrize("due", [False, True], ids=["to be taken", "taken"])
+async def test_of_a_cancel_and_a_send_one_wins(database_url: str, due: bool) -> None:
+    async with stage(database_url) as on:
+        for choose in orders(few=25, many=1000):
+            scene = Scene(on)
+            job = (await on.perform(written(scene, "hello", NOW))).changed.job
+            slot = partial(comes_due, job)
+            if due:
+                await on.perform(slot())
+            cancel = on.actor("cancel", scheduled.cancel(job.session_id, job.id, None, NOW))
+            timer = on.actor("timer", slot())
+            sender = on.actor("courier", taken_in_hand())
+            order = await walk([cancel, timer, sender], choose)
+            assert (timer.error, sender.error) == (None, None), order
+            texts = await send_what_was_taken(on, sender)
+            if cancel.error is None:
+                assert texts == [], order
+                assert await outcome_of(on, job) in (("removed", None), ("ended", "cancelled")), order
+            else:
+                assert isinstance(cancel.error, AlreadyStarted), order
+                assert texts == ["hello"], order
+                assert await outcome_of(on, job) == ("ended", "ok"), order
+        assert not await on.broken()
+
+
+async def test_of_a_replacement_and_a_send_one_wins(database_url: str) -> None:
+    async with stage(database_url) as on:
+        for choose in orders(few=25, many=1000):
+            scene = Scene(on)
+            old = (await on.perform(written(scene, "old", NOW))).changed.job
+            replacement = on.actor("replacement", written(scene, "new", LATER, replaces=True))
+            timer = on.actor("timer", comes_due(old))
+            sender = on.actor("courier", taken_in_hand())
+            order = await walk([replacement, timer, sender], choose)
+            assert [actor.error for actor in (replacement, timer, sender)] == [None] * 3, order
+            texts = await send_what_was_taken(on, sender)
+            new: scheduled.Written = replacement.result
+            assert texts == ([] if old.id in new.cancelled else ["old"]), order
+            state, outcome = await outcome_of(on, old)
+            assert (state == "removed" or outcome == "cancelled") == (old.id in new.cancelled), order
+            await on.perform(jobs.remove(new.changed.job, "the scene is over", NOW))
+        assert not await on.broken()
