@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from segue.auto_commit import AutoCommitPolicy
 from segue.errors import BadPolicy
+from segue.sessions import UNSAID, MaybePolicy
 
 
 class Switch(StrEnum):
@@ -19,10 +21,10 @@ IdleTimeoutSeconds = Annotated[int | None, typer.Option(min=1, help="Commit afte
 KeepRecentCount = Annotated[int | None, typer.Option(min=0, help="Messages that a commit leaves live.")]
 
 
-def refuse_policy(
+def policy_of(
     enabled: Switch | None, token_threshold: int | None, idle_timeout: int | None, keep_recent: int | None
-) -> None:
-    """Sessions have no memory to commit to in this version: a policy would be a promise nobody keeps."""
+) -> MaybePolicy:
+    """The policy that the flags say, if they say one."""
     if enabled is None:
         for flag, value in (
             ("--token-threshold", token_threshold),
@@ -31,7 +33,10 @@ def refuse_policy(
         ):
             if value is not None:
                 raise BadPolicy(f"{flag} is part of a policy; give --auto-commit-enabled with it")
-        return
-    raise BadPolicy(
-        "auto-commit is not there yet: this version of Segue stores no policy; leave the flags out"
+        return UNSAID
+    return AutoCommitPolicy(
+        enabled=enabled is Switch.TRUE,
+        token_threshold=token_threshold,
+        idle_timeout_seconds=idle_timeout,
+        keep_recent_count=keep_recent or 0,
     )

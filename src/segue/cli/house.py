@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
     """With the agent of the settings. The caller runs the workers."""
-    from segue.agents import make_agent
+    from segue.agents import make_agent, make_extractor
 
     kernel: Kernel
     agent = make_agent(configuration, lambda: kernel)
-    kernel = Kernel(configuration.database_url, agent=agent, settings=configuration.kernel_settings())
+    kernel = Kernel(
+        configuration.database_url,
+        agent=agent,
+        extractor=make_extractor(configuration),
+        settings=configuration.kernel_settings(),
+    )
     async with AsyncExitStack() as opened:
         if isinstance(agent, AbstractAsyncContextManager):  # one that holds connections to its provider
             await opened.enter_async_context(agent)

@@ -13,11 +13,12 @@ from segue.cli.auto_commit import (
     IdleTimeoutSeconds,
     KeepRecentCount,
     TokenThreshold,
-    refuse_policy,
+    policy_of,
 )
 from segue.cli.output import local_time, print_json, print_record, printable, shape
 from segue.cli.whose import Key, Limit
 from segue.errors import BadText, SessionHasJobs
+from segue.sessions import MaybePolicy
 
 if TYPE_CHECKING:
     from segue.kernel import Kernel
@@ -100,8 +101,8 @@ def add_message(
     keep_recent_count: KeepRecentCount = None,
 ) -> None:
     """Store a message without running the agent. Makes the session if it is missing."""
-    refuse_policy(auto_commit_enabled, token_threshold, idle_timeout_seconds, keep_recent_count)
-    _write(asked, key, [(role, content)])
+    policy = policy_of(auto_commit_enabled, token_threshold, idle_timeout_seconds, keep_recent_count)
+    _write(asked, key, [(role, content)], policy)
 
 
 @app.command()
@@ -116,8 +117,28 @@ def add_messages(
     keep_recent_count: KeepRecentCount = None,
 ) -> None:
     """Store up to 100 messages together without running the agent."""
-    refuse_policy(auto_commit_enabled, token_threshold, idle_timeout_seconds, keep_recent_count)
-    _write(asked, key, _messages_in(file))
+    policy = policy_of(auto_commit_enabled, token_threshold, idle_timeout_seconds, keep_recent_count)
+    _write(asked, key, _messages_in(file), policy)
+
+
+@app.command()
+@asking()
+def commit(asked: Asked, key: Key, keep_recent_count: KeepRecentCount = None) -> None:
+    """Put a session's messages away. Whoever runs the workers then learns from them."""
+    from segue.memory.commit import Committed
+
+    async def work(kernel: "Kernel") -> None:
+        from segue.server import memory
+
+        done = await kernel.commit(key, keep_recent_count=keep_recent_count, owner=asked.owner)
+        told = (
+            f"Archive {done.archive_n} of {key} was made; task {done.task_id} learns from it."
+            if isinstance(done, Committed)
+            else f"Nothing was put away: {done.reason}."
+        )
+        asked.say(told, memory.committed(done).model_dump(exclude_none=True))
+
+    asked.look(work)
 
 
 @app.command()
@@ -175,9 +196,9 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
     }
 
 
-def _write(asked: Asked, key: str, messages: list[tuple[str, str]]) -> None:
+def _write(asked: Asked, key: str, messages: list[tuple[str, str]], policy: MaybePolicy) -> None:
     async def work(kernel: "Kernel") -> None:
-        written = await kernel.write_all(key, messages, owner=asked.owner)
+        written = await kernel.write_all(key, messages, owner=asked.owner, auto_commit_policy=policy)
         stored = "1 message was" if written.added == 1 else f"{written.added} messages were"
         asked.say(
             f"{stored} stored; {key} has {written.message_count} now.",

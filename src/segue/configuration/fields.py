@@ -18,19 +18,21 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainValidator,
     PrivateAttr,
     SecretStr,
     ValidationError,
     model_validator,
 )
 
+from segue.auto_commit import AutoCommitPolicy
 from segue.configuration import layers
 from segue.configuration.layers import Wanted
 from segue.configuration.surroundings import is_zone, system_zone, user_data_folder
-from segue.errors import BadSetting
+from segue.errors import BadPolicy, BadSetting
 from segue.policy import Busy
 from segue.settings import Settings
-from segue.states import WhenBusy
+from segue.states import UnifiedOwner, WhenBusy
 
 _DATABASES = ("sqlite://", "postgresql://", "postgres://")
 
@@ -47,13 +49,6 @@ class LogFormat(StrEnum):
     """Human on a terminal, JSON elsewhere."""
     HUMAN = "human"
     JSON = "json"
-
-
-class UnifiedOwner(StrEnum):
-    """Who owns a job that is made while all chats share one session."""
-
-    CHAT = "chat"
-    UNIFIED = "unified"
 
 
 def _not_bool(value: object) -> object:
@@ -90,6 +85,17 @@ def _key(key: SecretStr) -> SecretStr:
     if not text or not text.isascii() or not text.isprintable() or " " in text:
         raise ValueError("a key is a string of ASCII letters, digits and signs without spaces")
     return key
+
+
+def _default_policy(given: object) -> AutoCommitPolicy | None:
+    if given is None or isinstance(given, AutoCommitPolicy):
+        return given
+    if not isinstance(given, Mapping):
+        raise ValueError("it is no object")
+    try:
+        return AutoCommitPolicy.from_json(given)
+    except BadPolicy as wrong:
+        raise ValueError(str(wrong)) from None
 
 
 def _database(url: str | None) -> str | None:
@@ -132,6 +138,13 @@ DatabaseUrl = Annotated[
     str | None,
     AfterValidator(_database),
     Wanted("a URL such as 'sqlite:///segue.db', 'sqlite://:memory:' or 'postgresql://user@host/name'"),
+]
+
+
+DefaultPolicy = Annotated[
+    AutoCommitPolicy | None,
+    PlainValidator(_default_policy),
+    Wanted('a JSON object such as {"enabled": true, "idle_timeout_seconds": 1800}, or @file', json=True),
 ]
 
 
@@ -180,7 +193,9 @@ class SessionAutoCommit(_Strict):
     idle_enabled: Switch = True
     """Whether quiet sessions are committed at all."""
     check_interval_seconds: Interval = 60.0
-    """The longest time between two safety looks; due moments wake the timer by themselves."""
+    """The longest time between two safety looks; due moments wake the archivist by themselves."""
+    default_policy: DefaultPolicy = None
+    """For sessions that are made without a word about it, as a JSON object. Unset: none."""
 
 
 class ServerPart(_Strict):
@@ -295,8 +310,13 @@ class Configuration(_Strict):
             lease_seconds=self.lease_seconds,
             shutdown_grace_seconds=self.shutdown_grace_seconds,
             when_busy=self.when_busy,
+            unified_session=self.unified_session,
+            unified_owner=self.unified_owner,
             recall_on_busy=self.recall_on_busy,
             timezone=self.timezone,
+            auto_commit_policy=self.server.session_auto_commit.default_policy,
+            idle_commits=self.server.session_auto_commit.idle_enabled,
+            commit_check_seconds=max(0.1, self.server.session_auto_commit.check_interval_seconds),
             jobs_per_session=self.jobs_per_session,
             least_interval_seconds=self.least_interval_seconds,
         )

@@ -85,7 +85,13 @@ def give_up(task: Task, error: str, now: int, *, state: TaskState = TaskState.FA
 
 
 def put_back(task: Task, not_before: int, error: str, now: int) -> Transaction[None]:
-    back = {"id": task.id, "fence": task.fence, "not_before": not_before, "error": error, "now": now}
+    back: Params = {
+        "id": task.id,
+        "fence": task.fence,
+        "not_before": not_before,
+        "error": error,
+        "now": now,
+    }
     taken = yield sql.tasks.put_back, back
     if not taken:
         raise LeaseLost(f"task {task.id} is no longer held")

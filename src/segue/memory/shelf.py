@@ -2,7 +2,7 @@
 
 from segue.errors import NotFound
 from segue.kept import Archive, Found, Memory, Task
-from segue.memory.search import MOST_ROWS, Terms, ranked, terms_of
+from segue.memory.search import MOST_ROWS, ranked, terms_of
 from segue.model import NEWEST, Event, Owner, Place
 from segue.store import kept_rows, rows, sql
 from segue.store.database import Params
@@ -94,7 +94,7 @@ class Shelf:
             return []
         terms: Params = {**whose, "terms": rows.list_text(sorted(asked)), "limit": MOST_ROWS}
         matches = await self._database.read(sql.memories.matching, terms)
-        held: dict[str, Terms] = {}
+        held: dict[str, dict[str, int]] = {}
         for row in matches:
             held.setdefault(row["memory_id"], {})[row["term"]] = row["weight"]
         best = ranked(asked, held, total)[: limit * 2]

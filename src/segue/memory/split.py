@@ -47,7 +47,7 @@ def _seams(marks: Sequence[Mark], settled: int) -> set[int]:
     seams = set()
     reach = -1
     for place, mark in enumerate(marks[:settled]):
-        reach = max(reach, place, last.get(mark.turn_id, -1))
+        reach = max(reach, place, last.get(mark.turn_id or "", -1))
         if place == reach and not (place + 1 < len(marks) and _answers(marks[place + 1], mark)):
             seams.add(place + 1)
     return seams

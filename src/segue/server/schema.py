@@ -6,8 +6,18 @@ Bodies refuse fields they do not know. Moments are RFC 3339 with an offset, ids 
 import json
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictInt,
+    model_validator,
+)
 
+from segue.auto_commit import MOST_KEPT
 from segue.text import MAX_KEY, MAX_NAME, MAX_TEXT
 from segue.verbs.talking import MOST_AT_ONCE
 
@@ -38,6 +48,7 @@ Metadata: TypeAlias = Annotated[dict[str, JsonValue], AfterValidator(_storable)]
 Busy: TypeAlias = Literal["enqueue", "inject", "interrupt", "reject"]
 WrittenRole: TypeAlias = Literal["user", "assistant", "system"]
 
+_MOST = 1_000_000_000
 _MOMENT = "2026-11-16T09:00:00.000+00:00"
 
 
@@ -46,12 +57,25 @@ class Body(BaseModel):
 
 
 class AutoCommitPolicy(Body):
-    """When a session is put away by itself. This server has no memory yet, and refuses it."""
+    """When a session is put away by itself. A trigger that is null is off."""
 
-    enabled: bool
-    token_threshold: int | None = Field(None, gt=0)
-    idle_timeout_seconds: int | None = Field(None, gt=0)
-    keep_recent_count: int = Field(0, ge=0)
+    enabled: StrictBool
+    token_threshold: StrictInt | None = Field(None, gt=0, le=_MOST)
+    message_count_threshold: StrictInt | None = Field(None, gt=0, le=_MOST)
+    idle_timeout_seconds: StrictInt | None = Field(None, gt=0, le=_MOST)
+    min_commit_interval_seconds: StrictInt = Field(0, ge=0, le=_MOST)
+    keep_recent_count: StrictInt = Field(0, ge=0, le=MOST_KEPT)
+
+
+class ChangeAutoCommitPolicy(Body):
+    """The fields that are given are changed; the others stay."""
+
+    enabled: StrictBool | None = None
+    token_threshold: StrictInt | None = Field(None, gt=0, le=_MOST)
+    message_count_threshold: StrictInt | None = Field(None, gt=0, le=_MOST)
+    idle_timeout_seconds: StrictInt | None = Field(None, gt=0, le=_MOST)
+    min_commit_interval_seconds: StrictInt | None = Field(None, ge=0, le=_MOST)
+    keep_recent_count: StrictInt | None = Field(None, ge=0, le=MOST_KEPT)
 
 
 class OpenSession(Body):
@@ -79,7 +103,7 @@ class ChangeSession(Body):
     timezone: str | None = Field(None, max_length=MAX_NAME)
     when_busy: Busy | None = None
     metadata: Metadata | None = None
-    auto_commit_policy: AutoCommitPolicy | None = None
+    auto_commit_policy: ChangeAutoCommitPolicy | None = None
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"title": "Travel"}]})
 
@@ -107,6 +131,16 @@ class BatchMessage(Body):
     role: WrittenRole
     content: Words
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_policy(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "auto_commit_policy" in given:
+            raise ValueError(
+                "Per-message auto_commit_policy is not allowed in batch requests; "
+                "use the top-level auto_commit_policy field instead"
+            )
+        return given
+
 
 class WriteMessages(Body):
     messages: list[BatchMessage] = Field(min_length=1, max_length=MOST_AT_ONCE)
@@ -121,6 +155,36 @@ class WriteMessages(Body):
                         {"role": "user", "content": "I am in Rome."},
                         {"role": "assistant", "content": "Noted."},
                     ]
+                }
+            ]
+        },
+    )
+
+
+class SetRecall(Body):
+    call_type: Literal["once", "recurring", "immediate"]
+    when: str | None = Field(
+        None,
+        max_length=MAX_NAME,
+        description="For once and recurring, the (first) time: `30m`, `tomorrow at 09:00`, ISO 8601.",
+    )
+    timezone_offset: str | None = Field(
+        None,
+        max_length=MAX_NAME,
+        description="`±HH:MM`, for a time that names no zone; else the session's zone, else the server's.",
+    )
+    interval_seconds: int | None = Field(None, description="For recurring: from one firing to the next.")
+    internal_comment: Words | None = Field(None, description="A note for people.")
+    additional_context_message: Words = Field(description="The agent's instruction to itself.")
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "call_type": "once",
+                    "when": "30m",
+                    "additional_context_message": "Read build.log with read_file. Report errors.",
                 }
             ]
         },
@@ -156,6 +220,34 @@ class LogOut(BaseModel):
     next_cursor: str | None
 
 
+class RecallOut(BaseModel):
+    id: str
+    session_id: str = Field(description="The session's key.", examples=["websocket:3f2a"])
+    call_type: Literal["once", "recurring", "immediate"]
+    trigger_at: Moment = Field(
+        description="When it fires next; of one that is over, when it was first to fire."
+    )
+    interval_seconds: int | float | None
+    internal_comment: str | None
+    additional_context_message: str
+    status: Literal["pending", "fired", "cancelled"]
+    created_at: Moment
+    updated_at: Moment
+
+
+class PendingRecall(BaseModel):
+    recall: RecallOut | None
+
+
+class RecallCancelled(BaseModel):
+    cancelled: Literal[True]
+
+
+class RecallsOut(BaseModel):
+    recalls: list[RecallOut]
+    next_cursor: str | None
+
+
 class SessionOut(BaseModel):
     key: str = Field(examples=["websocket:3f2a"])
     channel: str
@@ -174,10 +266,10 @@ class SessionOut(BaseModel):
     keep_recent_count: int
     auto_commit_policy: AutoCommitPolicy | None
     auto_commit_last_error: str
-    auto_commit_last_error_at: Moment | None
+    auto_commit_last_error_at: str = Field(description="Empty when nothing has failed since.")
     state: Literal["idle", "running"]
     queued: int = Field(description="Turns that wait.")
-    recall: dict[str, JsonValue] | None
+    recall: RecallOut | None = Field(description="The pending one.")
     automation_count: int
     when_busy: Busy | None
     metadata: dict[str, JsonValue]

@@ -3,10 +3,21 @@
 from datetime import UTC
 from typing import Any, cast
 
+from segue import auto_commit
 from segue.clock import to_moment
-from segue.model import Job, Overview, Run, Source, Turn
+from segue.model import Job, Overview, Recall, Run, Source, Turn
 from segue.server.markdown import html
-from segue.server.schema import BlockingJob, MessageOut, PromptRefOut, RunOut, SessionOut, SourceOut, TurnOut
+from segue.server.schema import (
+    AutoCommitPolicy,
+    BlockingJob,
+    MessageOut,
+    PromptRefOut,
+    RecallOut,
+    RunOut,
+    SessionOut,
+    SourceOut,
+    TurnOut,
+)
 from segue.states import JobState
 from segue.transcript import Message
 
@@ -38,17 +49,36 @@ def session(overview: Overview) -> SessionOut:
         pending_tokens=overview.pending_tokens,
         last_line=overview.last_line,
         last_line_at=maybe_moment(overview.last_line_at),
-        keep_recent_count=0,
-        auto_commit_policy=None,
-        auto_commit_last_error="",
-        auto_commit_last_error_at=None,
+        keep_recent_count=there.live.keep_recent_count,
+        auto_commit_policy=_policy(there.live.policy),
+        auto_commit_last_error=there.live.last_error,
+        auto_commit_last_error_at=maybe_moment(there.live.last_error_at) or "",
         state="idle" if there.holder is None else "running",
         queued=overview.queued,
-        recall=None,
+        recall=None if overview.recall is None else recall(overview.recall, there.key),
         automation_count=overview.automations,
         when_busy=cast(Any, there.when_busy),
         metadata=dict(there.metadata),
     )
+
+
+def recall(there: Recall, session_key: str) -> RecallOut:
+    return RecallOut(
+        id=there.id,
+        session_id=session_key,
+        call_type=cast(Any, str(there.call_type)),
+        trigger_at=moment(there.trigger_at),
+        interval_seconds=there.interval_seconds,
+        internal_comment=there.comment,
+        additional_context_message=there.instruction,
+        status=cast(Any, str(there.status)),
+        created_at=moment(there.created_at),
+        updated_at=moment(there.updated_at),
+    )
+
+
+def _policy(policy: auto_commit.AutoCommitPolicy | None) -> AutoCommitPolicy | None:
+    return None if policy is None else AutoCommitPolicy(**policy.to_json())
 
 
 def message_id(session_id: str, seq: int) -> str:
@@ -56,7 +86,7 @@ def message_id(session_id: str, seq: int) -> str:
     return f"{session_id}-{seq:x}"
 
 
-def message(said: Message, session_id: str) -> MessageOut:
+def message(said: Message, session_id: str, *, archived_seq: int = 0) -> MessageOut:
     return MessageOut(
         id=message_id(session_id, said.seq),
         seq=said.seq,
@@ -67,7 +97,7 @@ def message(said: Message, session_id: str) -> MessageOut:
         turn_id=said.turn_id,
         source=source(said.source),
         metadata=_trigger_fields(said),
-        archived=False,
+        archived=said.seq <= archived_seq,
     )
 
 

@@ -92,6 +92,9 @@ class Remembering(Looking):
         """What is known of a user, the newest first."""
         return await self.shelf.memories(owner, limit=limit, before=before)
 
+    async def memory(self, memory_id: str, *, owner: Owner = ME) -> Memory:
+        return await self.shelf.memory(memory_id, owner)
+
     async def recollect(self, query: str, *, owner: Owner = ME, limit: int = 10) -> list[Found]:
         """Memories, and passages of what was put away, that fit the query, the best first."""
         check_text(query, "a query", longest=_LONGEST_QUERY)

@@ -12,7 +12,10 @@ from segue.server.metrics import MEDIA_TYPE
 
 router = APIRouter(tags=["Operations"])
 
-CAPABILITIES = ("sessions", "turns", "messages", "automations", "runs", "recalls", "websocket", "sse", "idempotency")
+CAPABILITIES = (
+    *("sessions", "turns", "messages", "automations", "runs", "recalls", "memory", "auto_commit"),
+    *("websocket", "sse", "idempotency"),
+)
 
 TOO_LATE_MS = 10_000
 """A job that is overdue by more than this says that nobody works."""

@@ -10,6 +10,7 @@ from segue.server import schema, views
 from segue.server.errors import Refused, responses
 from segue.server.house import CallerOf, KernelOf
 from segue.server.idempotency import Named
+from segue.server.memory import policy_of
 from segue.server.paging import Cursor, Limit, cursor_of, place_of
 from segue.text import MAX_KEY
 
@@ -40,7 +41,6 @@ async def open_session(
     body: schema.OpenSession, response: Response, kernel: KernelOf, caller: CallerOf, request: Named
 ) -> schema.SessionOut:
     """Make a session, or get the one of that key as it is. Messages make a missing session by themselves."""
-    refuse_policy(body.auto_commit_policy)
     opened = await kernel.open(
         _key(body, kernel.ids(kernel.clock.ms())),
         owner=caller.owner,
@@ -48,11 +48,12 @@ async def open_session(
         title=body.title,
         timezone=body.timezone,
         metadata=body.metadata,
+        auto_commit_policy=policy_of(body),
         request=request,
     )
     if not opened.created:
         response.status_code = 200
-    return views.session(await kernel.store.overview(opened.session.id))
+    return views.session(await kernel.overview_of(opened.session.id))
 
 
 @router.get("/sessions", summary="List sessions")
@@ -83,12 +84,11 @@ async def get_session(key: KeyInPath, kernel: KernelOf, caller: CallerOf) -> sch
 async def change_session(
     key: KeyInPath, body: schema.ChangeSession, kernel: KernelOf, caller: CallerOf
 ) -> schema.SessionOut:
-    refuse_policy(body.auto_commit_policy)
-    about = body.model_dump(exclude_unset=True, exclude={"auto_commit_policy"})
+    about = body.model_dump(exclude_unset=True)
     if "metadata" in about:
         about["metadata"] = about["metadata"] or {}
     changed = await kernel.change(key, owner=caller.owner, **about)
-    return views.session(await kernel.store.overview(changed.id))
+    return views.session(await kernel.overview_of(changed.id))
 
 
 @router.delete(
@@ -112,13 +112,6 @@ async def delete_session(
         jobs = [views.blocking(job) for job in blocked.jobs if isinstance(job, Job)]
         return schema.Deleted(deleted=False, blocked_by_automations=True, automations=jobs)
     return schema.Deleted(deleted=True)
-
-
-def refuse_policy(policy: schema.AutoCommitPolicy | None) -> None:
-    if policy is not None:
-        raise Refused(
-            422, "no_memory", "auto_commit_policy: this server has no memory to commit to; leave it out"
-        )
 
 
 def _key(body: schema.OpenSession, new_id: str) -> str:

@@ -9,8 +9,9 @@ from segue.server import schema, views
 from segue.server.errors import responses
 from segue.server.house import CallerOf, KernelOf
 from segue.server.idempotency import Named
+from segue.server.memory import policy_of
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of
-from segue.server.routes.sessions import KeyInPath, refuse_policy
+from segue.server.routes.sessions import KeyInPath
 
 router = APIRouter(tags=["Talking"], responses=responses(400, 401, 403, 422))
 
@@ -87,7 +88,9 @@ async def list_messages(
     found = await kernel.messages(key, owner=caller.owner, after=seq_of(cursor, after), limit=limit + 1)
     shown = found[:limit]
     return schema.MessagesOut(
-        messages=[views.message(message, session.id) for message in shown],
+        messages=[
+            views.message(message, session.id, archived_seq=session.live.archived_seq) for message in shown
+        ],
         next_cursor=cursor_of_seq(shown[-1].seq) if len(found) > limit else None,
     )
 
@@ -97,8 +100,13 @@ async def write_message(
     key: KeyInPath, body: schema.WriteMessage, kernel: KernelOf, caller: CallerOf, request: Named
 ) -> schema.MessageWritten:
     """Without running the agent. A missing session is made."""
-    refuse_policy(body.auto_commit_policy)
-    written = await kernel.write_all(key, [(body.role, body.content)], owner=caller.owner, request=request)
+    written = await kernel.write_all(
+        key,
+        [(body.role, body.content)],
+        owner=caller.owner,
+        auto_commit_policy=policy_of(body),
+        request=request,
+    )
     return schema.MessageWritten(
         session_key=key, message_count=written.message_count, pending_tokens=written.pending_tokens
     )
@@ -111,9 +119,10 @@ async def write_messages(
     key: KeyInPath, body: schema.WriteMessages, kernel: KernelOf, caller: CallerOf, request: Named
 ) -> schema.MessagesWritten:
     """All of them or none, in their order, without running the agent. A missing session is made."""
-    refuse_policy(body.auto_commit_policy)
     words = [(message.role, message.content) for message in body.messages]
-    written = await kernel.write_all(key, words, owner=caller.owner, request=request)
+    written = await kernel.write_all(
+        key, words, owner=caller.owner, auto_commit_policy=policy_of(body), request=request
+    )
     return schema.MessagesWritten(
         session_key=key,
         message_count=written.message_count,

@@ -1,0 +1,30 @@
+"""What was said before: the rules that call `memory_search`."""
+
+import re
+
+from segue.agent import ToolCalled
+from segue.agents.rules.rule import Heard, Use, rule
+
+
+async def _search(heard: Heard, found: re.Match[str]) -> Use:
+    about = found["about"].strip(" .?!\"'")
+    return Use("memory_search", {"query": about}, _told)
+
+
+def _told(called: ToolCalled) -> str:
+    if called.error is not None:
+        return f"That did not work: {called.error}."
+    return f"This is what I have kept (by word, not by meaning):\n\n{called.result}"
+
+
+RULES = (
+    rule(
+        r"\bwhat (?:do|did) (?:you|i) (?:know|remember|say|tell you|decide) (?:of|about|on)\s+"
+        r"(?P<about>.{2,200})$",
+        _search,
+        example="what do you remember about my flight?",
+        tool="memory_search",
+    ),
+    rule(r"\b(?:search|look up)\s+(?:in\s+)?(?:your\s+)?memory\s+(?:for\s+)?(?P<about>.{2,200})$", _search),
+    rule(r"你(?:还)?(?:记得|知道)(?P<about>.{1,40})(?:吗)?[?？]?$", _search, tool="memory_search"),
+)
