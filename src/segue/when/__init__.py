@@ -1,6 +1,6 @@
 """The one reader of human times.
 
-    read("tomorrow at 09:00", now=now, zone="Europe/Berlin")       a moment
+    read("tomorrow at 09:00", now=now, zone="Europe/Berlin")       a moment; also "morgen um 9", "明天早上9点"
     read_schedule("every weekday at 9", now=now, zone="UTC")       a moment, an interval or a cron line
     read_duration("2h 15m")                                        a length of time
 
@@ -19,11 +19,17 @@ differ, it decides once:
     `this friday` the one of this week from Monday to Sunday, `friday next week` the one of the week after.
   - `3 March`, `the 3rd`: the next such day, today included.
   - `03/04/2027` is refused, for it is a day in March and one in April; `25/04/2027` is read.
+  - `half past 3`, `halb vier`: on a dial of twelve, so without a part of the day it is refused. Twelve with
+    one is noon, or refused.
   - `midnight` is the coming one. Beside a day it is refused: it can be its start or its end.
   - `end of day`, `end of month`: 23:59 of the day, or of the last day.
   - A time on the clock needs a zone, from the text or from the caller. What the zone's clocks show twice or
     never is refused with the times that can be meant.
   - Moments lie in the future, in the years 1970 to 2200; durations are at most 100 years.
+
+English, Chinese, Russian, German, Spanish and French are read side by side: the language is the one that
+reads the text whole. Where two read it differently it is refused. Reasons are in English, examples in the
+language of the text. What is peculiar to a language stands at the top of its file.
 
 `grammar.py` and the meanings (`parts`, `dates`, `moments`, `repeats`) know no language; `english.py` is a
 table, and so is every other language.

@@ -1,7 +1,9 @@
-"""Chinese, which writes no spaces. Numbers are digits or characters up to 九十九.
+"""Chinese, which writes no spaces. Numbers are digits, or characters up to 九十九.
 
-`三点` is of a 24-hour clock, `下午三点` of the other. `下周五` is the Friday of next week, as the words say.
-`每隔一天` is not read: it is every day to some and every other day to others.
+  - `三点` is of a 24-hour clock, `下午三点` of the other.
+  - `下周五` is the Friday of next week, as the words say.
+  - `每隔一天` is not read: it is every day to some and every other day to others. Nor are `过两天` and `半天后`,
+    which are seldom meant as counted.
 """
 
 from fractions import Fraction
@@ -20,7 +22,7 @@ from segue.when.dates import (
 )
 from segue.when.language import Language
 from segue.when.moments import After, Ago, OnDay
-from segue.when.parts import Clock, DayPart, Fragment, Measure, Midnight, Span, Time, Unit
+from segue.when.parts import Clock, DayPart, Measure, Midnight, Span, Time, Unit
 from segue.when.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
@@ -99,6 +101,9 @@ CHINESE = Language(
         },
         "share": {"半": Fraction(1, 2)},
         "measure": {
+            "半分钟": Measure(Unit.SECOND, Fraction(30)),
+            "半小时|半个小时|半个钟头": Measure(Unit.MINUTE, Fraction(30)),
+            "半年": Measure(Unit.MONTH, Fraction(6)),
             "一刻钟": Measure(Unit.MINUTE, Fraction(15)),
             "三刻钟": Measure(Unit.MINUTE, Fraction(45)),
         },
@@ -139,7 +144,6 @@ CHINESE = Language(
     },
     phrases={
         Measure: ("{number} {unit}", "{number} [个] {share} {unit}", "{number} {unit} {share}"),
-        Fragment: ("{share} {unit}",),
         Span: ("{measures:measure*}",),
         Time: (
             "{clock}",
@@ -149,7 +153,7 @@ CHINESE = Language(
             "{clock:hour} 点|时 {minute:minutes} 分",
             "{clock:named_clock}",
         ),
-        Ahead: ("{span} 后|之后|以后", "过 {span}"),
+        Ahead: ("{span} 后|之后|以后", "再过 {span}"),
         OnWeekday: ("{weekday}",),
         ThisWeekday: ("这|这个|本 {weekday}",),
         WeekdayNextWeek: ("下|下个 {weekday}",),
@@ -157,7 +161,7 @@ CHINESE = Language(
         Dated: ("{calendar} [{weekday}]",),
         DayOfMonth: ("[这个月|本月] {day:ordinal}",),
         DayOfNextMonth: ("下个月|下月 {day:ordinal}",),
-        After: ("{span}", "{span} 后|之后|以后 [{zone}]", "过|再过 {span} [{zone}]"),
+        After: ("{span}", "{span} 后|之后|以后 [{zone}]", "再过 {span} [{zone}]"),
         Ago: ("{span} 前|之前|以前",),
         OnDay: (
             "{date} [{part}] [{time}] [{zone}]",

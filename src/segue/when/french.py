@@ -1,8 +1,11 @@
 """French.
 
-`à 9h` is a time and `dans 9h` a length of time; bare, `9h` is the length that it is in every language, and
-`9h30` is either, so it is refused. `jours ouvrables` count Saturday and are not read; `jours ouvrés` do not.
-`huit jours` is a week and `quinze jours` two to many, so they are refused in words; `8 jours` is read.
+  - `à 9h` is a time and `dans 9h` a length of time. Bare, `9h` is the length that it is in every language,
+    and `9h30` is either, so it is refused.
+  - `vendredi prochain` is the coming one or that of next week, and refused where these differ.
+  - `et demie`, `moins le quart` are on a dial of twelve.
+  - `jours ouvrables` count Saturday and are not read; `jours ouvrés` do not.
+  - `huit jours` is a week and `quinze jours` two to many, so they are refused in words; `8 jours` is read.
 """
 
 from fractions import Fraction
@@ -187,6 +190,7 @@ FRENCH = Language(
         ThisWeekday: ("ce {weekday}",),
         NextWeekday: ("{weekday} prochain",),
         WeekdayNextWeek: (
+            "{weekday} prochain",
             "[le] {weekday} de la semaine prochaine",
             "[la] semaine prochaine [le] {weekday}",
         ),

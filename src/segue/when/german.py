@@ -1,7 +1,11 @@
 """German.
 
-`Werktag` is a day from Monday to Friday, as in everyday speech; the law counts Saturday too. `halb vier` is
-on a dial of twelve. `in acht Tagen` is a week to many, so it is refused in words; `in 8 Tagen` is read.
+  - `Werktag` is a day from Monday to Friday, as in everyday speech; the law counts Saturday too.
+  - `nächsten Freitag` is the coming one or that of next week. Where these differ it is refused, and
+    `kommenden Freitag` read.
+  - `halb vier` is on a dial of twelve.
+  - `in acht Tagen` is a week to many, so it is refused in words; `in 8 Tagen` is read.
+  - `so` alone is no Sunday: `so um 9`.
 """
 
 from fractions import Fraction
@@ -66,7 +70,7 @@ WEEKDAYS = {
     "donnerstag|do": 3,
     "freitag|fr": 4,
     "samstag|sonnabend|sa": 5,
-    "sonntag|so": 6,
+    "sonntag": 6,
 }
 
 MONTHS = {
@@ -119,7 +123,8 @@ DATES = {
     **{
         f"{day}{part}": PartOf(OnWeekday(number), hours)
         for days, number in WEEKDAYS.items()
-        for day in days.split("|")[:-1]
+        for day in days.split("|")
+        if day.endswith(("tag", "woch", "abend"))
         for parts, hours in PARTS.items()
         for part in parts.split("|")
     },
@@ -130,6 +135,7 @@ DAYS = {
     "werktag|arbeitstag|wochentag": MONDAY_TO_FRIDAY,
     "wochenende": frozenset({5, 6}),
     **{names: frozenset({day}) for names, day in WEEKDAYS.items()},
+    "so": frozenset({6}),
 }
 
 GERMAN = Language(
@@ -192,10 +198,11 @@ GERMAN = Language(
         ThisWeekday: ("diesen|dieser|diesem {weekday}",),
         NextWeekday: ("nächsten|nächster|naechsten|kommenden|kommender {weekday}",),
         WeekdayNextWeek: (
+            "nächsten|nächster|naechsten {weekday}",
             "{weekday} nächster|naechster|kommender woche",
             "nächste|naechste|kommende woche [am] {weekday}",
         ),
-        CalendarDate: ("{day:ordinal} {month} [{year}]",),
+        CalendarDate: ("{day} {month} [{year}]",),
         Dated: ("[{weekday}] [den|der] {calendar}",),
         DayOfMonth: ("{day:ordinal}",),
         DayOfNextMonth: ("{day:ordinal} nächsten|naechsten monats", "{day:ordinal} des nächsten monats"),

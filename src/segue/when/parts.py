@@ -197,6 +197,8 @@ class Time:
         on_dial = in_part or self.past is not None
         if clock.fixed or not on_dial or not 1 <= clock.hour <= 12:
             return [clock.hour]
+        if clock.hour == 12 and in_part and (self.past or 0) >= 0:
+            return [12]  # Twelve at night begins one day or ends the other; twelve at noon is clear.
         return [clock.hour, (clock.hour + 12) % 24]
 
     def _in_half(self, clock: Clock, half: Meridiem) -> int:

@@ -1,8 +1,10 @@
-"""Russian.
+"""Russian. Words stand in the cases that times use.
 
-Words stand in the cases that times use. `через день` is not read: it is tomorrow to some and every other day
-to others. `час` alone is refused too: an hour, or one o'clock. `в половине четвёртого`, `без четверти четыре`
-are on a dial of twelve.
+  - `в следующую пятницу` is the coming one or that of next week. Where these differ it is refused, and
+    `в ближайшую пятницу` read.
+  - `в половине четвёртого`, `без четверти четыре` are on a dial of twelve.
+  - `через день` is not read: it is tomorrow to some and every other day to others. `час` alone is refused:
+    an hour, or one o'clock.
 """
 
 from fractions import Fraction
@@ -191,6 +193,7 @@ RUSSIAN = Language(
         ThisWeekday: ("[в] этот|эту|это {weekday}",),
         NextWeekday: ("[в] следующий|следующую|следующее|ближайший|ближайшую|ближайшее {weekday}",),
         WeekdayNextWeek: (
+            "[в] следующий|следующую|следующее {weekday}",
             "[в|во] {weekday} на следующей неделе",
             "на следующей неделе в|во {weekday}",
         ),

@@ -1,7 +1,10 @@
 """Spanish.
 
-`a las 9` is of a 24-hour clock, `a las 9 de la noche` of the other. `y media`, `menos cuarto` are on a dial
-of twelve. `ocho días` is a week and `quince días` two to many: refused in words, while `8 días` is read.
+  - `a las 9` is of a 24-hour clock, `a las 9 de la noche` of the other.
+  - `y media`, `menos cuarto`, `y veinte` are on a dial of twelve.
+  - `el próximo viernes` is the coming one or that of next week. Where these differ it is refused, and
+    `el viernes que viene` read.
+  - `ocho días` is a week and `quince días` two to many, so they are refused in words; `8 días` is read.
 """
 
 from fractions import Fraction
@@ -173,7 +176,7 @@ SPANISH = Language(
             "a_las|a_la {clock:hour} {meridiem}",
             "a_las|a_la {clock:hour} . {minute} [h|horas] [{part:hours}]",
             "a_las|a_la {clock:hour} {past} [{part:hours}]",
-            "a_las|a_la {clock:hour} y {minute} [{part:hours}]",
+            "a_las|a_la {clock:hour} y {past:minute} [{part:hours}]",
             "[a|al] {clock:named_clock}",
         ),
         BesideDay: ("{clock:hour} {meridiem}", "{clock:hour} h|horas|hrs"),
@@ -182,6 +185,8 @@ SPANISH = Language(
         ThisWeekday: ("este {weekday}",),
         NextWeekday: ("[el] próximo {weekday}", "[el] {weekday} próximo", "[el] {weekday} que viene"),
         WeekdayNextWeek: (
+            "[el] próximo {weekday}",
+            "[el] {weekday} próximo",
             "[el] {weekday} de la próxima semana",
             "[el] {weekday} de la semana que viene",
             "[la] próxima semana el {weekday}",
