@@ -22,9 +22,11 @@ ONCE = {"call_type": "once", "when": "30m", "additional_context_message": "Read 
 POLL = {**ONCE, "call_type": "recurring", "interval_seconds": 300, "internal_comment": "the build"}
 
 
-async def talk(http: httpx2.AsyncClient, key: str = "web:1", **headers: Any) -> None:
+async def talk(
+    http: httpx2.AsyncClient, key: str = "web:1", *, headers: dict[str, str] | None = None
+) -> None:
     body = {"role": "user", "content": "Hello."}
-    await http.post(f"/sessions/{key}/messages", json=body, **headers)
+    await http.post(f"/sessions/{key}/messages", json=body, headers=headers)
 
 
 async def test_a_recall_is_set_looked_at_and_cancelled(http: httpx2.AsyncClient) -> None:
@@ -130,13 +132,13 @@ async def test_the_list_has_pages(http: httpx2.AsyncClient) -> None:
 
 
 async def test_nobody_sees_those_of_another_user(guarded: httpx2.AsyncClient) -> None:
-    ada, ben = {"headers": bearer(ADA)}, {"headers": bearer(BEN)}
-    await talk(guarded, **ada)
-    await guarded.post(RECALL, json=ONCE, **ada)
-    assert (await guarded.get(RECALL, **ben)).status_code == 404
-    assert (await guarded.delete(RECALL, **ben)).status_code == 404
-    await talk(guarded, **ben)
-    assert (await guarded.get(RECALL, **ben)).json() == {"recall": None}
+    ada, ben = bearer(ADA), bearer(BEN)
+    await talk(guarded, headers=ada)
+    await guarded.post(RECALL, json=ONCE, headers=ada)
+    assert (await guarded.get(RECALL, headers=ben)).status_code == 404
+    assert (await guarded.delete(RECALL, headers=ben)).status_code == 404
+    await talk(guarded, headers=ben)
+    assert (await guarded.get(RECALL, headers=ben)).json() == {"recall": None}
 
 
 async def test_a_fired_one_is_in_the_transcript_with_its_mark_and_its_record(
