@@ -193,7 +193,7 @@ def runs(asked: Asked, job_id: JobId, limit: Limit = 100) -> None:
     async def work(kernel: "Kernel") -> None:
         job = await kernel.automation(job_id, owner=asked.owner)
         session = await kernel.store.session_by_id(job.session_id)
-        found = await kernel.runs_of(job_id, limit=limit)
+        found = await kernel.runs_of(job_id, owner=asked.owner, limit=limit)
         print_runs(asked, found, session.key, empty=f"{job.name} has not fired yet.")
 
     asked.look(work)

@@ -94,7 +94,7 @@ def _offset(moment: datetime) -> str:
     return f"{text[:3]}:{text[3:5]}"
 
 
-async def _cancel(heard: Heard, found: re.Match[str]) -> Use:
+async def cancel(heard: Heard, found: re.Match[str]) -> Use:
     def then(called: ToolCalled) -> str:
         if called.error is not None:
             return f"There is nothing to cancel: {called.error}."
@@ -130,7 +130,7 @@ RULES = (
     ),
     rule(
         _ASKS + r"(?:cancel|forget|drop)\s+(?:the|that|this|my)(?:\s+(?:recall|reminder|callback))?\W*$",
-        _cancel,
+        cancel,
         example="cancel that reminder",
         tool="manage_recall",
     ),

@@ -2,19 +2,32 @@
 
 import re
 
-from segue.agents.rules.rule import Heard, rule
+from segue.agent import ToolCalled
+from segue.agents.rules.rule import Heard, Use, rule
 from segue.clock import to_moment
 from segue.model import Job
-from segue.states import JobState
+from segue.states import JobKind, JobState
 
 
-async def _scheduled(heard: Heard, found: re.Match[str]) -> str:
+async def _scheduled(heard: Heard, found: re.Match[str]) -> str | Use:
+    """What the `cron` tool lists, and beside it the reminders and messages that wait here."""
     context = heard.box.context
     jobs = await context.kernel.jobs(context.session.key, owner=context.owner)
     waiting = [job for job in jobs if job.state in (JobState.ACTIVE, JobState.PAUSED)]
-    if not waiting:
-        return "Nothing is scheduled here."
-    return "\n".join(["This is scheduled here:", "", *(_line(job, heard) for job in waiting)])
+    if "cron" not in heard.box.tools:
+        return _answer([_line(job, heard) for job in waiting])
+    others = [_line(job, heard) for job in waiting if job.kind in (JobKind.RECALL, JobKind.MESSAGE)]
+    cron = len(waiting) > len(others)
+
+    def then(called: ToolCalled) -> str:
+        listed = (called.result or "").split("\n\n") if cron else []
+        return called.error or _answer([*(f"- {line}" for line in listed), *others])
+
+    return Use("cron", {"action": "list"}, then)
+
+
+def _answer(lines: list[str]) -> str:
+    return "\n".join(["This is scheduled here:", "", *lines]) if lines else "Nothing is scheduled here."
 
 
 def _line(job: Job, heard: Heard) -> str:

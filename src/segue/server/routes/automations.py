@@ -137,7 +137,9 @@ async def list_runs(
     """Newest first, those that were skipped or missed among them."""
     job = await kernel.automation(job_id, owner=caller.owner)
     session = await kernel.store.session_by_id(job.session_id)
-    found = await kernel.runs_of(job.id, limit=limit + 1, before=seq_of(cursor, _AFTER_ALL))
+    found = await kernel.runs_of(
+        job.id, owner=caller.owner, limit=limit + 1, before=seq_of(cursor, _AFTER_ALL)
+    )
     shown = found[:limit]
     return schema.RunsOut(
         runs=[views.run(run, session.key) for run in shown],

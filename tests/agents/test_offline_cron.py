@@ -1,0 +1,134 @@
+"""The model of rules schedules for real: what a newcomer without a key sees happen."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+import pytest_asyncio
+
+from segue import Ask, Cron, Every, Job, JobState, Kernel, Say, Settings, Trigger
+from segue.agents.offline import OfflineAgent
+from segue.testing import ManualClock, quiet
+from segue.tools.cron import cron_tool
+from segue.tools.recall import recall_tools
+from segue.tools.registry import Registry
+
+CHAT = "web:1"
+Asking = Callable[[str], Awaitable[str]]
+
+
+@pytest_asyncio.fixture
+async def kernel(clock: ManualClock) -> AsyncIterator[Kernel]:
+    agent = OfflineAgent(Registry([cron_tool(), *recall_tools()]), lambda: house, zone="Europe/Berlin")
+    settings = Settings(timezone="Europe/Berlin")
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as house:
+        yield house
+        assert not await house.audit()
+
+
+@pytest.fixture
+def ask(kernel: Kernel) -> Asking:
+    async def asked(text: str) -> str:
+        admitted = await kernel.receive(CHAT, text)
+        await quiet(kernel)
+        return (await kernel.turn(admitted.turn_id)).reply or ""
+
+    return asked
+
+
+async def the_job(kernel: Kernel) -> Job:
+    (job,) = await kernel.automations(CHAT)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("words", "trigger", "message"),
+    [
+        (
+            "every weekday at 9 tell me what is new",
+            Cron("0 9 * * 1-5", tz="Europe/Berlin"),
+            "tell me what is new",
+        ),
+        ("Every 2 hours, check the build.", Every(7200), "check the build"),
+        ("please check the build every 2 hours", Every(7200), "check the build"),
+        (
+            "every monday at 5pm: ask me for the report",
+            Cron("0 17 * * 1", tz="Europe/Berlin"),
+            "ask me for the report",
+        ),
+        (
+            "Could you water the plants every day at 18:30?",
+            Cron("30 18 * * *", tz="Europe/Berlin"),
+            "water the plants",
+        ),
+    ],
+)
+async def test_it_really_schedules(
+    kernel: Kernel, ask: Asking, words: str, trigger: Trigger, message: str
+) -> None:
+    said = await ask(words)
+    job = await the_job(kernel)
+    assert job.action == Ask(message)
+    if isinstance(trigger, Every):
+        assert isinstance(job.trigger, Every)
+        assert job.trigger.interval == trigger.interval
+    else:
+        assert job.trigger == trigger
+    assert f"Added. Job {job.id}" in said
+    kinds = [event.type for event in await kernel.events(CHAT)]
+    assert kinds[:4] == ["stream_start", "tool_started", "automation_update", "tool_call"]
+
+
+async def test_what_it_scheduled_happens_in_the_conversation(
+    kernel: Kernel, ask: Asking, clock: ManualClock
+) -> None:
+    await ask("every 2 hours check the build")
+    clock.advance(hours=2)
+    await quiet(kernel)
+    said = (await kernel.messages(CHAT))[-1]
+    assert said.content == "It is 12:00, and this is due: “check the build”"
+    assert said.source is not None
+    assert said.source.label == "check the build"
+
+
+async def test_it_looks_after_what_was_scheduled_last(kernel: Kernel, ask: Asking) -> None:
+    await ask("every 2 hours check the build")
+    job = await the_job(kernel)
+    assert "It is paused: paused by the user." in await ask("pause it")
+    assert (await the_job(kernel)).state is JobState.PAUSED
+    assert "Resumed." in await ask("resume that job")
+    assert "The next run is skipped." in await ask("please skip it")
+    assert (await the_job(kernel)).slot == (job.slot or 0) + 7_200_000
+    assert await ask("cancel that") == f"Removed job {job.id} ('check the build')."
+    assert await kernel.automations(CHAT) == []
+    assert await ask("pause it") == "Nothing of that kind is scheduled here."
+
+
+async def test_that_is_a_job_or_a_recall_whichever_came_last(
+    kernel: Kernel, ask: Asking, clock: ManualClock
+) -> None:
+    await ask("every 2 hours check the build")
+    clock.advance(timedelta(seconds=1))
+    await ask("remind me in 10 minutes to drink water")
+    assert await ask("cancel that") == "It is cancelled."
+    assert await kernel.recall(CHAT) is None
+    assert (await ask("cancel that")).startswith("Removed job")
+
+
+async def test_it_lists_what_is_scheduled(kernel: Kernel, ask: Asking) -> None:
+    assert await ask("what is scheduled?") == "Nothing is scheduled here."
+    await ask("every 2 hours check the build")
+    await kernel.schedule(CHAT, Every(3600), Say("Drink."), name="water")
+    answer = await ask("What's scheduled?")
+    job = await the_job(kernel)
+    assert answer.startswith("This is scheduled here:\n\n")
+    assert f"- Job {job.id} ('check the build'): every 2 h. Next runs: 2026-11-16T12:00:00+01:00" in answer
+    assert "- water: next on Monday, 16 November at 11:00" in answer
+
+
+async def test_it_passes_on_why_it_could_not(kernel: Kernel, ask: Asking) -> None:
+    assert await ask("every 3 seconds say hello") == (
+        "That did not work: `every_seconds` must be at least 10, got 3."
+    )
+    assert (await ask("every now and then say hello")).startswith("How often, and what?")
+    assert await kernel.automations(CHAT) == []
