@@ -71,6 +71,9 @@ class OpenTurn:
 
     id: str
     session: Session
+    """The conversation it is a part of."""
+    via: Session
+    """The chat it came by, to which belongs what is made in it; in unified mode another session."""
     text: str
     """What is asked, in the words of whoever asks: the user, or the job. It is not in the history."""
     prompt: str

@@ -39,6 +39,7 @@ class Courier:
         *,
         holder: str,
         lease_ms: int,
+        unified: bool,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -47,6 +48,7 @@ class Courier:
         self._channels = channels
         self._holder = holder
         self._lease_ms = lease_ms
+        self._unified = unified
 
     async def run(self) -> None:
         while True:
@@ -83,7 +85,7 @@ class Courier:
         except Exception as error:
             _log.warning("delivery %s failed", delivery.id, exc_info=error)
             return await self._unknown(delivery, channel, clean(f"{UNKNOWN}: {error}"))
-        return await self._store.commit(sent, delivery, receipt, self._clock.ms())
+        return await self._store.commit(sent, delivery, receipt, self._clock.ms(), shared=self._unified)
 
     async def _not_taken(self, delivery: Delivery, refusal: NotTaken) -> Sequence[Event]:
         now = self._clock.ms()
@@ -126,8 +128,14 @@ def lease(*, holder: str, lease_ms: int, lease_now: int | None, now: int) -> Tra
     return [rows.delivery(row) for row in leased]
 
 
-def sent(delivery: Delivery, receipt: Receipt, now: int) -> Transaction[Sequence[Event]]:
-    """Marked and in the transcript together, as the assistant's own words."""
+def sent(
+    delivery: Delivery, receipt: Receipt, now: int, *, shared: bool = False
+) -> Transaction[Sequence[Event]]:
+    """Marked and in the transcript together, as the assistant's own words.
+
+    `shared`: in unified mode, in the common transcript too.
+    """
+    common = (yield from lane.common_of(delivery.session_id)) if shared else None
     session = yield from lane.lock_session(delivery.session_id)
     marked: Params = {
         "id": delivery.id,
@@ -141,7 +149,11 @@ def sent(delivery: Delivery, receipt: Receipt, now: int) -> Transaction[Sequence
     if delivery.source is None or delivery.turn_id is not None:  # a turn's answer stands there already
         return ()
     yield from settle.close_run(delivery.source, closure.answered(delivery.content, {}), now)
-    return (yield from lane.post(session, [_message(delivery, now, "assistant", delivery.content)]))
+    message = _message(delivery, now, "assistant", delivery.content)
+    events = [*(yield from lane.post(session, [message]))]
+    if common is not None:
+        events += yield from lane.share(common, session, [message])
+    return events
 
 
 def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Event]]:

@@ -19,11 +19,14 @@ _PAGE = 500
 
 
 async def follow(
-    store: Store, hub: Hub, turns: LiveTurns, session_id: str, after: int
+    store: Store, hub: Hub, turns: LiveTurns, session_id: str, after: int, *, lane_id: str | None = None
 ) -> AsyncIterator[Heard]:
-    """Whoever comes in the middle of a turn is first given what was said so far, as one piece."""
+    """Whoever comes in the middle of a turn is first given what was said so far, as one piece.
+
+    `lane_id`: the session that its turns run in, if that is another one.
+    """
     with hub.listen(session_id) as listener:
-        reader = _Reader(store, turns, session_id, after)
+        reader = _Reader(store, turns, session_id, after, lane_id or session_id)
         async for old in reader.begin():
             yield old
         while True:
@@ -49,10 +52,11 @@ async def follow(
 class _Reader:
     """Where one listener is: in the log, and in the text of the turn under way."""
 
-    def __init__(self, store: Store, turns: LiveTurns, session_id: str, after: int) -> None:
+    def __init__(self, store: Store, turns: LiveTurns, session_id: str, after: int, lane_id: str) -> None:
         self._store = store
         self._turns = turns
         self._session_id = session_id
+        self._lane_id = lane_id
         self.after = after
         self._turn_id: str | None = None
         self._attempt = 0
@@ -61,8 +65,8 @@ class _Reader:
 
     async def begin(self) -> AsyncIterator[Heard]:
         # Asked for before the log is read: what the log says of it since then is newer.
-        running = await self._store.running_turn(self._session_id)
-        if running is not None:
+        running = await self._store.running_turn(self._lane_id)
+        if running is not None and self._session_id in (running.session_id, running.via_id):
             self._turn_id, self._attempt = running.id, running.attempt
         async for event in self._log():
             if event.type == "stream_end" and not self._since:
@@ -93,7 +97,7 @@ class _Reader:
 
     async def hear(self, piece: LiveText) -> AsyncIterator[LiveText]:
         # A worker that lost its lease may still be talking; its words are older than the turn's new start.
-        if piece.turn_id != self._turn_id or piece.seq < self._since:
+        if (piece.turn_id, piece.attempt) != (self._turn_id, self._attempt):
             return
         if piece.type == "stream_delta":
             if piece.offset > self._said:
@@ -132,7 +136,7 @@ class _Reader:
         live = self._turns.get(self._turn_id)
         if live is not None and live.held.turn.attempt == self._attempt:
             return self._grown(live.text)
-        running = await self._store.running_turn(self._session_id)
+        running = await self._store.running_turn(self._lane_id)
         if running is None or (running.id, running.attempt) != (self._turn_id, self._attempt):
             return None
         return self._grown(running.draft or "")
@@ -144,6 +148,7 @@ class _Reader:
         return LiveText(
             session_id=self._session_id,
             turn_id=self._turn_id,
+            attempt=self._attempt,
             type="stream_delta",
             seq=self.after,
             offset=offset,

@@ -24,7 +24,11 @@ class LiveText:
     """A fragment of what is being said. Not in the log: its place is the last number and an offset."""
 
     session_id: str
+    via_id: str | None = None
+    """The chat that its turn came by, in unified mode: it is heard there too."""
     turn_id: str
+    attempt: int
+    """Of the turn: a worker that lost its lease may still be talking."""
     type: str
     """`stream_delta` or `thinking_delta`."""
     seq: int
@@ -81,11 +85,11 @@ class Hub:
         for event in events:
             self._tell(event.session_id, event)
             self._tell(EVERYTHING, event)
-            if event.via_id is not None:
-                self._tell(event.via_id, event)
 
     def live(self, text: LiveText) -> None:
         self._tell(text.session_id, text)
+        if text.via_id is not None:
+            self._tell(text.via_id, text)
 
     def look_again(self) -> None:
         """Another process may have written: every listener reads on from the log."""

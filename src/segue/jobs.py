@@ -9,7 +9,7 @@ Invariants
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from segue import lane
+from segue import lane, unified
 from segue.clock import to_moment, to_ms
 from segue.decision import Fire, Missed, Pass
 from segue.errors import Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
@@ -182,8 +182,14 @@ def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool
     return bool(taken)
 
 
-def fire(job: Job, decision: Fire, work: Admission | Parcel, now: int) -> Transaction[Taken | None]:
-    """A due slot enters: the second door. None: another timer took it, or the job was changed."""
+def fire(
+    job: Job, decision: Fire, work: Admission | Parcel, now: int, *, common_id: str | None = None
+) -> Transaction[Taken | None]:
+    """A due slot enters: the second door. None: another timer took it, or the job was changed.
+
+    `common_id`: in unified mode, for a common session that has to be made.
+    """
+    common = (yield from _common_room(job, common_id, now)) if common_id else None
     session = yield from lane.lock_session(job.session_id)
     if not (yield from _take(job, decision, now, fired=1)):
         return None
@@ -208,15 +214,33 @@ def fire(job: Job, decision: Fire, work: Admission | Parcel, now: int) -> Transa
     if not opened:  # the clock was set back: this slot has its run
         return None
     if isinstance(work, Parcel):
-        yield sql.deliveries.create, _parcel_params(session, work, now)
+        via = (yield from _used_last(session)) if session.key == unified.KEY else session
+        yield sql.deliveries.create, _parcel_params(via, work, now)
         return Taken(parcel=True)
-    admitted = yield from lane.admit(session, work, now, via_id=session.id)
+    via = (yield from _used_last(session)) if common_id and common is None else session
+    admitted = yield from lane.admit(common or session, work, now, via_id=via.id)
     events = admitted.events
     if events or job.kind is JobKind.RECALL:
         # It waits, or a recall was claimed. Where it starts at once, its turn's start says that it has fired.
-        session = replace(session, last_seq=session.last_seq + len(events))
+        grown = sum(event.session_id == session.id for event in events)
+        session = replace(session, last_seq=session.last_seq + grown)
         events = (*events, *(yield from _announce(session, job, now)).events)
     return Taken(events=events, pool=admitted.pool)
+
+
+def _common_room(job: Job, common_id: str, now: int) -> Transaction[Session | None]:
+    """Where the turns of all chats run, under its row lock; None when the job belongs there itself."""
+    found = yield sql.sessions.by_id, {"id": job.session_id}
+    if not found or found[0]["key"] == unified.KEY:
+        return None
+    owner = Owner(found[0]["account"], found[0]["user_id"])
+    return (yield from lane.open_session(owner, unified.KEY, common_id, now))
+
+
+def _used_last(common: Session) -> Transaction[Session]:
+    """The chat by which a job of the common session speaks: the one that was used last."""
+    found = yield sql.sessions.used_last, {"id": common.id}
+    return (yield from lane.lock_session(found[0]["id"])) if found else common
 
 
 def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+from segue import unified
 from segue.auto_commit import AutoCommitPolicy, Live, next_look
 from segue.clock import to_moment, to_ms
 from segue.errors import AlreadyStarted, LeaseLost, NotFound, SessionBusy
@@ -75,6 +76,13 @@ class Held:
     fence: int
     opened: Event
     """Its `stream_start`."""
+    copies: Sequence[Event] = ()
+    """The same in the log of the chat it came by."""
+
+    @property
+    def via_id(self) -> str | None:
+        """The chat it came by, if that is another session than the one it runs in."""
+        return self.turn.via_id if self.turn.via_id != self.session.id else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +138,16 @@ def lock_session(session_id: str) -> Transaction[Session]:
     return rows.session(found[0])
 
 
+def common_of(chat_id: str) -> Transaction[Session | None]:
+    """The session that a chat shares with the others of its owner, under its row lock; None for itself."""
+    found = yield sql.sessions.by_id, {"id": chat_id}
+    if not found or found[0]["key"] == unified.KEY:
+        return None
+    named = {"account": found[0]["account"], "user_id": found[0]["user_id"], "key": unified.KEY}
+    locked = yield sql.sessions.lock_by_key, named
+    return rows.session(locked[0]) if locked else None
+
+
 def receive(
     owner: Owner,
     key: str,
@@ -140,18 +158,29 @@ def receive(
     when_busy: WhenBusy | None,
     default: WhenBusy,
     policy: AutoCommitPolicy | None = None,
+    common_id: str | None = None,
 ) -> Transaction[Admitted]:
-    """A user's message enters: the first door. The policy is for a session that is made here."""
-    session = yield from open_session(owner, key, new_id, now, policy=policy)
-    mode = when_busy or session.when_busy or default
+    """A user's message enters: the first door. The policy is for a session that is made here.
+
+    `common_id`: in unified mode, for a common session that has to be made.
+    """
+    common = None
+    if common_id is not None and key != unified.KEY:
+        common = yield from open_session(owner, unified.KEY, common_id, now, policy=policy)
+    chat = yield from open_session(owner, key, new_id, now, policy=policy)
+    session = common or chat
+    mode = when_busy or chat.when_busy or default
     if session.busy and mode == WhenBusy.REJECT:
         raise SessionBusy(f"{key} is busy; wait for its turn to end, or send with another when_busy")
     if session.holder and mode == WhenBusy.INTERRUPT:
         yield sql.turns.ask_to_stop, {"session_id": session.id}
         words = replace(words, rank=0)
-    yield from hear(session, now, title=words.content)
+    yield from hear(chat, now, title=words.content)
+    if common is not None:
+        yield from hear(common, now)
+        yield sql.sessions.hear_via, {"id": common.id, "via_id": chat.id}
     joins = bool(session.holder) and mode == WhenBusy.INJECT
-    return (yield from admit(session, replace(words, joins=joins), now, via_id=session.id))
+    return (yield from admit(session, replace(words, joins=joins), now, via_id=chat.id))
 
 
 def hear(session: Session, now: int, *, title: str | None = None) -> Transaction[None]:
@@ -209,7 +238,8 @@ def admit(session: Session, words: Admission, now: int, *, via_id: str) -> Trans
             "events": len(admitted.events),
         },
     )
-    return admitted
+    copies = yield from unified.mirror(admitted.events, via_id if via_id != session.id else None)
+    return replace(admitted, events=(*admitted.events, *copies)) if copies else admitted
 
 
 def lease(
@@ -255,6 +285,9 @@ def _start(sessions: Sequence[Session], holder: str, acted: bool, now: int) -> T
     turns = {turn.session_id: turn for turn in map(rows.turn, started)}
     held = [_held(session, turns[session.id], holder, now) for session in sessions if session.id in turns]
     yield sql.events.append, [rows.event_params(lane.opened) for lane in held]
+    for place, one in enumerate(held):
+        if one.via_id is not None:
+            held[place] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
     for session in sessions:
         if session.id not in turns:  # its turn was due by another clock; the number it took goes back
             yield (
@@ -293,7 +326,7 @@ def append(held: Held, facts: Sequence[Event], *, acted: bool = False) -> Transa
     facts = numbered(facts, last_seq)
     yield sql.events.append, [rows.event_params(event) for event in facts]
     yield sql.sessions.number_events, {"id": held.session.id, "events": len(facts)}
-    return facts
+    return [*facts, *(yield from unified.mirror(facts, held.via_id))]
 
 
 def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
@@ -321,7 +354,7 @@ def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
     yield sql.events.append, [rows.event_params(event) for event in joined]
     grown = yield from growth(held.session.id, standing, joined, now)
     yield sql.sessions.refresh, {"id": held.session.id, **grown}
-    return joined
+    return [*joined, *(yield from unified.mirror(joined, held.via_id))]
 
 
 def cancel(turn_id: str, reason: str, now: int) -> Transaction[Left]:
@@ -373,6 +406,8 @@ def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Tran
     yield sql.events.append, [rows.event_params(event) for event in facts]
     grown = yield from growth(session.id, standing_of(session), facts, now)
     left = yield sql.sessions.refresh, {"id": session.id, **grown}
+    for closure in closures:
+        facts += yield from unified.mirror((closure,), closure.via_id)
     return Left(events=facts, next_pool=pool_of(left))
 
 
@@ -391,6 +426,12 @@ def post(session: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event
     grown = yield from growth(session.id, standing_of(session), facts, now)
     yield sql.sessions.grow, {"id": session.id, **grown}
     return facts
+
+
+def share(common: Session, chat: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
+    """What was written to a chat from outside, for the conversation that it shares with the others."""
+    told = [replace(fact, session_id=common.id, via_id=chat.id) for fact in facts]
+    return (yield from post(common, told))
 
 
 def standing_of(session: Session) -> Standing:

@@ -1,6 +1,7 @@
 """The outbox: what the end of a turn leaves for a channel, in the transaction that ends it.
 
 A conversation's answers go out through its channel, where one is registered; for the others, stored is sent.
+In unified mode it is the channel of the chat that the turn came by.
 A legacy job's answer is said in the session that the job names, as a message of that session.
 """
 
@@ -26,6 +27,11 @@ def put(outbox: Outbox, session: Session, turn: Turn, words: str, now: int) -> T
     if turn.source is not None and turn.source.kind == JobKind.LEGACY:
         to = turn.brief.to if turn.brief else None
         return (yield from _say(outbox, session.owner, to, turn, words, now)) if to else False
+    if turn.via_id != session.id:
+        found = yield sql.sessions.by_id, {"id": turn.via_id}
+        if not found:
+            return False
+        session = rows.session(found[0])
     if session.channel not in outbox.channels:
         return False
     yield sql.deliveries.create, _delivery(outbox, session, turn, words, now)

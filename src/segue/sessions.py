@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
-from segue import lane
+from segue import lane, unified
 from segue.auto_commit import AutoCommitPolicy, next_look
-from segue.errors import NotFound, SessionHasJobs
+from segue.errors import SessionHasJobs
+from segue.lane import Left
 from segue.model import Event, Owner, Session
+from segue.states import Outcome
 from segue.store import rows, sql
 from segue.store.database import Transaction
+from segue.store.store import readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +76,16 @@ def write(
     *,
     new_id: str,
     policies: Policies,
+    common_id: str | None = None,
 ) -> Transaction[Written]:
     """Messages, each a role and a text, stored without a turn. They are a sign of life, and the next turn
     sees them."""
+    common = None
+    if common_id is not None and key != unified.KEY:
+        default = policies.of_a_new_session
+        common = yield from lane.open_session(owner, unified.KEY, common_id, now, policy=default)
+        yield from lane.hear(common, now)
+        common = replace(common, last_message_at=now)
     session = yield from lane.open_session(owner, key, new_id, now, policy=policies.of_a_new_session)
     if not isinstance(policies.given, _Unsaid):
         session = yield from follow_policy(session, policies.given, now)
@@ -86,11 +96,14 @@ def write(
         Event(session_id=session.id, seq=0, type="message", at=now, role=role, content=text)
         for role, text in words
     ]
-    events = yield from lane.post(session, said)
+    events = [*(yield from lane.post(session, said))]
+    added = len(events)
+    if common is not None:
+        events += yield from lane.share(common, session, said)
     counted = yield sql.sessions.overview, {"id": session.id}
     overview = rows.overview(counted[0])
     return Written(
-        added=len(events),
+        added=added,
         message_count=overview.message_count,
         pending_tokens=overview.pending_tokens,
         events=events,
@@ -138,26 +151,45 @@ def change(
     return changed
 
 
-def delete(owner: Owner, key: str, *, with_jobs: bool) -> Transaction[str]:
-    """All of a session. Its own cron jobs, paused ones too, want to be named first.
-
-    A turn that runs in it is over with it: its worker's next renewal misses, and so does whatever it
-    would still write.
-    """
-    named = {"account": owner.account, "user_id": owner.user, "key": key}
-    found = yield sql.sessions.lock_by_key, named
-    if not found:
-        raise NotFound(f"there is no session {key}")
-    session_id: str = found[0]["id"]
-    blocking = yield sql.jobs.blocking, {"session_id": session_id}
+def check_jobs(session: Session, *, with_jobs: bool) -> Transaction[None]:
+    """A session's own cron jobs, paused ones too, want to be named before it goes."""
+    blocking = yield sql.jobs.blocking, {"session_id": session.id}
     if blocking and not with_jobs:
         raise SessionHasJobs(
-            f"{key} has {len(blocking)} jobs; delete them with it, or remove them first",
-            [rows.job(row) for row in blocking],
+            f"{session.key} has {len(blocking)} jobs; delete them with it, or remove them first",
+            readable(blocking),
         )
-    yield sql.events.remove_of_session, {"session_id": session_id}
-    yield sql.sessions.remove, {"id": session_id}
-    return session_id
+
+
+def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False) -> Transaction[Left]:
+    """All of a session. A turn that still runs in it is over with it: its worker's next renewal misses, and
+    so does whatever it would still write.
+
+    `shared`: what came by it and waits in the common lane is withdrawn.
+    """
+    common = (yield from lane.common_of(session.id)) if shared else None
+    session = yield from lane.lock_session(session.id)
+    yield from check_jobs(session, with_jobs=with_jobs)
+    left = Left(events=(), next_pool=None)
+    if common is not None:
+        left = yield from _withdraw_all(common, session, now)
+    gone = f"session {session.key} no longer exists"
+    yield sql.tasks.fail_of_session, {"session_id": session.id, "error": gone}
+    yield sql.memories.remove_passages, {"session_id": session.id}
+    yield sql.events.remove_of_session, {"session_id": session.id}
+    yield sql.sessions.remove, {"id": session.id}
+    return left
+
+
+def _withdraw_all(common: Session, chat: Session, now: int) -> Transaction[Left]:
+    closures: list[Event] = []
+    waiting = yield sql.turns.queued_via, {"session_id": common.id, "via_id": chat.id}
+    for row in waiting:
+        reason = f"its chat {chat.key} was deleted"
+        closures += (yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)) or ()
+    if not waiting:
+        return Left(events=(), next_pool=None)
+    return (yield from lane.queue_changed(common, closures, now))
 
 
 def _columns(fields: Mapping[str, Any]) -> dict[str, str | None]:

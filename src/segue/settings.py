@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from segue.auto_commit import AutoCommitPolicy
 from segue.errors import BadSetting
 from segue.policy import Busy
-from segue.states import WhenBusy
+from segue.states import UnifiedOwner, WhenBusy
 
 _LARGEST = 1_000_000
 _LEAST = {
@@ -42,6 +42,10 @@ class Settings:
     """For sessions that have no rule of their own."""
     recall_on_busy: Busy = Busy.WAIT
     """What a recall does when it is due in a busy session."""
+    unified_session: bool = False
+    """Whether all chats of a user share one conversation, `unified:default`."""
+    unified_owner: UnifiedOwner = UnifiedOwner.CHAT
+    """Who owns a cron job that is made while they do."""
     timezone: str | None = None
     """For times that name no zone in sessions that have none. Unset, such times are refused."""
     runs_per_job: int = 200
@@ -67,6 +71,10 @@ class Settings:
                 raise BadSetting(f"{name} is a number from {least:g} to {_LARGEST:,}, got {value!r}")
         if self.when_busy not in list(WhenBusy):
             raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {self.when_busy!r}")
+        if self.unified_owner not in list(UnifiedOwner):
+            raise BadSetting(
+                f"unified_owner is one of {', '.join(UnifiedOwner)}, got {self.unified_owner!r}"
+            )
         if self.recall_on_busy not in list(Busy):
             raise BadSetting(f"recall_on_busy is one of {', '.join(Busy)}, got {self.recall_on_busy!r}")
         if self.timezone is not None:

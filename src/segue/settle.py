@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from segue import closure
+from segue import closure, unified
 from segue.closure import Ending
 from segue.decision import LATE_AFTER
 from segue.errors import LeaseLost
@@ -253,7 +253,7 @@ def _sync(lane: _Lane, turn: Turn, now: int, *, place: int) -> Event:
 def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) -> Transaction[Left]:
     if events:
         yield sql.events.append, [rows.event_params(event) for event in events]
-    grown = NOTHING
+    grown, opened = NOTHING, None
     if turn is not None:
         # The words that a turn began with stand in the log since its first attempt, and are counted after it.
         opened = turn.content if turn.attempt == 1 and turn.call is None else None
@@ -264,5 +264,7 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
     )
     if not released:
         raise LeaseLost(f"the lane of session {lane.session.id} is no longer held under fence {lane.fence}")
-    return Left(events=events, next_pool=pool_of(released))
+    via_id = turn.via_id if turn and turn.via_id != lane.session.id else None
+    copies = yield from unified.mirror(events, via_id, opened=opened)
+    return Left(events=(*events, *copies), next_pool=pool_of(released))
 

@@ -49,7 +49,9 @@ class Speech:
         self._hub.live(
             LiveText(
                 session_id=turn.session_id,
+                via_id=self._live.held.via_id,
                 turn_id=turn.id,
+                attempt=turn.attempt,
                 type=kind,
                 seq=self._live.last_seq,
                 offset=offset,
@@ -68,5 +70,5 @@ class Speech:
             body=asdict(piece),
         )
         events = await self._store.commit(lane.append, held, [fact], acted=acted)
-        self._live.last_seq = events[-1].seq
+        self._live.last_seq = events[0].seq
         self._hub.publish(events)

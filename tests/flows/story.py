@@ -33,7 +33,8 @@ async def log(kernel: Kernel, key: str = CHAT) -> list[str]:
 
 async def slots(kernel: Kernel, job: Job) -> list[Run]:
     """The runs of a job, oldest slot first."""
-    return (await kernel.runs_of(job.id, limit=1000))[::-1]
+    session = await kernel.store.session_by_id(job.session_id)
+    return (await kernel.runs_of(job.id, owner=session.owner, limit=1000))[::-1]
 
 
 async def outcomes(kernel: Kernel, job: Job) -> list[str | None]:

@@ -7,8 +7,9 @@ is done can rely on it: no start comes after. Whoever came too late is told so.
 from segue import jobs, lane, sessions
 from segue.errors import AlreadyStarted, Conflict, NotFound
 from segue.lane import Pool
-from segue.model import Job
+from segue.model import Job, Owner
 from segue.states import JobState
+from segue.store import rows, sql
 from segue.store.database import Transaction
 from tests.races.by_hand import Actor, Stage, orders, stage, walk
 from tests.races.scenes import NOW, Scene, fires, moved, removed, settled
@@ -75,6 +76,12 @@ async def test_a_removal_withdraws_the_run_that_waits_or_lets_the_started_one_en
         await nothing_hangs_loose(on)
 
 
+def deletes(owner: Owner, key: str) -> Transaction[object]:
+    named = {"account": owner.account, "user_id": owner.user, "key": key}
+    found = yield sql.sessions.by_key, named
+    return (yield from sessions.delete(rows.session(found[0]), with_jobs=True, now=NOW))
+
+
 def _removed_as_it_stands(job: Job) -> Transaction[object]:
     there = yield from jobs.load(job.id)
     return (yield from removed(there))
@@ -130,7 +137,7 @@ async def test_a_deleted_session_leaves_nothing_behind_whatever_was_under_way(da
             scene = Scene(on)
             job = await scene.due_job(repeats=True)
             await on.perform(scene.arrives("first"))
-            deletion = on.actor("deletion", sessions.delete(scene.owner, scene.key, with_jobs=True))
+            deletion = on.actor("deletion", deletes(scene.owner, scene.key))
             slot = on.actor("slot", fires(job))
             worker = on.actor("worker", scene.leased("worker"))
             order = await walk([deletion, slot, worker], choose)

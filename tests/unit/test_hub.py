@@ -4,8 +4,8 @@ from segue.hub import MOST_WAITING, Hub, Lagged, LiveText
 from segue.model import Event
 
 
-def _event(seq: int, session: str = "s", via: str | None = None) -> Event:
-    return Event(session_id=session, seq=seq, type="message", at=0, via_id=via)
+def _event(seq: int, session: str = "s") -> Event:
+    return Event(session_id=session, seq=seq, type="message", at=0)
 
 
 async def test_every_listener_of_a_session_hears_it_and_no_other() -> None:
@@ -18,12 +18,21 @@ async def test_every_listener_of_a_session_hears_it_and_no_other() -> None:
         assert await other.next() == _event(9, "t")
 
 
-async def test_what_came_via_another_session_is_heard_there_too() -> None:
+async def test_words_of_a_turn_that_came_by_another_session_are_heard_there_too() -> None:
     hub = Hub()
     with hub.listen("unified") as runs_in, hub.listen("chat") as came_by:
-        event = _event(1, "unified", via="chat")
-        hub.publish([event])
-        assert await runs_in.next() == await came_by.next() == event
+        text = LiveText(
+            session_id="unified",
+            via_id="chat",
+            turn_id="t",
+            attempt=1,
+            type="stream_delta",
+            seq=3,
+            offset=0,
+            text="x",
+        )
+        hub.live(text)
+        assert await runs_in.next() == await came_by.next() == text
 
 
 async def test_a_listener_that_is_too_slow_is_told_so_and_hears_on() -> None:
@@ -44,7 +53,7 @@ async def test_a_look_again_reaches_every_listener() -> None:
 
 async def test_live_text_goes_to_its_session() -> None:
     hub = Hub()
-    text = LiveText(session_id="s", turn_id="t", type="stream_delta", seq=3, offset=7, text="en")
+    text = LiveText(session_id="s", turn_id="t", attempt=1, type="stream_delta", seq=3, offset=7, text="en")
     with hub.listen("s") as listener:
         hub.live(text)
         assert await listener.next() == text

@@ -4,6 +4,6 @@
 nothing of files and variables. An error is a `BadSetting` whose sentence names where the value came from.
 """
 
-from segue.configuration.fields import ApiKey, Configuration, LogFormat, McpServer, Role, UnifiedOwner
+from segue.configuration.fields import ApiKey, Configuration, LogFormat, McpServer, Role
 
 __all__ = ["ApiKey", "Configuration", "LogFormat", "McpServer", "Role", "UnifiedOwner"]

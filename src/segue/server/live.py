@@ -41,7 +41,7 @@ async def events(
     kernel: Kernel, session: Session, owner: Owner, after: int | None
 ) -> AsyncGenerator[Wired, None]:
     """A session's events as they go over the wire; what was there before the client came is a replay."""
-    overview = await kernel.store.overview(session.id)
+    overview = await kernel.overview_of(session.id)
     there_before = overview.session.last_seq
     async with aclosing(kernel.follow(session.key, owner=owner, after=after)) as following:
         async for heard in following:
@@ -75,7 +75,7 @@ async def summaries(kernel: Kernel, owner: Owner) -> AsyncIterator[Wired]:
 
 async def _changed(kernel: Kernel, owner: Owner, session_id: str) -> list[Overview]:
     try:
-        overview = await kernel.store.overview(session_id)
+        overview = await kernel.overview_of(session_id)
     except NotFound:
         return []
     return [overview] if overview.session.owner == owner else []

@@ -78,9 +78,21 @@ class Supplier(Protocol):
 
 
 class Registry:
+    """The agent opens it where it has suppliers that hold connections, and closes it when it ends."""
+
     def __init__(self, tools: Iterable[Tool] = (), *, suppliers: Iterable[Supplier] = ()) -> None:
         self._tools = _by_name(tools)
         self._suppliers = tuple(suppliers)
+        self._opened = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        for supplier in self._suppliers:
+            if isinstance(supplier, AbstractAsyncContextManager):
+                await self._opened.enter_async_context(supplier)
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._opened.aclose()
 
     @property
     def names(self) -> list[str]:

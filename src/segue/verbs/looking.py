@@ -1,9 +1,10 @@
 """Looking: what is there, for its owner and for nobody else."""
 
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 
-from segue import sessions
-from segue.bell import Bell, Name
+from segue import unified
+from segue.bell import Bell
 from segue.clock import Clock
 from segue.errors import NotFound
 from segue.follow import follow
@@ -11,13 +12,16 @@ from segue.hub import Heard, Hub
 from segue.model import NEWEST, Delivery, Event, Ids, Job, Overview, Owner, Place, Run, Session, Turn
 from segue.runner import Function
 from segue.settings import Settings
-from segue.states import JobState
+from segue.states import JobState, UnifiedOwner
 from segue.store.store import Store
 from segue.text import check_key
 from segue.transcript import Message, message_of
 from segue.workforce import Workforce
 
 ME = Owner()
+
+_APART = ("cron", "system")
+"""Sessions in which nobody talks: their turns run where they are stored, in unified mode too."""
 
 
 class Looking:
@@ -41,20 +45,33 @@ class Looking:
     async def sessions(self, *, owner: Owner = ME, limit: int = 100) -> list[Session]:
         return await self.store.sessions(owner, limit)
 
+    def is_shared(self, key: str) -> bool:
+        """Whether it is a chat that shares its conversation with the others of its owner."""
+        return self.settings.unified_session and key.partition(":")[0] not in _APART
+
+    async def lane_of(self, session: Session) -> Session:
+        """The session that its turns run in: itself, or in unified mode the one that all chats share."""
+        if not self.is_shared(session.key):
+            return session
+        return await self.store.session(session.owner, unified.KEY) or session
+
     async def overview(self, key: str, *, owner: Owner = ME) -> Overview:
-        return await self.store.overview((await self.session(key, owner=owner)).id)
+        return await self.overview_of((await self.session(key, owner=owner)).id)
+
+    async def overview_of(self, session_id: str) -> Overview:
+        """With the state of the lane that it shares, in unified mode."""
+        there = await self.store.overview(session_id)
+        place = await self.lane_of(there.session)
+        if place.id == session_id:
+            return there
+        session = replace(there.session, holder=place.holder, ready_at=place.ready_at)
+        return replace(there, session=session, queued=len(await self.store.queued_turns(place.id)))
 
     async def overviews(
         self, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST, pending_recall: bool = False
     ) -> list[Overview]:
         """The most recently spoken to first; `pending_recall` leaves out those that have none."""
         return await self.store.overviews(owner, limit=limit, before=before, pending_recall=pending_recall)
-
-    async def delete(self, key: str, *, with_jobs: bool = False, owner: Owner = ME) -> None:
-        """Delete a session; `SessionHasJobs` names the jobs that would go with it."""
-        await self.store.commit(sessions.delete, owner, check_key(key), with_jobs=with_jobs)
-        self.bell.ring(Name.KEEPER)
-        self.hub.look_again()  # whoever waits for a turn of it looks, and finds it gone
 
     async def turn(self, turn_id: str, *, owner: Owner = ME) -> Turn:
         turn = await self.store.turn(turn_id)
@@ -71,7 +88,18 @@ class Looking:
         return job
 
     async def jobs(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Job]:
-        return await self.store.jobs((await self.session(key, owner=owner)).id, limit)
+        """The session's own, oldest first; where all chats own them together, those too."""
+        session = await self.session(key, owner=owner)
+        found = await self.store.jobs(session.id, limit)
+        shared = await self.shared_jobs_of(session)
+        return found if shared is None else [*found, *await self.store.jobs(shared.id, limit)][:limit]
+
+    async def shared_jobs_of(self, session: Session) -> Session | None:
+        """The session whose jobs a chat lists beside its own (`unified_owner = "unified"`)."""
+        if self.settings.unified_owner is not UnifiedOwner.UNIFIED:
+            return None
+        place = await self.lane_of(session)
+        return None if place.id == session.id else place
 
     async def runs(
         self, key: str, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST
@@ -123,11 +151,14 @@ class Looking:
         session = await self.session(key, owner=owner)
         if after is None:
             after = await self._beginning(session)
-        async for heard in follow(self.store, self.hub, self.workers.turns, session.id, after):
+        place = await self.lane_of(session)
+        async for heard in follow(
+            self.store, self.hub, self.workers.turns, session.id, after, lane_id=place.id
+        ):
             yield heard
 
     async def _beginning(self, session: Session) -> int:
-        running = await self.store.running_turn(session.id)
+        running = await self.store.running_turn((await self.lane_of(session)).id)
         start = await self.store.start_of_turn(session.id, running.id) if running else None
         return session.last_seq if start is None else start - 1
 

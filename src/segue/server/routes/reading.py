@@ -29,7 +29,7 @@ async def read_log(
     """The newest events that a reader is shown, oldest first, as they go over the socket; `next_cursor`
     leads to those before them."""
     session = await kernel.session(key, owner=caller.owner)
-    overview = await kernel.store.overview(session.id)
+    overview = await kernel.overview_of(session.id)
     found = await kernel.told(key, owner=caller.owner, before=seq_of(cursor, LARGEST_SEQ), limit=limit + 1)
     shown = found[-limit:]
     return schema.LogOut(

@@ -166,6 +166,18 @@ UPDATE sessions
 SET last_message_at = :now, title = COALESCE(title, :title)
 WHERE id = :id;
 
+-- name: hear_via
+-- Of a common session: the chat that was used last.
+UPDATE sessions
+SET last_via_id = :via_id
+WHERE id = :id;
+
+-- name: used_last
+SELECT chat.id, chat.key
+FROM sessions
+JOIN sessions AS chat ON chat.id = sessions.last_via_id
+WHERE sessions.id = :id;
+
 -- name: arm_idle
 UPDATE sessions
 SET unarmed = 0

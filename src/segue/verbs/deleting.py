@@ -1,0 +1,44 @@
+"""Deleting: a conversation goes whole, and nothing of it by surprise."""
+
+import asyncio
+
+from segue import lane, sessions
+from segue.bell import Name
+from segue.live import LetGo
+from segue.model import Owner, Session
+from segue.text import check_key
+from segue.verbs.looking import ME
+from segue.verbs.talking import Talking
+
+_PATIENCE_SECONDS = 2.0
+"""How long a turn that was told to stop may take to end; then its session goes without its last word."""
+
+
+class Deleting(Talking):
+    async def delete(self, key: str, *, with_jobs: bool = False, owner: Owner = ME) -> None:
+        """Delete a session, its jobs and all it remembers; `SessionHasJobs` names the cron jobs that would go
+        with it, and nothing has changed. A turn that runs in it is stopped first."""
+        session = await self.session(check_key(key), owner=owner)
+        await self.store.commit(sessions.check_jobs, session, with_jobs=with_jobs)
+        await self._stop_first(session)
+        left = await self.store.commit(
+            sessions.delete, session, with_jobs=with_jobs, now=self.clock.ms(), shared=self.is_shared(key)
+        )
+        self.hub.publish(left.events)
+        self.bell.ring(Name.KEEPER, Name.USER, Name.SCHEDULE)
+        self.hub.look_again()  # whoever waits for a turn of it looks, and finds it gone
+
+    async def _stop_first(self, session: Session) -> None:
+        place = await self.lane_of(session)
+        running = await self.store.running_turn(place.id)
+        if running is None or session.id not in (running.session_id, running.via_id):
+            return
+        await self.store.commit(lane.stop, place.id)
+        self.bell.ring(Name.KEEPER)
+        if live := self.workers.turns.get(running.id):
+            live.cancel(LetGo.STOPPED, self.clock.steady_ms())
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                await self.wait(running.id, owner=session.owner)
+        except TimeoutError:  # its worker is lost, or its agent does not listen: what it writes will miss
+            return
