@@ -1,5 +1,6 @@
 """A small MCP server of ours over HTTP: `python -m tests.tools.http_server PORT`."""
 
+import os
 import sys
 
 from mcp.server.mcpserver import MCPServer
@@ -18,6 +19,12 @@ def add(first: int, second: int) -> int:
 def fail() -> str:
     """Fail."""
     raise ToolError("the desk is locked")
+
+
+@server.tool()
+def leave() -> str:
+    """Go away in the middle of a call."""
+    os._exit(3)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,11 @@ from typing import Any
 TOOLS = {
     "add": "Add two numbers.",
     "surroundings": "What of the environment is seen here.",
+    "count": "How often this was asked, and by which process.",
     "leave": "Go away in the middle of a call.",
 }
+
+COUNTED: list[int] = []
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -26,6 +29,9 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
             return said(str(params["arguments"]["first"] + params["arguments"]["second"]))
         case "tools/call", "surroundings":
             return said(",".join(name for name in ("GIVEN", "OPENAI_API_KEY") if name in os.environ))
+        case "tools/call", "count":
+            COUNTED.append(1)
+            return said(f"{len(COUNTED)} {os.getpid()}")
         case "tools/call", "leave":
             os._exit(3)
     return None

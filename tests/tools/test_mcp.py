@@ -1,17 +1,21 @@
 """MCP servers as further tools: a real one of ours, as a program and over HTTP."""
 
+import asyncio
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from segue.agent import ToolCalled
 from segue.errors import BadSetting
 from segue.testing import ManualClock
-from segue.tools.mcp import McpTools, Server
+from segue.tools.connection import Server
+from segue.tools.mcp import McpTools
 from segue.tools.registry import Registry, ToolContext
 
 HERE = Path(__file__).parent
@@ -20,6 +24,12 @@ HERE = Path(__file__).parent
 def desk() -> Server:
     program = str(HERE / "stdio_server.py")
     return Server(name="desk", command=sys.executable, args=[program], env={"GIVEN": "yes"})
+
+
+@asynccontextmanager
+async def offering(*servers: Server) -> AsyncIterator[Registry]:
+    async with Registry(suppliers=[McpTools(server) for server in servers]) as registry:
+        yield registry
 
 
 async def call(context: ToolContext, registry: Registry, name: str, **arguments: object) -> ToolCalled:
@@ -31,34 +41,73 @@ async def test_a_programs_tools_are_offered_and_called(
     context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    registry = Registry(suppliers=[McpTools(desk())])
-    box = await registry.open(context)
-    assert set(box.tools) == {"desk_add", "desk_surroundings", "desk_leave"}
-    assert box.tools["desk_add"].description == "Add two numbers."
-    added = await call(context, registry, "desk_add", first=2, second=3)
-    assert (added.result, added.error) == ("5", None)
-    assert "<outside" in box.marked(added)
-    # A server is given what its settings name, not the keys of this house.
-    assert (await call(context, registry, "desk_surroundings")).result == "GIVEN"
+    async with offering(desk()) as registry:
+        box = await registry.open(context)
+        assert set(box.tools) == {"desk_add", "desk_surroundings", "desk_count", "desk_leave"}
+        assert box.tools["desk_add"].description == "Add two numbers."
+        added = await call(context, registry, "desk_add", first=2, second=3)
+        assert (added.result, added.error) == ("5", None)
+        assert "<outside" in box.marked(added)
+        # A server is given what its settings name, not the keys of this house.
+        assert (await call(context, registry, "desk_surroundings")).result == "GIVEN"
 
 
-async def test_a_server_that_dies_in_a_call_is_a_sentence(context: ToolContext) -> None:
-    left = await call(context, Registry(suppliers=[McpTools(desk())]), "desk_leave")
-    assert left.error is not None
-    assert left.error.startswith("the MCP server desk could not do it")
+async def test_calls_share_a_connection_that_is_closed_at_the_end(context: ToolContext) -> None:
+    """Issue 3: one program for all calls, also for those that are made side by side."""
+    async with offering(desk()) as registry:
+        told = await asyncio.gather(*(call(context, registry, "desk_count") for _ in range(5)))
+        counted = sorted(str(each.result).split() for each in told)
+        pid = counted[0][1]
+        assert counted == [[str(number), pid] for number in range(1, 6)]
+        assert psutil.pid_exists(int(pid))
+    assert not psutil.pid_exists(int(pid))
+
+
+async def test_a_server_that_dies_in_a_call_is_a_sentence_and_comes_back_with_the_next(
+    context: ToolContext,
+) -> None:
+    async with offering(desk()) as registry:
+        left = await call(context, registry, "desk_leave")
+        assert left.error is not None
+        assert left.error.startswith("the MCP server desk could not do it")
+        assert (await call(context, registry, "desk_add", first=2, second=3)).result == "5"
+
+
+async def test_a_server_that_died_between_two_calls_is_not_noticed(context: ToolContext) -> None:
+    async with offering(desk()) as registry:
+        first = str((await call(context, registry, "desk_count")).result).split()
+        psutil.Process(int(first[1])).kill()
+        count, pid = str((await call(context, registry, "desk_count")).result).split()
+        assert (count, pid != first[1]) == ("1", True)
+
+
+async def test_who_gives_up_waiting_leaves_the_connection_to_the_others(context: ToolContext) -> None:
+    async with offering(desk()) as registry:
+        async with asyncio.TaskGroup() as both:
+            hasty = both.create_task(call(context, registry, "desk_count"))
+            patient = both.create_task(call(context, registry, "desk_count"))
+            await asyncio.sleep(0)
+            hasty.cancel()
+        assert patient.result().error is None
+
+
+async def test_tools_that_were_not_opened_say_so(
+    context: ToolContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert (await Registry(suppliers=[McpTools(desk())]).open(context)).tools == {}
+    assert "outside of `async with`" in caplog.text
 
 
 async def test_a_server_that_cannot_be_started_leaves_the_other_tools(
     context: ToolContext, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = McpTools(Server(name="gone", command="/nowhere/at-all"))
-    box = await Registry(suppliers=[server]).open(context)
-    assert box.tools == {}
+    async with offering(Server(name="gone", command="/nowhere/at-all")) as registry:
+        assert (await registry.open(context)).tools == {}
     assert "the MCP server gone did not say what it offers" in caplog.text
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@contextmanager
+def listening() -> Iterator[str]:
     """Where a server of ours listens."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -72,25 +121,40 @@ def address() -> Iterator[str]:
         process.kill()
 
 
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with listening() as url:
+        yield url
+
+
 async def test_a_server_is_called_over_http(context: ToolContext, address: str) -> None:
-    registry = Registry(suppliers=[McpTools(Server(name="far", url=address, headers={"X-Key": "1"}))])
-    assert (await call(context, registry, "far_add", first=2, second=3)).result == "5"
+    async with offering(Server(name="far", url=address, headers={"X-Key": "1"})) as registry:
+        assert (await call(context, registry, "far_add", first=2, second=3)).result == "5"
 
 
 async def test_what_goes_wrong_at_a_server_is_a_sentence(context: ToolContext, address: str) -> None:
-    registry = Registry(suppliers=[McpTools(Server(name="far", url=address))])
-    assert "the desk is locked" in str((await call(context, registry, "far_fail")).error)
-    assert (await call(context, registry, "far_add", first="two")).error is not None
+    async with offering(Server(name="far", url=address)) as registry:
+        assert "the desk is locked" in str((await call(context, registry, "far_fail")).error)
+        assert (await call(context, registry, "far_add", first="two")).error is not None
+
+
+async def test_a_far_server_that_dies_in_a_call_is_a_sentence_too(context: ToolContext) -> None:
+    with listening() as url:
+        async with offering(Server(name="far", url=url)) as registry:
+            left = await call(context, registry, "far_leave")
+            assert str(left.error).startswith("the MCP server far could not do it")
+            gone = await call(context, registry, "far_add", first=2, second=3)
+            assert str(gone.error).startswith("the MCP server far could not do it")
 
 
 async def test_what_a_server_offers_is_remembered_for_a_while(context: ToolContext, address: str) -> None:
     clock = context.kernel.clock
     assert isinstance(clock, ManualClock)
-    server = McpTools(Server(name="far", url=address))
-    first = await server.tools(context)
-    assert await server.tools(context) is first
-    clock.advance(minutes=6)
-    assert await server.tools(context) is not first
+    async with McpTools(Server(name="far", url=address)) as server:
+        first = await server.tools(context)
+        assert await server.tools(context) is first
+        clock.advance(minutes=6)
+        assert await server.tools(context) is not first
 
 
 @pytest.mark.parametrize("wrong", [{}, {"command": "x", "url": "http://x"}])

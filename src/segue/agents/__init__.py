@@ -11,10 +11,11 @@ from segue.agents.offline import OfflineAgent
 from segue.kernel import Kernel
 from segue.memory.extraction import Extractor
 from segue.memory.rules import RuleExtractor
+from segue.tools.connection import Server
 from segue.tools.cron import cron_tool
 from segue.tools.fetch import fetch_tool
 from segue.tools.files import file_tools
-from segue.tools.mcp import McpTools, Server
+from segue.tools.mcp import McpTools
 from segue.tools.memory import memory_tool
 from segue.tools.message import message_tools
 from segue.tools.recall import recall_tools

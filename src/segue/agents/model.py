@@ -15,7 +15,7 @@ import asyncio
 import logging
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -87,6 +87,7 @@ class ModelAgent:
     ) -> None:
         self._model = model
         self._tools = tools
+        self._opened = AsyncExitStack()
         self._kernel_of = kernel_of
         self._zone = zone
         self._limits = limits or Limits()
@@ -98,12 +99,13 @@ class ModelAgent:
         )
 
     async def __aenter__(self) -> Self:
-        await self._model.__aenter__()
+        await self._opened.enter_async_context(self._model)
+        await self._opened.enter_async_context(self._tools)
         return self
 
     async def __aexit__(self, *raised: Any) -> None:
-        """Close the connections to the provider that are kept for the next turn."""
-        await self._model.__aexit__(None, None, None)
+        """Close the connections to the provider and to MCP servers that are kept for the next turn."""
+        await self._opened.aclose()
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         kernel = self._kernel_of()

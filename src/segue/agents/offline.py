@@ -6,6 +6,7 @@ little; what it understands it really does, with the same tools that a large mod
 
 from collections.abc import AsyncIterator, Callable
 from itertools import count
+from typing import Any, Self
 
 from segue.agent import Delta, OpenTurn, Text, Usage
 from segue.agents.rules import RULES
@@ -24,6 +25,13 @@ class OfflineAgent:
         self._tools = tools
         self._kernel_of = kernel_of
         self._zone = zone
+
+    async def __aenter__(self) -> Self:
+        await self._tools.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._tools.__aexit__(*raised)
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         box = await self._tools.open(ToolContext.of(turn, self._kernel_of()))

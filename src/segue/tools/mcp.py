@@ -1,22 +1,15 @@
 """MCP servers as further tools: programs that speak on their standard streams, and servers that speak HTTP.
 
-Each call opens a connection, uses it and closes it. That costs a start of the program or a handshake, and
-buys that nothing is held between turns, no server's crash reaches a turn that does not use it, and a stop
-closes everything. What a server offers is asked for once in a while and remembered.
-
-The library is imported when the first server is asked: it takes longer to load than all of the house.
+The connection to a server is kept from call to call (`connection.py`); a server's crash reaches no turn that does
+not use it. What a server offers is asked for once in a while and remembered.
 """
 
 import asyncio
 import logging
-import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
-from segue.errors import BadSetting
+from segue.tools.connection import CALL_SECONDS, ODD, OPENING_SECONDS, Connection, Server, reason
 from segue.tools.registry import Tool, ToolContext, ToolRefused
 
 if TYPE_CHECKING:
@@ -28,40 +21,28 @@ _log = logging.getLogger(__name__)
 _REMEMBERED_MS = 300_000
 _RETRIED_MS = 30_000
 """When a server that did not answer is asked again for what it offers."""
-_LISTING_SECONDS = 15.0
-_CALL_SECONDS = 60.0
+_LISTING_SECONDS = OPENING_SECONDS + 5
 _MOST_TOOLS = 100
 _LONGEST_DESCRIPTION = 1_000
-_ODD = re.compile(r"[^a-zA-Z0-9_-]+")
 _LONGEST_NAME = 64
 """What the providers allow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """Where one is: a command to start, or a URL to call."""
-
-    name: str
-    command: str | None = None
-    args: Sequence[str] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    url: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if (self.command is None) == (self.url is None):
-            raise BadSetting(f"the MCP server {self.name!r} needs a command or a url, and not both")
-        if not self.name or _ODD.search(self.name):
-            raise BadSetting(f"the name of an MCP server has letters, digits, '_' and '-', got {self.name!r}")
-
-
 class McpTools:
-    """The tools of one server, their names behind the server's."""
+    """The tools of one server, their names behind the server's. Used within `async with`."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self._connection = Connection(server)
         self._known: Sequence[Tool] = ()
         self._ask_at: int | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._connection.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._connection.__aexit__(*raised)
 
     async def tools(self, context: ToolContext) -> Sequence[Tool]:
         clock = context.kernel.clock
@@ -74,12 +55,10 @@ class McpTools:
     async def _asked(self) -> tuple[Sequence[Tool], int]:
         """What the server offers now, and for how long that is good."""
         try:
-            async with asyncio.timeout(_LISTING_SECONDS), self._connected() as client:
-                return await self._listed(client), _REMEMBERED_MS
+            async with asyncio.timeout(_LISTING_SECONDS):
+                return await self._listed(await self._connection.client()), _REMEMBERED_MS
         except Exception as error:  # a turn goes on without a server that is down
-            _log.warning(
-                "the MCP server %s did not say what it offers: %s", self._server.name, _reason(error)
-            )
+            _log.warning("the MCP server %s did not say what it offers: %s", self._server.name, reason(error))
         return self._known, _RETRIED_MS
 
     async def _listed(self, client: "Client") -> list[Tool]:
@@ -99,48 +78,26 @@ class McpTools:
             return await self._call(name, arguments)
 
         return Tool(
-            name=_ODD.sub("_", f"{self._server.name}_{name}")[:_LONGEST_NAME],
+            name=ODD.sub("_", f"{self._server.name}_{name}")[:_LONGEST_NAME],
             description=description[:_LONGEST_DESCRIPTION],
             parameters=schema,
             run=run,
-            timeout_seconds=_CALL_SECONDS,
+            timeout_seconds=CALL_SECONDS,
             foreign=True,
             outside=True,
         )
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> str:
         try:
-            async with self._connected() as client:
-                result = await client.call_tool(name, arguments)
+            client = await self._connection.client()
+            result = await client.call_tool(name, arguments)
         except Exception as error:
             raise ToolRefused(
-                f"the MCP server {self._server.name} could not do it: {_reason(error)}"
+                f"the MCP server {self._server.name} could not do it: {reason(error)}"
             ) from error
         if result.is_error:
             raise ToolRefused(_text(result) or f"{name} failed and did not say why")
         return _text(result)
-
-    @asynccontextmanager
-    async def _connected(self) -> AsyncIterator["Client"]:
-        # Seconds of work on a small machine, in which no other turn may stand still.
-        await asyncio.to_thread(import_module, "mcp")
-        import httpx2
-        from mcp import Client, StdioServerParameters
-        from mcp.client.streamable_http import streamable_http_client
-
-        server = self._server
-        if server.command is not None:
-            program = StdioServerParameters(
-                command=server.command, args=list(server.args), env=dict(server.env) or None
-            )
-            async with Client(program) as client:
-                yield client
-        else:
-            async with (
-                httpx2.AsyncClient(headers=server.headers, timeout=_CALL_SECONDS) as http,
-                Client(streamable_http_client(server.url or "", http_client=http)) as client,
-            ):
-                yield client
 
 
 def _text(result: "CallToolResult") -> str:
@@ -150,10 +107,3 @@ def _text(result: "CallToolResult") -> str:
         for block in result.content
     )
     return "\n".join(blocks)
-
-
-def _reason(error: BaseException) -> str:
-    """The first cause: the library runs tasks in groups, and their errors come in groups of groups."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return str(error) or type(error).__name__

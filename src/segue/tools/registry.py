@@ -9,6 +9,7 @@ Invariants
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Protocol, Self
