@@ -233,6 +233,25 @@ async def test_one_that_waits_in_the_lane_can_still_be_cancelled(
     assert [asked.text for asked in agent.asked] == ["Hello"]
 
 
+async def test_in_unified_mode_it_belongs_to_its_chat_and_runs_in_the_common_one(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """It is heard in the chat that set it, and can be cancelled there while it waits behind another."""
+    kernel = await open_kernel(settings=Settings(unified_session=True))
+    recall = await set_one(kernel, when="1m")
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    assert (await said(kernel))[-2:] == [("user", f"Recall: {CHECK}"), ("assistant", "ok")]
+    assert await status(kernel, recall) == "fired"
+    waiting = await set_one(kernel, when="1m")
+    await kernel.receive("web:other", "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+        await kernel.cancel_recall(CHAT)
+    assert await ended(kernel, waiting) == ["cancelled"]
+
+
 @pytest.mark.parametrize("recurring", [False, True], ids=["once", "recurring"])
 async def test_one_that_is_stopped_is_not_run_again(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, recurring: bool

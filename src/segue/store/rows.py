@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from segue.action import Action, Ask, Say, action_from_json
-from segue.clock import to_ms
 from segue.auto_commit import AutoCommitPolicy, Live
+from segue.clock import to_ms
 from segue.model import (
     Delivery,
     Event,

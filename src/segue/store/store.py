@@ -259,9 +259,10 @@ class Store:
         found = await self.database.read(sql.recalls.pending, {"session_id": session_id})
         return rows.recall(found[0]) if found else None
 
-    async def waiting_recall(self, session_id: str) -> str | None:
+    async def waiting_recall(self, session_id: str, *, lane_id: str) -> str | None:
         """The one that has come due and stands first in the lane."""
-        found = await self.database.read(sql.recalls.waiting, {"session_id": session_id})
+        asked: Params = {"session_id": session_id, "lane_id": lane_id}
+        found = await self.database.read(sql.recalls.waiting, asked)
         return found[0]["id"] if found else None
 
     async def recalls(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Recall]:

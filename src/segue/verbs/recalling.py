@@ -9,7 +9,7 @@ from segue.action import Ask
 from segue.clock import to_moment
 from segue.errors import NotFound, NotRecurring
 from segue.jobs import Changed
-from segue.model import NEWEST, Owner, Place, Recall, Source
+from segue.model import NEWEST, Owner, Place, Recall, Session, Source
 from segue.once import Request, once
 from segue.recalls import Facts
 from segue.states import CallType, JobKind
@@ -80,7 +80,7 @@ class Recalling(Ordering):
         """No start after this returns: neither of the pending one nor of one that waits in the lane."""
         session = await self.session(key, owner=owner)
         pending = await self.store.pending_recall(session.id)
-        job_id = pending.id if pending else await self.store.waiting_recall(session.id)
+        job_id = pending.id if pending else await self._waiting(session)
         if job_id is None:
             raise _none(key)
         await self.remove(job_id, owner=owner)
@@ -96,6 +96,9 @@ class Recalling(Ordering):
             )
         await self.skip(pending.id, owner=owner)
         return await self.store.recall(pending.id)
+
+    async def _waiting(self, session: Session) -> str | None:
+        return await self.store.waiting_recall(session.id, lane_id=(await self.lane_of(session)).id)
 
 
 def _none(key: str) -> NotFound:

@@ -41,10 +41,10 @@ ORDER BY jobs.created_at DESC, jobs.id DESC
 LIMIT :limit;
 
 -- name: waiting
--- Those that have come due and stand in the lane.
+-- Those of a session that have come due and stand in the lane, which in unified mode is another session's.
 SELECT jobs.id
 FROM turns
 JOIN runs ON runs.id = turns.run_id
 JOIN jobs ON jobs.id = runs.job_id
-WHERE turns.session_id = :session_id AND turns.state = 'queued' AND jobs.kind = 'recall'
+WHERE turns.session_id = :lane_id AND turns.state = 'queued' AND jobs.kind = 'recall' AND jobs.session_id = :session_id
 ORDER BY turns.rank, turns.id;
