@@ -19,7 +19,6 @@ from segue.when.reading import LANGUAGES
 from tests.unit.when.wordings import WORDINGS, Wordings
 
 LONG = os.environ.get("SEGUE_LONG") == "1"
-SCRAMBLED = 100_000 if LONG else 5_000
 MOST_SECONDS = 0.005
 
 START = datetime(FIRST_YEAR, 1, 3, tzinfo=UTC)
@@ -127,17 +126,22 @@ def test_any_zone_is_known_or_refused(zone: str) -> None:
         read("tomorrow at 09:00", now=NOW, zone=zone)
 
 
-def test_scrambled_words_of_all_languages_are_read_or_refused() -> None:
+@pytest.mark.parametrize("seed", range(20 if LONG else 1))
+def test_scrambled_words_of_all_languages_are_read_or_refused(seed: int) -> None:
     """Issue 5: 100,000 strings without a crash, none of them over 5 ms; the short form takes 5,000."""
-    chance = random.Random(20_261_115)
+    chance = random.Random(20_261_115 + seed)
     fragments = [_fragments(language) for language in LANGUAGES]
     every = [word for words in fragments for word in words]
-    for _ in range(SCRAMBLED):
+    slow = []
+    for _ in range(5_000):
         words = chance.choices(chance.choice([*fragments, every]), k=chance.randint(1, 9))
         text = chance.choice(["", " ", " ", " "]).join(words)
+        start = thread_time()
         _read_or_refuse(text)
-        if LONG:
-            assert _seconds(text) < MOST_SECONDS, text
+        if thread_time() - start >= MOST_SECONDS:
+            slow.append(text)
+    if LONG:
+        assert [text for text in slow if _seconds(text) >= MOST_SECONDS] == []
 
 
 def _fragments(language: Language) -> list[str]:
@@ -145,15 +149,13 @@ def _fragments(language: Language) -> list[str]:
 
 
 def _seconds(text: str) -> float:
-    """The processor's time it takes, at best: a collection of garbage is not the text's fault."""
-    best = MOST_SECONDS
+    """The processor's time it takes, at best: what else the machine did meanwhile is not the text's fault."""
+    spent = []
     for _ in range(5):
         start = thread_time()
         _refusal(text, "Europe/Berlin")
-        best = min(best, thread_time() - start)
-        if best < MOST_SECONDS:
-            break
-    return best
+        spent.append(thread_time() - start)
+    return min(spent)
 
 
 def _read_or_refuse(text: str) -> None:
