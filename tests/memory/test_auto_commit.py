@@ -1,0 +1,396 @@
+"""Sessions that are put away by themselves: by size, by silence, once, and not in vain."""
+
+import asyncio
+
+import pytest
+
+from segue import Ask, Every, Kernel, Owner, Settings
+from segue.auto_commit import AutoCommitPolicy
+from segue.errors import NotFound
+from segue.kept import TaskState
+from segue.memory.commit import Committed
+from segue.store import sql
+from segue.store.database import Begin, Database
+from segue.store.opening import open_database
+from segue.testing import ManualClock, ScriptedAgent, quiet
+from tests.flows.house import OpenKernel
+
+CHAT = "web:1"
+BY_TOKENS = AutoCommitPolicy(enabled=True, token_threshold=10)
+BY_SILENCE = AutoCommitPolicy(enabled=True, idle_timeout_seconds=600)
+LONG = "abcd" * 10
+
+
+async def archives(kernel: Kernel, key: str = CHAT) -> list[tuple[int, str, int]]:
+    """Oldest first: number, reason, messages."""
+    found = await kernel.archives(key, limit=500)
+    return [(each.n, each.reason, each.message_count) for each in reversed(found)]
+
+
+async def members(kernel: Kernel) -> list[str]:
+    return [key for _, key in await kernel.auto_commit_members()]
+
+
+async def test_a_write_that_reaches_the_threshold_commits(kernel: Kernel) -> None:
+    """A4.1, A4.5, A2.11: the write answers first; the archivist commits."""
+    await kernel.write_all(CHAT, [("user", "abcd" * 9)], auto_commit_policy=BY_TOKENS)
+    await quiet(kernel)
+    assert await archives(kernel) == []
+    written = await kernel.write_all(CHAT, [("user", "abcd")])
+    assert written.pending_tokens == 10
+    await quiet(kernel)
+    assert await archives(kernel) == [(1, "token_threshold", 2)]
+    assert (await kernel.overview(CHAT)).pending_tokens == 0
+
+
+async def test_a_turn_that_reaches_the_threshold_commits(kernel: Kernel, agent: ScriptedAgent) -> None:
+    """A4.1: what was said in turns is said too."""
+    await kernel.open(CHAT, auto_commit_policy=BY_TOKENS)
+    agent.script(LONG)
+    await kernel.receive(CHAT, "hello")
+    await quiet(kernel)
+    assert await archives(kernel) == [(1, "token_threshold", 2)]
+
+
+async def test_the_newest_messages_stay_live(kernel: Kernel) -> None:
+    """A4.4, A5.5."""
+    policy = AutoCommitPolicy(enabled=True, token_threshold=10, keep_recent_count=2)
+    await kernel.write_all(CHAT, [("user", f"{LONG} {n}") for n in range(5)], auto_commit_policy=policy)
+    await quiet(kernel)
+    assert await archives(kernel) == [(1, "token_threshold", 3)]
+    assert (await kernel.overview(CHAT)).message_count == 2
+
+
+async def test_a_threshold_works_with_the_idle_switch_off_and_is_no_member(open_kernel: OpenKernel) -> None:
+    """A4.2, A4.3, A6.3."""
+    kernel = await open_kernel(settings=Settings(idle_commits=False))
+    await kernel.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
+    assert await members(kernel) == []
+    await quiet(kernel)
+    assert await archives(kernel) == [(1, "token_threshold", 1)]
+
+
+async def test_the_decision_is_made_again_when_its_moment_comes(kernel: Kernel) -> None:
+    """A4.6, A5.4, A11.2: between the write and the look, the policy was taken away."""
+    await kernel.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
+    await kernel.change(CHAT, auto_commit_policy=None)
+    await quiet(kernel)
+    assert await archives(kernel) == []
+    assert (await kernel.session(CHAT)).live.last_error == ""
+
+
+async def test_a_quiet_session_is_committed_once(kernel: Kernel, clock: ManualClock) -> None:
+    """A5.1, A5.2, A7.15, A12.4."""
+    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    for _ in range(5):
+        clock.advance(minutes=9)
+        await kernel.write(CHAT, "user", "still here")
+        await quiet(kernel)
+    assert await archives(kernel) == []
+    clock.advance(minutes=10)
+    await quiet(kernel)
+    assert await archives(kernel) == [(1, "idle_timeout", 6)]
+    assert await members(kernel) == []
+    clock.advance(days=1)
+    await quiet(kernel)
+    assert len(await archives(kernel)) == 1
+    await kernel.write(CHAT, "user", "back again")
+    assert await members(kernel) == [CHAT]
+
+
+async def test_a_busy_chat_arms_one_moment(kernel: Kernel, clock: ManualClock) -> None:
+    """DESIGN 3.9, A7.11: armed by the first message, not moved by the others."""
+    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    armed = (await kernel.session(CHAT)).live.commit_at
+    for _ in range(10):
+        clock.advance(seconds=5)
+        await kernel.write(CHAT, "user", "and more")
+    assert (await kernel.session(CHAT)).live.commit_at == armed == clock.ms() - 50_000 + 600_000
+
+
+async def test_a_user_who_talks_in_turns_is_waited_for(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """A5.2."""
+    await kernel.open(CHAT, auto_commit_policy=BY_SILENCE)
+    await kernel.receive(CHAT, "hello")
+    await quiet(kernel)
+    clock.advance(minutes=9)
+    await kernel.receive(CHAT, "are you there?")
+    await quiet(kernel)
+    clock.advance(minutes=9)
+    await quiet(kernel)
+    assert await archives(kernel) == []
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    assert await archives(kernel) == [(1, "idle_timeout", 4)]
+
+
+async def test_schedules_are_no_sign_of_life_but_are_committed(kernel: Kernel, clock: ManualClock) -> None:
+    """An hourly job keeps no chat awake, and what it says is put away too."""
+    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.schedule(CHAT, Every(120), Ask("Look."))
+    for _ in range(6):
+        clock.advance(minutes=2)
+        await quiet(kernel)
+    assert (await archives(kernel))[0][:2] == (1, "idle_timeout")
+    for _ in range(6):
+        clock.advance(minutes=2)
+        await quiet(kernel)
+    assert len(await archives(kernel)) >= 2
+
+
+async def test_what_is_kept_is_nothing_to_wait_for(kernel: Kernel, clock: ManualClock) -> None:
+    """A5.6, A7.6: the tail stays live until the next message."""
+    policy = AutoCommitPolicy(enabled=True, idle_timeout_seconds=600, keep_recent_count=2)
+    await kernel.write_all(CHAT, [("user", "one"), ("user", "two")], auto_commit_policy=policy)
+    assert await members(kernel) == []
+    await kernel.write(CHAT, "user", "three")
+    assert await members(kernel) == [CHAT]
+    clock.advance(minutes=10)
+    await quiet(kernel)
+    assert await archives(kernel) == [(1, "idle_timeout", 1)]
+    assert await members(kernel) == []
+
+
+async def test_the_switch_is_off_and_on_again(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    """A6.4, A6.5, A7.8: the policy is stored; nobody is a member; no policy has to change."""
+    on = await open_kernel()
+    await on.write("web:0", "user", "hello", auto_commit_policy=BY_SILENCE)
+    off = await open_kernel(settings=Settings(idle_commits=False))
+    await off.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    assert await members(off) == []
+    clock.advance(minutes=10)
+    await quiet(off)
+    assert await archives(off) == []
+    assert await members(on) == []
+    await on.write(CHAT, "user", "hello again")
+    clock.advance(minutes=10)
+    await quiet(on)
+    assert await archives(on) == [(1, "idle_timeout", 2)]
+
+
+@pytest.mark.parametrize(
+    "policy", [None, AutoCommitPolicy(enabled=False, idle_timeout_seconds=600), BY_TOKENS]
+)
+async def test_a_member_leaves_with_its_reason(kernel: Kernel, policy: AutoCommitPolicy | None) -> None:
+    """A7.7, A7.8."""
+    await kernel.write(CHAT, "user", "hi", auto_commit_policy=BY_SILENCE)
+    assert await members(kernel) == [CHAT]
+    await kernel.change(CHAT, auto_commit_policy=policy)
+    assert await members(kernel) == []
+
+
+async def test_a_manual_commit_and_a_deletion_end_membership(kernel: Kernel) -> None:
+    """A7.8, A13.1."""
+    await kernel.write("web:a", "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.write("web:b", "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.commit("web:a")
+    assert await members(kernel) == ["web:b"]
+    await kernel.delete("web:b")
+    assert await members(kernel) == []
+
+
+async def test_only_members_are_looked_at(kernel: Kernel, clock: ManualClock) -> None:
+    """A9.2, A12.1: nothing walks over sessions that wait for nothing."""
+    for number in range(20):
+        await kernel.write(f"web:{number}", "user", "hello")
+    await kernel.write("web:due", "user", "hello", auto_commit_policy=BY_SILENCE)
+    clock.advance(minutes=10)
+    due = await kernel.shelf.due_commits(clock.ms(), 100)
+    assert due == [(await kernel.session("web:due")).id]
+
+
+async def test_a_restart_forgets_nothing(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    """A12.2, A12.5, A12.6, A9.3: what came due meanwhile is committed in the first step."""
+    first = await open_kernel()
+    await first.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    clock.advance(hours=1)
+    second = await open_kernel()
+    assert await second.workers.archivist.step() > 0
+    assert await archives(second) == [(1, "idle_timeout", 1)]
+
+
+class Watched(ManualClock):
+    """Tells until when somebody sleeps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asleep = asyncio.Event()
+        self.until: int | None = None
+
+    async def wait(self, event: asyncio.Event, until: int | None) -> None:
+        self.until = until
+        self.asleep.set()
+        await super().wait(event, until)
+
+
+async def test_a_safety_look_comes_even_if_nobody_rings(open_kernel: OpenKernel) -> None:
+    """A6.1, A9.3, A9.5: a look first, then a sleep of at most so long, and stopping is prompt."""
+    clock = Watched()
+    kernel = await open_kernel(settings=Settings(commit_check_seconds=3.5), clock=clock)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(kernel.workers.archivist.run())
+        await clock.asleep.wait()
+        assert clock.until == clock.ms() + 3500
+        running.cancel()
+
+
+async def test_two_looks_and_two_reasons_make_one_archive(
+    open_kernel: OpenKernel, clock: ManualClock
+) -> None:
+    """A10.2, A10.3, A10.4."""
+    both = AutoCommitPolicy(enabled=True, token_threshold=1, idle_timeout_seconds=1)
+    one, two = await open_kernel(), await open_kernel()
+    await one.write(CHAT, "user", LONG, auto_commit_policy=both)
+    clock.advance(minutes=1)
+    await asyncio.gather(*(kernel.workers.archivist.step() for kernel in (one, two, one, two)))
+    assert await archives(one) == [(1, "token_threshold", 1)]
+
+
+async def test_many_writes_at_once_make_one_commit(kernel: Kernel) -> None:
+    """A10.4."""
+    await kernel.open(CHAT, auto_commit_policy=BY_TOKENS)
+    await asyncio.gather(*(kernel.write(CHAT, "user", LONG) for _ in range(20)))
+    await quiet(kernel)
+    assert await archives(kernel) == [(1, "token_threshold", 20)]
+
+
+async def test_owners_are_committed_apart(kernel: Kernel) -> None:
+    """A9.6, A10.5."""
+    other = Owner("elsewhere", "somebody")
+    await kernel.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
+    await kernel.write_all(CHAT, [("user", LONG)], owner=other, auto_commit_policy=BY_TOKENS)
+    await quiet(kernel)
+    mine, theirs = await kernel.tasks(), await kernel.tasks(owner=other)
+    assert [task.owner for task in (*mine, *theirs)] == [Owner(), other]
+    with pytest.raises(NotFound):
+        await kernel.task(theirs[0].id)
+
+
+class Broken:
+    """A database on which no archive can be made."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.broken = True
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._database, name)
+
+    async def run(self, begin: "Begin[object]") -> object:
+        def watched() -> object:
+            transaction = begin()
+            rows: object = ()
+            try:
+                statement = next(transaction)
+                while True:
+                    if self.broken and statement[0] is sql.archives.create:
+                        transaction.close()
+                        raise RuntimeError("no room for api_key=sk-123456789012")
+                    rows = yield statement
+                    statement = transaction.send(rows)  # type: ignore[arg-type]
+            except StopIteration as end:
+                return end.value
+
+        return await self._database.run(watched)  # type: ignore[arg-type]
+
+
+async def test_a_commit_that_fails_is_told_and_tried_again(
+    database_url: str, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """A11.1, A11.3: 60 s, then twice as long; and it stays a member."""
+    database = Broken(await open_database(database_url))
+    async with Kernel(database, agent=agent, clock=clock) as kernel:  # type: ignore[arg-type]
+        await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+        clock.advance(minutes=10)
+        failed_at = clock.ms()
+        await kernel.workers.archivist.step()
+        live = (await kernel.session(CHAT)).live
+        assert (live.last_error, live.last_error_at) == ("no room for api_key=…", failed_at)
+        assert live.commit_at == failed_at + 60_000
+        assert await members(kernel) == [CHAT]
+        clock.advance(minutes=1)
+        await kernel.workers.archivist.step()
+        assert (await kernel.session(CHAT)).live.commit_at == clock.ms() + 120_000
+        database.broken = False
+        clock.advance(minutes=2)
+        await quiet(kernel)
+        live = (await kernel.session(CHAT)).live
+        assert (live.last_error, live.last_error_at, live.failures) == ("", None, 0)
+        assert await archives(kernel) == [(1, "idle_timeout", 1)]
+        assert not await kernel.audit()
+    await database._database.close()
+
+
+async def test_one_that_fails_does_not_stop_the_others(
+    database_url: str, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """A9.4, A11.4."""
+    database = Broken(await open_database(database_url))
+    async with Kernel(database, agent=agent, clock=clock) as kernel:  # type: ignore[arg-type]
+        for key in ("web:a", "web:b"):
+            await kernel.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+        clock.advance(minutes=10)
+        await kernel.workers.archivist.step()
+        errors = [(await kernel.session(key)).live.last_error for key in ("web:a", "web:b")]
+        assert all(errors)
+    await database._database.close()
+
+
+async def test_a_session_that_goes_ends_its_task(kernel: Kernel) -> None:
+    """A13.2."""
+    await kernel.write(CHAT, "user", "hello")
+    done = await kernel.commit(CHAT)
+    assert isinstance(done, Committed)
+    await kernel.delete(CHAT)
+    await quiet(kernel)
+    task = await kernel.task(done.task_id)
+    assert task.state is TaskState.FAILED
+    assert "no longer exists" in (task.error or "")
+
+
+async def test_commits_nobody_asked_for_keep_their_distance(kernel: Kernel, clock: ManualClock) -> None:
+    """A14.4."""
+    policy = AutoCommitPolicy(enabled=True, message_count_threshold=2, min_commit_interval_seconds=3600)
+    await kernel.write_all(CHAT, [("user", "one"), ("user", "two")], auto_commit_policy=policy)
+    await quiet(kernel)
+    await kernel.write_all(CHAT, [("user", "three"), ("user", "four")])
+    await quiet(kernel)
+    assert await archives(kernel) == [(1, "message_count_threshold", 2)]
+    clock.advance(hours=1)
+    await quiet(kernel)
+    assert await archives(kernel) == [
+        (1, "message_count_threshold", 2),
+        (2, "message_count_threshold", 2),
+    ]
+
+
+async def test_a_message_write_costs_no_statement_for_its_policy(kernel: Kernel) -> None:
+    """A14.6: one row is written per message, with a policy or without."""
+    counted: list[int] = []
+    for policy in (None, BY_SILENCE):
+        await kernel.open(f"web:{policy is None}", auto_commit_policy=policy)
+        real, statements = kernel.store.database.run, 0
+
+        async def run(begin: "Begin[object]", real: object = real) -> object:
+            nonlocal statements
+
+            def watched() -> object:
+                nonlocal statements
+                transaction = begin()
+                try:
+                    statement = next(transaction)
+                    while True:
+                        statements += 1
+                        statement = transaction.send((yield statement))
+                except StopIteration as end:
+                    return end.value
+
+            return await real(watched)  # type: ignore[operator]
+
+        kernel.store.database.run = run  # type: ignore[method-assign, assignment]
+        await kernel.write(f"web:{policy is None}", "user", "hello")
+        kernel.store.database.run = real  # type: ignore[method-assign]
+        counted.append(statements)
+    assert counted[0] == counted[1]

@@ -1,0 +1,128 @@
+"""Where a session is cut: whole turns, questions with their answers, and nothing that is under way."""
+
+import asyncio
+
+import pytest
+
+from segue import Kernel
+from segue.errors import BadSetting, NotFound
+from segue.memory.commit import Committed, Skipped
+from segue.memory.split import Mark, cut
+from segue.testing import ManualClock, ScriptedAgent, quiet
+from tests.flows.story import under_way
+
+CHAT = "web:1"
+
+
+def marks(script: str) -> list[Mark]:
+    """`u` and `a` are written messages; `t(…)` is a turn, by letters: opening, what is in it, its end."""
+    made: list[Mark] = []
+    turn: str | None = None
+    for letter in script.replace(" ", ""):
+        seq = len(made) + 1
+        match letter:
+            case "(":
+                turn = f"turn-{seq}"
+                made.append(Mark(seq, "stream_start", turn, "user", False, 1))
+            case ")":
+                made.append(Mark(seq, "stream_end", turn, "assistant", False, 1))
+                turn = None
+            case "u" | "a":
+                role = "user" if letter == "u" else "assistant"
+                made.append(Mark(seq, "message", None, role, False, 1))
+            case "s":
+                made.append(Mark(seq, "message", None, "assistant", True, 1))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("script", "keep", "cuts"),
+    [
+        ("u u u", 0, 3),
+        ("u u u", 1, 2),
+        ("u u u", 3, 0),
+        ("u u u", 9, 0),
+        ("() ()", 0, 4),
+        ("() ()", 1, 2),  # a turn is not cut: two stay where one was asked for
+        ("() ()", 2, 2),
+        ("() ()", 3, 0),
+        ("ua ua", 1, 2),  # nor is an answer taken from its question
+        ("ua ua", 2, 2),
+        ("u aa", 1, 2),
+        ("(u) u", 1, 3),  # what was written meanwhile goes with the turn
+        ("(u) u", 2, 0),
+        ("u s", 1, 1),  # a message that a schedule sent answers nobody
+        ("", 0, 0),
+    ],
+)
+def test_a_cut_falls_between_exchanges(script: str, keep: int, cuts: int) -> None:
+    """A4.4; a split that never separates a trigger or question from its answer."""
+    assert cut(marks(script), keep, set()) == cuts
+
+
+def test_what_is_under_way_and_what_followed_it_stays() -> None:
+    log = marks("ua () u")
+    assert cut(log, 0, {"turn-3"}) == 2
+
+
+def test_a_turn_of_two_attempts_is_one() -> None:
+    first, second = marks("()"), marks("()")
+    log = [*first, *(mark._replace(seq=mark.seq + 2, turn_id="turn-1") for mark in second)]
+    assert cut(log, 1, set()) == 0
+    assert cut(log, 0, set()) == 4
+
+
+async def test_nothing_to_put_away_is_said(kernel: Kernel) -> None:
+    """A11.2; the two reasons of a skip."""
+    await kernel.open(CHAT)
+    assert await kernel.commit(CHAT) == Skipped("no_messages")
+    await kernel.write(CHAT, "user", "hello")
+    assert await kernel.commit(CHAT, keep_recent_count=1) == Skipped("all_within_keep_window")
+    with pytest.raises(BadSetting):
+        await kernel.commit(CHAT, keep_recent_count=-1)
+    with pytest.raises(NotFound):
+        await kernel.commit("web:nowhere")
+
+
+async def test_a_commit_in_the_middle_of_a_turn_leaves_it_whole(kernel: Kernel, agent: ScriptedAgent) -> None:
+    """DESIGN 3.7."""
+    await kernel.receive(CHAT, "first")
+    await quiet(kernel)
+    await kernel.receive(CHAT, "second")
+    async with under_way(kernel, agent):
+        await kernel.write(CHAT, "user", "meanwhile")
+        done = await kernel.commit(CHAT)
+        assert isinstance(done, Committed)
+        assert [m.content for m in await kernel.archived(CHAT, 1)] == ["first", "ok"]
+        assert (await kernel.overview(CHAT)).message_count == 2
+        assert not await kernel.audit()
+    assert (await kernel.overview(CHAT)).message_count == 3
+    await kernel.commit(CHAT)
+    assert [m.content for m in await kernel.archived(CHAT, 2)] == ["second", "meanwhile", "ok"]
+
+
+async def test_a_turn_that_waits_for_its_second_attempt_is_not_put_away(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    await kernel.receive(CHAT, "hello")
+    agent.pause()
+    async with asyncio.TaskGroup() as group:
+        lost = group.create_task(kernel.workers.user_runner.step())
+        await agent.under_way()
+        clock.advance(minutes=1)
+        await kernel.workers.reaper.step()
+        assert await kernel.commit(CHAT) == Skipped("all_within_keep_window")
+        assert not await kernel.audit()
+        agent.go_on()
+        await lost
+    await quiet(kernel)
+    assert isinstance(await kernel.commit(CHAT), Committed)
+    assert [m.content for m in await kernel.archived(CHAT, 1)] == ["hello", "ok"]
+
+
+async def test_the_transcript_stays_whole(kernel: Kernel) -> None:
+    for number in range(3):
+        await kernel.write(CHAT, "user", f"word {number}")
+        await kernel.commit(CHAT)
+    assert [m.content for m in await kernel.messages(CHAT)] == ["word 0", "word 1", "word 2"]
+    assert [each.n for each in await kernel.archives(CHAT)] == [3, 2, 1]
