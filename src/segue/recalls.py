@@ -12,10 +12,10 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from segue import jobs
+from segue import jobs, lane
 from segue.errors import BadRecall, BadTime, TooManyRecalls
 from segue.jobs import Changed
-from segue.model import Job, Owner, Source
+from segue.model import Job, Session, Source
 from segue.policy import Busy, Overlap, Policy
 from segue.states import CallType, JobKind
 from segue.store import sql
@@ -95,9 +95,11 @@ def check_offset(offset: str) -> str:
     return offset
 
 
-def create(owner: Owner, key: str, job: Job, facts: Facts, *, new_session_id: str) -> Transaction[Changed]:
+def create(session: Session, job: Job, facts: Facts) -> Transaction[Changed]:
     """`RecallPending` when there is one, `TooManyRecalls` when the guards say so."""
-    changed = yield from jobs.create(owner, key, job, new_session_id=new_session_id)
+    key = session.key
+    yield from lane.lock_session(session.id)  # one that was deleted meanwhile is not made again
+    changed = yield from jobs.create(session.owner, key, job, new_session_id=session.id)
     depth = yield from _depth(facts)
     yield (
         sql.recalls.create,

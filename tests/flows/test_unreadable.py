@@ -42,3 +42,11 @@ async def test_a_session_with_a_job_that_cannot_be_read_can_still_be_deleted(ker
         await kernel.delete(CHAT)
     await kernel.delete(CHAT, with_jobs=True)
     assert await kernel.sessions() == []
+
+
+async def test_a_recall_that_cannot_be_read_does_not_hide_its_session(kernel: Kernel) -> None:
+    await kernel.write(CHAT, "user", "Hello.")
+    spoilt = await kernel.set_recall(CHAT, "Read notes.md.", when="1h")
+    await kernel.store.commit(write, spoilt.id, "trigger", "{}")
+    assert [(one.session.key, one.recall) for one in await kernel.overviews()] == [(CHAT, None)]
+    assert (await kernel.recall(CHAT), await kernel.recalls(CHAT)) == (None, [])

@@ -9,6 +9,7 @@ from typing import Any
 from segue.action import Action, Ask, Say, action_from_json
 from segue.auto_commit import AutoCommitPolicy, Live
 from segue.clock import to_ms
+from segue.errors import SegueError
 from segue.model import (
     Delivery,
     Event,
@@ -42,6 +43,9 @@ from segue.trigger import At, Every, Trigger, trigger_from_json
 
 # Many jobs share a trigger, a policy, even an action, and all three are values: parse each text once.
 _MOST_TEXTS = 4096
+
+UNREADABLE = (SegueError, ValueError, KeyError, TypeError)
+"""What reading a row raises that a newer version wrote."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
@@ -188,9 +192,13 @@ def overview(row: Row) -> Overview:
 _OF_RECALL = ("id", "trigger", "action", "next_at", "created_at", "updated_at", "call_type", "comment")
 
 
-def _pending_recall(row: Row) -> Recall:
+def _pending_recall(row: Row) -> Recall | None:
+    """None also for one that a newer version wrote: its session is shown all the same."""
     fields = {name: row[f"recall_{name}"] for name in _OF_RECALL}
-    return recall({**fields, "state": JobState.ACTIVE, "outcome": None})
+    try:
+        return recall({**fields, "state": JobState.ACTIVE, "outcome": None})
+    except UNREADABLE:
+        return None
 
 
 def recall(row: Row) -> Recall:

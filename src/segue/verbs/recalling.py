@@ -14,7 +14,7 @@ from segue.once import Request, once
 from segue.recalls import Facts
 from segue.states import CallType, JobKind
 from segue.store.database import Transaction
-from segue.text import MAX_TEXT, check_text
+from segue.text import check_text
 from segue.verbs.looking import ME
 from segue.verbs.ordering import Ordering
 
@@ -51,7 +51,7 @@ class Recalling(Ordering):
         kind = recalls.call_type_of(call_type)
         check_text(instruction, "the instruction of a recall")
         if comment is not None:
-            check_text(comment, "the comment of a recall", longest=MAX_TEXT)
+            check_text(comment, "the comment of a recall")
         offset = recalls.check_offset(timezone_offset) if timezone_offset is not None else None
         now = self.clock.ms()
         trigger = recalls.trigger_of(
@@ -72,7 +72,7 @@ class Recalling(Ordering):
             owner=owner,
         )
         facts = Facts(call_type=kind, comment=comment, set_in=set_in)
-        work = partial(recalls.create, owner, key, job, facts, new_session_id=session.id)
+        work = partial(recalls.create, session, job, facts)
         stored = self._changed(await self.store.commit(once, request, work, now, keep=_kept, again=_again))
         return await self.store.recall(stored.id)
 
