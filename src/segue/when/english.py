@@ -118,7 +118,10 @@ ENGLISH = Language(
         "month": MONTHS,
         "date": DATES,
         "days": DAYS,
-        "plural": {f"{names.split('|')[0]}s": days for names, days in DAYS.items() if names != "day"},
+        "plural": {
+            **{f"{names.split('|')[0]}s": days for names, days in DAYS.items() if names != "day"},
+            "monday to friday|monday through friday|mon-fri": MONDAY_TO_FRIDAY,
+        },
         "part": {
             "morning|in the morning": MORNING,
             "afternoon|in the afternoon": AFTERNOON,

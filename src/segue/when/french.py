@@ -1,11 +1,11 @@
 """French.
 
-  - `à 9h` is a time and `dans 9h` a length of time. Bare, `9h` is the length that it is in every language,
-    and `9h30` is either, so it is refused.
-  - `vendredi prochain` is the coming one or that of next week, and refused where these differ.
-  - `et demie`, `moins le quart` are on a dial of twelve.
-  - `jours ouvrables` count Saturday and are not read; `jours ouvrés` do not.
-  - `huit jours` is a week and `quinze jours` two to many, so they are refused in words; `8 jours` is read.
+- `à 9h` is a time and `dans 9h` a length of time. Bare, `9h` is the length that it is in every language,
+  and `9h30` is either, so it is refused.
+- `vendredi prochain` is the coming one or that of next week, and refused where these differ.
+- `et demie`, `moins le quart` are on a dial of twelve.
+- `jours ouvrables` count Saturday and are not read; `jours ouvrés` do not.
+- `huit jours` is a week and `quinze jours` two to many, so they are refused in words; `8 jours` is read.
 """
 
 from fractions import Fraction
@@ -141,6 +141,7 @@ FRENCH = Language(
         },
         "weekday": WEEKDAYS,
         "month": MONTHS,
+        "day": {"premier": 1},
         "date": {
             "hier": InDays(-1),
             "aujourd'hui": InDays(0),

@@ -1,11 +1,11 @@
 """German.
 
-  - `Werktag` is a day from Monday to Friday, as in everyday speech; the law counts Saturday too.
-  - `nächsten Freitag` is the coming one or that of next week. Where these differ it is refused, and
-    `kommenden Freitag` read.
-  - `halb vier` is on a dial of twelve.
-  - `in acht Tagen` is a week to many, so it is refused in words; `in 8 Tagen` is read.
-  - `so` alone is no Sunday: `so um 9`.
+- `Werktag` is a day from Monday to Friday, as in everyday speech; the law counts Saturday too.
+- `nächsten Freitag` is the coming one or that of next week. Where these differ it is refused, and
+  `kommenden Freitag` read.
+- `halb vier` is on a dial of twelve.
+- `in acht Tagen` is a week to many, so it is refused in words; `in 8 Tagen` is read.
+- `so` alone is no Sunday: `so um 9`.
 """
 
 from fractions import Fraction
@@ -54,9 +54,9 @@ NUMBERS = {
 }
 
 UNITS = {
-    "sekunde|sekunden|sek|s": Unit.SECOND,
-    "minute|minuten|min": Unit.MINUTE,
-    "stunde|stunden|std|h": Unit.HOUR,
+    "sekunde|sekunden|sek|sek.|s": Unit.SECOND,
+    "minute|minuten|min|min.": Unit.MINUTE,
+    "stunde|stunden|std|std.|h": Unit.HOUR,
     "tag|tage|tagen": Unit.DAY,
     "woche|wochen": Unit.WEEK,
     "monat|monate|monaten": Unit.MONTH,

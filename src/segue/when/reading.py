@@ -114,7 +114,7 @@ def _once(text: str, when: When) -> When:
 
 
 def _said(when: When) -> str:
-    return spoken(when.at) if isinstance(when, Moment) else str(when)
+    return spoken(when.at) if isinstance(when, Moment) else _exact(when)
 
 
 def _exact(when: When) -> str:

@@ -1,10 +1,10 @@
 """Russian. Words stand in the cases that times use.
 
-  - `в следующую пятницу` is the coming one or that of next week. Where these differ it is refused, and
-    `в ближайшую пятницу` read.
-  - `в половине четвёртого`, `без четверти четыре` are on a dial of twelve.
-  - `через день` is not read: it is tomorrow to some and every other day to others. `час` alone is refused:
-    an hour, or one o'clock.
+- `в следующую пятницу` is the coming one or that of next week. Where these differ it is refused, and
+  `в ближайшую пятницу` read.
+- `в половине четвёртого`, `без четверти четыре` are on a dial of twelve.
+- `через день` is not read: it is tomorrow to some and every other day to others. `час` alone is refused:
+  an hour, or one o'clock.
 """
 
 from fractions import Fraction
@@ -131,6 +131,8 @@ RUSSIAN = Language(
         "beat": {"секунду": Unit.SECOND, "минуту": Unit.MINUTE, "час": Unit.HOUR},
         "period": {"недели": Unit.WEEK, "месяца": Unit.MONTH, "года": Unit.YEAR},
         "measure": {
+            "полминуты": Measure(Unit.SECOND, Fraction(30)),
+            "полгода": Measure(Unit.MONTH, Fraction(6)),
             "полчаса": Measure(Unit.MINUTE, Fraction(30)),
             "четверть часа": Measure(Unit.MINUTE, Fraction(15)),
             "полтора часа": Measure(Unit.MINUTE, Fraction(90)),
@@ -210,7 +212,7 @@ RUSSIAN = Language(
             "{time} [{zone}]",
             "{time} {date} [{part}] [{zone}]",
         ),
-        EverySpan: ("каждые|каждый|каждую {span}",),
+        EverySpan: ("каждые {span}",),
         EveryUnit: ("каждый|каждую {unit:beat}",),
         EveryDay: (
             "каждый|каждую|каждое|каждые {days*} [{part}] [{time}] [{zone}]",

@@ -1,10 +1,10 @@
 """Spanish.
 
-  - `a las 9` is of a 24-hour clock, `a las 9 de la noche` of the other.
-  - `y media`, `menos cuarto`, `y veinte` are on a dial of twelve.
-  - `el próximo viernes` is the coming one or that of next week. Where these differ it is refused, and
-    `el viernes que viene` read.
-  - `ocho días` is a week and `quince días` two to many, so they are refused in words; `8 días` is read.
+- `a las 9` is of a 24-hour clock, `a las 9 de la noche` of the other.
+- `y media`, `menos cuarto`, `y veinte` are on a dial of twelve.
+- `el próximo viernes` is the coming one or that of next week. Where these differ it is refused, and
+  `el viernes que viene` read.
+- `ocho días` is a week and `quince días` two to many, so they are refused in words; `8 días` is read.
 """
 
 from fractions import Fraction
@@ -131,6 +131,7 @@ SPANISH = Language(
         },
         "weekday": WEEKDAYS,
         "month": MONTHS,
+        "day": {"primero": 1},
         "date": {
             "ayer": InDays(-1),
             "hoy": InDays(0),
