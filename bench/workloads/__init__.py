@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from bench.figure import Figure
 from bench.room import Room
+from bench.workloads.flood import flood
 from bench.workloads.lateness import lateness
 from bench.workloads.peers_alone import peers_alone
 from bench.workloads.pending import pending
@@ -16,6 +17,7 @@ WORKLOADS: Mapping[str, Workload] = {
     "sqlite-turns": sqlite_turns,
     "postgres-turns": postgres_turns,
     "lateness": lateness,
+    "flood": flood,
     "pending": pending,
     "peers-alone": peers_alone,
 }

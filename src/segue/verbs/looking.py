@@ -116,13 +116,13 @@ class Looking:
         return run
 
     async def runs_of(
-        self, job_id: str, *, owner: Owner = ME, limit: int = 100, before: int = NEWEST.at
+        self, job_id: str, *, owner: Owner = ME, limit: int = 100, before: int | None = None
     ) -> list[Run]:
         """A job's runs, newest first, of slots before that moment; also those of one that was removed."""
         job = await self.store.job(job_id)
         if (await self.store.session_by_id(job.session_id)).owner != owner:
             raise NotFound(f"there is no job {job_id}")
-        return await self.store.runs_of_job(job_id, limit, before)
+        return await self.store.runs_of_job(job_id, limit, NEWEST.at if before is None else before)
 
     async def deliveries(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Delivery]:
         return await self.store.deliveries((await self.session(key, owner=owner)).id, limit)
