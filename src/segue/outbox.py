@@ -1,6 +1,6 @@
 """The outbox: what the end of a turn leaves for a channel, in the transaction that ends it.
 
-A conversation's answers go out through its channel, where one is registered; for the others, stored is sent.
+A conversation's answers go out through its channel; where the readers look at the log, stored is sent.
 In unified mode it is the channel of the chat that the turn came by.
 A legacy job's answer is said in the session that the job names, as a message of that session.
 """
@@ -8,7 +8,7 @@ A legacy job's answer is said in the session that the job names, as a message of
 from dataclasses import dataclass
 
 from segue import lane
-from segue.model import Owner, Session, Turn
+from segue.model import Owner, Session, Source, Turn
 from segue.states import JobKind
 from segue.store import rows, sql
 from segue.store.database import Params, Transaction
@@ -16,45 +16,53 @@ from segue.store.database import Params, Transaction
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """For a session that speaks through one of these channels, its closure goes out as this delivery."""
+    """A session's closure goes out as this delivery, unless the readers of its channel look at the log."""
 
-    channels: frozenset[str]
+    stored: frozenset[str] | None
+    """Those channels; None stands for all. What is for another goes out, here or in another process."""
     delivery_id: str
+
+    def delivers(self, channel: str) -> bool:
+        return self.stored is not None and channel not in self.stored
 
 
 def put(outbox: Outbox, session: Session, turn: Turn, words: str, now: int) -> Transaction[bool]:
     """The words, on their way to people; False where they need no way."""
     if turn.source is not None and turn.source.kind == JobKind.LEGACY:
         to = turn.brief.to if turn.brief else None
-        return (yield from _say(outbox, session.owner, to, turn, words, now)) if to else False
+        if to is not None:
+            yield from say(session.owner, to, words, turn.source, now, delivery_id=outbox.delivery_id)
+        return to is not None
     if turn.via_id != session.id:
         found = yield sql.sessions.by_id, {"id": turn.via_id}
         if not found:
             return False
         session = rows.session(found[0])
-    if session.channel not in outbox.channels:
+    if not outbox.delivers(session.channel):
         return False
-    yield sql.deliveries.create, _delivery(outbox, session, turn, words, now)
+    delivery = _delivery(outbox.delivery_id, session, words, turn.source, now)
+    yield sql.deliveries.create, {**delivery, "turn_id": turn.id}
     return True
 
 
-def _say(outbox: Outbox, owner: Owner, key: str, turn: Turn, words: str, now: int) -> Transaction[bool]:
-    """Not as the end of a turn but as a message: it joins that session's transcript when it is sent."""
-    there = yield from lane.open_session(owner, key, outbox.delivery_id, now)
-    yield sql.deliveries.create, {**_delivery(outbox, there, turn, words, now), "turn_id": None}
-    return True
+def say(
+    owner: Owner, key: str, words: str, source: Source, now: int, *, delivery_id: str
+) -> Transaction[None]:
+    """Words from outside any turn of that session. They join its transcript when they are sent."""
+    there = yield from lane.open_session(owner, key, delivery_id, now)
+    yield sql.deliveries.create, _delivery(delivery_id, there, words, source, now)
 
 
-def _delivery(outbox: Outbox, session: Session, turn: Turn, words: str, now: int) -> Params:
+def _delivery(delivery_id: str, session: Session, words: str, source: Source | None, now: int) -> Params:
     return {
-        "id": outbox.delivery_id,
+        "id": delivery_id,
         "session_id": session.id,
         "run_id": None,
-        "turn_id": turn.id,
+        "turn_id": None,
         "channel": session.channel,
         "chat_id": session.chat_id,
         "content": words,
-        "source": rows.source_text(turn.source),
+        "source": rows.source_text(source),
         "not_before": now,
         "now": now,
     }

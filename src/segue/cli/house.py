@@ -5,9 +5,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from segue import heartbeat
 from segue.agent import OpenTurn
 from segue.errors import AgentFailed, StoreUnusable
 from segue.kernel import Kernel
+from segue.runner import Function
 
 if TYPE_CHECKING:
     from segue.configuration import Configuration
@@ -20,16 +22,23 @@ async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
 
     kernel: Kernel
     agent = make_agent(configuration, lambda: kernel)
+    functions: dict[str, Function] = {}
+    if configuration.workspace is not None:
+        functions[heartbeat.FUNCTION] = heartbeat.Heartbeat(configuration.workspace, agent, lambda: kernel)
     kernel = Kernel(
         configuration.database_url,
         agent=agent,
         extractor=make_extractor(configuration),
+        functions=functions,
         settings=configuration.kernel_settings(),
     )
     async with AsyncExitStack() as opened:
         if isinstance(agent, AbstractAsyncContextManager):  # one that holds connections to its provider
             await opened.enter_async_context(agent)
-        yield await opened.enter_async_context(kernel)
+        await opened.enter_async_context(kernel)
+        if heartbeat.FUNCTION in functions:
+            await heartbeat.install(kernel)
+        yield kernel
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ do it again and come to the same text.
 """
 
 from segue.prompts.rendering import Brief, PromptRef, Rendered, brief_from_json, render
-from segue.prompts.templates import QUIET, TEMPLATES, Mode, Template, template_for
+from segue.prompts.templates import QUIET, TEMPLATES, Mode, Template, newest, template_for
 
 __all__ = [
     "QUIET",
@@ -17,6 +17,7 @@ __all__ = [
     "Rendered",
     "Template",
     "brief_from_json",
+    "newest",
     "render",
     "template_for",
 ]

@@ -78,6 +78,19 @@ Follow the instruction below that you left for yourself, with all that was said 
 
 $message""",
     ),
+    Template(
+        "heartbeat.agent_turn",
+        1,
+        f"""\
+This is a heartbeat. Nobody wrote just now: these are the tasks that the workspace lists as active.
+
+Now: $now
+
+See to those that can be seen to now. Your answer is told to the user: say what they should know, and nothing
+about tasks that have nothing new. If there is nothing to tell, answer {QUIET} and nothing else.
+
+$message""",
+    ),
 )
 
 _BY_NAME = {(template.id, template.version): template for template in TEMPLATES}
@@ -89,6 +102,10 @@ def template_for(kind: JobKind, mode: Mode) -> Template:
     if kind is JobKind.RECALL:
         return _NEWEST["recall.agent_turn"]
     return _NEWEST["cron.agent_turn.check" if mode is Mode.CHECK else "cron.agent_turn.reminder"]
+
+
+def newest(template_id: str) -> Template:
+    return _NEWEST[template_id]
 
 
 def published(template_id: str, version: int) -> Template | None:

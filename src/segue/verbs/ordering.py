@@ -8,7 +8,7 @@ from segue.action import Action, Ask, Call, Say
 from segue.bell import Name
 from segue.clock import to_moment, to_ms
 from segue.decision import End, Pass, keeps_no_appointments
-from segue.errors import BadSetting, BadTrigger, Conflict
+from segue.errors import BadSetting, BadTrigger, Conflict, DuplicateId
 from segue.jobs import Changed
 from segue.model import Job, Owner
 from segue.policy import Policy, jittered
@@ -87,6 +87,29 @@ class Ordering(Looking):
             updated_at=now,
         )
         return _aimed(job, now)
+
+    async def keep(
+        self, key: str, trigger: Trigger, action: Action, *, job_id: str, name: str, owner: Owner = ME
+    ) -> Job:
+        """A protected job of the system: made if it is missing, and set going again if it had given up."""
+        try:
+            return await self.schedule(
+                key,
+                trigger,
+                action,
+                name=name,
+                kind=JobKind.SYSTEM,
+                owner=owner,
+                job_id=job_id,
+                protected=True,
+            )
+        except DuplicateId:
+            job = await self.job(job_id, owner=owner)
+        if job.state is not JobState.PAUSED:
+            return job
+        now = self.clock.ms()
+        active = _aimed(replace(job, state=JobState.ACTIVE, state_reason=None, failures=0), now)
+        return self._changed(await self.store.commit(jobs.change, active, now))
 
     async def pause(self, job_id: str, *, reason: str = "paused by request", owner: Owner = ME) -> Job:
         job = await self.job(job_id, owner=owner)

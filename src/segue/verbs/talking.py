@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, TypedDict, Unpack
 
-from segue import lane, sessions
+from segue import lane, outbox, sessions
 from segue.auto_commit import AutoCommitPolicy
 from segue.bell import Name
 from segue.errors import BadPolicy, BadSetting, BadText, NotFound
 from segue.hub import Heard, LiveText
 from segue.lane import Admission, Admitted, Left, Pool
-from segue.model import Event, Owner, Session, Turn
+from segue.model import Event, Owner, Session, Source, Turn
 from segue.once import Request, once
 from segue.sessions import UNSAID, MaybePolicy, Opened, Policies, Written
 from segue.settings import check_zone
@@ -194,6 +194,14 @@ class Talking(Looking):
         self.hub.publish(written.events)
         self.bell.ring(Name.TIMER, Name.ARCHIVIST)
         return written
+
+    async def say(self, key: str, text: str, *, source: Source, owner: Owner = ME) -> None:
+        """A message to people, now and from outside any turn, by whatever channel the session has."""
+        check_key(key)
+        check_text(text, "a message")
+        now = self.clock.ms()
+        await self.store.commit(outbox.say, owner, key, text, source, now, delivery_id=self.ids(now))
+        self.bell.ring(Name.COURIER)
 
     def _common_id(self, key: str, now: int) -> str | None:
         """In unified mode, an id for the common session, should it have to be made."""
