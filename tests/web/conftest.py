@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.docs.pages import ROOT
 
@@ -28,7 +28,9 @@ expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--pictures", action="store_true", help="write the pictures of the page into docs/images")
+    parser.addoption(
+        "--pictures", action="store_true", help="write the pictures of the page into docs/images"
+    )
 
 
 @dataclass(slots=True)
@@ -121,7 +123,9 @@ def own_server(tmp_path: Path) -> Iterator[Served]:
 def browser() -> Iterator[Browser]:
     found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
-        sentence = "the page is tested in Chromium: install it (`apt-get install chromium`) or name it in CHROMIUM"
+        sentence = (
+            "the page is tested in Chromium: install it (`apt-get install chromium`) or name it in CHROMIUM"
+        )
         if os.environ.get("CI") == "true":
             pytest.fail(sentence)
         pytest.skip(sentence)
@@ -134,7 +138,12 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     """A page in a context of its own. Whatever goes wrong in it fails the test."""
-    contexts, wrong = [], []
+    contexts: list[BrowserContext] = []
+    wrong: list[str] = []
+
+    def note(said: ConsoleMessage) -> None:
+        if "Content Security" in said.text:
+            wrong.append(said.text)
 
     def opened(url: str, *, context: Any = None, **options: Any) -> Page:
         if context is None:
@@ -144,7 +153,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
             contexts.append(context)
         page: Page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda said: "Content Security" in said.text and wrong.append(said.text))
+        page.on("console", note)
         page.goto(url)
         return page
 
@@ -162,6 +171,6 @@ def picture(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
     def taken(page: Page, name: str) -> None:
         if wanted:
             IMAGES.mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=IMAGES / f"{name}.png")
+            page.screenshot(path=IMAGES / f"{name}.png", animations="disabled")
 
     return taken

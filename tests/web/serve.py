@@ -9,6 +9,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import AsyncIterator
+from typing import Any
 
 import uvicorn
 
@@ -33,6 +34,29 @@ print("hello")
 """
 
 
+KNOWN: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "The deploy went out at 14:10, watch it.": (
+        "schedule_recall",
+        {"call_type": "recurring", "when": "10m", "interval_seconds": 600},
+        "Set.",
+        "I look every ten minutes and speak up if the **error rate** moves. The first look is at 14:20.",
+    ),
+    "Is the build green?": (
+        "read_file",
+        {"path": "build.log"},
+        "build 418: ok",
+        "Build **418** is green; the error rate is 0.2 %.",
+    ),
+    "Pack for Berlin": (
+        "read_file",
+        {"path": "trip.md"},
+        "rain",
+        "It rains until Tuesday: take the good shoes.",
+    ),
+}
+"""For the pictures: a tool, and what is said after it."""
+
+
 class PageAgent:
     """`stream 50 20`: fifty words, 20 ms apart. `hold`: until it is stopped. `think`, `tool`, `rich`, `fail`,
     `nothing`: one of each. Anything else is said back."""
@@ -41,6 +65,12 @@ class PageAgent:
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         words = turn.text.strip().rpartition("\n")[2].split()
+        if known := KNOWN.get(" ".join(words)):
+            name, given, result, said = known
+            yield ToolStarted(call_id="1", name=name, arguments=given)
+            yield ToolCalled(call_id="1", name=name, arguments=given, result=result, duration_ms=14)
+            yield Text(said)
+            return
         match words:
             case ["stream", count, pause]:
                 for number in range(int(count)):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
@@ -28,6 +29,10 @@ def automation(server: Served, key: str, name: str, schedule: str, **more: objec
     return made
 
 
+def ended_well(found: Any) -> list[Any]:
+    return [run for run in found["runs"] if run["outcome"] == "ok"]
+
+
 def test_what_is_coming_stands_below_in_the_order_of_time(server: Served, open_page: Open) -> None:
     key = server.session("websocket:ghosts", title="Deploy watch", timezone="Europe/Berlin")
     server.say(key, "deploy went out, watch it")
@@ -44,7 +49,9 @@ def test_what_is_coming_stands_below_in_the_order_of_time(server: Served, open_p
     expect(ghosts.nth(1).get_by_role("button")).to_have_text(["Skip", "Pause"])
     last = page.locator("segue-turn").last.bounding_box()
     below = ghosts.nth(0).bounding_box()
-    assert last and below and below["y"] >= last["y"] + last["height"]
+    assert last
+    assert below
+    assert below["y"] >= last["y"] + last["height"]
 
 
 def test_a_ghost_becomes_a_turn_in_place(server: Served, open_page: Open) -> None:
@@ -57,7 +64,8 @@ def test_a_ghost_becomes_a_turn_in_place(server: Served, open_page: Open) -> Non
     expect(ghost).to_contain_text("read build.log")
     page.evaluate(
         """() => {
-            const future = document.querySelector("segue-future"), past = document.querySelector("segue-past");
+            const future = document.querySelector("segue-future");
+            const past = document.querySelector("segue-past");
             new MutationObserver(() => {
                 const turn = past.querySelector("segue-turn.scheduled");
                 if (!turn || window.seen) return;
@@ -139,18 +147,22 @@ def test_many_things_to_come_are_folded(server: Served, open_page: Open) -> None
     expect(page.locator("segue-ghost")).to_have_count(7)
 
 
-def test_the_whole_of_it_in_pictures(server: Served, open_page: Open, picture: Take) -> None:
+def test_the_whole_of_it_in_pictures(own_server: Served, open_page: Open, picture: Take) -> None:
     """What the README shows: past and future in one column, by day and by night, wide and narrow."""
-    key = server.session("websocket:picture", title="Deploy watch", timezone="Europe/Berlin")
-    server.say(key, "tool")
-    server.session("websocket:picture-2", title="Berlin trip")
-    server.say("websocket:picture-2", "pack the **good** shoes")
-    automation(server, key, "error rate", "every 1s", policy={"max_runs": 3})
-    server.wait_for(f"sessions/{key}/runs", lambda found: sum(run["outcome"] == "ok" for run in found["runs"]) == 3)
-    automation(server, key, "daily monitor", "0 9 * * 1-5")
+    server = own_server
+    for name, title in (("garden", "Garden"), ("taxes", "Taxes")):
+        server.write(server.session(f"websocket:{name}", title=title), 2)
+    key = server.session("websocket:deploy", title="Deploy watch", timezone="Europe/Berlin")
+    server.say(key, "The deploy went out at 14:10, watch it.")
+    job = automation(server, key, "daily monitor", "every 1s", message="Is the build green?")
+    server.wait_for(f"automations/{job}/runs", lambda found: len(ended_well(found)) >= 2)
+    server.call("POST", f"automations/{job}/skip")
+    server.call("PATCH", f"automations/{job}", {"schedule": "0 9 * * 1-5"})
     recall(server, key, seconds=702, every=600)
     page = open_page(server.at(key))
     expect(page.locator("segue-ghost")).to_have_count(2)
+    server.say(server.session("websocket:berlin", title="Berlin trip"), "Pack for Berlin")
+    expect(page.get_by_label("Unread")).to_have_count(1)
     page.get_by_role("textbox", name="Message").fill("remind me tomorrow at 9 to call Ana")
     expect(page.locator("segue-hint")).to_contain_text("09:00")
     picture(page, "page")

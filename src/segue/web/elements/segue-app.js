@@ -48,6 +48,7 @@ class App extends Part {
     this.on(WIDE, "change", () => this.#showPanel(WIDE.matches && localStorage.getItem(PANEL) !== "closed"));
     this.on(document, "visibilitychange", () => this.#see());
     this.on(sessions, "change", () => this.#see());
+    this.on(live, "state", () => live.state === "open" && this.#chat?.state === "failed" && this.#chat.open());
     keys(this, this.leaving.signal);
     live.start();
     sessions.start();

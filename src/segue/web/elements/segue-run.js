@@ -32,14 +32,15 @@ class Run extends Part {
       [t("took"), run.started_at && run.finished_at ? took(new Date(run.finished_at) - new Date(run.started_at)) : null],
       [t("attempts"), run.attempt > 1 ? String(run.attempt) : null],
       [t("reason"), run.reason],
-      [t("error"), run.error],
+      [t("error"), run.error?.trim().split("\n").at(-1)],
       [t("usage"), usage(run.usage)],
       [t("prompt"), ref],
     ];
     return [
       h("p", {}, h(`span.outcome.${outcome}`, {}, t(`outcome_${outcome}`))),
       h("dl", {}, facts.filter(([, value]) => value).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
-      run.rendered_prompt && h("details", {}, h("summary", {}, t("rendered_prompt")), h("pre", { tabindex: "0" }, run.rendered_prompt)),
+      run.rendered_prompt && folded(t("rendered_prompt"), run.rendered_prompt),
+      run.error?.trim().includes("\n") && folded(t("whole_error"), run.error),
     ].filter(Boolean);
   }
 
@@ -53,6 +54,8 @@ class Run extends Part {
     }
   }
 }
+
+const folded = (name, text) => h("details", {}, h("summary", {}, name), h("pre", { tabindex: "0" }, text));
 
 const usage = (figures) =>
   figures && Object.entries(figures).filter(([, value]) => typeof value !== "object").map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", ");

@@ -20,7 +20,7 @@ class Sidebar extends Part {
     this.append(
       h("nav", { "aria-label": t("chats") },
         h("div.top", {},
-          h("div.brand", {}, h("span.mark", { "aria-hidden": "true" }), "Segue"),
+          h("div.brand", {}, h("span.sign", { "aria-hidden": "true" }), "Segue"),
           h("button.icon-button", { type: "button", "aria-label": t("new_chat"), title: `${t("new_chat")} (n)`, onclick: () => this.#tell("segue-new") }, icon("plus")),
         ),
         found, this.pending, this.list, this.note, this.#leave(),

@@ -61,9 +61,9 @@ class Turn extends Part {
     const recall = turn.source.kind === "recall";
     const told = (turn.asked?.content ?? "").split("\n\n").slice(1).join("\n\n");
     const kind = t(recall ? "recall" : turn.source.kind === "system" ? "system_job" : "automation");
-    const label = h("div.label", {}, h("span.kind", {}, kind), h("span.of", {}, turn.source.label));
-    const asked = told && h("details.told", {}, h("summary", {}, t("what_was_asked")), h("p", {}, told));
-    return row("trigger", { at: turn.at, node: "clock", body: [label, asked] });
+    const label = [h("span.kind", {}, kind), h("span.of", {}, turn.source.label)];
+    const body = told ? h("details.told", {}, h("summary.label", { title: t("what_was_asked") }, label), h("p", {}, told)) : h("div.label", {}, label);
+    return row("trigger", { at: turn.at, node: "clock", body });
   }
 
   #think(turn) {

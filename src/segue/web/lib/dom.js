@@ -7,7 +7,8 @@ export function h(name, attributes = {}, ...children) {
   if (classes.length) made.classList.add(...classes);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    if (key === "class") made.classList.add(value);
+    else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else if (key in made && typeof value !== "string") made[key] = value;
     else made.setAttribute(key, value === true ? "" : value);
   }

@@ -111,6 +111,7 @@ export default {
   reason: "Reason",
   usage: "Usage",
   prompt: "Prompt",
+  whole_error: "The whole error",
   rendered_prompt: "What the agent was given",
   field_name: "Name",
   field_schedule: "When",

@@ -106,6 +106,7 @@ export default {
   reason: "原因",
   usage: "用量",
   prompt: "提示词",
+  whole_error: "完整错误",
   rendered_prompt: "交给智能体的内容",
   field_name: "名称",
   field_schedule: "时间",

@@ -1,0 +1,82 @@
+"""Where one writes: keys, drafts, and times that are read before they are sent."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Served
+
+Open = Callable[..., Page]
+
+
+def test_enter_sends_and_shift_enter_breaks_the_line(server: Served, open_page: Open) -> None:
+    page = open_page(server.at(server.session("websocket:keys")))
+    field = page.get_by_role("textbox", name="Message")
+    field.fill("one")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("two")
+    expect(field).to_have_value("one\ntwo")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("")
+    expect(page.locator("segue-turn .words")).to_contain_text("one")
+    expect(page.locator("segue-turn .words br")).to_have_count(1)
+
+
+def test_an_enter_that_ends_a_composed_word_does_not_send(server: Served, open_page: Open) -> None:
+    page = open_page(server.at(server.session("websocket:composing")))
+    field = page.get_by_role("textbox", name="Message")
+    field.fill("你好")
+    composed = (
+        'new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true })'
+    )
+    field.evaluate(f"it => it.dispatchEvent({composed})")
+    expect(field).to_have_value("你好")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("")
+
+
+def test_what_was_typed_is_there_after_leaving_and_after_a_reload(server: Served, open_page: Open) -> None:
+    one, two = (
+        server.session("websocket:draft-1", title="First"),
+        server.session("websocket:draft-2", title="Second"),
+    )
+    page = open_page(server.at(one))
+    field = page.get_by_role("textbox", name="Message")
+    field.fill("half a thought")
+    page.goto(server.at(two))
+    expect(page.get_by_role("heading", name="Second")).to_be_visible()
+    expect(field).to_have_value("")
+    page.goto(server.at(one))
+    expect(field).to_have_value("half a thought")
+    page.reload()
+    expect(field).to_have_value("half a thought")
+
+
+def test_a_time_is_shown_as_it_will_be_read(server: Served, open_page: Open) -> None:
+    """Issue 8: a preview of the resolved time before sending."""
+    page = open_page(server.at(server.session("websocket:hint")))
+    field, hint = page.get_by_role("textbox", name="Message"), page.locator("segue-hint")
+    field.fill("remind me tomorrow at 9 to call Ana")
+    expect(hint).to_contain_text("tomorrow at 9")
+    expect(hint.locator("strong")).to_have_text(re.compile(r"09:00 Europe/Berlin$"))
+    field.fill("every weekday at 17:30 ask me how it went")
+    expect(hint).to_contain_text("every weekday at 17:30")
+    expect(hint).to_contain_text("then")
+    field.fill("what a nice day")
+    expect(hint).to_be_hidden()
+
+
+def test_what_the_server_refuses_is_given_back(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:rejecting")
+    server.call("PATCH", f"sessions/{key}", {"when_busy": "reject"})
+    page = open_page(server.at(key))
+    field = page.get_by_role("textbox", name="Message")
+    field.fill("hold")
+    page.keyboard.press("Enter")
+    expect(page.locator("segue-turn.running")).to_be_visible()
+    field.fill("one more thing")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast.bad")).to_be_visible()
+    expect(field).to_have_value("one more thing")
+    page.keyboard.press("Escape")

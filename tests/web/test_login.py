@@ -1,0 +1,59 @@
+"""`segue serve` as people start it: with keys it asks for one."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+Open = Callable[..., Page]
+Take = Callable[[Page, str], None]
+
+KEY = "a-key-of-ada"
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    keys = [{"key": KEY, "account": "one", "user": "ada", "role": "user"}]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "segue.cli.main", "serve", "--port", "0", "--data", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "SEGUE_API_KEYS": json.dumps(keys)},
+    )
+    assert process.stdout is not None
+    said = process.stdout.readline()
+    found = re.search(r"http://\S+", said)
+    assert found, said
+    yield found[0]
+    process.send_signal(signal.SIGTERM)
+    process.wait(30)
+    process.stdout.close()
+
+
+def test_a_key_opens_the_page_and_logging_out_closes_it(address: str, open_page: Open, picture: Take) -> None:
+    """With the offline model: a reminder that was written becomes a ghost."""
+    page = open_page(address)
+    field = page.get_by_label("Your key for this server")
+    field.fill("not this one")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("This server does not know that key.")
+    picture(page, "page-login")
+    field.fill(KEY)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
+    page.get_by_role("button", name="A reminder").click()
+    page.keyboard.press("Enter")
+    expect(page.locator("segue-turn .answer .text")).not_to_be_empty()
+    expect(page.locator("segue-ghost")).to_contain_text("stretch")
+    page.get_by_role("button", name="Log out").click()
+    expect(field).to_be_visible()
+    assert KEY not in page.evaluate("JSON.stringify({ ...localStorage }) + document.cookie")
