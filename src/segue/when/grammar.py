@@ -10,11 +10,12 @@ Invariants
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from segue.when.language import Item, Language, Wording
 from segue.when.lexer import Lexer
-from segue.when.refusal import quoted, refuse
+from segue.when.refusal import Refusal, quoted, refuse
 
 MOST_STEPS = 400
 """Twice what the longest times people write take, and well under the 5 ms that a text may take."""
@@ -47,6 +48,10 @@ class Chart:
             if match.end == len(self.text) and match.value not in readings:
                 readings.append(match.value)
         return readings
+
+    def ends(self, kind: str) -> set[int]:
+        """Where the meanings of this kind end that the text begins with."""
+        return {match.end for match in self._find(kind, 0)}
 
     def nearness(self) -> tuple[int, int]:
         """How much of the text the language could read, and how many of its letters it has."""
@@ -152,3 +157,12 @@ def readings(text: str, kinds: Sequence[str], languages: Sequence[Language], *ex
         return found
     nearest = max(charts, key=Chart.nearness, default=Chart(text, languages[0]))
     raise refuse(nearest.what_is_unread(), *examples, time="09:00").worded(nearest.language.examples)
+
+
+def ends(text: str, kinds: Sequence[str], languages: Sequence[Language]) -> set[int]:
+    """Where something of these kinds may end that the text begins with, in any of the languages."""
+    found: set[int] = set()
+    for chart in (Chart(text, language) for language in languages if language.may_read(text)):
+        with suppress(Refusal):  # too many ways to read it: then it is no time
+            found.update(*(chart.ends(kind) for kind in kinds))
+    return found

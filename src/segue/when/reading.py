@@ -26,12 +26,13 @@ from segue.when.spanish import SPANISH
 from segue.when.zones import Zone, find_zone
 
 LANGUAGES = (ENGLISH, CHINESE, RUSSIAN, GERMAN, SPANISH, FRENCH)
+SINGLE_OR_REPEATED = ("moment", "repeat")
 
 Meaning = TypeVar("Meaning")
 
 _A_MOMENT, _A_SCHEDULE, _A_LENGTH = "tomorrow at {time}", "every weekday at 9", "2h 15m"
 
-_CRON_LINE = re.compile(
+CRON_LINE = re.compile(
     r"((?:[0-9*/,?-]+ ){3}(?:[0-9*/,?#-]|[A-Za-z]{3})+ (?:[0-9*/,?#-]|[A-Za-z]{3})+)(?: (\S+))?"
 )
 
@@ -76,13 +77,13 @@ def _read(
         raise ValueError("now must be aware: without its zone it is no moment")
     within_years(now)
     text, known = plain(text), None if zone is None else find_zone(zone)
-    if line := _CRON_LINE.fullmatch(text):
+    if line := CRON_LINE.fullmatch(text):
         return wanted(text, CronLine(line[1], cron_zone(find_zone(line[2]) if line[2] else known)))
 
     def meaning(phrase: Single | Repeat) -> When:
         return wanted(text, _meaning(phrase, text, now, known))
 
-    found = readings(text, ("moment", "repeat"), LANGUAGES, *examples)
+    found = readings(text, SINGLE_OR_REPEATED, LANGUAGES, *examples)
     return _agreed(text, found, meaning, said=_said, exact=_exact)
 
 
