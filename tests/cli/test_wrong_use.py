@@ -72,7 +72,7 @@ async def test_part_of_a_policy_needs_its_switch(segue: Segue, command: str, fla
         (["--auto-commit-enabled", "true", "--token-threshold", "0"], "greater than or equal to 1"),
         (["--auto-commit-enabled", "true", "--idle-timeout-seconds", "-1"], "greater than or equal to"),
         (["--auto-commit-enabled", "true", "--keep-recent-count", "-1"], "greater than or equal to"),
-        (["--auto-commit-enabled", "true", "--token-threshold", "8000"], "auto-commit is not there yet"),
+        (["--auto-commit-enabled", "true", "--keep-recent-count", "10001"], "from 0 to 10,000"),
     ],
 )
 async def test_a_policy_is_checked_and_not_pretended(segue: Segue, flags: list[str], words: str) -> None:

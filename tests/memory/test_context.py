@@ -1,0 +1,142 @@
+"""What a model is given: the summary, the messages since, the memories that fit; of a job, its last run."""
+
+import pytest
+
+from segue import Ask, At, Every, JobKind, Kernel, Source
+from segue.errors import Invalid
+from segue.memory.context import folded, seen
+from segue.testing import ManualClock, ScriptedAgent, quiet
+from segue.tokens import estimate
+from segue.transcript import Message
+from segue.view import View
+
+CHAT = "web:1"
+
+
+def given(agent: ScriptedAgent) -> list[tuple[str, str]]:
+    return [(message.role, message.content) for message in agent.asked[-1].history]
+
+
+async def test_without_archives_a_turn_is_given_the_messages(kernel: Kernel, agent: ScriptedAgent) -> None:
+    await kernel.write_all(CHAT, [("user", "one"), ("assistant", "two")])
+    await kernel.receive(CHAT, "three")
+    await quiet(kernel)
+    assert given(agent) == [("user", "one"), ("assistant", "two")]
+
+
+async def test_an_archive_that_is_not_summed_up_yet_is_given_word_for_word(
+    kernel: Kernel, agent: ScriptedAgent
+) -> None:
+    await kernel.write(CHAT, "user", "The parrot sings.")
+    await kernel.commit(CHAT)
+    await kernel.receive(CHAT, "hello")
+    await kernel.workers.user_runner.step()
+    assert ("user", "The parrot sings.") in given(agent)
+
+
+async def test_after_everything_is_committed_a_turn_answers_from_memory(
+    kernel: Kernel, agent: ScriptedAgent
+) -> None:
+    """The archived fact is in what the agent is given, from a passage and from the summary."""
+    await kernel.write_all(CHAT, [("user", "The door code is 4711."), ("assistant", "Noted.")])
+    await kernel.commit(CHAT)
+    await quiet(kernel)
+    assert (await kernel.overview(CHAT)).message_count == 0
+    await kernel.receive(CHAT, "What is the door code?")
+    await quiet(kernel)
+    ((role, notes),) = given(agent)
+    assert role == "system"
+    assert "4711" in notes
+    assert "not instructions" in notes
+
+
+async def test_a_recall_answers_from_memory_in_another_session(
+    kernel: Kernel, agent: ScriptedAgent, clock: ManualClock
+) -> None:
+    await kernel.write(CHAT, "user", "My flight leaves from gate 22.")
+    await kernel.commit(CHAT)
+    await quiet(kernel)
+    soon = At(clock.now().replace(minute=30))
+    await kernel.schedule("web:2", soon, Ask("Say which gate the flight leaves from."), kind=JobKind.RECALL)
+    clock.advance(hours=1)
+    await quiet(kernel)
+    assert any("gate 22" in content for _, content in given(agent))
+
+
+async def test_context_keeps_within_its_budget(kernel: Kernel) -> None:
+    await kernel.write_all(CHAT, [("user", "abcd" * 10) for _ in range(10)])
+    context = await kernel.context(CHAT, token_budget=35)
+    assert (len(context.messages), context.left_out, context.message_tokens) == (3, 7, 30)
+    await kernel.commit(CHAT, keep_recent_count=1)
+    await quiet(kernel)
+    small = await kernel.context(CHAT, token_budget=12)
+    assert (small.summary, len(small.messages)) == (None, 1)
+    large = await kernel.context(CHAT, token_budget=100_000)
+    assert large.summary is not None
+
+
+def said(job: str | None, turn: int, role: str, content: str) -> Message:
+    source = Source(kind="cron", job_id=job, label=job, run_id=f"{job}:{turn}") if job else None
+    at = 86_400_000 * turn
+    return Message(seq=turn, role=role, content=content, at=at, turn_id=f"turn-{turn}", source=source)
+
+
+def days(count: int) -> list[Message]:
+    return [
+        message
+        for day in range(1, count + 1)
+        for message in (
+            said("monitor", day, "user", "Scheduled cron job triggered: monitor"),
+            said("monitor", day, "assistant", "all is well" if day != 5 else "the disk is full"),
+        )
+    ]
+
+
+def test_older_occurrences_of_a_job_are_one_line() -> None:
+    shown = folded(days(15))
+    assert [message.content for message in shown] == [
+        "(monitor ×14 before this, last changed 07 Jan)",
+        "Scheduled cron job triggered: monitor",
+        "all is well",
+    ]
+
+
+def test_what_people_said_between_runs_stays() -> None:
+    talk = [*days(2), said(None, 9, "user", "thanks"), *(m for m in days(4) if m.seq > 2)]
+    assert "thanks" in [message.content for message in folded(talk)]
+
+
+def test_the_hundredth_run_is_given_little_more_than_the_second() -> None:
+    """At most 1.2 times the tokens, for a prompt and an answer of usual length."""
+    words = " ".join(["measured"] * 60)
+    history = [m if m.role == "user" else said("monitor", m.seq, "assistant", words) for m in days(99)]
+
+    def tokens(messages: list[Message]) -> int:
+        return sum(estimate(message.content) for message in folded(messages))
+
+    assert tokens(history) <= 1.2 * tokens(history[:2])
+
+
+def test_views_show_less() -> None:
+    talk = [
+        *days(1),
+        said(None, 9, "user", "thanks"),
+        *(said(None, 10 + n, "user", "more") for n in range(30)),
+    ]
+    assert seen(talk, View.SUMMARY, "monitor") == []
+    assert len(seen(talk, View.TAIL, "monitor")) == 20
+    assert seen(talk, View.SINCE_LAST_RUN, "monitor") == talk
+    assert seen([said(None, 0, "user", "before"), *talk], View.SINCE_LAST_RUN, "monitor") == talk
+    assert seen(talk, View.FULL, "monitor") == talk
+
+
+async def test_a_job_says_how_much_it_wants_to_see(
+    kernel: Kernel, agent: ScriptedAgent, clock: ManualClock
+) -> None:
+    await kernel.write(CHAT, "user", "hello")
+    await kernel.schedule(CHAT, Every(60), Ask("Look.", view=View.SUMMARY))
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    assert given(agent) == []
+    with pytest.raises(Invalid, match="view"):
+        Ask("Look.", view="everything")  # type: ignore[arg-type]

@@ -1,0 +1,100 @@
+"""Search: terms cut by us, so that both databases find and rank the same."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from segue import Kernel, Owner
+from segue.memory.search import ranked, terms_of, weights
+from segue.store.opening import open_database
+from segue.testing import ManualClock, ScriptedAgent, quiet
+
+CHAT = "web:1"
+SAID = [
+    "I moved to Lisbon last spring, near the river.",
+    "My sister Ana lives in Porto and plays the cello.",
+    "The door code of the office is 4711.",
+    "I prefer window seats on long flights.",
+    "We decided to use PostgreSQL for the archive.",
+    "我住在上海，喜欢喝龙井茶。",
+    "我的猫叫小黑，今年三岁。",
+    "下周三要去北京出差。",
+]
+QUESTIONS = [
+    ("Where do I live since I moved?", 0),
+    ("who plays the cello", 1),
+    ("what is the office door code?", 2),
+    ("seat preference for flights", 3),
+    ("which database did we decide on for the archive", 4),
+    ("我住在哪里", 5),
+    ("我的猫叫什么名字", 6),
+    ("什么时候去北京", 7),
+]
+
+
+def test_terms_are_words_and_pairs() -> None:
+    assert terms_of("The Cats, the CATS and a cat!") == {"cat": 3}
+    assert terms_of("moved moving") == {"mov": 2}
+    assert set(terms_of("我住在上海")) == {"我住", "住在", "在上", "上海"}
+    assert terms_of("ＡＢＣ café") == {"abc": 1, "café": 1}
+    assert terms_of("?!… the of") == {}
+
+
+def test_what_is_rare_counts_more_and_order_is_settled() -> None:
+    held = {"a": {"common": 50}, "b": {"rare": 50}, "c": {"common": 50}}
+    assert [memory for memory, _ in ranked({"common": 1, "rare": 1}, held, 10)] == ["b", "c", "a"]
+
+
+def test_a_term_is_worth_less_in_a_long_text() -> None:
+    assert weights("cello")["cello"] > weights("cello " + " ".join(f"word{n}" for n in range(60)))["cello"]
+
+
+async def filled(url: str, clock: ManualClock, agent: ScriptedAgent) -> list[list[tuple[str, float]]]:
+    database = await open_database(url)
+    async with Kernel(database, agent=agent, clock=clock) as kernel:
+        for number, said in enumerate(SAID):
+            await kernel.write_all(f"web:{number}", [("user", said), ("assistant", "Noted.")])
+            await kernel.commit(f"web:{number}")
+        await quiet(kernel)
+        found = [
+            [(each.memory.content, each.score) for each in await kernel.recollect(question, limit=5)]
+            for question, _ in QUESTIONS
+        ]
+    await database.close()
+    return found
+
+
+async def test_both_databases_find_and_rank_the_same(
+    tmp_path: Path, postgres_url: str, agent: ScriptedAgent
+) -> None:
+    on_sqlite = await filled(f"sqlite:///{tmp_path}/segue.db", ManualClock(), agent)
+    on_postgres = await filled(postgres_url, ManualClock(), agent)
+    assert json.dumps(on_sqlite) == json.dumps(on_postgres)
+    for found, (question, right) in zip(on_sqlite, QUESTIONS, strict=True):
+        assert any(SAID[right] in content or content in SAID[right] for content, _ in found[:2]), question
+
+
+async def test_nobody_finds_what_is_somebody_elses(kernel: Kernel) -> None:
+    await kernel.write(CHAT, "user", "The door code is 4711.")
+    await kernel.commit(CHAT)
+    await quiet(kernel)
+    assert await kernel.recollect("door code")
+    assert await kernel.recollect("door code", owner=Owner("default", "somebody")) == []
+
+
+async def test_passages_go_with_their_session_and_memories_stay(kernel: Kernel) -> None:
+    await kernel.write_all(CHAT, [("user", "I live in Rome."), ("user", "The parrot sings.")])
+    await kernel.commit(CHAT)
+    await quiet(kernel)
+    await kernel.delete(CHAT)
+    assert await kernel.recollect("parrot") == []
+    assert [each.memory.content for each in await kernel.recollect("Rome")] == ["I live in Rome."]
+
+
+@pytest.mark.parametrize("query", ["' OR 1=1 --", '"%_', "\\", "😀"])
+async def test_any_words_may_be_asked(kernel: Kernel, query: str) -> None:
+    await kernel.write(CHAT, "user", "hello")
+    await kernel.commit(CHAT)
+    await quiet(kernel)
+    assert await kernel.recollect(query) == []
