@@ -4,11 +4,11 @@ import asyncio
 import sys
 from contextlib import suppress
 
-from segue import Ask, Delivery, Every, Kernel, OpenTurn, Receipt
+from segue import Ask, Channel, Delivery, Every, Kernel, OpenTurn, Receipt
 
 
-class Terminal:
-    name, idempotent = "terminal", False
+class Terminal(Channel):
+    name = "terminal"
 
     async def send(self, delivery: Delivery) -> Receipt:
         print(f"{delivery.source.label if delivery.source else 'agent'}> {delivery.content}", flush=True)

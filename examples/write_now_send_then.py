@@ -2,15 +2,14 @@
 
 import asyncio
 
-from segue import At, Delivery, Kernel, NotTaken, OpenTurn, Receipt, Say
+from segue import At, Channel, Delivery, Kernel, NotTaken, OpenTurn, Receipt, Say
 from segue.testing import ManualClock, quiet
 
 
-class Post:
+class Post(Channel):
     """The first part of its sessions' keys is its name. Here the first try finds the door closed."""
 
     name = "post"
-    idempotent = False
     tries = 0
 
     async def send(self, delivery: Delivery) -> Receipt:

@@ -2,14 +2,46 @@
 
 from segue.action import Ask, Call, Say
 from segue.agent import Agent, Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
-from segue.channel import Channel, NotTaken, Receipt
+from segue.channel import (
+    Arrival,
+    Capabilities,
+    Channel,
+    Markdown,
+    NotTaken,
+    Receipt,
+    Rejected,
+    Stored,
+    Unreachable,
+)
 from segue.clock import Clock, SystemClock
 from segue.kernel import Kernel
-from segue.model import Delivery, Event, Job, Overview, Owner, Place, Recall, Run, Session, Source, Turn
+from segue.model import (
+    Delivery,
+    Event,
+    Job,
+    Overview,
+    Owner,
+    Place,
+    Recall,
+    Run,
+    ScheduledMessage,
+    Session,
+    Source,
+    Turn,
+)
 from segue.once import Request
 from segue.policy import Busy, Crash, Late, Overlap, Policy
 from segue.settings import Settings
-from segue.states import CallType, JobKind, JobState, Outcome, RecallStatus, TurnState, WhenBusy
+from segue.states import (
+    CallType,
+    JobKind,
+    JobState,
+    MessageStatus,
+    Outcome,
+    RecallStatus,
+    TurnState,
+    WhenBusy,
+)
 from segue.transcript import Message
 from segue.trigger import At, Cron, Every, Idle, Phase, Trigger
 
@@ -17,11 +49,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Agent",
+    "Arrival",
     "Ask",
     "At",
     "Busy",
     "Call",
     "CallType",
+    "Capabilities",
     "Channel",
     "Clock",
     "Crash",
@@ -36,7 +70,9 @@ __all__ = [
     "JobState",
     "Kernel",
     "Late",
+    "Markdown",
     "Message",
+    "MessageStatus",
     "NotTaken",
     "OpenTurn",
     "Outcome",
@@ -49,12 +85,15 @@ __all__ = [
     "Recall",
     "RecallStatus",
     "Receipt",
+    "Rejected",
     "Request",
     "Run",
     "Say",
+    "ScheduledMessage",
     "Session",
     "Settings",
     "Source",
+    "Stored",
     "SystemClock",
     "Text",
     "Thinking",
@@ -63,6 +102,7 @@ __all__ = [
     "Trigger",
     "Turn",
     "TurnState",
+    "Unreachable",
     "Usage",
     "WhenBusy",
 ]

@@ -1,11 +1,13 @@
-"""A channel: a surface that a session speaks through.
+"""A channel: a surface that a session speaks through, named by the first part of the session's key.
 
-For a session whose channel nobody registered, and for those that read the log itself (the page, the
-terminal), stored is sent.
+A channel takes messages out (`send`) and brings them in (`receive`), and says what it is able to do. Some
+surfaces read the log themselves, such as a page or a terminal: for those, stored is sent (`Stored`).
 """
 
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from enum import StrEnum
+from typing import Protocol, TypeAlias
 
 from segue.model import Delivery
 
@@ -18,6 +20,44 @@ class NotTaken(Exception):
         self.retry_after = retry_after
 
 
+class Unreachable(NotTaken):
+    """Nobody was there to take it. It is tried again for as long as it may still be of use."""
+
+
+class Rejected(NotTaken):
+    """It will never be taken, however often it is tried: the chat is gone, or does not want us."""
+
+
+class Markdown(StrEnum):
+    """How a channel's readers are shown emphasis, lists and code."""
+
+    PLAIN = "plain"
+    """Not at all: the text stands there as it was written."""
+    COMMON = "common"
+    """As CommonMark says."""
+    TELEGRAM = "telegram"
+    """Telegram's MarkdownV2, into which the channel translates."""
+    HTML = "html"
+    """A small part of HTML, into which the channel translates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    idempotent: bool = False
+    """Sending the same delivery id twice delivers once."""
+    stored: bool = False
+    """Its readers look at the log: stored is sent, and nothing is handed to it."""
+    edits: bool = False
+    """A message can be changed after it was sent, so an answer can be shown while it is being said."""
+    longest: int | None = None
+    """Characters in one message. What is longer is split by the channel, at a sensible place."""
+    markdown: Markdown = Markdown.PLAIN
+    groups: bool = False
+    """It speaks in groups too, not only with one person."""
+    per_second: float | None = None
+    """Messages that it takes in a second, in all chats together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """The channel took it. `message_id` is its own name for the message, where it has one."""
@@ -25,13 +65,63 @@ class Receipt:
     message_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """Words that somebody wrote on the other side."""
+
+    chat_id: str
+    text: str
+    id: str | None = None
+    """The channel's own name for the message, by which a second arrival of it is known."""
+    chat_type: str = "private"
+    title: str | None = None
+
+
+Reception: TypeAlias = Callable[[Arrival], Awaitable[None]]
+"""Where a channel hands in what arrived. When it returns, the message is kept and will have its turn."""
+
+
 class Channel(Protocol):
+    """Whoever derives from it may leave out what is the same for most."""
+
     name: str
     """The first part of its sessions' keys."""
 
-    idempotent: bool
-    """Sending the same delivery id twice delivers once."""
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities()
 
     async def send(self, delivery: Delivery) -> Receipt:
-        """Deliver, or raise NotTaken when it certainly was not. Any other error: nobody knows."""
+        """Deliver, or raise `NotTaken` when it certainly was not. Any other error: nobody knows."""
         ...
+
+    async def receive(self, take: Reception) -> None:
+        """Bring messages in until cancelled. One that has nothing to bring in returns at once."""
+        return
+
+    async def show(self, chat_id: str, turn_id: str, text: str) -> None:
+        """Where `edits`: what is said so far in a turn whose answer will be sent when it is complete."""
+        return
+
+
+class Stored(Channel):
+    """A surface whose readers look at the log: a page, a terminal, a program that calls the API."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(idempotent=True, stored=True, edits=True, markdown=Markdown.COMMON, groups=True)
+
+    async def send(self, delivery: Delivery) -> Receipt:
+        return Receipt()
+
+
+INSIDE = frozenset({"cron", "system", "unified"})
+"""How the keys of the house's own sessions begin: nobody talks there, and what is said is in the log."""
+
+
+def stored_names(channels: Iterable[Channel]) -> frozenset[str]:
+    """The channels for which stored is sent."""
+    return INSIDE | {channel.name for channel in channels if channel.capabilities.stored}

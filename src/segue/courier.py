@@ -1,31 +1,47 @@
 """The courier: written messages go out through their channels.
 
-A delivery is leased before it is sent. After a crash between send and mark nobody knows whether it
-arrived, so it is repeated only where a repeat cannot double: the channel knows the delivery's id, or it
-refused the message before taking it. Otherwise it ends as failed, and says so.
+A delivery is leased before it is sent, and the lease is kept up while the channel is at it. After a crash
+between send and mark nobody knows whether it arrived, so it is repeated only where a repeat cannot double:
+the channel knows the delivery's id, or it refused the message before taking it. Otherwise it ends as failed,
+and says so.
+
+Invariants
+  - a courier takes only what is for a channel that it has; the rest waits for a process that has it, and
+    after a day ends as failed
+  - of a session one delivery is under way at a time, so its messages keep their order
+  - a channel that hangs holds up its own messages and nobody else's
 """
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from segue import closure, lane, settle
+from segue import closure, entries, settle
 from segue.bell import Bell, Name
-from segue.channel import Channel, NotTaken, Receipt
+from segue.channel import Channel, NotTaken, Receipt, Rejected, Unreachable, stored_names
 from segue.clock import Clock
-from segue.errors import LeaseLost, NotFound
+from segue.errors import LeaseLost, NotFound, StoreError
 from segue.hub import Hub
 from segue.model import Delivery, Event
+from segue.pace import Pace
 from segue.store import rows, sql
 from segue.store.database import Params, Transaction
-from segue.store.store import Store
+from segue.store.store import EVERY_CHANNEL, Store
 from segue.text import clean
 
 _log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 100
+"""Under way in one process, for each channel."""
 MOST_ATTEMPTS = 5
 UNKNOWN = "delivery unknown"
+_A_DAY_MS = 86_400_000
+_LONGEST_PAUSE_MS = 300_000
+_BREATH_MS = 1000
+_STORED = ""
+"""In place of a name: all channels for which stored is sent."""
 
 
 class Courier:
@@ -35,97 +51,233 @@ class Courier:
         clock: Clock,
         bell: Bell,
         hub: Hub,
-        channels: Mapping[str, Channel],
+        channels: Mapping[str, Channel] | None,
         *,
         holder: str,
         lease_ms: int,
+        send_seconds: float,
         unified: bool,
     ) -> None:
+        """Without `channels`, everybody reads the log: whatever the session, stored is sent."""
         self._store = store
         self._clock = clock
         self._bell = bell
         self._hub = hub
-        self._channels = channels
+        self._networks = {
+            name: channel for name, channel in (channels or {}).items() if not channel.capabilities.stored
+        }
+        self._stored = EVERY_CHANNEL if channels is None else _names(stored_names(channels.values()))
+        self._mine = EVERY_CHANNEL if channels is None else self._stored + _names(self._networks)
+        self._paces = {
+            name: Pace(pace)
+            for name, channel in self._networks.items()
+            if (pace := channel.capabilities.per_second) is not None
+        }
         self._holder = holder
         self._lease_ms = lease_ms
+        self._send_seconds = send_seconds
         self._unified = unified
+        self._under_way: Counter[str] = Counter()
+        self._held: dict[str, Delivery] = {}
+        self._closing = False
 
     async def run(self) -> None:
-        while True:
-            if not await self.step():
-                await self._bell.wait(Name.COURIER, await self._store.next_delivery())
+        """Until closed; then what is under way is seen through."""
+        async with asyncio.TaskGroup() as group:
+            renewing = group.create_task(self._keep_up())
+            async with asyncio.TaskGroup() as sending:
+                while not self._closing:
+                    leased = await self._lease_or_breathe()
+                    for delivery in leased:
+                        sending.create_task(self._take_out(delivery))
+                    if not leased and not self._closing:
+                        await self._rest()
+            renewing.cancel()
 
     async def step(self) -> int:
         """Send what is due; how many deliveries that were."""
-        leased = await self._store.commit(
-            lease,
-            holder=self._holder,
-            lease_ms=self._lease_ms,
-            lease_now=self._store.lease_now(),
-            now=self._clock.ms(),
-        )
-        # Side by side: of each session there is one at a time, so its messages keep their order.
+        leased = await self._lease()
         async with asyncio.TaskGroup() as sending:
             for delivery in leased:
                 sending.create_task(self._take_out(delivery))
         return len(leased)
 
+    def close(self) -> None:
+        """Take nothing more."""
+        self._closing = True
+        self._bell.ring(Name.COURIER)
+
+    async def _lease_or_breathe(self) -> list[Delivery]:
+        try:
+            return await self._lease()
+        except Exception:
+            _log.exception("no delivery could be leased")
+            await self._clock.wait(asyncio.Event(), self._clock.ms() + _BREATH_MS)
+            return []
+
+    async def _lease(self) -> list[Delivery]:
+        now = self._clock.ms()
+        leased: list[Delivery] = []
+        for name, limit in self._free(now):
+            found = await self._store.commit(
+                lease,
+                channels=self._stored if name == _STORED else _names([name]),
+                limit=limit,
+                holder=self._holder,
+                lease_ms=self._lease_ms,
+                lease_now=self._store.lease_now(),
+                now=now,
+            )
+            self._under_way[name] += len(found)
+            if name in self._paces:
+                self._paces[name].take(len(found), now)
+            leased += found
+        return leased
+
+    def _free(self, now: int) -> Iterator[tuple[str, int]]:
+        """Which channels may take something now, and how much."""
+        for name in (_STORED, *self._networks):
+            free = MOST_AT_ONCE - self._under_way[name]
+            if name in self._paces:
+                free = min(free, self._paces[name].allows(now))
+            if free > 0:
+                yield name, free
+
+    async def _rest(self) -> None:
+        now = self._clock.ms()
+        free = [name for name, _ in self._free(now)]
+        paced = [pace.next_at(now) for name, pace in self._paces.items() if name not in free]
+        try:
+            soonest = await self._store.next_delivery(self._named(free))
+        except StoreError:
+            soonest = now + _BREATH_MS
+        await self._bell.wait(Name.COURIER, min(paced + ([] if soonest is None else [soonest]), default=None))
+
+    def _named(self, free: Sequence[str]) -> str:
+        if self._stored == EVERY_CHANNEL:
+            return EVERY_CHANNEL
+        networks = _names(name for name in free if name != _STORED)
+        return networks + (self._stored if _STORED in free else "")
+
     async def _take_out(self, delivery: Delivery) -> None:
+        self._held[delivery.id] = delivery
         try:
             self._hub.publish(await self._send(delivery))
         except (LeaseLost, NotFound) as lost:
             _log.warning("delivery %s was let go: %s", delivery.id, lost)
+        except Exception:
+            # Nothing was marked. The lease runs out, and what becomes of it is decided then.
+            _log.exception("delivery %s could not be marked", delivery.id)
+        finally:
+            del self._held[delivery.id]
+            self._under_way[delivery.channel if delivery.channel in self._networks else _STORED] -= 1
+            self._bell.ring(Name.COURIER)
 
     async def _send(self, delivery: Delivery) -> Sequence[Event]:
-        channel = self._channels.get(delivery.channel)
+        channel = self._networks.get(delivery.channel)
         try:
-            receipt = await channel.send(delivery) if channel else Receipt()
+            receipt = Receipt()
+            if channel is not None:
+                async with asyncio.timeout(self._send_seconds):
+                    receipt = await channel.send(delivery)
         except NotTaken as refusal:
             return await self._not_taken(delivery, refusal)
         except Exception as error:
             _log.warning("delivery %s failed", delivery.id, exc_info=error)
-            return await self._unknown(delivery, channel, clean(f"{UNKNOWN}: {error}"))
+            words = "it took too long" if isinstance(error, TimeoutError) else str(error)
+            return await self._unknown(delivery, channel, clean(f"{UNKNOWN}: {words}"))
         return await self._store.commit(sent, delivery, receipt, self._clock.ms(), shared=self._unified)
 
     async def _not_taken(self, delivery: Delivery, refusal: NotTaken) -> Sequence[Event]:
         now = self._clock.ms()
         reason = clean(str(refusal))
-        if delivery.attempt >= MOST_ATTEMPTS:
+        if _is_the_last(delivery, refusal, now):
             return await self._store.commit(failed, delivery, reason, now)
-        pause = refusal.retry_after if refusal.retry_after is not None else 2.0**delivery.attempt
-        await self._store.commit(put_back, delivery, now + round(pause * 1000), reason)
+        pause_ms = min(_LONGEST_PAUSE_MS, 1000 * 2**delivery.attempt)
+        if refusal.retry_after is not None:
+            pause_ms = round(refusal.retry_after * 1000)
+        await self._store.commit(put_back, delivery, now + pause_ms, reason)
         return ()
 
     async def _unknown(self, delivery: Delivery, channel: Channel | None, reason: str) -> Sequence[Event]:
         now = self._clock.ms()
-        if channel and channel.idempotent and delivery.attempt < MOST_ATTEMPTS:
-            await self._store.commit(put_back, delivery, now + 1000 * 2**delivery.attempt, reason)
+        # Where stored is sent, and it was not stored, nothing left the house.
+        repeatable = channel is None or channel.capabilities.idempotent
+        if repeatable and (channel is None or delivery.attempt < MOST_ATTEMPTS):
+            pause_ms = 0 if channel is None else 1000 * 2**delivery.attempt
+            await self._store.commit(put_back, delivery, now + pause_ms, reason)
             return ()
         return await self._store.commit(failed, delivery, reason, now)
 
-    async def take_back_expired(self) -> int:
-        """Deliveries whose courier was lost in the middle of a send."""
-        expired = await self._store.expired_deliveries(MOST_AT_ONCE)
-        for delivery in expired:
-            channel = self._channels.get(delivery.channel)
+    async def _keep_up(self) -> None:
+        """Whoever is still at it keeps its lease, however slow the channel is."""
+        while True:
+            await self._clock.wait(asyncio.Event(), self._clock.ms() + self._lease_ms // 3)
             try:
-                if channel is None:  # stored is sent, and it was not stored: nothing left the house
-                    await self._store.commit(put_back, delivery, self._clock.ms(), UNKNOWN)
-                else:
-                    self._hub.publish(await self._unknown(delivery, channel, UNKNOWN))
-            except (LeaseLost, NotFound):
-                continue
-        if expired:
+                await self.renew()
+            except StoreError as error:
+                _log.warning("the leases of deliveries could not be renewed: %s", error)
+
+    async def renew(self) -> None:
+        held = list(self._held.values())
+        if held:
+            await self._store.commit(keep, held, lease_ms=self._lease_ms, lease_now=self._store.lease_now())
+
+    async def take_back_expired(self) -> int:
+        """Deliveries whose courier was lost in the middle of a send, and those that no courier comes for."""
+        lost = await self._store.expired_deliveries(self._mine, MOST_AT_ONCE)
+        for delivery in lost:
+            await self._settle(self._unknown(delivery, self._networks.get(delivery.channel), UNKNOWN))
+        now = self._clock.ms()
+        stranded = await self._store.stranded_deliveries(now - _A_DAY_MS, MOST_AT_ONCE)
+        for delivery in stranded:
+            reason = f"no process had the channel {delivery.channel} for a day"
+            await self._settle(self._store.commit(failed, delivery, reason, now))
+        if lost:
             self._bell.ring(Name.COURIER)
-        return len(expired)
+        return len(lost) + len(stranded)
+
+    async def _settle(self, settling: Coroutine[Any, Any, Sequence[Event]]) -> None:
+        try:
+            self._hub.publish(await settling)
+        except (LeaseLost, NotFound):
+            pass  # somebody else was faster, or its session is gone
 
 
-def lease(*, holder: str, lease_ms: int, lease_now: int | None, now: int) -> Transaction[list[Delivery]]:
-    leased = yield (
-        sql.deliveries.lease,
-        {"holder": holder, "lease_ms": lease_ms, "lease_now": lease_now, "now": now, "limit": MOST_AT_ONCE},
-    )
+def _names(names: Iterable[str]) -> str:
+    """As the queries read them: each between commas."""
+    return "".join(f",{name}," for name in sorted(names))
+
+
+def _is_the_last(delivery: Delivery, refusal: NotTaken, now: int) -> bool:
+    if isinstance(refusal, Rejected):
+        return True
+    if isinstance(refusal, Unreachable) or refusal.retry_after is not None:
+        return now - delivery.created_at >= _A_DAY_MS
+    return delivery.attempt >= MOST_ATTEMPTS
+
+
+def lease(
+    *, channels: str, limit: int, holder: str, lease_ms: int, lease_now: int | None, now: int
+) -> Transaction[list[Delivery]]:
+    asked: Params = {
+        "channels": channels,
+        "limit": limit,
+        "holder": holder,
+        "lease_ms": lease_ms,
+        "lease_now": lease_now,
+        "now": now,
+    }
+    leased = yield sql.deliveries.lease, asked
     return [rows.delivery(row) for row in leased]
+
+
+def keep(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> Transaction[None]:
+    """Under their fences: what was taken back meanwhile stays taken back."""
+    yield (
+        sql.deliveries.renew,
+        [{"id": each.id, "fence": each.fence, "lease_ms": lease_ms, "lease_now": lease_now} for each in held],
+    )
 
 
 def sent(
@@ -135,8 +287,8 @@ def sent(
 
     `shared`: in unified mode, in the common transcript too.
     """
-    common = (yield from lane.common_of(delivery.session_id)) if shared else None
-    session = yield from lane.lock_session(delivery.session_id)
+    common = (yield from entries.common_of(delivery.session_id)) if shared else None
+    session = yield from entries.lock_session(delivery.session_id)
     marked: Params = {
         "id": delivery.id,
         "fence": delivery.fence,
@@ -148,24 +300,27 @@ def sent(
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
     if delivery.source is None or delivery.turn_id is not None:  # a turn's answer stands there already
         return ()
-    yield from settle.close_run(delivery.source, closure.answered(delivery.content, {}), now)
+    if delivery.run_id is not None:
+        yield from settle.close_run(delivery.source, closure.answered(delivery.content, {}), now)
     message = _message(delivery, now, "assistant", delivery.content)
-    events = [*(yield from lane.post(session, [message]))]
+    events = [*(yield from entries.post(session, [message]))]
     if common is not None:
-        events += yield from lane.share(common, session, [message])
+        events += yield from entries.share(common, session, [message])
     return events
 
 
 def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Event]]:
-    session = yield from lane.lock_session(delivery.session_id)
+    session = yield from entries.lock_session(delivery.session_id)
     taken = yield sql.deliveries.mark_failed, {"id": delivery.id, "fence": delivery.fence, "error": reason}
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
     words = f"A message could not be delivered ({reason.partition(':')[0]})."
-    if delivery.source and delivery.turn_id is None:
+    if delivery.source and delivery.run_id is not None:
         paused = yield from settle.close_run(delivery.source, closure.failed(reason), now)
         words = f"{words}\n\n{paused}" if paused else words
-    return (yield from lane.post(session, [_message(delivery, now, "system", words)]))
+    if delivery.turn_id is not None and delivery.attempt == 0:
+        return ()  # an answer that nobody came for: it stands in the transcript, and there it is read
+    return (yield from entries.post(session, [_message(delivery, now, "system", words)]))
 
 
 def put_back(delivery: Delivery, not_before: int, reason: str) -> Transaction[None]:

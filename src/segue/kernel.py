@@ -12,6 +12,7 @@ import random
 import socket
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Self
 
 from segue.agent import Agent, AgentFunction, as_agent
@@ -31,19 +32,20 @@ from segue.store.opening import open_database
 from segue.store.store import Store
 from segue.verbs.automating import Automating
 from segue.verbs.deleting import Deleting
+from segue.verbs.hearing import Hearing
 from segue.verbs.messaging import Messaging
 from segue.verbs.recalling import Recalling
 from segue.verbs.remembering import Remembering
-from segue.workforce import Workforce
+from segue.workforce import Listening, Workforce
 
 
-class Kernel(Deleting, Automating, Recalling, Messaging, Remembering):
+class Kernel(Deleting, Hearing, Automating, Recalling, Messaging, Remembering):
     def __init__(
         self,
         database: str | Database,
         *,
         agent: Agent | AgentFunction,
-        channels: Iterable[Channel] = (),
+        channels: Iterable[Channel] | None = None,
         functions: Mapping[str, Function] | None = None,
         evaluate_response: EvaluateResponse = evaluate_response,
         extractor: Extractor | None = None,
@@ -54,7 +56,7 @@ class Kernel(Deleting, Automating, Recalling, Messaging, Remembering):
     ) -> None:
         self._database = database
         self._agent = as_agent(agent)
-        self._channels = tuple(channels)
+        self._channels = None if channels is None else tuple(channels)
         self.functions = dict(functions or {})
         self.evaluate_response = evaluate_response
         self._extractor = extractor or RuleExtractor()
@@ -97,9 +99,12 @@ class Kernel(Deleting, Automating, Recalling, Messaging, Remembering):
     async def __aexit__(self, *error: object) -> None:
         await self._closing.aclose()
 
-    async def run(self) -> None:
-        """Run the workers until cancelled."""
-        await self.workers.run()
+    async def run(self, *, listen: bool = True) -> None:
+        """Run the workers until cancelled; `listen` for what arrives through the channels, too."""
+        heard = self._channels if listen else None
+        await self.workers.run(
+            Listening(channel, partial(self.hear, channel.name)) for channel in heard or ()
+        )
 
     def _somebody_wrote(self) -> None:
         """In another process. Whoever waits here, for work or for words, looks again."""

@@ -7,7 +7,7 @@ A legacy job's answer is said in the session that the job names, as a message of
 
 from dataclasses import dataclass
 
-from segue import lane
+from segue import entries
 from segue.model import Owner, Session, Source, Turn
 from segue.states import JobKind
 from segue.store import rows, sql
@@ -49,7 +49,7 @@ def say(
     owner: Owner, key: str, words: str, source: Source, now: int, *, delivery_id: str
 ) -> Transaction[None]:
     """Words from outside any turn of that session. They join its transcript when they are sent."""
-    there = yield from lane.open_session(owner, key, delivery_id, now)
+    there = yield from entries.open_session(owner, key, delivery_id, now)
     yield sql.deliveries.create, _delivery(delivery_id, there, words, source, now)
 
 

@@ -61,13 +61,13 @@ class Crew:
     agent: Agent
     functions: Mapping[str, Function]
     evaluate_response: EvaluateResponse
-    channels: frozenset[str]
-    """Those that want each answer delivered; for the others, stored is sent."""
+    stored: frozenset[str] | None
+    """The channels for which stored is sent, or None for all; the others want each answer delivered."""
     holder: str
     lease_ms: int
 
     def outbox(self, now: int) -> Outbox:
-        return Outbox(self.channels, self.ids(now))
+        return Outbox(self.stored, self.ids(now))
 
 
 class Runner:

@@ -16,6 +16,7 @@ _LEAST = {
     "patience_seconds": 0,
     "turn_timeout_seconds": 1,
     "shutdown_grace_seconds": 0,
+    "send_timeout_seconds": 0.1,
     "runs_per_job": 1,
     "retention_days": 1,
     "jobs_per_session": 1,
@@ -38,6 +39,8 @@ class Settings:
     """For users' turns; a scheduled one has its job's."""
     shutdown_grace_seconds: float = 20
     """How long running turns may take to end before the crash rule ends them."""
+    send_timeout_seconds: float = 60
+    """How long a channel may take over one message; after that nobody knows whether it arrived."""
     when_busy: WhenBusy = WhenBusy.ENQUEUE
     """For sessions that have no rule of their own."""
     recall_on_busy: Busy = Busy.WAIT

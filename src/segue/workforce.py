@@ -9,7 +9,7 @@ from typing import Protocol
 from segue.agent import Agent
 from segue.archivist import Archivist
 from segue.bell import Bell
-from segue.channel import Channel
+from segue.channel import Channel, Reception, stored_names
 from segue.clock import Clock
 from segue.courier import Courier
 from segue.evaluation import EvaluateResponse
@@ -35,6 +35,18 @@ class Worker(Protocol):
     async def run(self) -> None: ...
 
 
+class Listening:
+    """A channel that brings messages in."""
+
+    def __init__(self, channel: Channel, take: Reception) -> None:
+        self._channel = channel
+        self._take = take
+
+    async def run(self) -> None:
+        await self._channel.receive(self._take)
+        await asyncio.Event().wait()  # it has nothing to bring in, or nothing more
+
+
 class Workforce:
     """Hand-over between them is a row and a ring; none of them knows another."""
 
@@ -49,13 +61,13 @@ class Workforce:
         agent: Agent,
         functions: Mapping[str, Function],
         evaluate_response: EvaluateResponse,
-        channels: Iterable[Channel],
+        channels: Iterable[Channel] | None,
         extractor: Extractor,
         settings: Settings,
         ids: Ids,
         rng: random.Random,
     ) -> None:
-        by_name = {channel.name: channel for channel in channels}
+        by_name = None if channels is None else {channel.name: channel for channel in channels}
         lease_ms = round(settings.lease_seconds * 1000)
         self._clock = clock
         self._grace = settings.shutdown_grace_seconds
@@ -71,7 +83,7 @@ class Workforce:
             agent=agent,
             functions=functions,
             evaluate_response=evaluate_response,
-            channels=frozenset(by_name),
+            stored=None if by_name is None else stored_names(by_name.values()),
             holder=name,
             lease_ms=lease_ms,
         )
@@ -99,6 +111,7 @@ class Workforce:
             by_name,
             holder=name,
             lease_ms=lease_ms,
+            send_seconds=settings.send_timeout_seconds,
             unified=settings.unified_session,
         )
         self.reaper = Reaper(
@@ -125,21 +138,24 @@ class Workforce:
         )
         self.pruner = Pruner(store, clock, bell, retention_days=settings.retention_days)
 
-    async def run(self) -> None:
+    async def run(self, listening: Iterable[Worker] = ()) -> None:
         """Until cancelled. Then no new work is taken, and what runs has the grace to end."""
         async with asyncio.TaskGroup() as group:
-            steady = [
-                group.create_task(self._steadily(worker))
-                for worker in (self.timer, self.courier, self.reaper, self.archivist, self.pruner)
-            ]
+            workers: tuple[Worker, ...] = (self.timer, self.reaper, self.archivist, self.pruner, *listening)
+            steady = [group.create_task(self._steadily(worker)) for worker in workers]
             keeper = group.create_task(self._steadily(self.keeper))
             runners = [group.create_task(runner.run()) for runner in (self.user_runner, self.runner)]
+            courier = group.create_task(self.courier.run())
             try:
                 await asyncio.Event().wait()
             finally:
                 for task in steady:
                     task.cancel()
+                self.user_runner.close()
+                self.runner.close()
                 await self._let_end(runners)
+                self.courier.close()  # not before: what the last turns said may still go out
+                await self._let_end([courier])
                 keeper.cancel()
 
     async def _steadily(self, worker: Worker) -> None:
@@ -151,10 +167,8 @@ class Workforce:
                 _log.exception("%s stumbled and goes on", type(worker).__name__)
                 await self._clock.wait(asyncio.Event(), self._clock.ms() + _BREATH_MS)
 
-    async def _let_end(self, runners: list[asyncio.Task[None]]) -> None:
-        self.user_runner.close()
-        self.runner.close()
-        _, slow = await asyncio.wait(runners, timeout=self._grace)
+    async def _let_end(self, closed: list[asyncio.Task[None]]) -> None:
+        _, slow = await asyncio.wait(closed, timeout=self._grace)
         for task in slow:
             task.cancel()
-        await asyncio.wait(runners)
+        await asyncio.wait(closed)

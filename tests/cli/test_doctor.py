@@ -5,7 +5,7 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import Any
 
-from segue import At, Delivery, Kernel, OpenTurn, Receipt, Say
+from segue import At, Channel, Delivery, Kernel, OpenTurn, Receipt, Say
 from segue.testing import ManualClock, quiet
 from tests.cli.process import Segue
 
@@ -72,9 +72,8 @@ async def test_what_could_not_be_delivered_is_told(segue: Segue) -> None:
     assert found["look"][0].endswith("paper jam")
 
 
-class Jammed:
+class Jammed(Channel):
     name = "fax"
-    idempotent = False
 
     async def send(self, delivery: Delivery) -> Receipt:
         raise RuntimeError("paper jam")

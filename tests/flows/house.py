@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import pytest
 import pytest_asyncio
 
-from segue import Kernel
+from segue import Kernel, Stored
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent
 
 __all__ = ["agent", "channel", "clock", "kernel", "open_kernel"]
@@ -35,7 +35,7 @@ def agent() -> ScriptedAgent:
 
 @pytest.fixture
 def channel() -> RecordingChannel:
-    """The channel of sessions whose key begins with `test:`; the others have none."""
+    """The channel of sessions whose key begins with `test:`; those of `web:` are read in the log."""
     return RecordingChannel("test")
 
 
@@ -48,7 +48,8 @@ async def open_kernel(
 
         async def open_one(**options: Any) -> Kernel:
             name = f"worker-{len(opened) + 1}"
-            usual: dict[str, Any] = {"agent": agent, "clock": clock, "channels": [channel], "name": name}
+            usual: dict[str, Any] = {"agent": agent, "clock": clock, "name": name}
+            usual["channels"] = [channel, Stored("web")]
             kernel = Kernel(database_url, **{**usual, "rng": random.Random(len(opened)), **options})
             opened.append(await house.enter_async_context(kernel))
             return kernel

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
-from segue import Ask, Delta, Every, Kernel, OpenTurn, ToolStarted
+from segue import Ask, Delta, Every, Kernel, OpenTurn, Stored, ToolStarted
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 
 CHAT = "test:1"
@@ -36,7 +36,7 @@ async def test_the_sentence_after_a_crash_goes_out_through_the_channel_too(
 
     async with (
         Kernel(database_url, agent=deploys, clock=clock) as lost,
-        Kernel(database_url, agent=agent, clock=clock, channels=[channel]) as other,
+        Kernel(database_url, agent=agent, clock=clock, channels=[channel, Stored("web")]) as other,
     ):
         await lost.receive(CHAT, "deploy it")
         abandoned = asyncio.create_task(lost.workers.user_runner.step())

@@ -61,7 +61,7 @@ def comes_due(job: Job) -> Transaction[jobs.Taken | None]:
 
 
 def taken_in_hand() -> Transaction[list[Delivery]]:
-    return courier.lease(holder="courier", lease_ms=LEASE_MS, lease_now=NOW, now=NOW)
+    return courier.lease(channels="*", limit=100, holder="courier", lease_ms=LEASE_MS, lease_now=NOW, now=NOW)
 
 
 async def send_what_was_taken(on: Stage, *couriers: Actor) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from segue.agent import Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
-from segue.channel import NotTaken, Receipt
+from segue.channel import Capabilities, Channel, NotTaken, Receipt
 from segue.clock import SystemClock
 from segue.errors import AgentFailed
 from segue.model import Delivery
@@ -165,13 +165,17 @@ class Post:
         self.arrived: Counter[str] = Counter()
 
 
-class LossyChannel:
+class LossyChannel(Channel):
     """Slow, refusing, failing before or after it took the message."""
 
     def __init__(self, name: str, post: Post, *, idempotent: bool) -> None:
         self.name = name
-        self.idempotent = idempotent
+        self._idempotent = idempotent
         self._post = post
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(idempotent=self._idempotent)
 
     async def send(self, delivery: Delivery) -> Receipt:
         rng = self._post.rng

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from segue.channel import Stored
 from segue.kernel import Kernel
 from segue.store.inline import InlineSqlite
 from segue.store.migrate import migrate
@@ -115,6 +116,7 @@ class Play:
             channels=(
                 LossyChannel("chat", self.post, idempotent=False),
                 LossyChannel("tele", self.post, idempotent=True),
+                Stored("web"),
             ),
             functions={"tidy": agent.tidy},
             settings=self.plan.settings,

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from segue import Ask, At, Call, Cron, Every, Idle, Kernel, Policy, Say
+from segue import Ask, At, Call, Cron, Every, Idle, Kernel, Policy, Say, Stored
 from segue.agent import OpenTurn
 from segue.clock import to_moment
 from segue.errors import SegueError
@@ -174,7 +174,7 @@ async def house_after(url: str, seed: int) -> dict[str, Any]:
         url,
         agent=MoodyAgent(),
         clock=clock,
-        channels=[RecordingChannel("test")],
+        channels=[RecordingChannel("test"), Stored("web")],
         functions={"tidy": _tidy},
         settings=Settings(timezone="UTC", runners=1, user_runners=1),
         rng=random.Random(seed),

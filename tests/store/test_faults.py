@@ -13,7 +13,7 @@ from itertools import count
 
 import pytest
 
-from segue import Ask, At, Call, Every, Idle, Kernel, Say
+from segue import Ask, At, Call, Every, Idle, Kernel, Say, Stored
 from segue.errors import StoreError
 from segue.model import Job, Turn
 from segue.store.database import Database
@@ -45,7 +45,7 @@ class House:
             database,
             agent=self.agent,
             clock=self.clock,
-            channels=[self.channel],
+            channels=[self.channel, Stored("web")],
             functions={"tidy": tidy},
             name="worker",
         )

@@ -66,14 +66,19 @@ SEEDS = [
     INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy,
                       slot, next_at, created_at, updated_at)
     SELECT 'job-' || n, 'session-' || (n / 10), 'account-' || (n % 3),
-           CASE WHEN n % 10 = 5 THEN 'recall' ELSE 'cron' END, 'go on',
-           CASE WHEN n % 20 = 0 THEN 'ended' ELSE 'active' END, 'every', '{}', '{}', '{}',
+           CASE n % 10 WHEN 5 THEN 'recall' WHEN 6 THEN 'message' ELSE 'cron' END, 'go on',
+           CASE WHEN n % 20 = 0 THEN 'ended' ELSE 'active' END, CASE n % 10 WHEN 6 THEN 'at' ELSE 'every' END, '{}', '{}', '{}',
            CASE WHEN n % 20 > 0 THEN n END, CASE WHEN n % 20 > 0 THEN n END, n, n
     FROM numbers
     """,
     """
     INSERT INTO recalls (job_id, call_type, depth)
     SELECT 'job-' || n, 'once', 0
+    FROM numbers
+    """,
+    """
+    INSERT INTO scheduled_messages (job_id, chat_type, replaced_by)
+    SELECT 'job-' || n, 'private', 'job-' || (n + 10)
     FROM numbers
     """,
     """
@@ -167,6 +172,23 @@ async def test_postgres_finds_every_row_by_an_index(postgres_url: str) -> None:
         assert surprising(walks, known) == {}, mode
 
 
+async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgres_url: str) -> None:
+    """Whoever has ten thousand of them waits for a page, not for a sort of all."""
+    listing = [sql.sessions.newest_first, sql.sessions.overviews]
+    path = tmp_path / "segue.db"
+    await seed(f"sqlite:///{path}")
+    with closing(sqlite3.connect(path)) as connection:
+        assert {query.name: sorts_in_sqlite(connection, query) for query in listing} == {
+            query.name: [] for query in listing
+        }
+    await seed(postgres_url)
+    async with analysed(postgres_url, "force_custom_plan") as asked:
+        # Whoever has a dozen sees them sorted; what matters is whoever has many.
+        await asked.execute("UPDATE sessions SET account = 'account-1', user_id = 'user-1'; ANALYZE")
+        for query in listing:
+            assert [*sorts_under_a_limit(await plan_in_postgres(asked, query))] == [], query.name
+
+
 async def test_a_session_that_goes_takes_its_rows_along_by_an_index(tmp_path: Path) -> None:
     """What a foreign key does when a row is deleted stands in no plan."""
     path = tmp_path / "segue.db"
@@ -202,6 +224,14 @@ def walks_in_sqlite(connection: sqlite3.Connection, query: sql.Query) -> list[st
     return [line for *_, line in plan if line.startswith("SCAN") and line.split()[1] not in names]
 
 
+def sorts_in_sqlite(connection: sqlite3.Connection, query: sql.Query) -> list[str]:
+    """Of all but what has been cut to a page before."""
+    values = dict.fromkeys(query.parameters, "1")
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()
+    pages = {number for number, *_, line in plan if line.startswith("MATERIALIZE")} or {0}
+    return [line for _, parent, _, line in plan if parent in pages and "TEMP B-TREE" in line]
+
+
 @asynccontextmanager
 async def analysed(url: str, mode: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
     connection = await asyncpg.connect(url)
@@ -212,16 +242,28 @@ async def analysed(url: str, mode: str) -> AsyncIterator["asyncpg.Connection[asy
         await connection.close()
 
 
-async def walks_in_postgres(connection: "asyncpg.Connection[Any]", query: sql.Query) -> list[str]:
+async def plan_in_postgres(connection: "asyncpg.Connection[Any]", query: sql.Query) -> dict[str, Any]:
     await connection.execute(f"PREPARE asked AS {query.postgres}")
     values = ", ".join(f"'{_value(query, name)}'" for name in query.parameters)
     answer = await connection.fetchval(
         f"EXPLAIN (FORMAT JSON) EXECUTE asked{f'({values})' if values else ''}"
     )
     await connection.execute("DEALLOCATE asked")
+    plan: dict[str, Any] = json.loads(answer)[0]["Plan"]
+    return plan
+
+
+def sorts_under_a_limit(plan: dict[str, Any], *, limited: bool = False) -> Iterator[str]:
+    if limited and plan["Node Type"] == "Sort":
+        yield f"Sort {plan['Sort Key']}"
+    for inner in plan.get("Plans", ()):
+        yield from sorts_under_a_limit(inner, limited=limited or plan["Node Type"] == "Limit")
+
+
+async def walks_in_postgres(connection: "asyncpg.Connection[Any]", query: sql.Query) -> list[str]:
     return [
         f"{node['Node Type']} {node.get('Relation Name', '')} {node.get('Index Name', '')}".strip()
-        for node in _nodes(json.loads(answer)[0]["Plan"])
+        for node in _nodes(await plan_in_postgres(connection, query))
         if node["Node Type"] == "Seq Scan" or ("Index Name" in node and "Index Cond" not in node)
     ]
 

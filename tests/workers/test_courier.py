@@ -5,7 +5,24 @@ from datetime import timedelta
 
 import pytest
 
-from segue import Ask, At, Delivery, Every, Kernel, NotTaken, Receipt, Say, Settings
+from segue import (
+    Ask,
+    At,
+    Capabilities,
+    Channel,
+    Delivery,
+    Every,
+    Kernel,
+    NotTaken,
+    Receipt,
+    Rejected,
+    Say,
+    Settings,
+    Stored,
+    Unreachable,
+    courier,
+)
+from segue.errors import LeaseLost
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots
@@ -31,7 +48,7 @@ async def test_a_message_is_sent_through_its_channel_and_stands_in_the_chat(
     assert await outcomes(kernel, job) == ["ok"]
 
 
-async def test_where_nobody_registered_the_channel_stored_is_sent(
+async def test_where_the_readers_look_at_the_log_stored_is_sent(
     kernel: Kernel, clock: ManualClock, channel: RecordingChannel
 ) -> None:
     job = await kernel.schedule(CHAT, Every(60), Say("Drink water."))
@@ -164,42 +181,215 @@ async def test_a_courier_lost_between_send_and_mark(
     assert len(set(phone.calls)) == 1, "the same delivery id each time"
 
 
-class Phone:
+class Phone(Channel):
     """A channel that may hang after it took a message."""
 
     name = "test"
 
     def __init__(self, *, idempotent: bool) -> None:
-        self.idempotent = idempotent
+        self._idempotent = idempotent
         self.hang = False
         self.taken = asyncio.Event()
+        self.let_go = asyncio.Event()
         self.calls: list[str] = []
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(idempotent=self._idempotent)
 
     async def send(self, delivery: Delivery) -> Receipt:
         self.calls.append(delivery.id)
         self.taken.set()
         if self.hang:
-            await asyncio.Event().wait()
+            await self.let_go.wait()
         return Receipt(None)
 
 
-async def test_a_courier_that_was_only_slow_does_not_mark_what_was_taken_from_it(
+async def test_a_courier_whose_process_stood_still_does_not_mark_what_was_taken_from_it(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
+    kernel = await open_kernel(channels=[Phone(idempotent=False)])
+    job = await kernel.schedule(PHONE, Every(3600), Say("Drink water."))
+    clock.advance(hours=1)
+    await kernel.workers.timer.step()
+    [delivery] = await kernel.store.commit(
+        courier.lease,
+        channels=",test,",
+        limit=1,
+        holder="asleep",
+        lease_ms=15_000,
+        lease_now=clock.ms(),
+        now=clock.ms(),
+    )
+    clock.advance(seconds=LEASE)
+    await kernel.workers.reaper.step()
+    assert await outcomes(kernel, job) == ["error"]
+    with pytest.raises(LeaseLost):
+        await kernel.store.commit(courier.sent, delivery, Receipt(), clock.ms())
+    assert [delivery.state for delivery in await kernel.deliveries(PHONE)] == ["failed"]
+
+
+async def test_a_courier_that_is_slow_keeps_its_lease(open_kernel: OpenKernel, clock: ManualClock) -> None:
     phone = Phone(idempotent=False)
     kernel = await open_kernel(channels=[phone])
     job = await kernel.schedule(PHONE, Every(3600), Say("Drink water."))
     clock.advance(hours=1)
     await kernel.workers.timer.step()
     phone.hang = True
-    courier = asyncio.create_task(kernel.workers.courier.step())
-    await phone.taken.wait()
-    clock.advance(seconds=LEASE)
-    await kernel.workers.reaper.step()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(kernel.workers.courier.step())
+        await phone.taken.wait()
+        for _ in range(5):
+            clock.advance(seconds=LEASE * 0.9)
+            await kernel.workers.courier.renew()
+            await kernel.workers.reaper.step()
+        assert await outcomes(kernel, job) == [None]
+        phone.let_go.set()
+    assert await outcomes(kernel, job) == ["ok"]
+
+
+async def test_a_send_that_takes_too_long_is_one_that_nobody_knows_of(
+    open_kernel: OpenKernel, clock: ManualClock
+) -> None:
+    phone = Phone(idempotent=False)
+    phone.hang = True
+    kernel = await open_kernel(channels=[phone], settings=Settings(send_timeout_seconds=0.1))
+    job = await kernel.schedule(PHONE, Every(3600), Say("Drink water."))
+    clock.advance(hours=1)
+    await quiet(kernel)
+    [run] = await slots(kernel, job)
+    assert (run.outcome, run.error) == ("error", "delivery unknown: it took too long")
+
+
+async def test_a_channel_that_hangs_holds_up_nobody_else(open_kernel: OpenKernel) -> None:
+    """By the machine's clock, with workers that run."""
+    phone, other = Phone(idempotent=False), RecordingChannel("other")
+    phone.hang = True
+    kernel = await open_kernel(clock=None, channels=[phone, other])
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        running = group.create_task(kernel.run())
+        await kernel.receive(PHONE, "Hello")
+        await phone.taken.wait()
+        await kernel.receive("other:1", "Hello")
+        while not other.texts:
+            await asyncio.sleep(0.01)
+        phone.let_go.set()
+        running.cancel()
+    assert [delivery.state for delivery in await kernel.deliveries(PHONE)] == ["sent"], (
+        "a shutdown lets what is under way be marked"
+    )
+
+
+async def test_a_session_of_a_channel_that_nobody_has_is_not_marked_as_sent(
+    open_kernel: OpenKernel, clock: ManualClock, channel: RecordingChannel
+) -> None:
+    """It waits for a process that has the channel."""
+    poor = await open_kernel(channels=[Stored("web")])
+    job = await poor.schedule(PHONE, At(clock.now() + timedelta(hours=1)), Say("Drink water."))
+    await poor.receive(PHONE, "Hello")
+    clock.advance(hours=1)
+    await quiet(poor)
+    assert [delivery.state for delivery in await poor.deliveries(PHONE)] == ["pending", "pending"]
+    assert await outcomes(poor, job) == [None]
+    assert await poor.store.next_delivery(",web,") is None, "it does not keep this process awake"
+    rich = await open_kernel(channels=[channel])
+    await quiet(rich)
+    assert channel.texts == ["ok", "Drink water."]
+    assert await outcomes(rich, job) == ["ok"]
+
+
+async def test_what_nobody_comes_for_within_a_day_fails_visibly(
+    open_kernel: OpenKernel, clock: ManualClock
+) -> None:
+    kernel = await open_kernel(channels=[Stored("web")])
+    job = await kernel.schedule("fax:1", At(clock.now() + timedelta(hours=1)), Say("Drink water."))
+    await kernel.receive("fax:1", "Hello")
+    await quiet(kernel)
+    clock.advance(hours=1)
+    await quiet(kernel)
+    clock.advance(hours=24, milliseconds=1)
+    await quiet(kernel)
+    states = [(delivery.state, delivery.error) for delivery in await kernel.deliveries("fax:1")]
+    assert states == [("failed", "no process had the channel fax for a day")] * 2
     assert await outcomes(kernel, job) == ["error"]
-    courier.cancel()
-    await asyncio.wait([courier])
+    assert (await said(kernel, "fax:1"))[-1] == (
+        "system",
+        "A message could not be delivered (no process had the channel fax for a day).",
+    )
+    assert len(await said(kernel, "fax:1")) == 3, "the answer stands there already"
+
+
+async def test_a_courier_that_was_lost_is_not_judged_by_a_process_without_its_channel(
+    open_kernel: OpenKernel, clock: ManualClock
+) -> None:
+    phone = Phone(idempotent=True)
+    kernel = await open_kernel(channels=[phone])
+    job = await kernel.schedule(PHONE, At(clock.now() + timedelta(hours=1)), Say("Drink water."))
+    clock.advance(hours=1)
+    await kernel.workers.timer.step()
+    phone.hang = True
+    lost = asyncio.create_task(kernel.workers.courier.step())
+    await phone.taken.wait()
+    lost.cancel()
+    await asyncio.wait([lost])
+    clock.advance(seconds=LEASE)
+    poor = await open_kernel(channels=[Stored("web")])
+    await quiet(poor)
+    assert await outcomes(poor, job) == [None]
+    phone.hang = False
+    for _ in range(2):
+        await quiet(kernel)
+        clock.advance(seconds=10)
+    assert await outcomes(kernel, job) == ["ok"]
+
+
+async def test_a_channel_that_cannot_be_reached_is_tried_for_a_day(
+    kernel: Kernel, clock: ManualClock, channel: RecordingChannel
+) -> None:
+    channel.fail(*[Unreachable("no connection")] * 1000)
+    await kernel.schedule(PHONE, At(clock.now() + timedelta(hours=1)), Say("Drink water."))
+    clock.advance(hours=1)
+    for _ in range(20):
+        await quiet(kernel)
+        clock.advance(minutes=5)
+    [delivery] = await kernel.deliveries(PHONE)
+    assert (delivery.state, delivery.error, delivery.attempt > 10) == ("pending", "no connection", True)
+    clock.advance(days=1)
+    await quiet(kernel)
     assert [delivery.state for delivery in await kernel.deliveries(PHONE)] == ["failed"]
+
+
+async def test_what_will_never_be_taken_fails_at_once(
+    kernel: Kernel, clock: ManualClock, channel: RecordingChannel
+) -> None:
+    channel.fail(Rejected("the chat is gone"))
+    await kernel.schedule(PHONE, At(clock.now() + timedelta(hours=1)), Say("Drink water."))
+    clock.advance(hours=1)
+    await quiet(kernel)
+    [delivery] = await kernel.deliveries(PHONE)
+    assert (delivery.state, delivery.error, delivery.attempt) == ("failed", "the chat is gone", 1)
+
+
+async def test_a_channel_takes_no_more_in_a_second_than_it_says(
+    open_kernel: OpenKernel, clock: ManualClock
+) -> None:
+    phone = Paced(idempotent=False)
+    kernel = await open_kernel(channels=[phone])
+    for number in range(12):
+        await kernel.schedule(f"test:{number}", At(clock.now() + timedelta(hours=1)), Say("Hello."))
+    clock.advance(hours=1)
+    taken = []
+    for _ in range(3):
+        await quiet(kernel)
+        taken.append(len(phone.calls))
+        clock.advance(seconds=1)
+    assert taken == [5, 10, 12]
+
+
+class Paced(Phone):
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(per_second=5)
 
 
 async def test_a_sessions_messages_go_out_in_their_order(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
 from segue.clock import Clock
-from segue.errors import NotFound, SegueError
+from segue.errors import NotFound
 from segue.model import (
     NEWEST,
     Delivery,
@@ -30,7 +30,9 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _ACCOUNTS_AT_ONCE = 50
-_UNREADABLE = (SegueError, ValueError, KeyError, TypeError)
+
+EVERY_CHANNEL = "*"
+"""In place of names, each between commas."""
 
 REBOOTED_MS = 60_000
 """A lease that begins this far in the future was written before the machine restarted."""
@@ -257,7 +259,7 @@ class Store:
 
     async def pending_recall(self, session_id: str) -> Recall | None:
         found = await self.database.read(sql.recalls.pending, {"session_id": session_id})
-        return rows.recall(found[0]) if found else None
+        return next(iter(_recalls(found)), None)
 
     async def waiting_recall(self, session_id: str, *, lane_id: str) -> str | None:
         """The one that has come due and stands first in the lane."""
@@ -272,7 +274,7 @@ class Store:
             "before_id": before.id,
             "limit": limit,
         }
-        return [rows.recall(row) for row in await self.database.read(sql.recalls.of_session, asked)]
+        return _recalls(await self.database.read(sql.recalls.of_session, asked))
 
     # Scheduled messages
 
@@ -304,11 +306,22 @@ class Store:
         asked: Params = {"session_id": session_id, "limit": limit}
         return [rows.delivery(row) for row in await self.database.read(sql.deliveries.of_session, asked)]
 
-    async def next_delivery(self) -> int | None:
-        return _number(await self.database.read(sql.deliveries.next_due, {}), "not_before")
+    async def next_delivery(self, channels: str = EVERY_CHANNEL) -> int | None:
+        found = await self.database.read(sql.deliveries.next_due, {"channels": channels})
+        return _number(found, "not_before")
 
-    async def expired_deliveries(self, limit: int) -> list[Delivery]:
-        judged: Params = {"lease_now": self.lease_now(), "horizon": self.horizon(), "limit": limit}
+    async def stranded_deliveries(self, before: int, limit: int) -> list[Delivery]:
+        """Due since before that moment, and nobody came for them."""
+        asked: Params = {"before": before, "limit": limit}
+        return [rows.delivery(row) for row in await self.database.read(sql.deliveries.stranded, asked)]
+
+    async def expired_deliveries(self, channels: str, limit: int) -> list[Delivery]:
+        judged: Params = {
+            "channels": channels,
+            "lease_now": self.lease_now(),
+            "horizon": self.horizon(),
+            "limit": limit,
+        }
         return [rows.delivery(row) for row in await self.database.read(sql.deliveries.expired, judged)]
 
     async def failed_deliveries(self, limit: int) -> list[Delivery]:
@@ -341,9 +354,19 @@ def readable(found: Rows) -> list[Job]:
     for row in found:
         try:
             jobs.append(rows.job(row))
-        except _UNREADABLE as error:
+        except rows.UNREADABLE as error:
             _log.warning("job %s cannot be read: %s", row["id"], error)
     return jobs
+
+
+def _recalls(found: Rows) -> list[Recall]:
+    recalls: list[Recall] = []
+    for row in found:
+        try:
+            recalls.append(rows.recall(row))
+        except rows.UNREADABLE as error:
+            _log.warning("recall %s cannot be read: %s", row["id"], error)
+    return recalls
 
 
 def _number(found: Rows, column: str) -> int | None:
@@ -353,7 +376,7 @@ def _number(found: Rows, column: str) -> int | None:
 def _due(row: Row) -> DueJob | Unreadable:
     try:
         job = rows.job(row)
-    except _UNREADABLE as error:
+    except rows.UNREADABLE as error:
         return Unreadable(row["id"], f"cannot be read: {error}")
     return DueJob(
         job=job,

@@ -2,16 +2,20 @@
 
 from collections import deque
 
-from segue.channel import Receipt
+from segue.channel import Capabilities, Channel, Receipt
 from segue.model import Delivery
 
 
-class RecordingChannel:
+class RecordingChannel(Channel):
     def __init__(self, name: str, *, idempotent: bool = False) -> None:
         self.name = name
         self.idempotent = idempotent
         self.sent: list[Delivery] = []
         self._failures: deque[Exception] = deque()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(idempotent=self.idempotent)
 
     @property
     def texts(self) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from segue.channel import Stored
 from segue.kernel import Kernel
 from segue.testing.agent import ScriptedAgent
 from segue.testing.channel import RecordingChannel
@@ -41,7 +42,8 @@ else:
     async def kernel(
         clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
     ) -> AsyncIterator[Kernel]:
-        """A kernel in memory, stepped by `quiet(kernel)`."""
-        async with Kernel("sqlite://:memory:", agent=agent, clock=clock, channels=[channel]) as kernel:
+        """A kernel in memory, stepped by `quiet(kernel)`. Of sessions `web:…`, stored is sent."""
+        channels = [channel, Stored("web")]
+        async with Kernel("sqlite://:memory:", agent=agent, clock=clock, channels=channels) as kernel:
             yield kernel
             assert not await kernel.audit()

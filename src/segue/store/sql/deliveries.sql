@@ -27,6 +27,7 @@ WITH due AS MATERIALIZED (
     SELECT id
     FROM deliveries AS first
     WHERE state = 'pending' AND holder IS NULL AND not_before <= :now
+      AND (CAST(:channels AS TEXT) = '*' OR REPLACE(:channels, ',' || channel || ',', '') <> :channels)
       AND NOT EXISTS (
           SELECT 1
           FROM deliveries AS earlier
@@ -56,6 +57,7 @@ RETURNING id, session_id, run_id, turn_id, channel, chat_id, content, source, st
 SELECT not_before
 FROM deliveries AS first
 WHERE state = 'pending' AND holder IS NULL AND not_before > 0
+  AND (CAST(:channels AS TEXT) = '*' OR REPLACE(:channels, ',' || channel || ',', '') <> :channels)
   AND NOT EXISTS (
       SELECT 1
       FROM deliveries AS earlier
@@ -100,7 +102,23 @@ FROM deliveries
 WHERE state = 'pending' AND holder IS NOT NULL
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
        OR leased_at > :horizon)
+  AND (CAST(:channels AS TEXT) = '*' OR REPLACE(:channels, ',' || channel || ',', '') <> :channels)
 ORDER BY lease_until
+LIMIT :limit;
+
+-- name: renew
+UPDATE deliveries
+SET leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
+    lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms
+WHERE id = :id AND state = 'pending' AND holder IS NOT NULL AND fence = :fence;
+
+-- name: stranded
+-- Due for long, and never taken by anybody: no process has its channel.
+SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
+       attempt, created_at, sent_at, sent_message_id, error
+FROM deliveries
+WHERE state = 'pending' AND holder IS NULL AND not_before < :before AND attempt = 0
+ORDER BY not_before, id
 LIMIT :limit;
 
 -- name: failed
