@@ -9,6 +9,7 @@ Invariants
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from functools import partial
 
 from segue.hub import Heard, Hub, Lagged, LiveText
 from segue.live import LiveTurns
@@ -32,12 +33,15 @@ async def follow(
         while True:
             heard = await listener.next()
             match heard:
-                case Lagged():
-                    before = reader.after
+                case Lagged(look=None):
                     async for new in reader.read_on():
                         yield new
-                    if reader.after == before:
-                        await store.session_by_id(session_id)  # NotFound: it was deleted, and this is the end
+                case Lagged(look=look):
+                    # One look for all who follow the session. NotFound: it was deleted, and this is the end.
+                    there = await hub.shared.once((look, session_id), partial(store.session_by_id, session_id))
+                    if there.last_seq > reader.after or reader.mid_turn:
+                        async for new in reader.read_on():
+                            yield new
                 case LiveText():
                     async for piece in reader.hear(heard):
                         yield piece
@@ -62,6 +66,11 @@ class _Reader:
         self._attempt = 0
         self._since = 0
         self._said = 0
+
+    @property
+    def mid_turn(self) -> bool:
+        """There may be more of its text, which leaves no mark in the log."""
+        return self._turn_id is not None
 
     async def begin(self) -> AsyncIterator[Heard]:
         # Asked for before the log is read: what the log says of it since then is newer.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from segue.model import Event
+from segue.shared import Shared
 
 MOST_WAITING = 1000
 
@@ -42,6 +43,9 @@ class LiveText:
 class Lagged:
     """Something was dropped, or may have been written elsewhere: read on from the log."""
 
+    look: int | None = None
+    """The number of the look that was asked of everybody, who may share what they find; None: it was dropped."""
+
 
 Heard: TypeAlias = Event | LiveText | Lagged
 
@@ -67,6 +71,9 @@ class Hub:
     def __init__(self) -> None:
         # In the order in which they came: that of a set would change from run to run.
         self._listeners: defaultdict[str, dict[Listener, None]] = defaultdict(dict)
+        self._looks = 0
+        self.shared = Shared()
+        """What listeners have found who were told the same."""
 
     @contextmanager
     def listen(self, session_id: str) -> Iterator[Listener]:
@@ -92,9 +99,10 @@ class Hub:
             self._tell(text.via_id, text)
 
     def look_again(self) -> None:
-        """Another process may have written: every listener reads on from the log."""
+        """Another process may have written: every listener looks, and reads on where the log has grown."""
+        self._looks += 1
         for session_id in list(self._listeners):
-            self._tell(session_id, Lagged())
+            self._tell(session_id, Lagged(self._looks))
 
     def _tell(self, session_id: str, heard: Heard) -> None:
         for listener in self._listeners.get(session_id, ()):

@@ -148,6 +148,11 @@ def test_mcp_servers_are_programs_or_addresses() -> None:
     assert maps.url == "http://127.0.0.1:9/mcp"
 
 
+def test_further_host_names_are_a_list() -> None:
+    assert load(file="allowed_hosts = ['segue.example.org']").allowed_hosts == ("segue.example.org",)
+    assert load({"SEGUE_ALLOWED_HOSTS": '["a.example", "b.example"]'}).allowed_hosts == ("a.example", "b.example")
+
+
 # Errors
 
 
@@ -158,6 +163,8 @@ def test_mcp_servers_are_programs_or_addresses() -> None:
         ({"SEGUE_AUTOCOMMIT_IDLE_ENABLED": "1"}, ["did you mean SEGUE_AUTO_COMMIT_IDLE_ENABLED?"]),
         ({"SEGUE_RUNNERS": "three"}, ["SEGUE_RUNNERS must be a whole number from 0", "'three'"]),
         ({"SEGUE_RUNNERS": "-1"}, ["SEGUE_RUNNERS", "'-1'"]),
+        ({"SEGUE_MODEL_STEPS": "0"}, ["SEGUE_MODEL_STEPS must be a whole number from 1 to 1,000"]),
+        ({"SEGUE_ALLOWED_HOSTS": '["http://a/"]'}, ["SEGUE_ALLOWED_HOSTS must be a JSON list of host names"]),
         ({"SEGUE_PORT": "70000"}, ["SEGUE_PORT must be a port from 0 (any free one) to 65535", "'70000'"]),
         ({"SEGUE_TIMEZONE": "Europe/Berln"}, ["SEGUE_TIMEZONE must be an IANA zone", "'Europe/Berln'"]),
         ({"SEGUE_MODEL": "gpt"}, ["SEGUE_MODEL must be provider:name", "'gpt'"]),

@@ -14,7 +14,7 @@ from tests.docs.pages import ROOT
 REFERENCE = ROOT / "docs" / "reference"
 ROW = re.compile(r"^\| `([\w.]+)` \| `(SEGUE_\w+)` \| ([^|]*) \|", re.MULTILINE)
 
-SAID_IN_WORDS = {"database", "data", "model", "timezone", "api_keys", "workspace", "mcp_servers"}
+SAID_IN_WORDS = {"database", "data", "model", "timezone", "api_keys", "workspace", "mcp_servers", "allowed_hosts"}
 SHARED = {"--config", "--data", "--database", "--json", "--account", "--user", "--help"}
 
 

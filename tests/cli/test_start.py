@@ -10,6 +10,19 @@ from tests.cli.process import Segue
 
 HEAVY = {"anthropic", "fastapi", "mcp", "openai", "pydantic", "pydantic_ai", "rich", "structlog", "uvicorn"}
 
+WEB = {"fastapi", "mcp", "pydantic_ai", "starlette", "uvicorn"}
+
+AS_JSON = """
+import json, sys
+sys.argv = ["segue", *json.loads(sys.argv[1])]
+sys.stdout, told = sys.stderr, sys.stdout
+from segue.cli.main import run
+try:
+    run()
+finally:
+    json.dump(sorted({name.partition(".")[0] for name in sys.modules}), told)
+"""
+
 HELP = """
 import json, sys
 sys.argv = ["segue", "--help"]
@@ -40,6 +53,23 @@ async def test_help_names_every_command(segue: Segue) -> None:
 def test_help_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", HELP], check=True, capture_output=True, text=True)
     assert not HEAVY & set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    "words", [["sessions", "list", "--json"], ["sessions", "show", "web:1", "--json"], ["runs", "list", "web:1", "--json"]]
+)
+async def test_json_of_what_is_there_needs_no_web_server(segue: Segue, words: list[str]) -> None:
+    """The shapes are the API's; the API itself, and the model's libraries, stay unread."""
+    assert (await segue.process("sessions", "add-message", "web:1", "Hello")).code == 0
+    done = subprocess.run(
+        [sys.executable, "-c", AS_JSON, json.dumps(words)],
+        env=segue.environment(),
+        cwd=segue.folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert not WEB & set(json.loads(done.stdout))
 
 
 @pytest.mark.parametrize("missing", ["typer", "pydantic"])

@@ -131,6 +131,12 @@ async def test_a_name_that_points_at_this_machine_is_refused(http: httpx2.AsyncC
         assert (await http.get("/sessions", headers={"Host": host})).status_code == 200, host
 
 
+async def test_a_name_that_was_allowed_is_answered_to(kernel: Kernel) -> None:
+    async with running(kernel, allowed_hosts=("Segue.Example",)) as app, reach(app) as http:
+        for host, status in {"segue.example": 200, "segue.example:443": 200, "other.example": 403}.items():
+            assert (await http.get("/sessions", headers={"Host": host})).status_code == status
+
+
 async def test_a_page_of_another_site_is_refused(http: httpx2.AsyncClient) -> None:
     for origin in (
         "http://evil.example",

@@ -48,7 +48,9 @@ async def test_a_look_again_reaches_every_listener() -> None:
     hub = Hub()
     with hub.listen("s") as one, hub.listen("t") as two:
         hub.look_again()
-        assert await one.next() == await two.next() == Lagged()
+        assert await one.next() == await two.next() == Lagged(look=1)
+        hub.look_again()
+        assert await one.next() == await two.next() == Lagged(look=2)
 
 
 async def test_live_text_goes_to_its_session() -> None:

@@ -30,10 +30,15 @@ def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) 
     tools = registry_of(configuration)
     if configuration.model is None:
         return OfflineAgent(tools, kernel_of, zone=configuration.timezone)
-    from segue.agents.model import ModelAgent, load_model
+    from segue.agents.model import Limits, ModelAgent, load_model
 
-    model = load_model(configuration.model)
-    return ModelAgent(model, tools=tools, kernel_of=kernel_of, zone=configuration.timezone)
+    return ModelAgent(
+        load_model(configuration.model),
+        tools=tools,
+        kernel_of=kernel_of,
+        zone=configuration.timezone,
+        limits=Limits(steps=configuration.model_steps),
+    )
 
 
 def make_extractor(configuration: "Configuration") -> Extractor:

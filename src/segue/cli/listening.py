@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
+from sse_starlette.sse import AppStatus
 
 from segue.errors import SegueError
 from segue.server.gate import LARGEST_BODY
@@ -44,6 +45,11 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.ready.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Streams of events learn of an end by uvicorn's signals, which are not ours: here they are told.
+        AppStatus.should_exit = True
+        await super().shutdown(sockets)
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         try:

@@ -128,11 +128,13 @@ Port = Annotated[
 Switch = Annotated[bool, Wanted("true or false")]
 Folder = Annotated[Path, AfterValidator(_folder), Wanted("the path of a folder", path=True)]
 MaybeFolder = Annotated[Path | None, AfterValidator(_maybe_folder), Wanted("the path of a folder", path=True)]
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,253}$")]
 Zone = Annotated[str, AfterValidator(_zone), Wanted("an IANA zone such as 'Europe/Berlin' or 'UTC'")]
 ModelName = Annotated[
     str | None,
     AfterValidator(_model),
-    Wanted("provider:name such as 'openai-chat:gpt-5' or 'anthropic:claude-sonnet-4-5', or 'offline'"),
+    # Of models with open weights: what one provider retires is still there at another.
+    Wanted("provider:name such as 'openai-chat:gpt-oss-120b' or 'ollama:smollm2', or 'offline'"),
 ]
 DatabaseUrl = Annotated[
     str | None,
@@ -209,6 +211,10 @@ class Configuration(_Strict):
     """The folder of the embedded database."""
     model: ModelName = None
     """provider:name. Unset: offline, a small model of rules that needs no key and no network."""
+    model_steps: Annotated[
+        int, BeforeValidator(_not_bool), Field(ge=1, le=1_000), Wanted("a whole number from 1 to 1,000")
+    ] = 50
+    """The most requests to the model in one turn; one that needs more ends with what it has said."""
     timezone: Zone = Field(default_factory=lambda: system_zone(os.environ) or "UTC")
     """For times that name no zone, in sessions that have none."""
     api_keys: Annotated[
@@ -223,6 +229,10 @@ class Configuration(_Strict):
     host: Annotated[str, Field(min_length=1), Wanted("a host name or an address")] = "127.0.0.1"
     """Where `segue serve` listens."""
     port: Port = 8420
+    allowed_hosts: Annotated[
+        tuple[HostName, ...], Wanted('a JSON list of host names such as ["segue.example.org"], or @file', json=True)
+    ] = ()
+    """Further names by which browsers may call, such as that of a proxy in front."""
     runners: Count = 3
     """Scheduled turns at once in this process."""
     user_runners: Count = 32

@@ -4,7 +4,7 @@ The kernel is the caller's, who opens and closes it. The app runs its workers if
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -63,9 +63,8 @@ def create_app(
     configuration: Configuration,
     *,
     run_workers: bool,
-    allowed_hosts: Collection[str] = (),
 ) -> FastAPI:
-    """An app around an open kernel. `allowed_hosts` are further names by which browsers may call it."""
+    """An app around an open kernel."""
     metrics = Metrics(__version__, kernel.workers.turns)
     house = House(kernel, configuration, Keys(configuration.api_keys), metrics, run_workers)
     app = FastAPI(
@@ -77,7 +76,7 @@ def create_app(
         lifespan=_lifespan,
     )
     app.state.segue = house
-    hosts = Hosts(configuration.host, open_to_all=bool(house.keys), more=allowed_hosts)
+    hosts = Hosts(configuration.host, open_to_all=bool(house.keys), more=configuration.allowed_hosts)
     app.add_middleware(Gate, hosts=hosts, metrics=metrics)
     errors.install(app)
     for part in _PARTS:
@@ -93,10 +92,9 @@ def mount(
     *,
     path: str = "/segue",
     run_workers: bool = True,
-    allowed_hosts: Collection[str] = (),
 ) -> FastAPI:
     """The whole server inside another application, which runs our workers for as long as it lives itself."""
-    inner = create_app(kernel, configuration, run_workers=run_workers, allowed_hosts=allowed_hosts)
+    inner = create_app(kernel, configuration, run_workers=run_workers)
     outer_life = app.router.lifespan_context
 
     @asynccontextmanager

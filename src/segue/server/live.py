@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -35,6 +36,8 @@ MOST_FOLLOWED = 1000
 """Sessions by one connection."""
 MOST_LISTED = 500
 _PING_SECONDS = 15
+_NO_NEWS = frozenset({"tool_started", "tool_call", "stream_end"})
+"""What leaves a session's summary as it was; the end of a turn is followed by one."""
 
 
 async def events(
@@ -49,8 +52,12 @@ async def events(
                 yield wire.live(session, heard, kernel.clock.ms())
             elif isinstance(heard, Event):
                 replay = heard.seq <= there_before
-                wired = await wire.event(kernel, session, heard, overview=overview if replay else None)
-                yield wired | {"replay": True} if replay else wired
+                if replay:
+                    yield await wire.event(kernel, session, heard, overview=overview) | {"replay": True}
+                else:
+                    # The same for all who follow the session, and looked up once.
+                    show = partial(wire.event, kernel, session, heard, overview=None)
+                    yield await kernel.hub.shared.once((session.id, heard.seq), show)
                 if not replay and (update := wire.of_its_job(heard)):
                     yield await wire.event(kernel, session, update, overview=None)
 
@@ -63,27 +70,31 @@ async def summaries(kernel: Kernel, owner: Owner) -> AsyncIterator[Wired]:
             known[overview.session.id] = overview.session
         while True:
             heard = await listener.next()
-            if isinstance(heard, Event):
-                changed = await _changed(kernel, owner, heard.session_id)
+            if isinstance(heard, Event) and heard.type not in _NO_NEWS:
+                changed = await _changed(kernel, owner, heard)
                 for overview in changed:
                     known[overview.session.id] = overview.session
                     yield wire.summary(overview, kernel.clock.ms())
             elif isinstance(heard, Lagged):
-                async for wired in _compared(kernel, owner, known):
+                async for wired in _compared(kernel, owner, known, heard.look):
                     yield wired
 
 
-async def _changed(kernel: Kernel, owner: Owner, session_id: str) -> list[Overview]:
+async def _changed(kernel: Kernel, owner: Owner, happened: Event) -> list[Overview]:
+    look_up = partial(kernel.overview_of, happened.session_id)
     try:
-        overview = await kernel.overview_of(session_id)
+        overview = await kernel.hub.shared.once(("overview", happened.session_id, happened.seq), look_up)
     except NotFound:
         return []
     return [overview] if overview.session.owner == owner else []
 
 
-async def _compared(kernel: Kernel, owner: Owner, known: dict[str, Session]) -> AsyncIterator[Wired]:
+async def _compared(
+    kernel: Kernel, owner: Owner, known: dict[str, Session], look: int | None
+) -> AsyncIterator[Wired]:
     """What another process has changed: those whose log has grown, and those that are gone."""
-    listed = await kernel.overviews(owner=owner, limit=MOST_LISTED)
+    look_up = partial(kernel.overviews, owner=owner, limit=MOST_LISTED)
+    listed = await (look_up() if look is None else kernel.hub.shared.once((look, owner), look_up))
     for overview in listed:
         before = known.get(overview.session.id)
         if before is None or before.last_seq != overview.session.last_seq:

@@ -44,6 +44,8 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_ready ON sessions (user_waits, account, ready_at) WHERE ready_at IS NOT NULL;
 CREATE INDEX sessions_leased ON sessions (lease_until) WHERE holder IS NOT NULL;
+-- An owner's sessions in the order in which they are listed.
+CREATE INDEX sessions_newest ON sessions (account, user_id, COALESCE(last_message_at, created_at), id);
 CREATE INDEX sessions_to_commit ON sessions (commit_at) WHERE commit_at IS NOT NULL;
 
 CREATE TABLE turns (

@@ -55,14 +55,14 @@ WITH page AS MATERIALIZED (
     SELECT id, COALESCE(last_message_at, created_at) AS heard_at
     FROM sessions
     WHERE account = :account AND user_id = :user_id
-      AND (COALESCE(last_message_at, created_at) < :before
-           OR (COALESCE(last_message_at, created_at) = :before AND id < :before_id))
+      AND COALESCE(last_message_at, created_at) <= :before
+      AND (COALESCE(last_message_at, created_at) < :before OR id < :before_id)
       AND (:pending_recall = 0 OR EXISTS (
           SELECT 1
           FROM jobs
           WHERE jobs.session_id = sessions.id AND jobs.kind = 'recall' AND jobs.state = 'active'
       ))
-    ORDER BY heard_at DESC, id DESC
+    ORDER BY COALESCE(last_message_at, created_at) DESC, id DESC
     LIMIT :limit
 )
 SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
