@@ -58,8 +58,9 @@ def test_a_ghost_becomes_a_turn_in_place(server: Served, open_page: Open) -> Non
     """Issue 8: ghost entries that become turns in place."""
     key = server.session("websocket:becomes", title="Becoming")
     server.say(key, "hello")
-    recall(server, key, seconds=4)
     page = open_page(server.at(key))
+    expect(page.locator("segue-turn")).to_have_count(1)
+    recall(server, key, seconds=3)
     ghost = page.locator("segue-ghost")
     expect(ghost).to_contain_text("read build.log")
     page.evaluate(

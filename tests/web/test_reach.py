@@ -138,8 +138,9 @@ def test_on_a_phone_the_sides_are_sheets(server: Served, open_page: Open, busy: 
 
 def test_whoever_wants_less_motion_gets_none(server: Served, open_page: Open) -> None:
     key = server.session("websocket:still")
-    recall(server, key, seconds=3)
     page = open_page(server.at(key), reduced_motion="reduce")
+    expect(page.locator("segue-empty")).to_be_visible()
+    recall(server, key, seconds=3)
     expect(page.locator("segue-ghost")).to_have_count(1)
     page.evaluate(
         """() => new MutationObserver(() => {

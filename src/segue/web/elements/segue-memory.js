@@ -1,10 +1,13 @@
 // What is remembered: the last summary, the memories, and how much talk is left until the next commit.
 
 import { doing } from "../lib/acts.js";
-import { inPath, maybe, patch, post, remove } from "../lib/api.js";
+import { get, inPath, maybe, patch, post, remove } from "../lib/api.js";
 import { framed, h, Part } from "../lib/dom.js";
 import { toast } from "../lib/toast.js";
 import { t } from "../lib/words.js";
+
+const LOOK_PAUSE = 500;
+const MOST_LOOKS = 120;
 
 class Memory extends Part {
   #asked = "";
@@ -33,11 +36,12 @@ class Memory extends Part {
   }
 
   #measure(session) {
-    const limit = session.auto_commit_policy?.token_threshold;
+    const policy = session.auto_commit_policy;
+    const limit = policy?.enabled && policy.token_threshold;
     this.bar.hidden = !limit;
     if (limit) Object.assign(this.bar, { max: limit, value: Math.min(limit, session.pending_tokens) });
     this.left.textContent = limit ? t("tokens_left", { count: Math.max(0, limit - session.pending_tokens) }) : t("tokens_pending", { count: session.pending_tokens });
-    this.policy.textContent = policyInWords(session.auto_commit_policy);
+    this.policy.textContent = policyInWords(policy);
   }
 
   async #load() {
@@ -51,7 +55,7 @@ class Memory extends Part {
   }
 
   #fact(memory) {
-    const text = memory.content ?? memory.text ?? "";
+    const text = memory.content;
     const save = async (field) => {
       const content = field.value.trim();
       if (content && content !== text) await doing(this.chat, () => patch(`memories/${inPath(memory.id)}`, { content }), t("saved"));
@@ -73,8 +77,19 @@ class Memory extends Part {
 
   async #commit() {
     const answer = await doing(this.chat, () => post(`sessions/${inPath(this.chat.key)}/commit`, {}));
-    if (answer) toast(answer.archived ? t("committing") : t("nothing_to_commit"));
+    if (!answer) return;
+    toast(answer.archived ? t("committing") : t("nothing_to_commit"));
+    if (answer.archived) await this.#learned(answer.task_id);
     this.#again();
+  }
+
+  /** What it taught is known a little later: with a model, when that has answered. */
+  async #learned(task) {
+    for (let looks = 0; looks < MOST_LOOKS && this.isConnected; looks += 1) {
+      const { status } = await get(`tasks/${inPath(task)}`).catch(() => ({ status: "failed" }));
+      if (status !== "pending" && status !== "running") return;
+      await new Promise((wake) => setTimeout(wake, LOOK_PAUSE));
+    }
   }
 
   #again() {
@@ -84,11 +99,12 @@ class Memory extends Part {
 }
 
 function policyInWords(policy) {
-  if (!policy) return t("policy_off");
+  if (!policy?.enabled) return t("policy_off");
   const parts = [];
   if (policy.token_threshold) parts.push(t("policy_tokens", { count: policy.token_threshold }));
+  if (policy.message_count_threshold) parts.push(t("policy_messages", { count: policy.message_count_threshold }));
   if (policy.idle_timeout_seconds) parts.push(t("policy_idle", { count: Math.round(policy.idle_timeout_seconds / 60) }));
-  return parts.join(" · ");
+  return t("policy_on", { when: parts.join(" · ") });
 }
 
 customElements.define("segue-memory", Memory);

@@ -118,6 +118,7 @@ export class Chat extends EventTarget {
     if (event.type === "session_sync" && event.object) this.#sync(event.object);
     if (event.type === "recall_update" || event.type === "automation_update") this.lookAhead();
     if (event.type === "tool_call" && TOOLS_THAT_SCHEDULE.test(event.name)) this.lookAhead();
+    if (event.type === "message" && event.message.source) this.lookAhead();
     if (event.type === "queue_update") this.#tell("queue");
     if (event.type === "automation_update") this.#tell("automation", event.job);
     if (!entry) return;

@@ -1,0 +1,71 @@
+"""What was written for later, and what is remembered."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Served
+
+Open = Callable[..., Page]
+Take = Callable[[Page, str], None]
+
+
+def promise(server: Served, key: str, text: str, *, seconds: float) -> None:
+    at = (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
+    server.call("POST", f"sessions/{key}/scheduled-messages", {"send_at": at, "message_text": text})
+
+
+def test_a_scheduled_message_is_a_ghost_and_can_be_cancelled_and_taken_back(
+    server: Served, open_page: Open
+) -> None:
+    key = server.session("websocket:promise")
+    promise(server, key, "Your flight leaves at noon.", seconds=7200)
+    page = open_page(server.at(key))
+    expect(page.locator("segue-ghost")).to_contain_text("“Your flight leaves at noon.”")
+    listed = page.get_by_role("region", name="Scheduled messages")
+    expect(listed.get_by_role("listitem")).to_contain_text(["Your flight leaves at noon."])
+    listed.get_by_role("button", name="Cancel").click()
+    expect(page.locator("segue-ghost")).to_have_count(0)
+    expect(listed).to_be_hidden()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("segue-ghost")).to_have_count(1)
+
+
+def test_a_scheduled_message_becomes_a_message_in_place(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:kept-promise")
+    page = open_page(server.at(key))
+    expect(page.locator("segue-empty")).to_be_visible()
+    promise(server, key, "It is noon.", seconds=5)
+    page.reload()
+    expect(page.locator("segue-ghost")).to_contain_text("It is noon.")
+    expect(page.locator("segue-note")).to_contain_text("It is noon.")
+    expect(page.locator("segue-note .node.clock")).to_be_visible()
+    expect(page.locator("segue-ghost")).to_have_count(0)
+
+
+def test_the_memory_drawer_shows_what_is_kept_and_lets_it_be_changed(
+    own_server: Served, open_page: Open, picture: Take
+) -> None:
+    policy = {"enabled": True, "token_threshold": 2000, "idle_timeout_seconds": 600}
+    key = own_server.session("websocket:memory", title="Travel", auto_commit_policy=policy)
+    own_server.say(key, "I live in Rome and I like tea. We decided to ship on Friday.")
+    page = open_page(own_server.at(key))
+    drawer = page.get_by_role("region", name="Memory")
+    expect(drawer).to_contain_text("tokens to the next commit")
+    expect(drawer).to_contain_text("Commits by itself at 2000 tokens · after 10 quiet minutes")
+    assert 0 < float(drawer.get_by_role("progressbar").get_attribute("value") or 0) < 2000
+    drawer.get_by_role("button", name="Commit now").click()
+    expect(drawer.locator(".summary")).not_to_be_empty()
+    expect(drawer.get_by_role("listitem").first).to_contain_text("Friday")
+    expect(drawer).to_contain_text("2000 tokens to the next commit")
+    picture(page, "page-memory")
+    drawer.get_by_role("button", name="Edit: We decided to ship on Friday.").click()
+    drawer.get_by_role("textbox", name="Edit").fill("We decided to ship on Monday.")
+    drawer.get_by_role("button", name="Save").click()
+    expect(drawer.get_by_role("list")).to_contain_text("We decided to ship on Monday.")
+    count = drawer.get_by_role("listitem").count()
+    drawer.get_by_role("button", name="Forget: We decided to ship on Monday.").click()
+    expect(drawer.get_by_role("listitem")).to_have_count(count - 1)
+    drawer.get_by_role("button", name="Commit now").click()
+    expect(page.get_by_text("There is nothing to put away.")).to_be_visible()
