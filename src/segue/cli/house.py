@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from segue import heartbeat
+from segue import dream, heartbeat
 from segue.agent import OpenTurn
 from segue.errors import AgentFailed, StoreUnusable
 from segue.kernel import Kernel
@@ -22,7 +22,7 @@ async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
 
     kernel: Kernel
     agent = make_agent(configuration, lambda: kernel)
-    functions: dict[str, Function] = {}
+    functions: dict[str, Function] = {dream.FUNCTION: dream.Dream(lambda: kernel)}
     if configuration.workspace is not None:
         functions[heartbeat.FUNCTION] = heartbeat.Heartbeat(configuration.workspace, agent, lambda: kernel)
     kernel = Kernel(
@@ -36,6 +36,7 @@ async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
         if isinstance(agent, AbstractAsyncContextManager):  # one that holds connections to its provider
             await opened.enter_async_context(agent)
         await opened.enter_async_context(kernel)
+        await dream.install(kernel)
         if heartbeat.FUNCTION in functions:
             await heartbeat.install(kernel)
         yield kernel

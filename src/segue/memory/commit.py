@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from segue import lane
+from segue import entries
 from segue.auto_commit import Commit, Later, Never, pause_ms, verdict
 from segue.memory.split import Mark, cut
 from segue.model import Event, Session
@@ -39,7 +39,7 @@ Result: TypeAlias = Committed | Skipped
 
 def commit(session_id: str, now: int, *, task_id: str, keep: int | None = None) -> Transaction[Result]:
     """What somebody asked for. Without a number, as many messages are kept as the session says."""
-    session = yield from lane.lock_session(session_id)
+    session = yield from entries.lock_session(session_id)
     if keep is None:
         keep = session.live.keep_recent_count
     return (yield from _put_away(session, now, task_id=task_id, keep=keep, reason="manual"))
@@ -69,7 +69,7 @@ def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Tran
 
 def failed(session_id: str, error: str, now: int) -> Transaction[None]:
     """Kept where the session shows it, and tried again after a pause that doubles."""
-    session = yield from lane.lock_session(session_id)
+    session = yield from entries.lock_session(session_id)
     again = now + pause_ms(session.live.failures + 1)
     yield sql.sessions.commit_failed, {"id": session_id, "error": error, "now": now, "commit_at": again}
 
@@ -122,7 +122,7 @@ def _put_away(session: Session, now: int, *, task_id: str, keep: int, reason: st
         },
     )
     sync = Event(session_id=session.id, seq=0, type="session_sync", at=now)
-    events = yield from lane.post(replace(session, live=live), [sync])
+    events = yield from entries.post(replace(session, live=live), [sync])
     return Committed(session_id=session.id, task_id=task_id, archive_n=live.archives, events=events)
 
 

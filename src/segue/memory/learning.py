@@ -5,7 +5,7 @@ second ends the task. So a step that was taken is not taken twice, and one that 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -155,7 +155,7 @@ def change(memory: Memory) -> Transaction[None]:
     yield from keep(memory)
 
 
-def consolidate(duplicates: Iterable[Memory], now: int) -> Transaction[int]:
+def consolidate(duplicates: Sequence[Memory], now: int) -> Transaction[int]:
     gone = 0
     for memory in duplicates:
         gone += yield from forget(memory, now)

@@ -1,5 +1,7 @@
 """The shelf: what is kept of sessions and users, as records. It reads; who writes is a transaction."""
 
+from collections.abc import AsyncIterator
+
 from segue.errors import NotFound
 from segue.kept import Archive, Found, Memory, Task
 from segue.memory.search import MOST_ROWS, ranked, terms_of
@@ -76,6 +78,17 @@ class Shelf:
             "limit": limit,
         }
         return [kept_rows.memory(row) for row in await self._database.read(sql.memories.newest_first, asked)]
+
+    async def owners(self) -> AsyncIterator[Owner]:
+        """Those of whom something is known, one look-up each."""
+        last = Owner("", "")
+        while True:
+            asked: Params = {"account": last.account, "user_id": last.user}
+            found = await self._database.read(sql.memories.next_owner, asked)
+            if not found:
+                return
+            last = Owner(found[0]["account"], found[0]["user_id"])
+            yield last
 
     async def memory(self, memory_id: str, owner: Owner) -> Memory:
         found = await self._database.read(sql.memories.by_id, {"id": memory_id})

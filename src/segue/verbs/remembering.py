@@ -1,5 +1,6 @@
 """Remembering: how a session is put away, what became of it, and what is known of its user."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from segue.auto_commit import MOST_KEPT
@@ -131,6 +132,10 @@ class Remembering(Looking):
     async def forget(self, memory_id: str, *, owner: Owner = ME) -> None:
         memory = await self.shelf.memory(memory_id, owner)
         await self.store.commit(learning.forget, memory, self.clock.ms())
+
+    async def fold(self, duplicates: Sequence[Memory]) -> int:
+        """Forget these, which others say again; how many were still there."""
+        return await self.store.commit(learning.consolidate, duplicates, self.clock.ms())
 
     async def context(
         self,

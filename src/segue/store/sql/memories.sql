@@ -36,6 +36,13 @@ WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL AND kin
 ORDER BY updated_at DESC, id DESC
 LIMIT :limit;
 
+-- name: next_owner
+SELECT account, user_id
+FROM memories
+WHERE (account, user_id) > (:account, :user_id) AND forgotten_at IS NULL AND kind <> 'passage'
+ORDER BY account, user_id
+LIMIT 1;
+
 -- name: count
 SELECT COUNT(*) AS found
 FROM memories

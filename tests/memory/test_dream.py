@@ -1,0 +1,68 @@
+"""The dream: duplicates are folded, a failed one is recorded as failed, and nobody can remove it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from segue import Kernel, Outcome, Owner, dream
+from segue.errors import Conflict
+from segue.testing import ManualClock, quiet
+from tests.flows.house import OpenKernel
+
+CHAT = "web:1"
+ME = Owner()
+
+
+@pytest_asyncio.fixture
+async def dreaming(open_kernel: OpenKernel) -> AsyncIterator[Kernel]:
+    kernel: Kernel
+    kernel = await open_kernel(functions={dream.FUNCTION: dream.Dream(lambda: kernel)})
+    yield kernel
+
+
+async def say(kernel: Kernel, *words: str, owner: Owner = ME) -> None:
+    await kernel.write_all(CHAT, [("user", word) for word in words], owner=owner)
+    await kernel.commit(CHAT, owner=owner)
+    await quiet(kernel)
+
+
+async def test_memories_that_say_the_same_become_one(dreaming: Kernel, clock: ManualClock) -> None:
+    other = Owner("default", "somebody")
+    for owner in (ME, other):
+        await say(dreaming, "I live in Rome, near the river.", "I prefer tea.", owner=owner)
+        (tea,) = [m for m in await dreaming.memories(owner=owner) if "tea" in m.content]
+        clock.advance(minutes=1)
+        await dreaming.change_memory(
+            tea.id, content="I live in Rome near the river", kind="fact", owner=owner
+        )
+    await dream.install(dreaming)
+    clock.advance(hours=2)
+    await quiet(dreaming)
+    for owner in (ME, other):
+        known = [memory.content for memory in await dreaming.memories(owner=owner)]
+        assert known == ["I live in Rome near the river"]
+
+
+async def test_it_runs_every_two_hours_and_leaves_a_record(dreaming: Kernel, clock: ManualClock) -> None:
+    job = await dream.install(dreaming)
+    assert (await dream.install(dreaming)).id == job.id
+    for _ in range(3):
+        clock.advance(hours=2)
+        await quiet(dreaming)
+    assert [run.outcome for run in await dreaming.runs_of(job.id)] == [Outcome.EMPTY] * 3
+    with pytest.raises(Conflict):
+        await dreaming.remove(job.id)
+
+
+async def test_a_dream_that_fails_is_recorded_as_failed(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    async def broken(turn: object) -> None:
+        raise RuntimeError("a nightmare")
+
+    kernel = await open_kernel(functions={dream.FUNCTION: broken})
+    job = await dream.install(kernel)
+    clock.advance(hours=2)
+    await quiet(kernel)
+    (run,) = await kernel.runs_of(job.id)
+    assert run.outcome is Outcome.ERROR
+    assert "a nightmare" in (run.error or "")
