@@ -165,7 +165,9 @@ async def test_a_recall_is_a_system_message_after_the_history(house_of: HouseOf)
     house.clock.advance(minutes=10)
     await quiet(house.kernel)
     sent = words_sent(house.provider.asked[-1].body)
-    assert sent[1:] == [("user", "Hi"), ("assistant", "ok"), ("system", "Ask how the talk went.")]
+    assert sent[1:3] == [("user", "Hi"), ("assistant", "ok")]
+    [(role, words)] = sent[3:]
+    assert (role, words.rpartition("\n\n")[2]) == ("system", "Ask how the talk went.")
 
 
 async def test_a_recall_reaches_a_provider_that_has_no_system_messages(house_of: HouseOf) -> None:
