@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Rate, stopwatch
-from segue.lane import NOTHING, policy_columns
+from segue.entries import NOTHING, policy_columns
 from segue.store import sql
 
 ACCOUNT, HOLDER = "bench", "worker"

@@ -9,7 +9,7 @@ Invariants
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from segue import lane, unified
+from segue import entries, lane, unified
 from segue.clock import to_moment, to_ms
 from segue.decision import Fire, Missed, Pass
 from segue.errors import Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
@@ -60,7 +60,7 @@ def create(
     owner: Owner, key: str, job: Job, *, new_session_id: str, most: int | None = None
 ) -> Transaction[Changed]:
     """`most`: with how many automations the session may end up."""
-    session = yield from lane.open_session(owner, key, new_session_id, job.created_at)
+    session = yield from entries.open_session(owner, key, new_session_id, job.created_at)
     job = replace(job, session_id=session.id, account=owner.account)
     made = yield (
         sql.jobs.create,
@@ -117,7 +117,7 @@ def _second_recall(session: Session) -> Transaction[RecallPending]:
 
 def change(job: Job, now: int) -> Transaction[Changed]:
     """Write a job that was changed from the revision it carries."""
-    session = yield from lane.lock_session(job.session_id)
+    session = yield from entries.lock_session(job.session_id)
     if job.kind is JobKind.RECALL and job.state is JobState.ACTIVE:
         pending = yield sql.jobs.pending_recall, {"session_id": session.id}
         if any(row["id"] != job.id for row in pending):
@@ -153,7 +153,7 @@ def remove(job: Job, reason: str, now: int) -> Transaction[Changed]:
     events = [*changed.events]
     pool = None
     for row in waiting:
-        session = yield from lane.lock_session(row["session_id"])
+        session = yield from entries.lock_session(row["session_id"])
         closures = yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)
         left = yield from lane.queue_changed(session, closures or (), now)
         events += left.events
@@ -190,7 +190,7 @@ def fire(
     `common_id`: in unified mode, for a common session that has to be made.
     """
     common = (yield from _common_room(job, common_id, now)) if common_id else None
-    session = yield from lane.lock_session(job.session_id)
+    session = yield from entries.lock_session(job.session_id)
     if not (yield from _take(job, decision, now, fired=1)):
         return None
     slot = to_ms(decision.slot)
@@ -234,18 +234,18 @@ def _common_room(job: Job, common_id: str, now: int) -> Transaction[Session | No
     if not found or found[0]["key"] == unified.KEY:
         return None
     owner = Owner(found[0]["account"], found[0]["user_id"])
-    return (yield from lane.open_session(owner, unified.KEY, common_id, now))
+    return (yield from entries.open_session(owner, unified.KEY, common_id, now))
 
 
 def _used_last(common: Session) -> Transaction[Session]:
     """The chat by which a job of the common session speaks: the one that was used last."""
     found = yield sql.sessions.used_last, {"id": common.id}
-    return (yield from lane.lock_session(found[0]["id"])) if found else common
+    return (yield from entries.lock_session(found[0]["id"])) if found else common
 
 
 def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
     """A slot that does not run. A one-shot that was missed says so in its session."""
-    session = yield from lane.lock_session(job.session_id)
+    session = yield from entries.lock_session(job.session_id)
     if not (yield from _take(job, decision, now, fired=0)):
         return None
     slot = to_ms(decision.slot)
@@ -277,13 +277,13 @@ def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
                 source=Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot)),
             )
         )
-    return Taken(events=(yield from lane.post(session, facts)) if facts else ())
+    return Taken(events=(yield from entries.post(session, facts)) if facts else ())
 
 
 def postpone(job: Job, until: int, now: int) -> Transaction[Taken | None]:
     """The same slot, looked at again later. Its session is told once, however often it is put off; but of a
     recall each time, because people are shown when it fires."""
-    session = yield from lane.lock_session(job.session_id)
+    session = yield from entries.lock_session(job.session_id)
     taken = yield sql.jobs.take, {**_as_it_is(job, now), "next_at": until}
     if not taken:
         return None
@@ -380,7 +380,7 @@ def _parcel_params(session: Session, parcel: Parcel, now: int) -> dict[str, str 
 def _announce(session: Session, job: Job, now: int) -> Transaction[Changed]:
     """Tell the session's listeners of its job, where people are shown jobs of that kind."""
     facts = _update(session, job, now)
-    return Changed(job=job, events=(yield from lane.post(session, facts)) if facts else ())
+    return Changed(job=job, events=(yield from entries.post(session, facts)) if facts else ())
 
 
 def _update(session: Session, job: Job, now: int) -> list[Event]:

@@ -14,18 +14,17 @@ Invariants
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
-from segue import unified
-from segue.auto_commit import AutoCommitPolicy, Live, next_look
+from segue import entries, unified
+from segue.auto_commit import AutoCommitPolicy
 from segue.clock import to_moment, to_ms
 from segue.errors import AlreadyStarted, LeaseLost, NotFound, SessionBusy
 from segue.model import Event, Owner, Session, Source, Turn
 from segue.prompts import Brief
 from segue.states import Outcome, WhenBusy
 from segue.store import rows, sql
-from segue.store.database import Params, Rows, Transaction, Value
-from segue.tokens import estimate
+from segue.store.database import Rows, Transaction
 
 QUANTUM = 8
 """The most lanes taken for one account while another one waits."""
@@ -96,58 +95,6 @@ class Left:
     """A message for a channel was left with it."""
 
 
-NOTHING: Params = {"events": 0, "messages": 0, "tokens": 0, "kept_tokens": None, "commit_at": None}
-"""What a session's log and its live part grow by when nothing was said."""
-
-
-class Standing(NamedTuple):
-    """How a session's log stands, by its locked row."""
-
-    last_seq: int
-    heard_at: int | None
-    live: Live
-
-
-_PLAIN = {"chat_type": "private", "title": None, "timezone": None, "when_busy": None, "metadata": "{}"}
-"""A session that nobody has said anything about yet."""
-
-
-def open_session(
-    owner: Owner, key: str, new_id: str, now: int, *, policy: AutoCommitPolicy | None = None
-) -> Transaction[Session]:
-    """The session of that key under its row lock; made if it is missing, with this policy."""
-    named = {"account": owner.account, "user_id": owner.user, "key": key}
-    found = yield sql.sessions.lock_by_key, named
-    if not found:
-        yield sql.sessions.create, {**named, **_PLAIN, **policy_columns(policy), "id": new_id, "now": now}
-        found = yield sql.sessions.lock_by_key, named
-    return rows.session(found[0])
-
-
-def policy_columns(policy: AutoCommitPolicy | None) -> dict[str, Value]:
-    return {
-        "auto_commit_policy": rows.auto_commit_text(policy),
-        "keep_recent_count": policy.keep_recent_count if policy else 0,
-    }
-
-
-def lock_session(session_id: str) -> Transaction[Session]:
-    found = yield sql.sessions.lock, {"id": session_id}
-    if not found:
-        raise NotFound(f"there is no session {session_id}")
-    return rows.session(found[0])
-
-
-def common_of(chat_id: str) -> Transaction[Session | None]:
-    """The session that a chat shares with the others of its owner, under its row lock; None for itself."""
-    found = yield sql.sessions.by_id, {"id": chat_id}
-    if not found or found[0]["key"] == unified.KEY:
-        return None
-    named = {"account": found[0]["account"], "user_id": found[0]["user_id"], "key": unified.KEY}
-    locked = yield sql.sessions.lock_by_key, named
-    return rows.session(locked[0]) if locked else None
-
-
 def receive(
     owner: Owner,
     key: str,
@@ -166,8 +113,8 @@ def receive(
     """
     common = None
     if common_id is not None and key != unified.KEY:
-        common = yield from open_session(owner, unified.KEY, common_id, now, policy=policy)
-    chat = yield from open_session(owner, key, new_id, now, policy=policy)
+        common = yield from entries.open_session(owner, unified.KEY, common_id, now, policy=policy)
+    chat = yield from entries.open_session(owner, key, new_id, now, policy=policy)
     session = common or chat
     mode = when_busy or chat.when_busy or default
     if session.busy and mode == WhenBusy.REJECT:
@@ -292,7 +239,7 @@ def _start(sessions: Sequence[Session], holder: str, acted: bool, now: int) -> T
         if session.id not in turns:  # its turn was due by another clock; the number it took goes back
             yield (
                 sql.sessions.release,
-                {"id": session.id, "holder": holder, "fence": session.fence, **NOTHING, "events": -1},
+                {"id": session.id, "holder": holder, "fence": session.fence, **entries.NOTHING, "events": -1},
             )
     return held
 
@@ -323,7 +270,7 @@ def append(held: Held, facts: Sequence[Event], *, acted: bool = False) -> Transa
     last_seq, _, _ = yield from hold(held)
     if acted:
         yield sql.turns.note_act, {"id": held.turn.id, "fence": held.fence}
-    facts = numbered(facts, last_seq)
+    facts = entries.numbered(facts, last_seq)
     yield sql.events.append, [rows.event_params(event) for event in facts]
     yield sql.sessions.number_events, {"id": held.session.id, "events": len(facts)}
     return [*facts, *(yield from unified.mirror(facts, held.via_id))]
@@ -352,7 +299,7 @@ def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
     ]
     yield sql.turns.join_into, [{"id": row["id"], "host_id": held.turn.id, "now": now} for row in waiting]
     yield sql.events.append, [rows.event_params(event) for event in joined]
-    grown = yield from growth(held.session.id, standing, joined, now)
+    grown = yield from entries.growth(held.session.id, standing, joined, now)
     yield sql.sessions.refresh, {"id": held.session.id, **grown}
     return [*joined, *(yield from unified.mirror(joined, held.via_id))]
 
@@ -362,7 +309,7 @@ def cancel(turn_id: str, reason: str, now: int) -> Transaction[Left]:
     found = yield sql.turns.by_id, {"id": turn_id}
     if not found:
         raise NotFound(f"there is no turn {turn_id}")
-    session = yield from lock_session(found[0]["session_id"])
+    session = yield from entries.lock_session(found[0]["session_id"])
     closures = yield from withdraw(turn_id, Outcome.CANCELLED, reason, now)
     if closures is None:
         raise AlreadyStarted(f"turn {turn_id} has already started; stop it instead")
@@ -402,9 +349,9 @@ def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Tran
     """After turns were taken out of a locked session's lane: make it ready, or not, by what is left."""
     queued = yield sql.turns.queued_in, {"session_id": session.id}
     update = queue_update(session, [rows.turn(row) for row in queued], now)
-    facts = numbered((*closures, update), session.last_seq)
+    facts = entries.numbered((*closures, update), session.last_seq)
     yield sql.events.append, [rows.event_params(event) for event in facts]
-    grown = yield from growth(session.id, standing_of(session), facts, now)
+    grown = yield from entries.growth(session.id, entries.standing_of(session), facts, now)
     left = yield sql.sessions.refresh, {"id": session.id, **grown}
     for closure in closures:
         facts += yield from unified.mirror((closure,), closure.via_id)
@@ -413,73 +360,17 @@ def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Tran
 
 def stop(session_id: str) -> Transaction[str | None]:
     """Ask the running turn to stop; its worker will see to it."""
-    yield from lock_session(session_id)
+    yield from entries.lock_session(session_id)
     asked = yield sql.turns.ask_to_stop, {"session_id": session_id}
     return asked[0]["id"] if asked else None
 
 
-def post(session: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
-    """Facts from outside any turn, into the log of a locked session."""
-    facts = numbered(facts, session.last_seq)
-    yield sql.events.append, [rows.event_params(event) for event in facts]
-    now = max((fact.at for fact in facts), default=0)
-    grown = yield from growth(session.id, standing_of(session), facts, now)
-    yield sql.sessions.grow, {"id": session.id, **grown}
-    return facts
-
-
-def share(common: Session, chat: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
-    """What was written to a chat from outside, for the conversation that it shares with the others."""
-    told = [replace(fact, session_id=common.id, via_id=chat.id) for fact in facts]
-    return (yield from post(common, told))
-
-
-def standing_of(session: Session) -> Standing:
-    return Standing(session.last_seq, session.last_message_at, session.live)
-
-
-def growth(
-    session_id: str, standing: Standing, facts: Sequence[Event], now: int, *, opened: str | None = None
-) -> Transaction[dict[str, Value]]:
-    """What these facts, which are in the log, add to the live part, and the moment they arm.
-
-    `opened`: the words that a turn began with, which are counted as it ends.
-    """
-    said = [estimate(fact.content) for fact in facts if fact.role and fact.content]
-    if opened is not None:
-        said.append(estimate(opened))
-    live = standing.live
-    kept = None
-    if said and live.keep_recent_count:
-        kept = yield from kept_tokens(session_id, after=live.archived_seq, keep=live.keep_recent_count)
-    grown = replace(
-        live, messages=live.messages + len(said), tokens=live.tokens + sum(said), kept_tokens=kept or 0
-    )
-    return {
-        "events": len(facts),
-        "messages": len(said),
-        "tokens": sum(said),
-        "kept_tokens": kept,
-        "commit_at": next_look(grown, standing.heard_at, now) if said else None,
-    }
-
-
-def kept_tokens(session_id: str, *, after: int, keep: int) -> Transaction[int]:
-    """Of the newest messages of the live part, as many as are kept."""
-    found = yield sql.events.newest_tokens, {"session_id": session_id, "after": after, "keep": keep}
-    return sum(row["tokens"] for row in found)
-
-
-def numbered(facts: Sequence[Event], last_seq: int) -> list[Event]:
-    return [replace(fact, seq=last_seq + place) for place, fact in enumerate(facts, 1)]
-
-
-def hold(held: Held) -> Transaction[Standing]:
+def hold(held: Held) -> Transaction[entries.Standing]:
     """The session's row, if the lane is still ours; gives how its log stands."""
     found = yield sql.sessions.hold, {"id": held.session.id, "holder": held.holder, "fence": held.fence}
     if not found:
         raise LeaseLost(f"the lane of {held.session.key} is no longer held under fence {held.fence}")
-    return Standing(found[0]["last_seq"], found[0]["last_message_at"], rows.live(found[0]))
+    return entries.Standing(found[0]["last_seq"], found[0]["last_message_at"], rows.live(found[0]))
 
 
 def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:

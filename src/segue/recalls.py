@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from segue import jobs, lane
+from segue import entries, jobs
 from segue.errors import BadRecall, BadTime, TooManyRecalls
 from segue.jobs import Changed
 from segue.model import Job, Session, Source
@@ -98,7 +98,7 @@ def check_offset(offset: str) -> str:
 def create(session: Session, job: Job, facts: Facts) -> Transaction[Changed]:
     """`RecallPending` when there is one, `TooManyRecalls` when the guards say so."""
     key = session.key
-    yield from lane.lock_session(session.id)  # one that was deleted meanwhile is not made again
+    yield from entries.lock_session(session.id)  # one that was deleted meanwhile is not made again
     changed = yield from jobs.create(session.owner, key, job, new_session_id=session.id)
     depth = yield from _depth(facts)
     yield (

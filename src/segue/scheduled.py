@@ -12,7 +12,7 @@ Invariants
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from segue import jobs, lane
+from segue import entries, jobs
 from segue.errors import AlreadyStarted
 from segue.jobs import Changed
 from segue.model import Job, Owner, Session
@@ -48,7 +48,7 @@ POLICY = Policy(grace_seconds=_TEN_YEARS)
 
 def create(owner: Owner, key: str, job: Job, facts: Facts, *, new_session_id: str) -> Transaction[Written]:
     changed = yield from jobs.create(owner, key, job, new_session_id=new_session_id)
-    session = yield from lane.lock_session(changed.job.session_id)
+    session = yield from entries.lock_session(changed.job.session_id)
     yield (
         sql.scheduled_messages.create,
         {
@@ -74,7 +74,7 @@ def replaced(job: Job) -> Transaction[list[str]]:
 
 def cancel(session_id: str, job_id: str, tool_call_id: str | None, now: int) -> Transaction[None]:
     """`AlreadyStarted` when it is being sent, or over."""
-    session = yield from lane.lock_session(session_id)
+    session = yield from entries.lock_session(session_id)
     if not (yield from _withdraw(session, job_id, tool_call_id, now)):
         raise AlreadyStarted(f"message {job_id} is being sent or is over; it can no longer be cancelled")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
-from segue import lane, unified
+from segue import entries, lane, unified
 from segue.auto_commit import AutoCommitPolicy, next_look
 from segue.errors import SessionHasJobs
 from segue.lane import Left
@@ -60,7 +60,7 @@ def open_new(
 ) -> Transaction[Opened]:
     """The session of that key; made of these fields if it is missing."""
     named = {"account": owner.account, "user_id": owner.user, "key": key}
-    columns = {**_columns(fields), **lane.policy_columns(policy)}
+    columns = {**_columns(fields), **entries.policy_columns(policy)}
     made = yield sql.sessions.create, {**named, **columns, "id": new_id, "now": now}
     found = yield sql.sessions.lock_by_key, named
     session = rows.session(found[0])
@@ -83,10 +83,10 @@ def write(
     common = None
     if common_id is not None and key != unified.KEY:
         default = policies.of_a_new_session
-        common = yield from lane.open_session(owner, unified.KEY, common_id, now, policy=default)
+        common = yield from entries.open_session(owner, unified.KEY, common_id, now, policy=default)
         yield from lane.hear(common, now)
         common = replace(common, last_message_at=now)
-    session = yield from lane.open_session(owner, key, new_id, now, policy=policies.of_a_new_session)
+    session = yield from entries.open_session(owner, key, new_id, now, policy=policies.of_a_new_session)
     if not isinstance(policies.given, _Unsaid):
         session = yield from follow_policy(session, policies.given, now)
     title = next((text for role, text in words if role == "user"), None)
@@ -96,10 +96,10 @@ def write(
         Event(session_id=session.id, seq=0, type="message", at=now, role=role, content=text)
         for role, text in words
     ]
-    events = [*(yield from lane.post(session, said))]
+    events = [*(yield from entries.post(session, said))]
     added = len(events)
     if common is not None:
-        events += yield from lane.share(common, session, said)
+        events += yield from entries.share(common, session, said)
     counted = yield sql.sessions.overview, {"id": session.id}
     overview = rows.overview(counted[0])
     return Written(
@@ -115,12 +115,13 @@ def follow_policy(session: Session, policy: AutoCommitPolicy | None, now: int) -
     keep = policy.keep_recent_count if policy else 0
     kept = 0
     if keep:
-        kept = yield from lane.kept_tokens(session.id, after=session.live.archived_seq, keep=keep)
+        kept = yield from entries.kept_tokens(session.id, after=session.live.archived_seq, keep=keep)
     live = replace(session.live, policy=policy, keep_recent_count=keep, kept_tokens=kept, commit_at=None)
     live = replace(live, commit_at=next_look(live, session.last_message_at, now))
+    columns = entries.policy_columns(policy)
     yield (
         sql.sessions.set_policy,
-        {"id": session.id, **lane.policy_columns(policy), "kept_tokens": kept, "commit_at": live.commit_at},
+        {"id": session.id, **columns, "kept_tokens": kept, "commit_at": live.commit_at},
     )
     return replace(session, live=live)
 
@@ -136,7 +137,7 @@ def change(
 
     `policy` makes the session's policy from the one that it has.
     """
-    there = yield from lane.lock_session(session.id)
+    there = yield from entries.lock_session(session.id)
     if policy is not None:
         there = yield from follow_policy(there, policy(there.live.policy), now)
     changed = replace(there, **fields)  # type: ignore[arg-type]
@@ -167,8 +168,8 @@ def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False)
 
     `shared`: what came by it and waits in the common lane is withdrawn.
     """
-    common = (yield from lane.common_of(session.id)) if shared else None
-    session = yield from lane.lock_session(session.id)
+    common = (yield from entries.common_of(session.id)) if shared else None
+    session = yield from entries.lock_session(session.id)
     yield from check_jobs(session, with_jobs=with_jobs)
     left = Left(events=(), next_pool=None)
     if common is not None:

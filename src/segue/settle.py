@@ -16,20 +16,9 @@ from typing import Any
 from segue import closure, unified
 from segue.closure import Ending
 from segue.decision import LATE_AFTER
+from segue.entries import NOTHING, Standing, growth, numbered, standing_of
 from segue.errors import LeaseLost
-from segue.lane import (
-    NOTHING,
-    Held,
-    Left,
-    Standing,
-    growth,
-    hold,
-    numbered,
-    pool_of,
-    queue_update,
-    standing_of,
-    withdraw,
-)
+from segue.lane import Held, Left, hold, pool_of, queue_update, withdraw
 from segue.model import Event, Session, Source, Turn
 from segue.outbox import Outbox, put
 from segue.policy import PAUSE_AFTER_FAILURES, Late, Overlap

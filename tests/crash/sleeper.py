@@ -9,7 +9,7 @@ import asyncio
 import os
 import signal
 
-from segue import lane
+from segue import entries
 from segue.store import server, sql
 from segue.store.database import Transaction
 from segue.store.opening import open_database
@@ -18,7 +18,7 @@ _IDLE = "idle_in_transaction_session_timeout"
 
 
 def _falls_asleep(session_id: str) -> Transaction[None]:
-    yield from lane.lock_session(session_id)
+    yield from entries.lock_session(session_id)
     os.kill(os.getpid(), signal.SIGSTOP)
     yield sql.sessions.hear, {"id": session_id, "now": 1, "title": None}
 

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from segue import closure, lane, settle
+from segue import closure, entries, lane, settle
 from segue.agent import Delta, OpenTurn, ToolCalled, ToolStarted
 from segue.errors import LeaseLost, SegueError
 from segue.kernel import Kernel
@@ -119,7 +119,7 @@ def _late_writes(held: Held) -> dict[str, Begin[bool]]:
         return bool((yield from settle.settle(held, closure.answered("late", {}), 0)))
 
     def release() -> Transaction[bool]:
-        return bool((yield sql.sessions.release, {**mine, **lane.NOTHING}))
+        return bool((yield sql.sessions.release, {**mine, **entries.NOTHING}))
 
     return {"event": event, "renewal": renewal, "draft": draft, "finish": finish, "release": release}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from segue import closure, lane, settle
+from segue import closure, entries, lane, settle
 from segue.lane import Held
 from segue.store import sql
 from segue.store.database import Params, Transaction
@@ -90,7 +90,7 @@ def finish_and_release(held: Held, *, lock_first: bool) -> Transaction[None]:
     }
     yield sql.turns.finish, {**ended, "id": held.turn.id, "fence": held.fence}
     mine: Params = {"id": held.session.id, "holder": held.holder, "fence": held.fence}
-    yield sql.sessions.release, {**mine, **lane.NOTHING}
+    yield sql.sessions.release, {**mine, **entries.NOTHING}
 
 
 async def lost_wake_ups(url: str, *, lock_first: bool) -> int:

@@ -1,0 +1,125 @@
+"""A session's row and its log: how the row is had under its lock, and how facts are entered in the log.
+
+Invariants
+  - facts are numbered without gaps, under the session's row lock
+  - what is in the log and what the row counts of it change in one statement
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from segue import unified
+from segue.auto_commit import AutoCommitPolicy, Live, next_look
+from segue.errors import NotFound
+from segue.model import Event, Owner, Session
+from segue.store import rows, sql
+from segue.store.database import Params, Transaction, Value
+from segue.tokens import estimate
+
+NOTHING: Params = {"events": 0, "messages": 0, "tokens": 0, "kept_tokens": None, "commit_at": None}
+"""What a session's log and its live part grow by when nothing was said."""
+
+
+class Standing(NamedTuple):
+    """How a session's log stands, by its locked row."""
+
+    last_seq: int
+    heard_at: int | None
+    live: Live
+
+
+_PLAIN = {"chat_type": "private", "title": None, "timezone": None, "when_busy": None, "metadata": "{}"}
+"""A session that nobody has said anything about yet."""
+
+
+def open_session(
+    owner: Owner, key: str, new_id: str, now: int, *, policy: AutoCommitPolicy | None = None
+) -> Transaction[Session]:
+    """The session of that key under its row lock; made if it is missing, with this policy."""
+    named = {"account": owner.account, "user_id": owner.user, "key": key}
+    found = yield sql.sessions.lock_by_key, named
+    if not found:
+        yield sql.sessions.create, {**named, **_PLAIN, **policy_columns(policy), "id": new_id, "now": now}
+        found = yield sql.sessions.lock_by_key, named
+    return rows.session(found[0])
+
+
+def policy_columns(policy: AutoCommitPolicy | None) -> dict[str, Value]:
+    return {
+        "auto_commit_policy": rows.auto_commit_text(policy),
+        "keep_recent_count": policy.keep_recent_count if policy else 0,
+    }
+
+
+def lock_session(session_id: str) -> Transaction[Session]:
+    found = yield sql.sessions.lock, {"id": session_id}
+    if not found:
+        raise NotFound(f"there is no session {session_id}")
+    return rows.session(found[0])
+
+
+def common_of(chat_id: str) -> Transaction[Session | None]:
+    """The session that a chat shares with the others of its owner, under its row lock; None for itself."""
+    found = yield sql.sessions.by_id, {"id": chat_id}
+    if not found or found[0]["key"] == unified.KEY:
+        return None
+    named = {"account": found[0]["account"], "user_id": found[0]["user_id"], "key": unified.KEY}
+    locked = yield sql.sessions.lock_by_key, named
+    return rows.session(locked[0]) if locked else None
+
+
+def post(session: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
+    """Facts from outside any turn, into the log of a locked session."""
+    facts = numbered(facts, session.last_seq)
+    yield sql.events.append, [rows.event_params(event) for event in facts]
+    now = max((fact.at for fact in facts), default=0)
+    grown = yield from growth(session.id, standing_of(session), facts, now)
+    yield sql.sessions.grow, {"id": session.id, **grown}
+    return facts
+
+
+def share(common: Session, chat: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
+    """What was written to a chat from outside, for the conversation that it shares with the others."""
+    told = [replace(fact, session_id=common.id, via_id=chat.id) for fact in facts]
+    return (yield from post(common, told))
+
+
+def standing_of(session: Session) -> Standing:
+    return Standing(session.last_seq, session.last_message_at, session.live)
+
+
+def growth(
+    session_id: str, standing: Standing, facts: Sequence[Event], now: int, *, opened: str | None = None
+) -> Transaction[dict[str, Value]]:
+    """What these facts, which are in the log, add to the live part, and the moment they arm.
+
+    `opened`: the words that a turn began with, which are counted as it ends.
+    """
+    said = [estimate(fact.content) for fact in facts if fact.role and fact.content]
+    if opened is not None:
+        said.append(estimate(opened))
+    live = standing.live
+    kept = None
+    if said and live.keep_recent_count:
+        kept = yield from kept_tokens(session_id, after=live.archived_seq, keep=live.keep_recent_count)
+    grown = replace(
+        live, messages=live.messages + len(said), tokens=live.tokens + sum(said), kept_tokens=kept or 0
+    )
+    return {
+        "events": len(facts),
+        "messages": len(said),
+        "tokens": sum(said),
+        "kept_tokens": kept,
+        "commit_at": next_look(grown, standing.heard_at, now) if said else None,
+    }
+
+
+def kept_tokens(session_id: str, *, after: int, keep: int) -> Transaction[int]:
+    """Of the newest messages of the live part, as many as are kept."""
+    found = yield sql.events.newest_tokens, {"session_id": session_id, "after": after, "keep": keep}
+    return sum(row["tokens"] for row in found)
+
+
+def numbered(facts: Sequence[Event], last_seq: int) -> list[Event]:
+    return [replace(fact, seq=last_seq + place) for place, fact in enumerate(facts, 1)]
