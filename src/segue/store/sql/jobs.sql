@@ -34,6 +34,25 @@ WHERE session_id = :session_id AND kind IN ('cron', 'legacy')
 ORDER BY created_at DESC, id DESC
 LIMIT :limit;
 
+-- name: protected
+-- The system's own, for the user whose sessions they run in.
+SELECT jobs.id, jobs.session_id, jobs.account, jobs.kind, jobs.name, jobs.state, jobs.state_reason, jobs.protected,
+       jobs.trigger, jobs.action, jobs.policy, jobs.slot, jobs.next_at, jobs.revision, jobs.run_count, jobs.failures,
+       jobs.last_run_at, jobs.last_outcome, jobs.last_error, jobs.created_at, jobs.updated_at
+FROM jobs
+JOIN sessions ON sessions.id = jobs.session_id
+WHERE jobs.account = :account AND jobs.protected = 1 AND jobs.state IN ('active', 'paused')
+  AND sessions.user_id = :user_id
+ORDER BY jobs.id
+LIMIT :limit;
+
+-- name: at_work
+-- Those of a session that have a run which waits or is under way.
+SELECT DISTINCT jobs.id
+FROM jobs
+JOIN runs ON runs.job_id = jobs.id AND runs.outcome IS NULL
+WHERE jobs.session_id = :session_id;
+
 -- name: automation_count
 SELECT COUNT(*) AS count
 FROM jobs
