@@ -7,6 +7,7 @@ from bench.figure import Figure
 from bench.room import Room
 from bench.workloads.flood import flood
 from bench.workloads.lateness import lateness
+from bench.workloads.memory import memory
 from bench.workloads.peers_alone import peers_alone
 from bench.workloads.pending import pending
 from bench.workloads.turns import postgres_turns, sqlite_turns
@@ -19,5 +20,6 @@ WORKLOADS: Mapping[str, Workload] = {
     "lateness": lateness,
     "flood": flood,
     "pending": pending,
+    "memory": memory,
     "peers-alone": peers_alone,
 }
