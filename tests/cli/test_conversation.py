@@ -66,8 +66,11 @@ def told(provider: Double) -> str:
     return "\n".join(text for _, text in words_sent(provider.asked[-1].body))
 
 
-@pytest.mark.parametrize("unified", [False, True], ids=["each chat for itself", "unified"])
-@pytest.mark.parametrize("killed", [False, True], ids=["one server", "killed in between"])
+@pytest.mark.parametrize(
+    ("unified", "killed"),
+    [(False, False), (False, True), (True, True)],
+    ids=["one server", "killed in between", "unified, killed in between"],
+)
 async def test_the_next_run_knows_the_report_and_the_answer(
     segue: Segue, provider: Double, unified: bool, killed: bool
 ) -> None:
