@@ -80,7 +80,6 @@ def test_a_ghost_becomes_a_turn_in_place(server: Served, open_page: Open) -> Non
     expect(turn).to_contain_text("read build.log")
     expect(turn.locator(".node.clock")).to_be_visible()
     expect(ghost).to_have_count(0)
-    page.wait_for_function("window.seen")
     seen = page.evaluate("window.seen")
     assert seen["ghosts"] == 0
     assert len(seen["moves"]) <= 1

@@ -42,6 +42,7 @@ are `application/problem+json` with a stable `code`. `Idempotency-Key` on a POST
 answer the first result."""
 
 _PARTS = (
+    page,
     sessions,
     talking,
     reading,
@@ -54,7 +55,6 @@ _PARTS = (
     login,
     operations,
     reference,
-    page,
 )
 
 

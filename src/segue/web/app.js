@@ -20,6 +20,8 @@ addEventListener("segue-unauthorized", () => show("segue-login"));
 addEventListener("segue-authorized", () => location.reload());
 
 await chooseLanguage();
+// Whoever was here before is let in at once; a server that has forgotten them says so soon enough.
+if (localStorage.getItem("segue.last")) show("segue-app");
 try {
   await get("auth/session");
   show("segue-app");

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 
 from segue.server.errors import Refused
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 _UNCHANGING = "public, max-age=31536000, immutable"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
@@ -59,7 +59,6 @@ def _walk(folder: Traversable, above: str) -> list[tuple[str, File]]:
 _page = Page(files("segue") / "web")
 
 
-@router.get("/")
 async def index(request: Request) -> Response:
     etag = f'"{_page.fingerprint}"'
     headers = {"ETag": etag, "Cache-Control": "no-cache"}
@@ -68,9 +67,14 @@ async def index(request: Request) -> Response:
     return Response(_page.index, media_type="text/html", headers=headers)
 
 
-@router.get("/web/{fingerprint}/{name:path}")
-async def file(fingerprint: str, name: str) -> Response:
-    found = _page.file(name) if fingerprint == _page.fingerprint else None
+async def file(request: Request) -> Response:
+    current = request.path_params["fingerprint"] == _page.fingerprint
+    found = _page.file(request.path_params["name"]) if current else None
     if found is None:
         raise Refused(404, "not_found", "this page has no such file; load it again")
     return Response(found.content, media_type=found.media_type, headers={"Cache-Control": _UNCHANGING})
+
+
+# Routes of Starlette's own: a page asks for fifty files at once, and none of them needs more than a look-up.
+router.add_route("/", index, ["GET"], include_in_schema=False)
+router.add_route("/web/{fingerprint}/{name:path}", file, ["GET"], include_in_schema=False)

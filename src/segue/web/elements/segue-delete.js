@@ -34,7 +34,7 @@ class Delete extends Part {
       if (answer.deleted) return this.#done();
       this.blocked = true;
       const count = answer.automations.length;
-      this.#say(t("delete_blocked", { count }), t("delete_blocked_text"), t("delete_all", { count }), answer.automations);
+      this.#say(t("delete_blocked", { count }), t("delete_blocked_text", { count }), t("delete_all", { count }), answer.automations);
       this.no.focus();
     } catch (problem) {
       this.dialog.close();

@@ -21,6 +21,7 @@ class Login extends Part {
         ),
       ),
     );
+    localStorage.removeItem("segue.last");
     document.title = "Segue";
     this.field.focus();
   }

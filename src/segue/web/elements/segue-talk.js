@@ -110,6 +110,7 @@ class Talk extends Part {
 
   #entry({ entry, event }) {
     if (event?.type === "stream_start" || event?.type === "message") this.#arrive(entry);
+    if (event?.type === "stream_end") this.header.show(this.#chat);
     if (event?.type === "stream_end" && entry.text) this.said.textContent = `${t("segue")}: ${entry.text.slice(0, 400)}`;
     this.#changed.add(entry);
     this.flush();
@@ -133,7 +134,6 @@ class Talk extends Part {
   #flush() {
     for (const entry of this.#changed) this.past.update(entry);
     this.#changed.clear();
-    this.header.show(this.#chat);
     if (this.#pinned) this.#toEnd();
   }
 

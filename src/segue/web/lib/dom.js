@@ -16,8 +16,15 @@ export function h(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Server-rendered, sanitised HTML. Blocks that stay the same stay where they are, with their selection. */
+const rendered = new WeakMap();
+
+/** Server-rendered, sanitised HTML, and the text that was not rendered yet. Blocks that stay the same stay
+ * where they are, with their selection. */
 export function setHtml(place, html, tail = "") {
+  const last = place.lastElementChild;
+  const tailed = last?.className === "tail" ? last : null;
+  if (rendered.get(place) === html && tailed && tail) return void (tailed.textContent = tail);
+  rendered.set(place, html);
   const wanted = document.createElement("template");
   wanted.innerHTML = html;
   const fresh = [...wanted.content.childNodes];

@@ -16,7 +16,11 @@ class Sessions extends EventTarget {
 
   start() {
     live.addEventListener("session", ({ detail }) => this.#put(detail.key, detail.session));
-    live.addEventListener("state", () => live.state === "open" && this.load());
+    let away = false;
+    live.addEventListener("state", () => {
+      if (live.state === "open" && away) this.load();
+      away = live.state !== "open";
+    });
     addEventListener("storage", ({ key, newValue }) => {
       if (key !== SEEN || !newValue) return;
       this.#seen = new Map(Object.entries(JSON.parse(newValue)));

@@ -12,7 +12,8 @@ export let language = "en";
 export function t(name, values = {}) {
   let words = catalogue[name] ?? en[name];
   if (typeof words === "object") words = words[plurals.select(values.count)] ?? words.other;
-  return words.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
+  const said = (value) => (typeof value === "number" ? value.toLocaleString(language) : value ?? "");
+  return words.replace(/\{(\w+)\}/g, (_, key) => said(values[key]));
 }
 
 export async function chooseLanguage() {

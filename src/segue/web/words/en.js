@@ -159,7 +159,7 @@ export default {
   delete_title: "Delete “{title}”?",
   delete_text: { one: "Its message goes for good.", other: "Its {count} messages go for good." },
   delete_blocked: { one: "{count} automation belongs to this chat", other: "{count} automations belong to this chat" },
-  delete_blocked_text: "They would end with it:",
+  delete_blocked_text: { one: "It would end with it:", other: "They would end with it:" },
   delete_all: { one: "Delete the chat and its automation", other: "Delete the chat and {count} automations" },
 
   // Times

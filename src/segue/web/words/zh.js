@@ -152,7 +152,7 @@ export default {
   delete_title: "删除“{title}”？",
   delete_text: { other: "其中 {count} 条消息将永久删除。" },
   delete_blocked: { other: "此对话有 {count} 个自动任务" },
-  delete_blocked_text: "它们会一起结束：",
+  delete_blocked_text: { other: "它们会一起结束：" },
   delete_all: { other: "删除对话和 {count} 个自动任务" },
 
   now: "现在",

@@ -1,0 +1,86 @@
+"""What the page costs, by the browser's own account: `python -m tests.web.measure`.
+
+A server with 500 sessions, one of which has 5,000 messages; then an answer of 600 pieces, 60 a second.
+"""
+
+import shutil
+import statistics
+import sys
+import tempfile
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.web.conftest import Served
+
+ROUNDS = 7
+KEY = "websocket:long"
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        server = Served(f"sqlite:///{folder}/segue.db")
+        server.start()
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        try:
+            fill(server)
+            paints = [first_paint(server, browser) for _ in range(ROUNDS)]
+            for name in ("shell", "conversation"):
+                told(f"first {name}, ms", statistics.median(paint[name] for paint in paints))
+            long_tasks, pieces = busy_stream(server, browser)
+            told("long tasks in ten seconds of 60 pieces a second", len(long_tasks))
+            told("the longest of them, ms", max(long_tasks, default=0))
+            told("pieces heard", pieces)
+        finally:
+            browser.close()
+            server.end()
+
+
+def fill(server: Served) -> None:
+    for number in range(499):
+        server.write(server.session(f"websocket:{number}", title=f"Conversation {number}"), 2)
+    server.write(server.session(KEY, title="A long talk"), 5000)
+
+
+def first_paint(server: Served, browser: Browser) -> dict[str, float]:
+    """With an empty cache: when something is painted, and when the conversation's end is there."""
+    page = browser.new_context(viewport={"width": 1360, "height": 860}).new_page()
+    page.add_init_script(
+        """new MutationObserver(() => {
+            if (!window.there && document.querySelector("segue-note")) window.there = performance.now();
+        }).observe(document, { childList: true, subtree: true })"""
+    )
+    page.goto(server.at(KEY))
+    page.wait_for_selector("segue-note")
+    painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    there = page.evaluate("window.there")
+    page.context.close()
+    return {"shell": painted, "conversation": there}
+
+
+def busy_stream(server: Served, browser: Browser) -> tuple[list[float], int]:
+    page = browser.new_context(viewport={"width": 1360, "height": 860}).new_page()
+    page.goto(server.at(KEY))
+    page.wait_for_selector("segue-note")
+    page.evaluate(
+        """() => {
+            window.long = [];
+            new PerformanceObserver((list) => list.getEntries().forEach((each) => long.push(each.duration)))
+                .observe({ type: "longtask" });
+        }"""
+    )
+    page.get_by_role("textbox", name="Message").fill("stream 600 16")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("segue-turn.running")
+    page.wait_for_selector("segue-turn:not(.running)", timeout=60_000)
+    said = page.locator("segue-turn .text").inner_text().split()
+    long_tasks: list[float] = page.evaluate("window.long")
+    page.context.close()
+    return long_tasks, sum(word.startswith("w") for word in said)
+
+
+def told(name: str, figure: float) -> None:
+    sys.stdout.write(f"{name:<52}{figure:>8.0f}\n")
+
+
+if __name__ == "__main__":
+    main()
