@@ -21,7 +21,7 @@ from segue.auto_commit import AutoCommitPolicy
 FEW = 50
 CALLS = 20
 POLICY = AutoCommitPolicy(enabled=True, idle_timeout_seconds=86_400)
-_AT_ONCE = 500
+_AT_ONCE = 64
 
 
 @dataclass(slots=True)

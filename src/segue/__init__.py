@@ -2,6 +2,7 @@
 
 from segue.action import Ask, Call, Say
 from segue.agent import Agent, Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
+from segue.auto_commit import AutoCommitPolicy
 from segue.channel import (
     Arrival,
     Capabilities,
@@ -44,6 +45,7 @@ from segue.states import (
 )
 from segue.transcript import Message
 from segue.trigger import At, Cron, Every, Idle, Phase, Trigger
+from segue.view import View
 
 __version__ = "0.1.0"
 
@@ -52,6 +54,7 @@ __all__ = [
     "Arrival",
     "Ask",
     "At",
+    "AutoCommitPolicy",
     "Busy",
     "Call",
     "CallType",
@@ -104,5 +107,6 @@ __all__ = [
     "TurnState",
     "Unreachable",
     "Usage",
+    "View",
     "WhenBusy",
 ]

@@ -25,6 +25,9 @@ class Opened:
 class _Unsaid(Enum):
     UNSAID = "nothing was said about it"
 
+    def __repr__(self) -> str:
+        return self.name
+
 
 UNSAID = _Unsaid.UNSAID
 """Not None, which says that there shall be none."""

@@ -20,8 +20,12 @@ class Shelf:
         self._store = store
         self._database = store.database
 
-    async def archives(self, session_id: str, *, limit: int, before: int = _ALL) -> list[Archive]:
-        asked: Params = {"session_id": session_id, "before": before, "limit": limit}
+    async def archives(self, session_id: str, *, limit: int, before: int | None = None) -> list[Archive]:
+        asked: Params = {
+            "session_id": session_id,
+            "before": _ALL if before is None else before,
+            "limit": limit,
+        }
         found = await self._database.read(sql.archives.newest_first, asked)
         return [kept_rows.archive(row) for row in found]
 
@@ -56,12 +60,12 @@ class Shelf:
         return kept_rows.task(found[0])
 
     async def tasks(
-        self, owner: Owner, *, limit: int, before: str = _NEWEST_TASK, state: str = "", session_key: str = ""
+        self, owner: Owner, *, limit: int, before: str | None = None, state: str = "", session_key: str = ""
     ) -> list[Task]:
         asked: Params = {
             "account": owner.account,
             "user_id": owner.user,
-            "before_id": before,
+            "before_id": before or _NEWEST_TASK,
             "state": state,
             "session_key": session_key,
             "limit": limit,

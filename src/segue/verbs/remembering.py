@@ -44,7 +44,7 @@ class Remembering(Looking):
         return done
 
     async def archives(
-        self, key: str, *, owner: Owner = ME, limit: int = 100, before: int = 1 << 62
+        self, key: str, *, owner: Owner = ME, limit: int = 100, before: int | None = None
     ) -> list[Archive]:
         """Newest first; only those numbered below `before`."""
         return await self.shelf.archives(
@@ -78,7 +78,7 @@ class Remembering(Looking):
         state: str = "",
         session_key: str = "",
         limit: int = 100,
-        before: str = "~",
+        before: str | None = None,
     ) -> list[Task]:
         """Newest first; only those with an id below `before`."""
         return await self.shelf.tasks(owner, limit=limit, before=before, state=state, session_key=session_key)

@@ -22,8 +22,6 @@ Status = Annotated[
     Query(description="Only those that stand so."),
 ]
 
-_LAST_ID = "~"
-
 
 @router.post(
     "/sessions/{key}/commit",
@@ -61,7 +59,7 @@ async def list_tasks(
     session_key: Annotated[str | None, Query(max_length=MAX_KEY, pattern=r"^[^\x00]+$")] = None,
 ) -> shapes.TasksOut:
     """The caller's, newest first. Completed ones are kept for a day, others for a week."""
-    before = place_of(cursor).id or _LAST_ID
+    before = None if cursor is None else place_of(cursor).id
     found = await kernel.tasks(
         owner=caller.owner, state=status or "", session_key=session_key or "", limit=limit + 1, before=before
     )

@@ -1,0 +1,46 @@
+"""`segue sessions commit`, the flags of a policy, and `segue memories`."""
+
+import json
+
+from tests.cli.process import Segue
+
+
+async def told(segue: Segue, *command: str) -> dict[str, object]:
+    ended = await segue(*command, "--json")
+    assert ended.code == 0, ended.err
+    answer: dict[str, object] = json.loads(ended.out)
+    return answer
+
+
+async def test_a_policy_is_given_by_flags_and_kept(segue: Segue) -> None:
+    """A2.12."""
+    flags = ["--token-threshold", "8000", "--idle-timeout-seconds", "1800", "--keep-recent-count", "10"]
+    await told(segue, "sessions", "add-message", "web:1", "hi", "--auto-commit-enabled", "true", *flags)
+    await told(segue, "sessions", "add-message", "web:1", "again")
+    session = await told(segue, "sessions", "show", "web:1")
+    assert session["auto_commit_policy"] == {
+        "enabled": True,
+        "token_threshold": 8000,
+        "message_count_threshold": None,
+        "idle_timeout_seconds": 1800,
+        "min_commit_interval_seconds": 0,
+        "keep_recent_count": 10,
+    }
+
+
+async def test_what_is_committed_is_learned_found_corrected_and_forgotten(segue: Segue) -> None:
+    await told(segue, "sessions", "add-message", "web:1", "I live in Berlin.")
+    done = await told(segue, "sessions", "commit", "web:1")
+    assert (done["status"], done["archive_id"]) == ("accepted", 1)
+    assert (await segue("sessions", "commit", "web:1")).out == "Nothing was put away: no_messages.\n"
+    assert (await segue("memories", "list")).out == "Nothing is known yet.\n"
+    await segue("chat", "--session", "web:1", text="hello\n")  # its workers learn
+    (memory,) = (await told(segue, "memories", "list"))["memories"]  # type: ignore[misc]
+    assert memory["content"] == "I live in Berlin."  # type: ignore[index]
+    memory_id = str(memory["id"])  # type: ignore[index]
+    assert "I live in Berlin." in (await segue("memories", "search", "Berlin")).out
+    assert "85 %" in (await segue("memories", "show", memory_id)).out
+    await segue("memories", "edit", memory_id, "I live in Bern.")
+    assert (await told(segue, "memories", "show", memory_id))["content"] == "I live in Bern."
+    await segue("memories", "remove", memory_id)
+    assert (await segue("memories", "show", memory_id)).code == 1
