@@ -161,36 +161,6 @@ class WriteMessages(Body):
     )
 
 
-class SetRecall(Body):
-    call_type: Literal["once", "recurring", "immediate"]
-    when: str | None = Field(
-        None,
-        max_length=MAX_NAME,
-        description="For once and recurring, the (first) time: `30m`, `tomorrow at 09:00`, ISO 8601.",
-    )
-    timezone_offset: str | None = Field(
-        None,
-        max_length=MAX_NAME,
-        description="`±HH:MM`, for a time that names no zone; else the session's zone, else the server's.",
-    )
-    interval_seconds: int | None = Field(None, description="For recurring: from one firing to the next.")
-    internal_comment: Words | None = Field(None, description="A note for people.")
-    additional_context_message: Words = Field(description="The agent's instruction to itself.")
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "call_type": "once",
-                    "when": "30m",
-                    "additional_context_message": "Read build.log with read_file. Report errors.",
-                }
-            ]
-        },
-    )
-
-
 class Login(Body):
     key: str = Field(min_length=1, max_length=1000, description="An API key of this server.")
 
@@ -233,19 +203,6 @@ class RecallOut(BaseModel):
     status: Literal["pending", "fired", "cancelled"]
     created_at: Moment
     updated_at: Moment
-
-
-class PendingRecall(BaseModel):
-    recall: RecallOut | None
-
-
-class RecallCancelled(BaseModel):
-    cancelled: Literal[True]
-
-
-class RecallsOut(BaseModel):
-    recalls: list[RecallOut]
-    next_cursor: str | None
 
 
 class SessionOut(BaseModel):

@@ -206,7 +206,7 @@ def recall(row: Row) -> Recall:
     return Recall(
         id=row["id"],
         call_type=_call_type(row["call_type"], trigger),
-        trigger_at=_trigger_at(row["next_at"], trigger, row["created_at"]),
+        trigger_at=row["next_at"] or _first_moment(trigger, row["created_at"]),
         interval_seconds=in_seconds(trigger.interval) if isinstance(trigger, Every) else None,
         comment=row["comment"],
         instruction=action.prompt if isinstance(action, Ask) else "",
@@ -223,14 +223,9 @@ def _call_type(stored: str | None, trigger: Trigger) -> CallType:
     return CallType.RECURRING if trigger.repeats else CallType.ONCE
 
 
-def _trigger_at(next_at: int | None, trigger: Trigger, created_at: int) -> int:
-    if next_at is not None:
-        return next_at
-    match trigger:
-        case At(at=datetime() as first) | Every(start=datetime() as first):
-            return to_ms(first)
-        case _:
-            return created_at
+def _first_moment(trigger: Trigger, created_at: int) -> int:
+    first = trigger.at if isinstance(trigger, At) else trigger.start if isinstance(trigger, Every) else None
+    return to_ms(first) if isinstance(first, datetime) else created_at
 
 
 def turn(row: Row) -> Turn:

@@ -1,0 +1,131 @@
+"""A recall and whatever else happens in its session: words, other turns, a stop, a cancellation."""
+
+from datetime import timedelta
+
+import pytest
+
+from segue import Busy, Kernel, Settings
+from segue.clock import to_moment
+from segue.testing import ManualClock, ScriptedAgent, quiet
+from tests.flows.house import OpenKernel
+from tests.flows.recalling import CHECK, ended, poll, set_one, status
+from tests.flows.story import CHAT, log, said, under_way, until, working
+
+
+async def test_words_that_come_meanwhile_wait_and_are_answered_next(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """C5.4."""
+    await set_one(kernel)
+    clock.advance(minutes=30)
+    agent.script("No errors.")
+    async with under_way(kernel, agent):
+        await kernel.receive(CHAT, "And now?")
+        await kernel.receive(CHAT, "Join it!", when_busy="inject")
+        assert (await said(kernel))[-1][0] == "user"
+        assert len(agent.asked) == 1
+    words = (await said(kernel))[1:]
+    assert words[:2] == [("user", f"Recall: {CHECK}"), ("assistant", "No errors.")]
+    assert words[2:] == [("user", "And now?"), ("assistant", "ok"), ("user", "Join it!"), ("assistant", "ok")]
+
+
+async def test_in_a_busy_session_it_waits_for_the_turn_under_way(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    recall = await set_one(kernel, when="1m")
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+        assert await kernel.recall(CHAT) is None, "claimed, it is not pending"
+        assert await ended(kernel, recall) == [None]
+    assert await ended(kernel, recall) == ["ok"]
+
+
+async def test_one_that_postpones_stays_pending_and_the_session_is_told(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """C5.1, C7.2: trigger_at = now + 60 s, still pending, each time."""
+    kernel = await open_kernel(settings=Settings(recall_on_busy=Busy.POSTPONE))
+    recall = await set_one(kernel, when="1m")
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(minutes=1)
+        for _ in range(2):
+            told = (await log(kernel)).count("recall_update")
+            await kernel.workers.timer.step()
+            pending = await kernel.recall(CHAT)
+            assert pending is not None
+            assert to_moment(pending.trigger_at) == clock.now() + timedelta(seconds=60)
+            assert (await log(kernel)).count("recall_update") == told + 1
+            clock.advance(minutes=1)
+    await quiet(kernel)
+    assert await ended(kernel, recall) == ["ok"]
+
+
+async def test_one_that_skips_is_recorded_and_over(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    kernel = await open_kernel(settings=Settings(recall_on_busy=Busy.SKIP))
+    recall = await set_one(kernel, when="1m")
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+    assert await ended(kernel, recall) == ["skipped"]
+    assert await status(kernel, recall) == "cancelled"
+
+
+async def test_one_that_waits_in_the_lane_can_still_be_cancelled(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    recall = await set_one(kernel, when="1m")
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+        await kernel.cancel_recall(CHAT)
+    assert await ended(kernel, recall) == ["cancelled"]
+    assert await status(kernel, recall) == "cancelled"
+    assert [asked.text for asked in agent.asked] == ["Hello"]
+
+
+async def test_in_unified_mode_it_belongs_to_its_chat_and_runs_in_the_common_one(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """It is heard in the chat that set it, and can be cancelled there while it waits behind another."""
+    kernel = await open_kernel(settings=Settings(unified_session=True))
+    recall = await set_one(kernel, when="1m")
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    assert (await said(kernel))[-2:] == [("user", f"Recall: {CHECK}"), ("assistant", "ok")]
+    assert await status(kernel, recall) == "fired"
+    waiting = await set_one(kernel, when="1m")
+    await kernel.receive("web:other", "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+        await kernel.cancel_recall(CHAT)
+    assert await ended(kernel, waiting) == ["cancelled"]
+
+
+@pytest.mark.parametrize("recurring", [False, True], ids=["once", "recurring"])
+async def test_one_that_is_stopped_is_not_run_again(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, recurring: bool
+) -> None:
+    """C6.1, C6.2, C5.12."""
+    recall = await (poll(kernel) if recurring else set_one(kernel, when="10m"))
+    agent.pause()
+    async with working(kernel):
+        clock.advance(minutes=10)
+        await agent.under_way()
+        await kernel.stop(CHAT)
+        await until(kernel, "stream_end")
+        await until(kernel, "session_sync")
+    assert await ended(kernel, recall) == ["stopped"]
+    pending = await kernel.recall(CHAT)
+    if recurring:
+        assert pending is not None
+        assert to_moment(pending.trigger_at) == clock.now() + timedelta(minutes=5)
+    else:
+        assert (pending, await status(kernel, recall)) == (None, "fired")
