@@ -18,7 +18,7 @@ from segue.when.lexer import Lexer
 from segue.when.refusal import Refusal, quoted, refuse
 
 MOST_STEPS = 400
-"""Twice what the longest times people write take, and well under the 5 ms that a text may take."""
+"""In one language: twice what the longest times people write take. All of them together take under 5 ms."""
 LONGEST_ROW = 12
 
 _SHORT_ZONE = re.compile(r"[A-Z]{2,5}")

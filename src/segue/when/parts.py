@@ -174,7 +174,8 @@ class Time:
         if isinstance(clock, Midnight):
             raise refuse("midnight takes no part of the day", "tomorrow at {time}", time="00:00")
         clock = replace(clock, minute=clock.minute + self.minute)
-        if clock.hour > 23 or clock.minute > 59 or clock.second > 59:
+        before_midnight = clock.hour == 0 and (self.past or 0) < 0
+        if clock.hour > 23 or clock.minute > 59 or clock.second > 59 or before_midnight:
             raise refuse(f"{clock} is not a time of day", "09:00", "23:59")
         parts = [named for named in (part, self.part) if named]
         shown = [_shifted(clock.showing(hour), self.past or 0) for hour in self._hours(clock, bool(parts))]

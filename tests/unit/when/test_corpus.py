@@ -1,4 +1,9 @@
-"""Every line of the corpus is read as it says. The corpus is the specification: read it first."""
+"""Every line of the corpus is read as it says. The corpus is the specification: read it first.
+
+C2.2: durations, `in …`, days, ISO 8601. C2.3: what cannot be read, an absolute time without a zone and a
+time in the past are refused, each with its own reason. Issue 5: six languages, schedules, days on which
+clocks change.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
