@@ -186,7 +186,10 @@ class Courier:
             _log.warning("delivery %s failed", delivery.id, exc_info=error)
             words = "it took too long" if isinstance(error, TimeoutError) else str(error)
             return await self._unknown(delivery, channel, clean(f"{UNKNOWN}: {words}"))
-        return await self._store.commit(sent, delivery, receipt, self._clock.ms(), shared=self._unified)
+        now = self._clock.ms()
+        events = await self._store.commit(sent, delivery, receipt, now, shared=self._unified)
+        self._hub.sent(delivery, now)
+        return events
 
     async def _not_taken(self, delivery: Delivery, refusal: NotTaken) -> Sequence[Event]:
         now = self._clock.ms()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from segue.model import Event
+from segue.model import Delivery, Event
 from segue.shared import Shared
 
 MOST_WAITING = 1000
@@ -47,7 +47,15 @@ class Lagged:
     """The number of the look that was asked of everybody, who may share what they find; None: it was dropped."""
 
 
-Heard: TypeAlias = Event | LiveText | Lagged
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A delivery has gone out. Only those who listen to everything are told."""
+
+    delivery: Delivery
+    at: int
+
+
+Heard: TypeAlias = Event | LiveText | Lagged | Sent
 
 
 class Listener:
@@ -97,6 +105,9 @@ class Hub:
         self._tell(text.session_id, text)
         if text.via_id is not None:
             self._tell(text.via_id, text)
+
+    def sent(self, delivery: Delivery, at: int) -> None:
+        self._tell(EVERYTHING, Sent(delivery, at))
 
     def look_again(self) -> None:
         """Another process may have written: every listener looks, and reads on where the log has grown."""

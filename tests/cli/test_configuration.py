@@ -150,7 +150,10 @@ def test_mcp_servers_are_programs_or_addresses() -> None:
 
 def test_further_host_names_are_a_list() -> None:
     assert load(file="allowed_hosts = ['segue.example.org']").allowed_hosts == ("segue.example.org",)
-    assert load({"SEGUE_ALLOWED_HOSTS": '["a.example", "b.example"]'}).allowed_hosts == ("a.example", "b.example")
+    assert load({"SEGUE_ALLOWED_HOSTS": '["a.example", "b.example"]'}).allowed_hosts == (
+        "a.example",
+        "b.example",
+    )
 
 
 # Errors

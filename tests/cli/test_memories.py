@@ -1,14 +1,15 @@
 """`segue sessions commit`, the flags of a policy, and `segue memories`."""
 
 import json
+from typing import Any
 
 from tests.cli.process import Segue
 
 
-async def told(segue: Segue, *command: str) -> dict[str, object]:
+async def told(segue: Segue, *command: str) -> dict[str, Any]:
     ended = await segue(*command, "--json")
     assert ended.code == 0, ended.err
-    answer: dict[str, object] = json.loads(ended.out)
+    answer: dict[str, Any] = json.loads(ended.out)
     return answer
 
 
@@ -35,9 +36,9 @@ async def test_what_is_committed_is_learned_found_corrected_and_forgotten(segue:
     assert (await segue("sessions", "commit", "web:1")).out == "Nothing was put away: no_messages.\n"
     assert (await segue("memories", "list")).out == "Nothing is known yet.\n"
     await segue("chat", "--session", "web:1", text="hello\n")  # its workers learn
-    (memory,) = (await told(segue, "memories", "list"))["memories"]  # type: ignore[misc]
-    assert memory["content"] == "I live in Berlin."  # type: ignore[index]
-    memory_id = str(memory["id"])  # type: ignore[index]
+    (memory,) = (await told(segue, "memories", "list"))["memories"]
+    assert memory["content"] == "I live in Berlin."
+    memory_id = str(memory["id"])
     assert "I live in Berlin." in (await segue("memories", "search", "Berlin")).out
     assert "85 %" in (await segue("memories", "show", memory_id)).out
     await segue("memories", "edit", memory_id, "I live in Bern.")

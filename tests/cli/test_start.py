@@ -56,7 +56,12 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["sessions", "list", "--json"], ["sessions", "show", "web:1", "--json"], ["runs", "list", "web:1", "--json"]]
+    "words",
+    [
+        ["sessions", "list", "--json"],
+        ["sessions", "show", "web:1", "--json"],
+        ["runs", "list", "web:1", "--json"],
+    ],
 )
 async def test_json_of_what_is_there_needs_no_web_server(segue: Segue, words: list[str]) -> None:
     """The shapes are the API's; the API itself, and the model's libraries, stay unread."""

@@ -111,7 +111,9 @@ def main() -> None:
             alone.append(done(measure_without(url)))
             waited += waits
         out = sys.stdout.write
-        out(f"processor time for a turn: {median(served):.2f} ms, of that the kernel {median(alone):.2f} ms\n")
+        out(
+            f"processor time for a turn: {median(served):.2f} ms, of that the kernel {median(alone):.2f} ms\n"
+        )
         cuts = quantiles(waited, n=100)
         out(f"a caller waits: p50 {cuts[49]:.2f} ms, p99 {cuts[98]:.2f} ms\n")
         profile = cProfile.Profile()

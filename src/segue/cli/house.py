@@ -36,6 +36,10 @@ async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
         if isinstance(agent, AbstractAsyncContextManager):  # one that holds connections to its provider
             await opened.enter_async_context(agent)
         await opened.enter_async_context(kernel)
+        if configuration.traces:
+            from segue.tracing import exporting, traced
+
+            await opened.enter_async_context(traced(kernel, await opened.enter_async_context(exporting())))
         await dream.install(kernel)
         if heartbeat.FUNCTION in functions:
             await heartbeat.install(kernel)

@@ -230,7 +230,8 @@ class Configuration(_Strict):
     """Where `segue serve` listens."""
     port: Port = 8420
     allowed_hosts: Annotated[
-        tuple[HostName, ...], Wanted('a JSON list of host names such as ["segue.example.org"], or @file', json=True)
+        tuple[HostName, ...],
+        Wanted('a JSON list of host names such as ["segue.example.org"], or @file', json=True),
     ] = ()
     """Further names by which browsers may call, such as that of a proxy in front."""
     runners: Count = 3
@@ -275,6 +276,8 @@ class Configuration(_Strict):
     """MCP servers whose tools the agent may use."""
     log_format: Annotated[LogFormat, Wanted(f"one of {', '.join(LogFormat)}")] = LogFormat.AUTO
     """How the log is written to standard error."""
+    traces: Switch = False
+    """Whether runs are traced with OpenTelemetry. Where to is said by its own variables."""
     server: ServerPart = ServerPart()
 
     _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
