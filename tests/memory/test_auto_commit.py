@@ -1,6 +1,7 @@
 """Sessions that are put away by themselves: by size, by silence, once, and not in vain."""
 
 import asyncio
+from typing import TypeVar
 
 import pytest
 
@@ -10,10 +11,12 @@ from segue.errors import NotFound
 from segue.kept import TaskState
 from segue.memory.commit import Committed
 from segue.store import sql
-from segue.store.database import Begin, Database
+from segue.store.database import Database, Transaction
 from segue.store.opening import open_database
-from segue.testing import ManualClock, ScriptedAgent, quiet
+from segue.testing import FaultyStore, ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
+
+T = TypeVar("T")
 
 CHAT = "web:1"
 BY_TOKENS = AutoCommitPolicy(enabled=True, token_threshold=10)
@@ -268,32 +271,23 @@ async def test_owners_are_committed_apart(kernel: Kernel) -> None:
         await kernel.task(theirs[0].id)
 
 
-class Broken:
+class Broken(FaultyStore):
     """A database on which no archive can be made."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database, fail_at=0)
         self.broken = True
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._database, name)
-
-    async def run(self, begin: "Begin[object]") -> object:
-        def watched() -> object:
-            transaction = begin()
-            rows: object = ()
-            try:
-                statement = next(transaction)
-                while True:
-                    if self.broken and statement[0] is sql.archives.create:
-                        transaction.close()
-                        raise RuntimeError("no room for api_key=sk-123456789012")
-                    rows = yield statement
-                    statement = transaction.send(rows)  # type: ignore[arg-type]
-            except StopIteration as end:
-                return end.value
-
-        return await self._database.run(watched)  # type: ignore[arg-type]
+    def _counted(self, transaction: Transaction[T]) -> Transaction[T]:
+        try:
+            statement = next(transaction)
+            while True:
+                if self.broken and statement[0] is sql.archives.create:
+                    raise RuntimeError("no room for api_key=sk-123456789012")
+                statement = transaction.send((yield statement))
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 async def test_a_commit_that_fails_is_told_and_tried_again(
@@ -301,7 +295,7 @@ async def test_a_commit_that_fails_is_told_and_tried_again(
 ) -> None:
     """A11.1, A11.3: 60 s, then twice as long; and it stays a member."""
     database = Broken(await open_database(database_url))
-    async with Kernel(database, agent=agent, clock=clock) as kernel:  # type: ignore[arg-type]
+    async with Kernel(database, agent=agent, clock=clock) as kernel:
         await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
         clock.advance(minutes=10)
         failed_at = clock.ms()
@@ -320,7 +314,7 @@ async def test_a_commit_that_fails_is_told_and_tried_again(
         assert (live.last_error, live.last_error_at, live.failures) == ("", None, 0)
         assert await archives(kernel) == [(1, "idle_timeout", 1)]
         assert not await kernel.audit()
-    await database._database.close()
+    await database.close()
 
 
 async def test_one_that_fails_does_not_stop_the_others(
@@ -328,14 +322,14 @@ async def test_one_that_fails_does_not_stop_the_others(
 ) -> None:
     """A9.4, A11.4."""
     database = Broken(await open_database(database_url))
-    async with Kernel(database, agent=agent, clock=clock) as kernel:  # type: ignore[arg-type]
+    async with Kernel(database, agent=agent, clock=clock) as kernel:
         for key in ("web:a", "web:b"):
             await kernel.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
         clock.advance(minutes=10)
         await kernel.workers.archivist.step()
         errors = [(await kernel.session(key)).live.last_error for key in ("web:a", "web:b")]
         assert all(errors)
-    await database._database.close()
+    await database.close()
 
 
 async def test_a_session_that_goes_ends_its_task(kernel: Kernel) -> None:
@@ -366,31 +360,17 @@ async def test_commits_nobody_asked_for_keep_their_distance(kernel: Kernel, cloc
     ]
 
 
-async def test_a_message_write_costs_no_statement_for_its_policy(kernel: Kernel) -> None:
+async def test_a_message_write_costs_no_statement_for_its_policy(
+    database_url: str, clock: ManualClock, agent: ScriptedAgent
+) -> None:
     """A14.6: one row is written per message, with a policy or without."""
-    counted: list[int] = []
-    for policy in (None, BY_SILENCE):
-        await kernel.open(f"web:{policy is None}", auto_commit_policy=policy)
-        real, statements = kernel.store.database.run, 0
-
-        async def run(begin: "Begin[object]", real: object = real) -> object:
-            nonlocal statements
-
-            def watched() -> object:
-                nonlocal statements
-                transaction = begin()
-                try:
-                    statement = next(transaction)
-                    while True:
-                        statements += 1
-                        statement = transaction.send((yield statement))
-                except StopIteration as end:
-                    return end.value
-
-            return await real(watched)  # type: ignore[operator]
-
-        kernel.store.database.run = run  # type: ignore[method-assign, assignment]
-        await kernel.write(f"web:{policy is None}", "user", "hello")
-        kernel.store.database.run = real  # type: ignore[method-assign]
-        counted.append(statements)
-    assert counted[0] == counted[1]
+    counting = FaultyStore(await open_database(database_url), fail_at=0)
+    cost = []
+    async with Kernel(counting, agent=agent, clock=clock) as kernel:
+        for key, policy in {"web:plain": None, "web:idle": BY_SILENCE}.items():
+            await kernel.open(key, auto_commit_policy=policy)
+            before = counting.statements
+            await kernel.write(key, "user", "hello")
+            cost.append(counting.statements - before)
+    assert cost[0] == cost[1]
+    await counting.close()
