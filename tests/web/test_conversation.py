@@ -140,10 +140,10 @@ def test_a_long_history_comes_in_pages_and_stays_where_it_is_read(
     first = page.locator("segue-note").count()
     assert first < 500
     oldest = page.locator("segue-note").first
-    words = oldest.inner_text()
+    words = oldest.locator(".prose").text_content() or ""
     page.locator(".scroll").evaluate("it => it.scrollTop = 0")
     expect(page.locator("segue-note")).not_to_have_count(first)
-    expect(page.get_by_text(words.split("\n")[-1], exact=True)).to_be_in_viewport()
+    expect(page.get_by_text(words.strip(), exact=True)).to_be_in_viewport()
     latest = page.get_by_role("button", name="Latest")
     expect(latest).to_be_visible()
     latest.click()

@@ -117,7 +117,7 @@ def test_the_strip_shows_each_run_and_its_details(server: Served, open_page: Ope
     expect(detail).to_contain_text("the model fell over")
     expect(detail).to_contain_text("Due")
     detail.get_by_text("What the agent was given").click()
-    expect(detail.locator("pre")).to_contain_text("fail")
+    expect(detail.locator("pre").first).to_contain_text("fail")
     detail.get_by_role("button", name="Why?").click()
     expect(detail.locator(".told")).to_contain_text("It ended as error")
     picture(page, "page-run")
