@@ -169,7 +169,8 @@ class Courier:
             # Nothing was marked. The lease runs out, and what becomes of it is decided then.
             _log.exception("delivery %s could not be marked", delivery.id)
         finally:
-            del self._held[delivery.id]
+            if self._held.get(delivery.id) is delivery:  # or it came back here under a newer lease
+                del self._held[delivery.id]
             self._under_way[delivery.channel if delivery.channel in self._networks else _STORED] -= 1
             self._bell.ring(Name.COURIER)
 
