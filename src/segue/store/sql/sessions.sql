@@ -50,11 +50,11 @@ FROM sessions_with_counts
 WHERE id = :id;
 
 -- name: overviews
--- A page, newest first; only the sessions of the page are counted.
+-- A page, newest first; only the sessions of the page are counted. Those of the system are no conversations.
 WITH page AS MATERIALIZED (
     SELECT id, COALESCE(last_message_at, created_at) AS heard_at
     FROM sessions
-    WHERE account = :account AND user_id = :user_id
+    WHERE account = :account AND user_id = :user_id AND key NOT LIKE 'system:%'
       AND COALESCE(last_message_at, created_at) <= :before
       AND (COALESCE(last_message_at, created_at) < :before OR id < :before_id)
       AND (:pending_recall = 0 OR EXISTS (
