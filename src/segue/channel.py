@@ -4,10 +4,10 @@ A channel takes messages out (`send`) and brings them in (`receive`), and says w
 surfaces read the log themselves, such as a page or a terminal: for those, stored is sent (`Stored`).
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from segue.model import Delivery
 
@@ -35,10 +35,8 @@ class Markdown(StrEnum):
     """Not at all: the text stands there as it was written."""
     COMMON = "common"
     """As CommonMark says."""
-    TELEGRAM = "telegram"
-    """Telegram's MarkdownV2, into which the channel translates."""
     HTML = "html"
-    """A small part of HTML, into which the channel translates."""
+    """As a part of HTML, into which the channel translates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +73,46 @@ class Arrival:
     """The channel's own name for the message, by which a second arrival of it is known."""
     chat_type: str = "private"
     title: str | None = None
+    sender: str | None = None
+    """Who wrote it, by the channel's own name for them; None where everybody who gets here may."""
+    sender_name: str | None = None
 
 
-Reception: TypeAlias = Callable[[Arrival], Awaitable[None]]
-"""Where a channel hands in what arrived. When it returns, the message is kept and will have its turn."""
+class Reception(Protocol):
+    """Where a channel hands in what arrived."""
+
+    async def take(self, arrival: Arrival) -> str | None:
+        """When it returns, the message is kept and will have its turn, or it is nothing for us.
+
+        Words that come back are to be said at once to somebody who is not known yet.
+        """
+        ...
+
+    async def welcomes(self, sender: str) -> bool:
+        """Whether this person may talk to us, or may ask to."""
+        ...
+
+    async def mark(self) -> str | None:
+        """How far the channel had listened, as it last said."""
+        ...
+
+    async def set_mark(self, mark: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """Who may talk to us through a channel."""
+
+    allow: frozenset[str] = frozenset()
+    """Senders, by the channel's own name for them; `*` stands for everybody."""
+    pairing: bool = False
+    """Somebody else gets a code, which lets them in when an operator says it to `segue channels allow`."""
+
+    def admits(self, sender: str | None) -> bool:
+        return sender is None or sender in self.allow or "*" in self.allow
+
+
+OPEN = Door(allow=frozenset({"*"}))
 
 
 class Channel(Protocol):
@@ -86,6 +120,7 @@ class Channel(Protocol):
 
     name: str
     """The first part of its sessions' keys."""
+    door: Door = OPEN
 
     @property
     def capabilities(self) -> Capabilities:

@@ -12,7 +12,6 @@ import random
 import socket
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import Self
 
 from segue.agent import Agent, AgentFunction, as_agent
@@ -27,12 +26,13 @@ from segue.memory.shelf import Shelf
 from segue.model import Ids
 from segue.runner import Function
 from segue.settings import Settings
+from segue.showing import Showing
 from segue.store.database import Database
 from segue.store.opening import open_database
 from segue.store.store import Store
 from segue.verbs.automating import Automating
 from segue.verbs.deleting import Deleting
-from segue.verbs.hearing import Hearing
+from segue.verbs.hearing import Desk, Hearing
 from segue.verbs.messaging import Messaging
 from segue.verbs.recalling import Recalling
 from segue.verbs.remembering import Remembering
@@ -57,6 +57,7 @@ class Kernel(Deleting, Hearing, Automating, Recalling, Messaging, Remembering):
         self._database = database
         self._agent = as_agent(agent)
         self._channels = None if channels is None else tuple(channels)
+        self.channels = {channel.name: channel for channel in self._channels or ()}
         self.functions = dict(functions or {})
         self.evaluate_response = evaluate_response
         self._extractor = extractor or RuleExtractor()
@@ -101,10 +102,13 @@ class Kernel(Deleting, Hearing, Automating, Recalling, Messaging, Remembering):
 
     async def run(self, *, listen: bool = True) -> None:
         """Run the workers until cancelled; `listen` for what arrives through the channels, too."""
-        heard = self._channels if listen else None
-        await self.workers.run(
-            Listening(channel, partial(self.hear, channel.name)) for channel in heard or ()
-        )
+        beside = [
+            Showing(self.store, self.clock, self.hub, self.workers.turns, channel)
+            for channel in self.channels.values()
+            if channel.capabilities.edits and not channel.capabilities.stored
+        ]
+        heard = [Listening(channel, Desk(self, channel)) for channel in self.channels.values() if listen]
+        await self.workers.run([*beside, *heard])
 
     def _somebody_wrote(self) -> None:
         """In another process. Whoever waits here, for work or for words, looks again."""

@@ -68,7 +68,7 @@ async def test_what_could_not_be_delivered_is_told(segue: Segue) -> None:
         await quiet(kernel)
     found = await examined(segue, code=0)
     assert len(found["look"]) == 1
-    assert found["look"][0].startswith("deliveries: 1 could not be delivered, the last one by fax: ")
+    assert " for fax:1 was given up after 1 tries: " in found["look"][0]
     assert found["look"][0].endswith("paper jam")
 
 

@@ -19,6 +19,8 @@ from segue.store.store import Store
 _NOTICED_OFFSET_MS = 1_000
 _SHOWN_IDS = 5
 _HORIZON_MS = 3_600_000
+_OVERDUE_MS = 60_000
+_MOST_LISTED = 20
 
 
 class State(StrEnum):
@@ -118,16 +120,26 @@ async def _contents(store: Store, *, horizon: int) -> AsyncIterator[Finding]:
         yield Finding("invariants", State.WRONG, f"{name.replace('_', ' ')}: {_listed(ids)}")
     if not broken:
         yield Finding("invariants", State.OK, "all hold")
-    dead = await store.failed_deliveries(limit=100)
-    if dead:
-        count = f"{len(dead)}{' or more' if len(dead) == 100 else ''}"
-        yield Finding(
-            "deliveries",
-            State.LOOK,
-            f"{count} could not be delivered, the last one by {dead[0].channel}: {dead[0].error}",
-        )
-    else:
-        yield Finding("deliveries", State.OK, "none was given up")
+    async for finding in _deliveries(store):
+        yield finding
+
+
+async def _deliveries(store: Store) -> AsyncIterator[Finding]:
+    """The dead letters, and what waits for a channel that nobody has."""
+    dead = await store.failed_deliveries(limit=_MOST_LISTED)
+    for letter in dead:
+        key = f"{letter.channel}:{letter.chat_id}"
+        words = f"{letter.id} for {key} was given up after {letter.attempt} tries: {letter.error}"
+        yield Finding("deliveries", State.LOOK, words)
+    if len(dead) == _MOST_LISTED:
+        yield Finding("deliveries", State.LOOK, f"these are the {_MOST_LISTED} newest; there are more")
+    waiting = await store.stranded_deliveries(store.database.wall_ms() - _OVERDUE_MS, _MOST_LISTED)
+    if waiting:
+        names = ", ".join(sorted({letter.channel for letter in waiting}))
+        words = f"{len(waiting)} wait for a channel that no process has: {names}"
+        yield Finding("deliveries", State.LOOK, words)
+    if not dead and not waiting:
+        yield Finding("deliveries", State.OK, "none was given up, and none waits for a channel")
 
 
 def _listed(ids: list[str]) -> str:

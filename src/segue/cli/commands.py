@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from segue.cli import db, jobs, memories, messages, recalls, runs, sessions
+from segue.cli import channels, db, jobs, memories, messages, recalls, runs, sessions
 from segue.cli.chat import chat
 from segue.cli.doctor import doctor
 from segue.cli.importing import import_
@@ -26,6 +26,7 @@ app.add_typer(sessions.app, name="sessions")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(recalls.app, name="recalls")
 app.add_typer(messages.app, name="messages")
+app.add_typer(channels.app, name="channels")
 app.add_typer(runs.app, name="runs")
 app.add_typer(memories.app, name="memories")
 app.command("import")(import_)

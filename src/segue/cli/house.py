@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
     """With the agent of the settings. The caller runs the workers."""
     from segue.agents import make_agent, make_extractor
+    from segue.channels import make_channels
 
     kernel: Kernel
+    channels = make_channels(configuration)
     agent = make_agent(configuration, lambda: kernel)
     functions: dict[str, Function] = {dream.FUNCTION: dream.Dream(lambda: kernel)}
     if configuration.workspace is not None:
@@ -31,8 +33,12 @@ async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
         extractor=make_extractor(configuration),
         functions=functions,
         settings=configuration.kernel_settings(),
+        channels=channels,
     )
     async with AsyncExitStack() as opened:
+        for channel in channels:
+            if isinstance(channel, AbstractAsyncContextManager):  # one that holds connections to its network
+                await opened.enter_async_context(channel)
         if isinstance(agent, AbstractAsyncContextManager):  # one that holds connections to its provider
             await opened.enter_async_context(agent)
         await opened.enter_async_context(kernel)

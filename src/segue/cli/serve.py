@@ -47,7 +47,7 @@ async def _serve(configuration: "Configuration") -> None:
             await server.ready.wait()
             _announce(configuration, address_of(listening))
             # The API stays until the last turn has ended: whoever watches one sees its end.
-            await work_until_told(kernel, told)
+            await work_until_told(kernel, told, listen=True)
             server.should_exit = True
     _log.info("stopped")
 

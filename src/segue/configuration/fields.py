@@ -6,6 +6,7 @@ Secrets are `SecretStr`, or hidden from `repr` where a URL may carry one. What a
 
 import ipaddress
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -204,6 +205,65 @@ class ServerPart(_Strict):
     session_auto_commit: SessionAutoCommit = SessionAutoCommit()
 
 
+def _address(url: str | None) -> str | None:
+    if url is not None and not re.fullmatch(r"https?://[^\s/?#@]+[^\s?#]*", url):
+        raise ValueError("it is no address")
+    return url
+
+
+Address = Annotated[
+    str, AfterValidator(_address), Wanted("an address such as 'https://example.org', without a password")
+]
+MaybeAddress = Annotated[
+    str | None,
+    AfterValidator(_address),
+    Wanted("an address such as 'https://example.org', without a password"),
+]
+People = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
+    Wanted('a JSON list of ids, such as ["12345"], or ["*"] for everybody', json=True),
+]
+
+
+class TelegramPart(_Strict):
+    token: Annotated[SecretStr | None, Wanted("the token that Telegram gave the bot")] = None
+    """Set, `segue serve` speaks and listens as this bot."""
+    url: Address = "https://api.telegram.org"
+    """Where the Bot API is."""
+    webhook_url: MaybeAddress = None
+    """Where Telegram can reach `/webhooks/telegram` of this server. Unset: long polling."""
+    webhook_secret: Annotated[SecretStr | None, Wanted("a word of letters, digits, _ and -")] = None
+    """By which a call is known to come from Telegram."""
+    allow: People = ()
+    """Ids of those who may talk to the bot; nobody else is answered."""
+    pairing: Switch = False
+    """Whether somebody else gets a code to be let in by."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.webhook_url is None) != (self.webhook_secret is None):
+            raise ValueError("telegram.webhook_url and telegram.webhook_secret are set together")
+        return self
+
+
+class MatrixPart(_Strict):
+    url: MaybeAddress = None
+    """Of the homeserver."""
+    user: Annotated[str | None, Wanted("a full user id such as '@bot:example.org'")] = None
+    token: Annotated[SecretStr | None, Wanted("an access token of that user")] = None
+    """Set, `segue serve` speaks and listens as this user. Keep the same one: repeats are known by it."""
+    allow: People = ()
+    """Full ids of those who may talk to the bot; nobody else is answered."""
+    pairing: Switch = False
+    """Whether somebody else gets a code to be let in by."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.token is not None and (self.url is None or self.user is None):
+            raise ValueError("matrix.token needs matrix.url and matrix.user")
+        return self
+
+
 class Configuration(_Strict):
     database: Annotated[DatabaseUrl, Field(repr=False)] = None
     """Unset: `segue.db` in the data folder."""
@@ -278,6 +338,13 @@ class Configuration(_Strict):
     """How the log is written to standard error."""
     traces: Switch = False
     """Whether runs are traced with OpenTelemetry. Where to is said by its own variables."""
+    read_channels: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[^\s/:,]{1,100}$")], ...],
+        Wanted('a JSON list of names, such as ["web", "api"]', json=True),
+    ] = ("api", "web")
+    """Beginnings of keys of sessions that programs read through the API: for them, stored is sent."""
+    telegram: TelegramPart = TelegramPart()
+    matrix: MatrixPart = MatrixPart()
     server: ServerPart = ServerPart()
 
     _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
@@ -343,6 +410,8 @@ class Configuration(_Strict):
         yield from _opened(each.key for each in self.api_keys)
         for server in self.mcp_servers:
             yield from _opened([*server.env.values(), *server.headers.values()])
+        given = (self.telegram.token, self.telegram.webhook_secret, self.matrix.token)
+        yield from _opened(secret for secret in given if secret is not None)
         if self.database and (password := urlsplit(self.database).password):
             yield password
 

@@ -32,6 +32,7 @@ from segue.server.routes import (
     scheduled_messages,
     sessions,
     talking,
+    webhooks,
 )
 from segue.server.schema import Problem
 
@@ -50,6 +51,7 @@ _PARTS = (
     runs,
     recalls,
     scheduled_messages,
+    webhooks,
     memory,
     live,
     login,

@@ -83,6 +83,7 @@ TABLES = (
     "runs",
     "events",
     "deliveries",
+    "guests",
     "requests",
     "audit",
     "schema",

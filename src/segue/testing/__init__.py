@@ -13,7 +13,18 @@
 from segue.testing.agent import ScriptedAgent
 from segue.testing.channel import RecordingChannel
 from segue.testing.clock import ManualClock
+from segue.testing.conformance import check_arrival, check_channel
 from segue.testing.faults import Fault, FaultyStore
 from segue.testing.still import audit, quiet
 
-__all__ = ["Fault", "FaultyStore", "ManualClock", "RecordingChannel", "ScriptedAgent", "audit", "quiet"]
+__all__ = [
+    "Fault",
+    "FaultyStore",
+    "ManualClock",
+    "RecordingChannel",
+    "ScriptedAgent",
+    "audit",
+    "check_arrival",
+    "check_channel",
+    "quiet",
+]

@@ -207,6 +207,23 @@ CREATE INDEX deliveries_leased ON deliveries (lease_until) WHERE state = 'pendin
 CREATE INDEX deliveries_over ON deliveries (created_at) WHERE state <> 'pending';
 CREATE INDEX deliveries_by_session ON deliveries (session_id, id);
 
+-- Who may talk to us through a channel and is not in the settings: let in by a code, or waiting to be.
+CREATE TABLE guests (
+    channel TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    name TEXT,
+    code TEXT NOT NULL UNIQUE,
+    allowed BIGINT NOT NULL DEFAULT 0,
+    came_at BIGINT NOT NULL,
+    PRIMARY KEY (channel, sender)
+);
+
+-- How far each channel had listened.
+CREATE TABLE marks (
+    channel TEXT PRIMARY KEY,
+    mark TEXT NOT NULL
+);
+
 -- A job with what its timer must know to decide: how its session and its own open runs stand.
 CREATE VIEW jobs_with_facts AS
 SELECT jobs.id, jobs.session_id, jobs.account, jobs.kind, jobs.name, jobs.state, jobs.state_reason, jobs.protected,

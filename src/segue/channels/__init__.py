@@ -1,0 +1,43 @@
+"""The channels that come with Segue, one file each. Importing this is cheap: a network's library is imported
+when a channel of it is made.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from segue.channel import Channel, Door, Stored
+from segue.channels.terminal import Terminal
+from segue.channels.websocket import WebSocket
+
+if TYPE_CHECKING:
+    from segue.configuration import Configuration
+
+
+def make_channels(configuration: "Configuration") -> list[Channel]:
+    """What the settings name, and the two that are always there."""
+    return [WebSocket(), Terminal(), *map(Stored, configuration.read_channels), *_networks(configuration)]
+
+
+def _networks(configuration: "Configuration") -> Iterator[Channel]:
+    telegram, matrix = configuration.telegram, configuration.matrix
+    if telegram.token is not None:
+        from segue.channels.telegram import Telegram, Webhook
+
+        webhook = None
+        if telegram.webhook_url is not None and telegram.webhook_secret is not None:
+            webhook = Webhook(url=telegram.webhook_url, secret=telegram.webhook_secret.get_secret_value())
+        yield Telegram(
+            telegram.token.get_secret_value(),
+            url=telegram.url,
+            webhook=webhook,
+            door=Door(allow=frozenset(telegram.allow), pairing=telegram.pairing),
+        )
+    if matrix.token is not None:
+        from segue.channels.matrix import Matrix
+
+        yield Matrix(
+            matrix.url or "",
+            matrix.user or "",
+            matrix.token.get_secret_value(),
+            door=Door(allow=frozenset(matrix.allow), pairing=matrix.pairing),
+        )

@@ -1,0 +1,92 @@
+"""`segue channels`: what this deployment speaks through, and who asks to be let in."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from segue.cli.configured import configured
+from segue.cli.output import AsJson, local_time, print_json, print_table
+
+if TYPE_CHECKING:
+    from segue.configuration import Configuration
+    from segue.kernel import Kernel
+    from segue.verbs.hearing import Guest
+
+app = typer.Typer(help="The channels, and who may talk through them.", no_args_is_help=True)
+
+
+@app.command("list")
+@configured()
+def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
+    """List the people who were let in by a code, and those who ask to be."""
+    from segue.cli.house import looking
+
+    async def work(kernel: "Kernel") -> None:
+        found = await kernel.guests()
+        if as_json:
+            print_json({"guests": [_shape(each) for each in found]})
+            return
+        rows = [
+            (
+                each.channel,
+                each.sender,
+                each.name,
+                "let in" if each.allowed else f"asks with {each.code}",
+                local_time(each.came_at, configuration.timezone),
+            )
+            for each in found
+        ]
+        print_table(("channel", "sender", "name", "state", "came"), rows, empty="Nobody asks to be let in.")
+
+    looking(configuration, work)
+
+
+@app.command()
+@configured()
+def allow(
+    configuration: "Configuration",
+    code: Annotated[str, typer.Argument(help="The code that they were given.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Let somebody in."""
+    from segue.cli.house import looking
+
+    async def work(kernel: "Kernel") -> None:
+        guest = await kernel.allow_guest(code)
+        if as_json:
+            print_json(_shape(guest))
+        else:
+            typer.echo(f"{guest.name or guest.sender} may talk to us through {guest.channel} now.")
+
+    looking(configuration, work)
+
+
+@app.command()
+@configured()
+def forget(
+    configuration: "Configuration",
+    channel: Annotated[str, typer.Argument(help="telegram or matrix.", show_default=False)],
+    sender: Annotated[str, typer.Argument(help="As `list` shows it.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Shut somebody out who was let in by a code, or take their code back."""
+    from segue.cli.house import looking
+
+    async def work(kernel: "Kernel") -> None:
+        guest = await kernel.forget_guest(channel, sender)
+        if as_json:
+            print_json(_shape(guest))
+        else:
+            typer.echo(f"{guest.name or guest.sender} is forgotten.")
+
+    looking(configuration, work)
+
+
+def _shape(guest: "Guest") -> dict[str, object]:
+    return {
+        "channel": guest.channel,
+        "sender": guest.sender,
+        "name": guest.name,
+        "code": guest.code,
+        "allowed": guest.allowed,
+    }

@@ -1,0 +1,171 @@
+"""Telegram's Bot API on loopback, down to the bytes: what it is sent is what Telegram would be sent.
+
+It holds chats, hands out updates to long polls, refuses what its script says, and remembers everything.
+"""
+
+import asyncio
+import html
+import json
+import re
+import socket
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+TOKEN = "12345:the-token-of-the-bot"
+_TAGS = {"b", "i", "s", "code", "pre", "a", "blockquote"}
+
+
+@dataclass
+class Refusal:
+    """The next call of this method is answered so."""
+
+    method: str
+    status: int = 400
+    description: str = "Bad Request"
+    retry_after: int | None = None
+
+
+@dataclass
+class BotApi:
+    url: str = ""
+    messages: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """By id, the chat and what it shows."""
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    refusals: deque[Refusal] = field(default_factory=deque)
+    hold: asyncio.Event | None = None
+    """While set, a message that was taken is not answered."""
+    taken: asyncio.Event = field(default_factory=asyncio.Event)
+    webhook: dict[str, Any] | None = None
+    _updates: list[dict[str, Any]] = field(default_factory=list)
+    _arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def shown(self, chat_id: str) -> list[str]:
+        return [text for chat, text in self.messages.values() if chat == chat_id]
+
+    async def write(self, text: str, *, sender: int = 7, chat: int | None = None, **about: Any) -> None:
+        """Somebody writes to the bot."""
+        number = len(self._updates) + 1
+        message = {
+            "message_id": 1000 + number,
+            "date": 0,
+            "text": text,
+            "from": {"id": sender, "is_bot": False, "first_name": "Ada"},
+            "chat": {"id": chat or sender, "type": "private", **about},
+        }
+        async with self._arrived:
+            self._updates.append({"update_id": number, "message": message})
+            self._arrived.notify_all()
+
+    async def answer(self, request: Request) -> Response:
+        if request.path_params["token"] != TOKEN:
+            return _no(401, "Unauthorized")
+        method = request.path_params["method"]
+        given: dict[str, Any] = json.loads(await request.body() or b"{}")
+        self.calls.append((method, given))
+        if self.refusals and self.refusals[0].method == method:
+            refusal = self.refusals.popleft()
+            return _no(refusal.status, refusal.description, refusal.retry_after)
+        match method:
+            case "getUpdates":
+                return _yes(await self._poll(given))
+            case "sendMessage":
+                return await self._send(given)
+            case "editMessageText":
+                return self._edit(given)
+            case "setWebhook":
+                self.webhook = given
+                return _yes(True)
+            case "deleteWebhook":
+                return _yes(True)
+        return _no(404, "Not Found")
+
+    async def _poll(self, given: dict[str, Any]) -> list[dict[str, Any]]:
+        offset = given.get("offset", 0)
+
+        def new() -> list[dict[str, Any]]:
+            return [update for update in self._updates if update["update_id"] >= offset]
+
+        try:
+            async with asyncio.timeout(min(given.get("timeout", 0), 5)), self._arrived:
+                await self._arrived.wait_for(lambda: bool(new()))
+        except TimeoutError:
+            pass
+        return new()
+
+    async def _send(self, given: dict[str, Any]) -> Response:
+        try:
+            text = _parsed(given)
+        except ValueError as error:
+            return _no(400, f"Bad Request: can't parse entities: {error}")
+        if len(text) > 4096:
+            return _no(400, "Bad Request: message is too long")
+        message_id = len(self.messages) + 1
+        self.messages[message_id] = (str(given["chat_id"]), text)
+        self.taken.set()
+        if self.hold is not None:
+            await self.hold.wait()
+        return _yes({"message_id": message_id})
+
+    def _edit(self, given: dict[str, Any]) -> Response:
+        message_id = given["message_id"]
+        if message_id not in self.messages:
+            return _no(400, "Bad Request: message to edit not found")
+        text = _parsed(given)
+        if self.messages[message_id][1] == text:
+            return _no(400, "Bad Request: message is not modified")
+        self.messages[message_id] = (str(given["chat_id"]), text)
+        return _yes({"message_id": message_id})
+
+
+def _parsed(given: dict[str, Any]) -> str:
+    """What a chat shows of it; ValueError for HTML that Telegram does not take."""
+    if given.get("parse_mode") != "HTML":
+        return str(given["text"])
+    opened: list[str] = []
+    for slash, tag in re.findall(r"<(/?)([a-z]+)(?: [^>]*)?>", given["text"]):
+        if tag not in _TAGS:
+            raise ValueError(f"unsupported start tag {tag}")
+        if not slash:
+            opened.append(tag)
+        elif not opened or opened.pop() != tag:
+            raise ValueError(f"unexpected end tag {tag}")
+    if opened:
+        raise ValueError("can't find end tag")
+    return html.unescape(re.sub(r"<[^>]+>", "", given["text"]))
+
+
+def _yes(result: Any) -> Response:
+    return JSONResponse({"ok": True, "result": result})
+
+
+def _no(status: int, description: str, retry_after: int | None = None) -> Response:
+    body: dict[str, Any] = {"ok": False, "error_code": status, "description": description}
+    if retry_after is not None:
+        body["parameters"] = {"retry_after": retry_after}
+    return JSONResponse(body, status)
+
+
+@asynccontextmanager
+async def bot_api() -> AsyncIterator[BotApi]:
+    api = BotApi()
+    app = Starlette(routes=[Route("/bot{token}/{method}", api.answer, methods=["POST"])])
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        api.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            yield api
+        finally:
+            server.should_exit = True
+            server.force_exit = True
+            await serving

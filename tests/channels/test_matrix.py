@@ -1,0 +1,136 @@
+"""Matrix, with a real Synapse on loopback and people who write with clients of their own."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest_asyncio
+
+from segue import Ask, At, Kernel
+from segue.channel import Door
+from segue.channels.matrix import Matrix
+from segue.testing import ScriptedAgent, check_arrival, check_channel
+from tests.channels.synapse import Homeserver, Person, synapse
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def home(tmp_path_factory: object) -> AsyncIterator[Homeserver]:
+    folder: Path = tmp_path_factory.mktemp("synapse")  # type: ignore[attr-defined]
+    async with synapse(folder) as home:
+        yield home
+
+
+_people = iter(range(1000))
+
+
+async def pair(home: Homeserver) -> tuple[Person, Person]:
+    """A bot and somebody who talks to it."""
+    number = next(_people)
+    return await home.register(f"bot{number}"), await home.register(f"ada{number}")
+
+
+def speaking_as(bot: Person, home: Homeserver, door: Door | None = None) -> Matrix:
+    return Matrix(home.url, bot.user, bot.token, door=door or Door(allow=frozenset({"*"})))
+
+
+async def until_said(person: Person, room: str, text: str) -> list[str]:
+    async with asyncio.timeout(60):
+        while text not in (said := await person.read(room)):
+            await asyncio.sleep(0.1)
+    return said
+
+
+async def test_it_keeps_what_a_channel_promises(home: Homeserver) -> None:
+    bot, ada = await pair(home)
+    room = await ada.open_room(bot.user)
+    await bot.join(room)
+    async with speaking_as(bot, home) as matrix:
+
+        async def seen() -> list[str]:
+            return await ada.read(room, of=bot.user)
+
+        await check_channel(matrix, chat_id=room, seen=seen)
+    async with speaking_as(bot, home) as matrix:
+
+        async def write(text: str) -> None:
+            await asyncio.sleep(1)  # until it listens: what was written before it came is not for it
+            await ada.write(room, text)
+
+        arrival = await check_arrival(matrix, write)
+    assert (arrival.chat_id, arrival.sender, arrival.chat_type) == (room, ada.user, "private")
+
+
+async def test_a_conversation_with_a_cron_job(home: Homeserver, tmp_path: Path) -> None:
+    """The report comes, somebody replies in their client, and the next run knows of it."""
+    bot, ada = await pair(home)
+    agent = ScriptedAgent()
+    agent.script("Build 418 is green.", "You are welcome.", "Still green, and you said thanks.")
+    url = f"sqlite:///{tmp_path}/segue.db"
+    async with speaking_as(bot, home) as matrix, Kernel(url, agent=agent, channels=[matrix]) as kernel:
+        room = await ada.open_room(bot.user)
+        key = f"matrix:{room}"
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(kernel.run())
+            await kernel.schedule(key, At("in 1 second", tz="UTC"), Ask("How is the build?"))
+            await until_said(ada, room, "Build 418 is green.")
+            await ada.write(room, "Thanks!")
+            await until_said(ada, room, "You are welcome.")
+            await kernel.schedule(key, At("in 1 second", tz="UTC"), Ask("How is the build?"))
+            said = await until_said(ada, room, "Still green, and you said thanks.")
+            running.cancel()
+        assert said == [
+            "Build 418 is green.",
+            "Thanks!",
+            "You are welcome.",
+            "Still green, and you said thanks.",
+        ]
+        known = [message.content for message in agent.asked[-1].history]
+        assert known[-3:] == ["Build 418 is green.", "Thanks!", "You are welcome."]
+        assert not await kernel.audit()
+
+
+async def test_what_was_written_while_nobody_listened_is_heard_later_and_once(
+    home: Homeserver, tmp_path: Path
+) -> None:
+    bot, ada = await pair(home)
+    url = f"sqlite:///{tmp_path}/segue.db"
+    room = await ada.open_room(bot.user)
+    agent = ScriptedAgent()
+    for text in ("One", "Two"):
+        async with speaking_as(bot, home) as matrix, Kernel(url, agent=agent, channels=[matrix]) as kernel:
+            agent.script(f"About {text}.")
+            async with asyncio.TaskGroup() as group:
+                running = group.create_task(kernel.run())
+                if text == "One":
+                    async with asyncio.timeout(30):
+                        while bot.user not in await _members(ada, room):
+                            await asyncio.sleep(0.1)
+                    await ada.write(room, "One")
+                await until_said(ada, room, f"About {text}.")
+                running.cancel()
+        if text == "One":
+            await ada.write(room, "Two")
+    assert [asked.text for asked in agent.asked] == ["One", "Two"]
+
+
+async def _members(person: Person, room: str) -> list[str]:
+    return list((await person.call("GET", f"/rooms/{room}/joined_members"))["joined"])
+
+
+async def test_a_stranger_is_not_let_in_without_a_code(home: Homeserver, tmp_path: Path) -> None:
+    bot, ada = await pair(home)
+    _, eve = await pair(home)
+    url = f"sqlite:///{tmp_path}/segue.db"
+    door = Door(allow=frozenset({ada.user}))
+    async with speaking_as(bot, home, door) as matrix:
+        async with Kernel(url, agent=ScriptedAgent(), channels=[matrix]) as kernel:
+            strange, known = await eve.open_room(bot.user), await ada.open_room(bot.user)
+            async with asyncio.TaskGroup() as group:
+                running = group.create_task(kernel.run())
+                async with asyncio.timeout(30):
+                    while bot.user not in await _members(ada, known):
+                        await asyncio.sleep(0.1)
+                await ada.write(known, "Hello")
+                await until_said(ada, known, "ok")
+                running.cancel()
+            assert bot.user not in await _members(eve, strange)

@@ -1,0 +1,264 @@
+"""Telegram, against a double that speaks the Bot API on loopback."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+import pytest
+import pytest_asyncio
+
+from segue import Kernel, NotTaken, OpenTurn, Rejected, Unreachable
+from segue.channel import Door
+from segue.channels.telegram import LONGEST, Telegram, Webhook
+from segue.configuration import Configuration
+from segue.server import create_app
+from segue.testing import ManualClock, ScriptedAgent, check_arrival, check_channel, quiet
+from segue.testing.conformance import delivery
+from tests.channels.bot_api import TOKEN, BotApi, Refusal, bot_api
+from tests.server.conftest import reach
+
+CHAT = "telegram:7"
+
+
+@pytest_asyncio.fixture
+async def api() -> AsyncIterator[BotApi]:
+    async with bot_api() as api:
+        yield api
+
+
+@pytest_asyncio.fixture
+async def telegram(api: BotApi) -> AsyncIterator[Telegram]:
+    async with Telegram(TOKEN, url=api.url) as channel:
+        yield channel
+
+
+@pytest.fixture
+def agent() -> ScriptedAgent:
+    return ScriptedAgent()
+
+
+@pytest_asyncio.fixture
+async def kernel(database_url: str, telegram: Telegram, agent: ScriptedAgent) -> AsyncIterator[Kernel]:
+    async with Kernel(database_url, agent=agent, channels=[telegram]) as kernel:
+        yield kernel
+        assert not await kernel.audit()
+
+
+async def until(holds: Callable[[], object], what: str) -> None:
+    try:
+        async with asyncio.timeout(20):
+            while not holds():
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise AssertionError(f"there was never {what}") from None
+
+
+async def test_it_keeps_what_a_channel_promises(api: BotApi, telegram: Telegram) -> None:
+    async def seen() -> list[str]:
+        return api.shown("7")
+
+    await check_channel(telegram, chat_id="7", seen=seen)
+
+    async def write(text: str) -> None:
+        await api.write(text)
+
+    arrival = await check_arrival(telegram, write)
+    assert (arrival.chat_id, arrival.chat_type, arrival.sender) == ("7", "private", "7")
+
+
+async def test_a_conversation_by_long_polling(api: BotApi, kernel: Kernel, agent: ScriptedAgent) -> None:
+    agent.script("Hello **Ada**, `2 < 3`.")
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(kernel.run())
+        await api.write("Hello")
+        await until(lambda: api.shown("7"), "an answer")
+        running.cancel()
+    assert api.shown("7") == ["Hello Ada, 2 < 3."]
+    sent = [given for method, given in api.calls if method == "sendMessage"]
+    assert sent[0]["text"] == "Hello <b>Ada</b>, <code>2 &lt; 3</code>."
+    assert [message.content for message in await kernel.messages(CHAT)] == [
+        "Hello",
+        "Hello **Ada**, `2 < 3`.",
+    ]
+
+
+async def test_an_update_that_comes_again_is_answered_once(
+    api: BotApi, kernel: Kernel, telegram: Telegram
+) -> None:
+    """A crash before it was confirmed: the next process is given it again."""
+    await api.write("Hello")
+    for _ in range(2):
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(kernel.run())
+            polls = len(api.calls)
+            await until(
+                lambda seen=polls: any(m == "getUpdates" and g["offset"] == 2 for m, g in api.calls[seen:]),
+                "confirmed",
+            )
+            running.cancel()
+    assert len([m for m in await kernel.messages(CHAT) if m.role == "user"]) == 1
+
+
+async def test_an_answer_is_shown_while_it_grows_and_takes_the_place_of_what_was_shown(
+    api: BotApi, telegram: Telegram
+) -> None:
+    await telegram.show("7", "turn-1", "Once upon")
+    await telegram.show("7", "turn-1", "Once upon a time")
+    assert api.shown("7") == ["Once upon a time …"]
+    whole = delivery(telegram, "7", "d-1", "Once upon a time there was a king.")
+    receipt = await telegram.send(replace(whole, turn_id="turn-1"))
+    assert (api.shown("7"), receipt.message_id) == (["Once upon a time there was a king."], "1")
+    await telegram.show("7", "turn-1", "Once upon")
+    assert api.shown("7") == ["Once upon a time there was a king."], "nothing is shown after the end"
+
+
+async def test_a_slow_turn_is_shown_by_the_workers(
+    api: BotApi, telegram: Telegram, database_url: str
+) -> None:
+    gate = asyncio.Event()
+
+    async def slow(turn: OpenTurn) -> AsyncIterator[str]:
+        yield "Once upon "
+        await gate.wait()
+        yield "a time."
+
+    async with Kernel(database_url, agent=slow, channels=[telegram]) as kernel, asyncio.TaskGroup() as group:
+        running = group.create_task(kernel.run())
+        await api.write("Tell me a story")
+        await until(lambda: api.shown("7") == ["Once upon …"], "what was said so far")
+        gate.set()
+        await until(lambda: api.shown("7") == ["Once upon a time."], "the whole")
+        running.cancel()
+
+
+@pytest.mark.parametrize(
+    ("refusal", "error"),
+    [
+        (Refusal("sendMessage", 403, "Forbidden: bot was blocked by the user"), Rejected),
+        (Refusal("sendMessage", 400, "Bad Request: chat not found"), Rejected),
+        (Refusal("sendMessage", 401, "Unauthorized"), Unreachable),
+        (Refusal("sendMessage", 502, "Bad Gateway"), ConnectionError),
+    ],
+)
+async def test_what_a_refusal_means(
+    api: BotApi, telegram: Telegram, refusal: Refusal, error: type[Exception]
+) -> None:
+    api.refusals.append(refusal)
+    with pytest.raises(error):
+        await telegram.send(delivery(telegram, "7", "d-1", "Hello"))
+
+
+async def test_a_pause_that_telegram_asks_for_is_kept(api: BotApi, telegram: Telegram) -> None:
+    api.refusals.append(Refusal("sendMessage", 429, "Too Many Requests", retry_after=17))
+    with pytest.raises(NotTaken) as refusal:
+        await telegram.send(delivery(telegram, "7", "d-1", "Hello"))
+    assert refusal.value.retry_after == 17
+
+
+async def test_a_pause_between_two_parts_is_waited_for_and_no_part_comes_twice(
+    api: BotApi, telegram: Telegram
+) -> None:
+    long = "\n\n".join(f"Paragraph {n}. " + "word " * 100 for n in range(20))
+    first = await telegram.send(delivery(telegram, "7", "d-1", long))
+    parts = api.shown("7")
+    assert len(parts) > 2
+    assert all(part.startswith("Paragraph") for part in parts), "cut between paragraphs"
+    assert first.message_id == str(len(parts))
+
+
+async def test_html_that_telegram_does_not_take_goes_out_as_it_was_written(
+    api: BotApi, telegram: Telegram
+) -> None:
+    api.refusals.append(Refusal("sendMessage", 400, "Bad Request: can't parse entities: x"))
+    await telegram.send(delivery(telegram, "7", "d-1", "*Hello*"))
+    assert api.shown("7") == ["*Hello*"]
+
+
+async def test_nobody_there_is_not_taken_and_the_token_is_told_nowhere(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING)
+    async with Telegram(TOKEN, url="http://127.0.0.1:9") as telegram:
+        with pytest.raises(Unreachable) as error:
+            await telegram.send(delivery(telegram, "7", "d-1", "Hello"))
+    assert TOKEN not in str(error.value) + caplog.text
+    assert LONGEST < 4096
+
+
+async def test_a_stranger_gets_nothing(api: BotApi, database_url: str) -> None:
+    async with Telegram(TOKEN, url=api.url, door=Door(allow=frozenset({"7"}))) as telegram:
+        async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
+            async with asyncio.TaskGroup() as group:
+                running = group.create_task(kernel.run())
+                await api.write("Let me in", sender=666)
+                await api.write("Hello", sender=7)
+                await until(lambda: api.shown("7"), "an answer for whom we know")
+                running.cancel()
+            assert api.shown("666") == []
+            assert [session.key for session in await kernel.sessions()] == [CHAT]
+
+
+async def test_a_stranger_gets_a_code_once_and_is_let_in_by_it(api: BotApi, database_url: str) -> None:
+    async with Telegram(TOKEN, url=api.url, door=Door(pairing=True)) as telegram:
+        async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
+            async with asyncio.TaskGroup() as group:
+                running = group.create_task(kernel.run())
+                await api.write("Let me in")
+                await api.write("Hello?")
+                await until(lambda: len(api.calls) > 4, "both were heard")
+                [guest] = await kernel.guests()
+                assert api.shown("7") == [
+                    f"I do not know you yet. Tell whoever runs me this code: {guest.code}"
+                ]
+                await kernel.allow_guest(guest.code.lower())
+                await api.write("And now?")
+                await until(lambda: len(api.shown("7")) == 2, "an answer")
+                running.cancel()
+            assert [m.content for m in await kernel.messages(CHAT)] == ["And now?", "ok"]
+
+
+async def test_a_group_is_a_group(api: BotApi, kernel: Kernel) -> None:
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(kernel.run())
+        await api.write("Hello all", chat=-100, type="supergroup", title="The team")
+        await until(lambda: api.shown("-100"), "an answer")
+        running.cancel()
+    session = await kernel.session("telegram:-100")
+    assert (session.chat_type, session.title) == ("group", "The team")
+
+
+async def test_by_webhook_only_telegram_is_heard(api: BotApi, database_url: str) -> None:
+    hook = Webhook(url="https://example.org/webhooks/telegram", secret="a-word")
+    update = {
+        "update_id": 5,
+        "message": {"text": "Hello", "chat": {"id": 7, "type": "private"}, "from": {"id": 7}},
+    }
+    path, word = "/webhooks/telegram", {"X-Telegram-Bot-Api-Secret-Token": "a-word"}
+    async with Telegram(TOKEN, url=api.url, webhook=hook) as telegram:
+        async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
+            app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=True)
+            async with reach(app) as http:
+                assert (await http.post(path, json=update, headers=word)).status_code == 503
+                async with app.router.lifespan_context(app):
+                    await until(lambda: api.webhook, "told where to call")
+                    assert api.webhook == {"url": hook.url, "secret_token": "a-word"}
+                    for wrong in ({}, {"X-Telegram-Bot-Api-Secret-Token": "another"}):
+                        assert (await http.post(path, json=update, headers=wrong)).status_code == 403
+                    for _ in range(2):
+                        assert (await http.post(path, json=update, headers=word)).status_code == 204
+                    await until(lambda: api.shown("7") == ["ok"], "an answer")
+
+
+async def test_a_scheduled_message_goes_out_through_telegram(
+    api: BotApi, telegram: Telegram, database_url: str
+) -> None:
+    clock = ManualClock()
+    async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram], clock=clock) as kernel:
+        await kernel.open(CHAT)
+        promised = await kernel.schedule_message(CHAT, "in 1 hour", "Your flight leaves at noon.")
+        clock.advance(hours=1)
+        await quiet(kernel)
+        assert api.shown("7") == ["Your flight leaves at noon."]
+        there = await kernel.scheduled_message(promised.message.id)
+        assert (there.status, there.sent_message_id) == ("sent", "1")
