@@ -8,7 +8,7 @@ import { t } from "../lib/words.js";
 
 const PAUSE = 160;
 /** Words that make it likely that a time is meant for later. */
-const CUES = /\b(remind|recall|schedule|every|daily|weekly|tomorrow|tonight|later|wake|at \d|in (?:a|an|\d|half)|on (?:mon|tue|wed|thu|fri|sat|sun)|next)\b|[提叫]醒|每|明天|后天|点|分钟|小时|下周/i;
+const CUES = /\b(remind|recall|schedule|every|daily|weekly|tomorrow|tonight|later|wake|at \d|in (?:a|an|\d|half)|on (?:mon|tue|wed|thu|fri|sat|sun)|next)\b|[提叫]醒|每|明天|后天|点|分钟|小时|下周|erinner|morgen|jeden|rappelle|demain|chaque|recu[eé]rda|mañana|cada|напомни|завтра|кажд/i;
 
 class Hint extends Part {
   #asked = 0;
