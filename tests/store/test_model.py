@@ -29,7 +29,8 @@ from segue.lane import Admission, Held, Pool
 from segue.live import Live
 from segue.model import Event, Job, Owner, Source, run_id
 from segue.states import Outcome, WhenBusy
-from segue.store.database import Database
+from segue.store import rows, sql
+from segue.store.database import Database, Transaction
 from segue.store.opening import open_database
 from segue.store.sql import Query, translate
 from segue.store.store import Store
@@ -317,7 +318,7 @@ class Walk(RuleBasedStateMachine):
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
         key = data.draw(st.sampled_from(list(self.lanes)))
-        self.commit(sessions.delete, ME, key, with_jobs=True)
+        self.commit(deleted, key, self.now)
         gone = self.lanes.pop(key)
         for turn in gone.turns.values():
             self.runs.pop(turn.run or "", None)
@@ -368,6 +369,11 @@ class Walk(RuleBasedStateMachine):
     @invariant()
     def the_house_is_in_order(self) -> None:
         assert not self.wait(self.store.audit(horizon=0))
+
+
+def deleted(key: str, now: int) -> Transaction[object]:
+    found = yield sql.sessions.by_key, {"account": ME.account, "user_id": ME.user, "key": key}
+    return (yield from sessions.delete(rows.session(found[0]), with_jobs=True, now=now))
 
 
 def _empty() -> Any:
