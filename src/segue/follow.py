@@ -38,7 +38,9 @@ async def follow(
                         yield new
                 case Lagged(look=look):
                     # One look for all who follow the session. NotFound: it was deleted, and this is the end.
-                    there = await hub.shared.once((look, session_id), partial(store.session_by_id, session_id))
+                    there = await hub.shared.once(
+                        (look, session_id), partial(store.session_by_id, session_id)
+                    )
                     if there.last_seq > reader.after or reader.mid_turn:
                         async for new in reader.read_on():
                             yield new

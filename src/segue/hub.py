@@ -44,7 +44,9 @@ class Lagged:
     """Something was dropped, or may have been written elsewhere: read on from the log."""
 
     look: int | None = None
-    """The number of the look that was asked of everybody, who may share what they find; None: it was dropped."""
+    """The number of the look that was asked of everybody, who may share what they find.
+
+    None: something was dropped."""
 
 
 @dataclass(frozen=True, slots=True)

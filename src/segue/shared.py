@@ -1,4 +1,4 @@
-"""What several want to know at the same moment is looked up once, and the newest answers are kept for the next.
+"""What several want to know at the same moment is looked up once, and the newest answers are kept.
 
 A key must say which moment it means: a number of an event, of a look. What was found under it never changes.
 """

@@ -25,7 +25,7 @@ from segue.cli.loop import run
 from segue.configuration import Configuration
 from segue.server import create_app
 
-WARM, TURNS, ROUNDS = 50, 500, 3
+WARM, TURNS, ROUNDS = 50, 300, 5
 
 T = TypeVar("T")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from pathlib import Path
 
 import httpx2
@@ -57,3 +58,34 @@ async def test_everybody_hears_everything_in_order(tmp_path: Path) -> None:
             "session_sync",
         ]
         assert listener.replayed == 0
+
+
+@pytest.mark.serial
+async def test_a_client_that_does_not_read_slows_neither_the_turn_nor_the_others(tmp_path: Path) -> None:
+    """Issue 3. What it was sent fills every buffer on the way; then it is left behind, and reads on from the log."""
+    asked = "30000 0 slow"
+    idle, busy = Listener("web:1"), Listener("web:1")
+    with socket.socket() as narrow, served(f"sqlite:///{tmp_path}/segue.db") as server:
+        narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        narrow.connect(("127.0.0.1", server.port))
+        narrow.setblocking(False)
+        async with (
+            asyncio.timeout(120),
+            httpx2.AsyncClient(base_url=server.http, timeout=60) as http,
+            connect(server.ws, sock=narrow, max_queue=1, ping_interval=None) as slow,
+            connect(server.ws) as quick,
+        ):
+            await http.post("/sessions/web:1/messages", json={"role": "system", "content": "Be brief."})
+            await slow.send(json.dumps({"type": "subscribe", "session": "web:1", "after": 0}))
+            idle.hear(json.loads(await slow.recv()))
+            async with asyncio.TaskGroup() as both:
+                both.create_task(busy.follow(quick))
+                await http.post("/sessions/web:1/turns", json={"content": asked})
+            # The turn has ended, and the quick one has heard its end, before the slow one reads a word more.
+            ended = (await http.get("/sessions/web:1")).json()
+            assert ended["state"] == "idle"
+            while not idle.over:
+                idle.hear(json.loads(await slow.recv()))
+    assert busy.text == idle.text == text_of(asked)
+    # What it could not be sent in time came to it joined.
+    assert idle.pieces < busy.pieces
