@@ -59,6 +59,7 @@ def brief_from_json(data: Mapping[str, Any]) -> Brief:
     return Brief(**{name: data[name] for name in Brief.__slots__ if name in data})
 
 
+@lru_cache(128)  # of one turn it is asked for at its start, by its agent and at its end
 def render(brief: Brief, *, job: str, message: str, now: int) -> Rendered | None:
     """The prompt of a turn that starts now; None when this version knows no such template."""
     template = published(brief.template, brief.version)
