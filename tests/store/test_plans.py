@@ -35,6 +35,8 @@ WALKS = {
 GUESSES = {
     "turns.prune": "without values PostgreSQL guesses that a third of all turns is old, and takes a tenth",
     "runs.prune_old": "the same of runs",
+    "tasks.prune_completed": "the same of tasks",
+    "tasks.prune_failed": "and of these",
 }
 """Queries that walk a table in the plan for any values, so dear that PostgreSQL does not keep it."""
 
