@@ -166,7 +166,7 @@ class Login(Body):
 
 
 class Markdown(Body):
-    text: str = Field(max_length=1_000_000)
+    text: Words
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "It is **green**."}]})
 
