@@ -21,7 +21,7 @@ from segue import (
     ToolStarted,
 )
 from segue.errors import AgentFailed
-from segue.hub import MOST_WAITING, Heard, Lagged, LiveText
+from segue.hub import MOST_WAITING, Heard, LiveText
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, log, under_way, until, working
@@ -256,7 +256,6 @@ async def test_a_follower_hears_what_another_process_wrote(open_kernel: OpenKern
         heard = await anext(following)
     assert isinstance(heard, Event)
     assert heard.content == "From elsewhere"
-    assert not isinstance(heard, Lagged)
 
 
 async def test_events_can_be_read_from_a_number_on_and_by_pages(kernel: Kernel) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue, StrictInt
 
 from segue import auto_commit
 from segue.auto_commit import MOST_KEPT
@@ -20,7 +20,7 @@ Kind = Literal["fact", "preference", "decision", "thread"]
 
 
 class CommitSession(Body):
-    keep_recent_count: Annotated[int, Field(ge=0, le=MOST_KEPT)] | None = Field(
+    keep_recent_count: Annotated[StrictInt, Field(ge=0, le=MOST_KEPT)] | None = Field(
         None, description="The newest messages stay live; without it, as many as the session's policy says."
     )
 
