@@ -117,10 +117,10 @@ SEEDS += [
     FROM numbers
     """,
     """
-    INSERT INTO tasks (id, account, user_id, type, session_id, session_key, archive_n, state, stage, not_before,
-                       holder, leased_at, lease_until, created_at, updated_at)
-    SELECT 'task-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'session_commit', 'session-' || (n / 20),
-           'websocket:1', n % 20,
+    INSERT INTO tasks (id, account, user_id, type, session_id, session_key, archive_n, state, stage,
+                       not_before, holder, leased_at, lease_until, created_at, updated_at)
+    SELECT 'task-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'session_commit',
+           'session-' || (n / 20), 'websocket:1', n % 20,
            CASE n % 100 WHEN 0 THEN 'pending' WHEN 1 THEN 'running' WHEN 2 THEN 'failed' ELSE 'completed' END,
            'queued', n, CASE WHEN n % 100 = 1 THEN 'worker' END, CASE WHEN n % 100 = 1 THEN n END,
            CASE WHEN n % 100 = 1 THEN n END, n, n
