@@ -27,6 +27,11 @@ from segue.entries import NOTHING, policy_columns
 from segue.store import sql
 
 ACCOUNT, HOLDER = "bench", "worker"
+
+# Of the length that the kernel's own have.
+_SOURCE = '{"kind":"cron","job_id":"%s","label":"go on","run_id":"%s:1794819660000"}' % (("0" * 28,) * 2)
+_PROMPT_REF = '{"id":"cron.agent_turn.reminder","version":1,"sha256":"%s"}' % ("0" * 64)
+_PROMPT = {"prompt_ref": _PROMPT_REF, "prompt_vars": "0" * 200, "rendered_prompt": "0" * 490}
 NOW = 1_700_000_000_000
 LEASE_MS = 30_000
 
@@ -133,7 +138,8 @@ def _claim(database: sqlite3.Connection, group: int) -> list[Held]:
 def _start(database: sqlite3.Connection, lane: sqlite3.Row) -> Held:
     start = {"session_id": lane["id"], "fence": lane["fence"], "acted": 0, "now": NOW}
     (turn,) = _rows(database, sql.turns.start_next, start)
-    words = {"role": "user", "content": turn["content"], "body": '{"attempt":1}'}
+    body = '{"attempt":1}' if turn["run_id"] is None else f'{{"attempt":1,"prompt_ref":{_PROMPT_REF}}}'
+    words = {"role": "user", "content": turn["content"], "body": body, "source": turn["source"]}
     _append(database, lane["id"], lane["last_seq"], "stream_start", turn["id"], **words)
     return Held(lane["id"], lane["fence"], turn["id"], turn["run_id"])
 
@@ -146,7 +152,8 @@ def _settle(database: sqlite3.Connection, turn: Held) -> None:
     _rows(database, sql.turns.finish, finish)
     if turn.run_id is not None:
         _close_run(database, turn.run_id)
-    words = {"role": "assistant", "content": "done", "body": '{"outcome":"ok"}'}
+    source = None if turn.run_id is None else _SOURCE
+    words = {"role": "assistant", "content": "done", "body": '{"outcome":"ok"}', "source": source}
     _append(database, turn.session_id, lane["last_seq"] + 1, "stream_end", turn.turn_id, **words)
     _append(database, turn.session_id, lane["last_seq"] + 2, "session_sync", turn.turn_id)
     _rows(database, sql.sessions.release, owner | {**NOTHING, "events": 2})
@@ -154,7 +161,7 @@ def _settle(database: sqlite3.Connection, turn: Held) -> None:
 
 def _close_run(database: sqlite3.Connection, run_id: str) -> None:
     close = {"id": run_id, "outcome": "ok", "reason": None, "error": None, "now": NOW}
-    (run,) = _rows(database, sql.runs.close, close)
+    (run,) = _rows(database, sql.runs.close, close | _PROMPT)
     _rows(database, sql.jobs.record_success, {"id": run["job_id"], "outcome": "ok", "now": NOW})
 
 
@@ -166,10 +173,11 @@ def _append(
     turn_id: str,
     role: str | None = None,
     content: str | None = None,
-    body: str = "{}",
+    body: str | None = None,
+    source: str | None = None,
 ) -> None:
     event = {"session_id": session_id, "seq": seq, "type": type, "turn_id": turn_id, "via_id": session_id}
-    words = {"at": NOW, "role": role, "content": content, "source": None, "body": body, "tokens": 1}
+    words = {"at": NOW, "role": role, "content": content, "source": source, "body": body, "tokens": 1}
     database.execute(sql.events.append.sqlite, event | words)
 
 
@@ -218,7 +226,15 @@ def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, sch
     run_id = f"run-{turn_id}" if scheduled else None
     turn = {"id": turn_id, "session_id": session_id, "via_id": session_id, "run_id": run_id}
     place = {"rank": NOW + number, "not_before": NOW, "joins": 0, "retries": 0, "now": NOW}
-    words = {"content": "go on", "prompt": None, "call": None, "source": None}
+    words: dict[str, str | None] = {
+        "content": "go on",
+        "prompt": None,
+        "brief": None,
+        "call": None,
+        "source": None,
+    }
+    if scheduled:
+        words |= {"content": "0" * 42, "prompt": "go on", "brief": "0" * 136, "source": _SOURCE}
     rules = {"crash": "auto", "timeout_ms": 60_000}
     database.execute(sql.turns.enqueue.sqlite, turn | place | words | rules)
     if run_id:
