@@ -75,6 +75,7 @@ async def test_who_comes_in_the_middle_gets_what_was_said_as_one_piece(server: S
         await until(first, "tool_call")
         await ask(second, type="subscribe", session="web:middle")
         heard = await until(second, "session_sync")
+        await until(first, "session_sync")  # who leaves with words unread waits ten seconds to say goodbye
     replayed = [event["type"] for event in heard if event.get("replay")]
     assert replayed == ["stream_start", "tool_started", "tool_call", "stream_delta"]
     listener = Listener("web:middle")
