@@ -21,18 +21,19 @@ _PATIENCE = 90
 class Person:
     """Somebody with an account, as their own client would act."""
 
-    http: httpx2.AsyncClient
+    url: str
     user: str
     token: str
     _count: int = field(default=0)
 
     async def call(self, method: str, path: str, **body: Any) -> dict[str, Any]:
-        answer = await self.http.request(
-            method,
-            f"/_matrix/client/v3{path}",
-            json=body or None if method == "GET" else body,
-            headers={"Authorization": f"Bearer {self.token}"},
-        )
+        async with httpx2.AsyncClient(base_url=self.url, timeout=30) as http:
+            answer = await http.request(
+                method,
+                f"/_matrix/client/v3{path}",
+                json=None if method == "GET" else body,
+                headers={"Authorization": f"Bearer {self.token}"},
+            )
         assert answer.status_code == 200, answer.text
         told: dict[str, Any] = answer.json()
         return told
@@ -65,11 +66,11 @@ class Homeserver:
     url: str
 
     async def register(self, name: str) -> Person:
-        http = httpx2.AsyncClient(base_url=self.url, timeout=30)
         body = {"username": name, "password": f"password of {name}", "auth": {"type": "m.login.dummy"}}
-        answer = await http.post("/_matrix/client/v3/register", json=body)
+        async with httpx2.AsyncClient(base_url=self.url, timeout=30) as http:
+            answer = await http.post("/_matrix/client/v3/register", json=body)
         assert answer.status_code == 200, answer.text
-        return Person(http, answer.json()["user_id"], answer.json()["access_token"])
+        return Person(self.url, answer.json()["user_id"], answer.json()["access_token"])
 
 
 @asynccontextmanager

@@ -35,7 +35,7 @@ def speaking_as(bot: Person, home: Homeserver, door: Door | None = None) -> Matr
 
 async def until_said(person: Person, room: str, text: str) -> list[str]:
     async with asyncio.timeout(60):
-        while text not in (said := await person.read(room)):
+        while text not in (said := await person.read(room)):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     return said
 
@@ -103,7 +103,7 @@ async def test_what_was_written_while_nobody_listened_is_heard_later_and_once(
                 running = group.create_task(kernel.run())
                 if text == "One":
                     async with asyncio.timeout(30):
-                        while bot.user not in await _members(ada, room):
+                        while bot.user not in await _members(ada, room):  # noqa: ASYNC110
                             await asyncio.sleep(0.1)
                     await ada.write(room, "One")
                 await until_said(ada, room, f"About {text}.")
@@ -122,13 +122,13 @@ async def test_a_stranger_is_not_let_in_without_a_code(home: Homeserver, tmp_pat
     _, eve = await pair(home)
     url = f"sqlite:///{tmp_path}/segue.db"
     door = Door(allow=frozenset({ada.user}))
-    async with speaking_as(bot, home, door) as matrix:
+    async with speaking_as(bot, home, door) as matrix:  # noqa: SIM117
         async with Kernel(url, agent=ScriptedAgent(), channels=[matrix]) as kernel:
             strange, known = await eve.open_room(bot.user), await ada.open_room(bot.user)
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kernel.run())
                 async with asyncio.timeout(30):
-                    while bot.user not in await _members(ada, known):
+                    while bot.user not in await _members(ada, known):  # noqa: ASYNC110
                         await asyncio.sleep(0.1)
                 await ada.write(known, "Hello")
                 await until_said(ada, known, "ok")

@@ -48,7 +48,7 @@ async def kernel(database_url: str, telegram: Telegram, agent: ScriptedAgent) ->
 async def until(holds: Callable[[], object], what: str) -> None:
     try:
         async with asyncio.timeout(20):
-            while not holds():
+            while not holds():  # noqa: ASYNC110 — it looks at what a server shows
                 await asyncio.sleep(0.01)
     except TimeoutError:
         raise AssertionError(f"there was never {what}") from None
@@ -187,7 +187,7 @@ async def test_nobody_there_is_not_taken_and_the_token_is_told_nowhere(
 
 
 async def test_a_stranger_gets_nothing(api: BotApi, database_url: str) -> None:
-    async with Telegram(TOKEN, url=api.url, door=Door(allow=frozenset({"7"}))) as telegram:
+    async with Telegram(TOKEN, url=api.url, door=Door(allow=frozenset({"7"}))) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kernel.run())
@@ -200,7 +200,7 @@ async def test_a_stranger_gets_nothing(api: BotApi, database_url: str) -> None:
 
 
 async def test_a_stranger_gets_a_code_once_and_is_let_in_by_it(api: BotApi, database_url: str) -> None:
-    async with Telegram(TOKEN, url=api.url, door=Door(pairing=True)) as telegram:
+    async with Telegram(TOKEN, url=api.url, door=Door(pairing=True)) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kernel.run())
@@ -235,7 +235,7 @@ async def test_by_webhook_only_telegram_is_heard(api: BotApi, database_url: str)
         "message": {"text": "Hello", "chat": {"id": 7, "type": "private"}, "from": {"id": 7}},
     }
     path, word = "/webhooks/telegram", {"X-Telegram-Bot-Api-Secret-Token": "a-word"}
-    async with Telegram(TOKEN, url=api.url, webhook=hook) as telegram:
+    async with Telegram(TOKEN, url=api.url, webhook=hook) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
             app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=True)
             async with reach(app) as http:
