@@ -134,7 +134,6 @@ class Talk extends Part {
   #flush() {
     for (const entry of this.#changed) this.past.update(entry);
     this.#changed.clear();
-    if (this.#pinned) this.#toEnd();
   }
 
   async #scrolled() {
