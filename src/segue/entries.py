@@ -100,18 +100,19 @@ def growth(
     if opened is not None:
         said.append(estimate(opened))
     live = standing.live
-    kept = None
+    kept = commit_at = None
     if said and live.keep_recent_count:
         kept = yield from kept_tokens(session_id, after=live.archived_seq, keep=live.keep_recent_count)
-    grown = replace(
-        live, messages=live.messages + len(said), tokens=live.tokens + sum(said), kept_tokens=kept or 0
-    )
+    if said and live.policy is not None:
+        messages, tokens = live.messages + len(said), live.tokens + sum(said)
+        grown = replace(live, messages=messages, tokens=tokens, kept_tokens=kept or 0)
+        commit_at = next_look(grown, standing.heard_at, now)
     return {
         "events": len(facts),
         "messages": len(said),
         "tokens": sum(said),
         "kept_tokens": kept,
-        "commit_at": next_look(grown, standing.heard_at, now) if said else None,
+        "commit_at": commit_at,
     }
 
 

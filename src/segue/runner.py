@@ -8,14 +8,13 @@ import asyncio
 import logging
 import random
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from segue import closure, lane, settle
 from segue.action import Ask
-from segue.agent import Agent, Delta, OpenTurn
+from segue.agent import Agent, OpenTurn
 from segue.bell import Bell, Name
 from segue.clock import Clock
 from segue.closure import Ending
@@ -203,9 +202,14 @@ class Runner:
             if live.held.turn.call is not None:
                 return await self._call(live)
             speech = Speech(live, self._crew.store, self._crew.hub, self._crew.clock)
-            async with _closing(self._crew.agent.answer(await self._open(live.held))) as pieces:
+            pieces = self._crew.agent.answer(await self._open(live.held))
+            try:
                 async for piece in pieces:
                     await speech.take(piece)
+            finally:
+                # One that is let go between two pieces closes what it holds now, not when memory is tidied.
+                if isinstance(pieces, AsyncGenerator):
+                    await pieces.aclose()
             return await self._evaluated(live, closure.answered(live.text, live.usage))
         except (LeaseLost, StoreError):
             raise
@@ -301,13 +305,3 @@ class Runner:
             _history=history,
             _joined=joined,
         )
-
-
-@asynccontextmanager
-async def _closing(pieces: AsyncIterator[Delta | str]) -> AsyncIterator[AsyncIterator[Delta | str]]:
-    """An agent that is let go between two pieces closes what it holds now, not when memory is tidied."""
-    try:
-        yield pieces
-    finally:
-        if isinstance(pieces, AsyncGenerator):
-            await pieces.aclose()

@@ -141,10 +141,9 @@ def _end(
     if turn.source:
         paused = yield from close_run(turn.source, ending, now, prompt=turn.rendered())
         shown = f"{shown}\n\n{paused}" if paused else shown
-    end = _stream_end(lane, turn, _told(ending), now)
-    if turn.call is None or paused:  # a function works in silence, until its job gives up
-        end = replace(end, role="assistant", content=shown)
-    facts = [end, *_recall_update(lane, turn, now)]
+    # A function works in silence, until its job gives up.
+    said = shown if turn.call is None or paused else None
+    facts = [_stream_end(lane, turn, _told(ending), now, said), *_recall_update(lane, turn, now)]
     left = yield from _release(lane, turn, (*facts, _sync(lane, turn, now, place=len(facts) + 1)), now)
     if outbox is None or turn.call is not None or not _is_news(turn, ending, paused):
         return left
@@ -209,7 +208,7 @@ def _coalesce(lane: _Lane, turn: Turn, source: Source, now: int) -> Transaction[
     return events
 
 
-def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int) -> Event:
+def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int, said: str | None = None) -> Event:
     return Event(
         session_id=lane.session.id,
         seq=lane.last_seq + 1,
@@ -217,6 +216,8 @@ def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int) -> E
         at=now,
         turn_id=turn.id,
         via_id=turn.via_id if turn.via_id != lane.session.id else None,
+        role=None if said is None else "assistant",
+        content=said,
         source=turn.source,
         body=body,
     )
@@ -256,4 +257,3 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
     via_id = turn.via_id if turn and turn.via_id != lane.session.id else None
     copies = yield from unified.mirror(events, via_id, opened=opened)
     return Left(events=(*events, *copies), next_pool=pool_of(released))
-
