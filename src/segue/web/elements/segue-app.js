@@ -69,7 +69,11 @@ class App extends Part {
     this.sidebar.current = key;
     this.talk.chat = this.#chat;
     this.panel.chat = this.#chat;
-    this.#chat.open();
+    const chat = this.#chat;
+    // A conversation that has not begun has nothing at its side.
+    const begin = () => chat === this.#chat && this.classList.toggle("fresh", chat.state === "new");
+    for (const type of ["opened", "session"]) chat.addEventListener(type, begin);
+    chat.open();
     this.#see();
   }
 

@@ -87,9 +87,9 @@ export default {
   try_reminder_title: "A reminder",
   try_reminder: "remind me in 10 minutes to stretch",
   try_daily_title: "A daily check",
-  try_daily: "every weekday at 9 ask: what changed since yesterday?",
+  try_daily: "every weekday at 9: what changed since yesterday?",
   try_recall_title: "A look back",
-  try_recall: "check back in 2 minutes and tell me the time",
+  try_recall: "check back in 2 minutes to tell me the time",
 
   // The panel
   panel: "About this chat",

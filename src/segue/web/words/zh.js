@@ -83,9 +83,9 @@ export default {
   try_reminder_title: "提醒",
   try_reminder: "remind me in 10 minutes to stretch",
   try_daily_title: "每日检查",
-  try_daily: "every weekday at 9 ask: what changed since yesterday?",
+  try_daily: "every weekday at 9: what changed since yesterday?",
   try_recall_title: "回头看看",
-  try_recall: "check back in 2 minutes and tell me the time",
+  try_recall: "check back in 2 minutes to tell me the time",
 
   panel: "关于此对话",
   automations: "自动任务",
