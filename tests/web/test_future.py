@@ -96,6 +96,16 @@ def test_a_cron_turn_has_a_clock_and_its_jobs_name(server: Served, open_page: Op
     expect(turn.locator(".text")).to_contain_text("You said: look around")
 
 
+def test_a_check_that_found_nothing_is_a_slim_line(server: Served, open_page: Open) -> None:
+    """Requirements, cron 7.4: a collapsed status line in the session."""
+    key = server.session("websocket:check")
+    page = open_page(server.at(key))
+    automation(server, key, "watch", "every 1s", message="nothing", mode="check", policy={"max_runs": 1})
+    turn = page.locator("segue-turn.scheduled.slim")
+    expect(turn).to_contain_text("watch")
+    expect(turn).to_contain_text("checked, nothing new")
+
+
 def test_the_banner_counts_down_and_a_cancelled_recall_can_be_taken_back(
     server: Served, open_page: Open
 ) -> None:
