@@ -8,6 +8,7 @@ from bench.room import Room
 from bench.workloads.flood import flood
 from bench.workloads.lateness import lateness
 from bench.workloads.memory import memory
+from bench.workloads.messages import messages
 from bench.workloads.peers_alone import peers_alone
 from bench.workloads.pending import pending
 from bench.workloads.turns import postgres_turns, sqlite_turns
@@ -21,5 +22,6 @@ WORKLOADS: Mapping[str, Workload] = {
     "flood": flood,
     "pending": pending,
     "memory": memory,
+    "messages": messages,
     "peers-alone": peers_alone,
 }

@@ -1,4 +1,4 @@
-"""A process that sends one message and is killed, by its own hand and with -9, right before or after the send.
+"""A process that sends one message and kills itself with -9, right before or after the send.
 
 python -m tests.channels.doomed DATABASE before|after telegram URL TOKEN
 python -m tests.channels.doomed DATABASE before|after matrix URL USER TOKEN

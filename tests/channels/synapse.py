@@ -1,4 +1,4 @@
-"""A real homeserver on loopback: Synapse with a database in a file, and a client for the people who use it."""
+"""A real homeserver on loopback: Synapse on a database in a file, and clients for those who use it."""
 
 import asyncio
 import json
@@ -83,7 +83,7 @@ async def synapse(folder: Path) -> AsyncIterator[Homeserver]:
     generate = [sys.executable, "-m", "synapse.app.homeserver", "-c", str(config), "--generate-keys"]
     await asyncio.to_thread(subprocess.run, generate, check=True, cwd=folder, capture_output=True)
     with (folder / "out").open("wb") as out:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: ASYNC220 — it returns at once
             [sys.executable, "-m", "synapse.app.homeserver", "-c", str(config)],
             cwd=folder,
             stdout=out,

@@ -53,7 +53,7 @@ async def one_round(database: str, point: str, key: str, text: str, *channel: st
         assert (await kernel.scheduled_message(promised.message.id)).status == "pending"
         async with asyncio.timeout(_PATIENCE), asyncio.TaskGroup() as group:
             running = group.create_task(kernel.run(listen=False))
-            while (await kernel.scheduled_message(promised.message.id)).status == "pending":
+            while (await kernel.scheduled_message(promised.message.id)).status == "pending":  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
             running.cancel()
         [newest, *_] = await kernel.deliveries(key)

@@ -1,4 +1,4 @@
-"""The page and the terminal read the log: stored is sent. And how long texts are cut, and marks translated."""
+"""The page and the terminal read the log: stored is sent. How long texts are cut, and marks translated."""
 
 import pytest
 from hypothesis import given

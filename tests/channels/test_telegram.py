@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import pytest_asyncio
@@ -83,6 +84,10 @@ async def test_a_conversation_by_long_polling(api: BotApi, kernel: Kernel, agent
     ]
 
 
+def confirmed(api: BotApi, since: int) -> bool:
+    return any(method == "getUpdates" and given["offset"] == 2 for method, given in api.calls[since:])
+
+
 async def test_an_update_that_comes_again_is_answered_once(
     api: BotApi, kernel: Kernel, telegram: Telegram
 ) -> None:
@@ -92,10 +97,7 @@ async def test_an_update_that_comes_again_is_answered_once(
         async with asyncio.TaskGroup() as group:
             running = group.create_task(kernel.run())
             polls = len(api.calls)
-            await until(
-                lambda seen=polls: any(m == "getUpdates" and g["offset"] == 2 for m, g in api.calls[seen:]),
-                "confirmed",
-            )
+            await until(partial(confirmed, api, polls), "a confirmation")
             running.cancel()
     assert len([m for m in await kernel.messages(CHAT) if m.role == "user"]) == 1
 

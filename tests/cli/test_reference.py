@@ -14,7 +14,25 @@ from tests.docs.pages import ROOT
 REFERENCE = ROOT / "docs" / "reference"
 ROW = re.compile(r"^\| `([\w.]+)` \| `(SEGUE_\w+)` \| ([^|]*) \|", re.MULTILINE)
 
-SAID_IN_WORDS = {"database", "data", "model", "timezone", "api_keys", "workspace", "mcp_servers", "allowed_hosts"}
+SAID_IN_WORDS = {
+    "database",
+    "data",
+    "model",
+    "timezone",
+    "api_keys",
+    "workspace",
+    "mcp_servers",
+    "allowed_hosts",
+    "read_channels",
+    "telegram.token",
+    "telegram.webhook_url",
+    "telegram.webhook_secret",
+    "telegram.allow",
+    "matrix.url",
+    "matrix.user",
+    "matrix.token",
+    "matrix.allow",
+}
 SHARED = {"--config", "--data", "--database", "--json", "--account", "--user", "--help"}
 
 

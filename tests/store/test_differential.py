@@ -30,7 +30,7 @@ from segue.trigger import Phase, Trigger
 
 SEEDS = range(200 if os.environ.get("SEGUE_LONG") else 8)
 MOVES = 25
-_ID = re.compile(r"\b[0-9a-f]{28}\b")
+_ID = re.compile(r"\b(?:[0-9a-f]{12})?[0-9a-f]{28}\b")
 
 _TABLES = {
     "sessions": "SELECT * FROM sessions ORDER BY account, user_id, key",

@@ -239,11 +239,12 @@ class TelegramPart(_Strict):
     pairing: Switch = False
     """Whether somebody else gets a code to be let in by."""
 
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if (self.webhook_url is None) != (self.webhook_secret is None):
-            raise ValueError("telegram.webhook_url and telegram.webhook_secret are set together")
-        return self
+    @property
+    def lacks(self) -> str | None:
+        """What is missing beside what is set."""
+        if (self.webhook_url is None) == (self.webhook_secret is None):
+            return None
+        return "telegram.webhook_url and telegram.webhook_secret are set together, or not at all"
 
 
 class MatrixPart(_Strict):
@@ -257,11 +258,12 @@ class MatrixPart(_Strict):
     pairing: Switch = False
     """Whether somebody else gets a code to be let in by."""
 
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if self.token is not None and (self.url is None or self.user is None):
-            raise ValueError("matrix.token needs matrix.url and matrix.user")
-        return self
+    @property
+    def lacks(self) -> str | None:
+        """What is missing beside what is set."""
+        if self.token is None or (self.url is not None and self.user is not None):
+            return None
+        return "matrix.token needs matrix.url and matrix.user; set them too"
 
 
 class Configuration(_Strict):
@@ -361,6 +363,8 @@ class Configuration(_Strict):
             loaded = cls.model_validate(defaults | given.values)
         except ValidationError as error:
             raise BadSetting(layers.sentence(cls, error, given.sources)) from None
+        if lacks := loaded.telegram.lacks or loaded.matrix.lacks:
+            raise BadSetting(lacks)
         loaded._sources = given.sources
         return loaded
 
