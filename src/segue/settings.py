@@ -75,9 +75,7 @@ class Settings:
         if self.when_busy not in list(WhenBusy):
             raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {self.when_busy!r}")
         if self.unified_owner not in list(UnifiedOwner):
-            raise BadSetting(
-                f"unified_owner is one of {', '.join(UnifiedOwner)}, got {self.unified_owner!r}"
-            )
+            raise BadSetting(f"unified_owner is one of {', '.join(UnifiedOwner)}, got {self.unified_owner!r}")
         if self.recall_on_busy not in list(Busy):
             raise BadSetting(f"recall_on_busy is one of {', '.join(Busy)}, got {self.recall_on_busy!r}")
         if self.timezone is not None:

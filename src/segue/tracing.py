@@ -3,10 +3,10 @@
     async with Kernel(...) as kernel, traced(kernel):
         await kernel.run()
 
-A trace is told when its run has ended, from what is stored of it: nothing is measured on the way, and without this
-nothing is loaded. The number of a trace is made of its run's id, so that what one process did and what another one
-delivered stand in one trace. Attributes hold ids, numbers and our own words; never a text, a name or a key that
-somebody chose.
+A trace is told when its run has ended, from what is stored of it: nothing is measured on the way, and without
+this nothing is loaded. The number of a trace is made of its run's id, so that what one process did and what
+another one delivered stand in one trace. Attributes hold ids, numbers and our own words; never a text, a name
+or a key that somebody chose.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ async def traced(kernel: Kernel, provider: "TracerProvider | None" = None) -> As
 
 @asynccontextmanager
 async def exporting() -> AsyncIterator["TracerProvider"]:
-    """A provider that sends traces where the usual variables say (`OTEL_EXPORTER_OTLP_ENDPOINT` and so on)."""
+    """A provider that sends traces where the usual variables say, `OTEL_EXPORTER_OTLP_ENDPOINT` and so on."""
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource

@@ -1,5 +1,6 @@
 """Starting: the command answers at once, and says what is missing in one sentence."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -66,7 +67,8 @@ def test_help_loads_nothing_heavy() -> None:
 async def test_json_of_what_is_there_needs_no_web_server(segue: Segue, words: list[str]) -> None:
     """The shapes are the API's; the API itself, and the model's libraries, stay unread."""
     assert (await segue.process("sessions", "add-message", "web:1", "Hello")).code == 0
-    done = subprocess.run(
+    done = await asyncio.to_thread(
+        subprocess.run,
         [sys.executable, "-c", AS_JSON, json.dumps(words)],
         env=segue.environment(),
         cwd=segue.folder,

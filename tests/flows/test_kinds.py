@@ -39,7 +39,7 @@ async def test_a_bound_job_is_never_evaluated(
 async def test_a_legacy_job_runs_in_a_session_of_its_own_and_speaks_where_it_says(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
 ) -> None:
-    """1.3: own session `cron:{job.id}`; the final answer goes to the job's address and is in its transcript."""
+    """1.3: own session `cron:{job.id}`; the final answer goes to its address and is in its transcript."""
     await kernel.receive(TELEGRAM, "Hello")
     await quiet(kernel)
     agent.script("It snowed.")

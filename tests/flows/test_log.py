@@ -234,7 +234,13 @@ async def test_a_listener_that_cannot_keep_up_reads_on_from_the_log(kernel: Kern
         for n in range(MOST_WAITING + 10):
             kernel.hub.live(
                 LiveText(
-                    session_id=session.id, turn_id="t", attempt=1, type="stream_delta", seq=1, offset=n, text="x"
+                    session_id=session.id,
+                    turn_id="t",
+                    attempt=1,
+                    type="stream_delta",
+                    seq=1,
+                    offset=n,
+                    text="x",
                 )
             )
         written = await kernel.write(CHAT, "user", "Still there?")

@@ -3,10 +3,10 @@
     python -m tests.server.first_delta [sqlite:///… | postgresql://…]
 
 `segue serve` in a process of its own, with the default agent and a model that speaks OpenAI's wire format on
-loopback. Each of the clients says something over its WebSocket, hears the answer to its end, rests for a moment and
-speaks again. The provider and the clients share this process and its clock; the time is from just before the
-provider writes its first byte until the client has read its first delta. Begin is the time from the client's words
-to that first byte: our way in, with the turn's two commits.
+loopback. Each of the clients says something over its WebSocket, hears the answer to its end, rests a moment
+and speaks again. The provider and the clients share this process and its clock; the time is from just before
+the provider writes its first byte until the client has read its first delta. Begin is the time from the
+client's words to that first byte: our way in, with the turn's two commits.
 """
 
 import asyncio
@@ -82,8 +82,11 @@ async def measure(database: str, folder: str) -> Times:
     async with provider.listening():
         env = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SEGUE_")},
-            **{"SEGUE_DATA": folder, "SEGUE_DATABASE": database, "SEGUE_USER_RUNNERS": str(CLIENTS)},
-            **{"SEGUE_MODEL": "openai-chat:double", "OPENAI_API_KEY": "none"},
+            "SEGUE_DATA": folder,
+            "SEGUE_DATABASE": database,
+            "SEGUE_USER_RUNNERS": str(CLIENTS),
+            "SEGUE_MODEL": "openai-chat:double",
+            "OPENAI_API_KEY": "none",
             "OPENAI_BASE_URL": f"{provider.url}/v1",
         }
         server = await asyncio.create_subprocess_exec(
@@ -121,7 +124,7 @@ def main() -> None:
         out(f"{name}: p50 {cuts[49]:.1f} ms, p90 {cuts[89]:.1f}, p99 {cuts[98]:.1f}, worst {worst:.1f}\n")
     spent = getrusage(RUSAGE_CHILDREN)
     processor = (spent.ru_utime + spent.ru_stime) / len(times.said) * 1000
-    out(f"{len(counted)} turns of {CLIENTS} clients; the server's processor time for each: {processor:.1f} ms\n")
+    out(f"{len(counted)} turns of {CLIENTS} clients; processor time of the server: {processor:.1f} ms each\n")
 
 
 if __name__ == "__main__":

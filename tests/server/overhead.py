@@ -2,10 +2,10 @@
 
     python -m tests.server.overhead [sqlite:///… | postgresql://…]
 
-A server as `segue serve` runs it, in this process's own loop, and a real client in another process. The figures
-are the processor time of this process for each turn, of all its threads; they hold on a busy machine too, which
-the time that a caller waits does not. The first turns, in which things are loaded, are not counted. Rounds of
-the server and of the kernel alone take turns, and the profile is one of the loop's thread.
+A server as `segue serve` runs it, in this process's own loop, and a real client in another process. The
+figures are the processor time of this process for each turn, of all its threads; they hold on a busy machine
+too, which the time that a caller waits does not. The first turns, in which things are loaded, do not count.
+Rounds of the server and of the kernel alone take turns, and the profile is one of the loop's thread.
 """
 
 import asyncio

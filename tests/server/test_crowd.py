@@ -62,7 +62,7 @@ async def test_everybody_hears_everything_in_order(tmp_path: Path) -> None:
 
 @pytest.mark.serial
 async def test_a_client_that_does_not_read_slows_neither_the_turn_nor_the_others(tmp_path: Path) -> None:
-    """Issue 3. What it was sent fills every buffer on the way; then it is left behind, and reads on from the log."""
+    """Issue 3. What it was sent fills every buffer on the way; left behind then, it reads on in the log."""
     asked = "30000 0 slow"
     idle, busy = Listener("web:1"), Listener("web:1")
     with socket.socket() as narrow, served(f"sqlite:///{tmp_path}/segue.db") as server:

@@ -69,7 +69,8 @@ SEEDS = [
                       slot, next_at, created_at, updated_at)
     SELECT 'job-' || n, 'session-' || (n / 10), 'account-' || (n % 3),
            CASE n % 10 WHEN 5 THEN 'recall' WHEN 6 THEN 'message' ELSE 'cron' END, 'go on',
-           CASE WHEN n % 20 = 0 THEN 'ended' ELSE 'active' END, CASE n % 10 WHEN 6 THEN 'at' ELSE 'every' END, '{}', '{}', '{}',
+           CASE WHEN n % 20 = 0 THEN 'ended' ELSE 'active' END,
+           CASE n % 10 WHEN 6 THEN 'at' ELSE 'every' END, '{}', '{}', '{}',
            CASE WHEN n % 20 > 0 THEN n END, CASE WHEN n % 20 > 0 THEN n END, n, n
     FROM numbers
     """,

@@ -7,8 +7,18 @@ from segue.evaluation import says_nothing
 
 @pytest.mark.parametrize(
     "answer",
-    ["", " \n", "NOTHING_TO_REPORT", "nothing_to_report", "NOTHING_TO_REPORT.", "**NOTHING_TO_REPORT**"]
-    + ["`NOTHING_TO_REPORT`\n", '"Nothing_To_Report"', "(NOTHING_TO_REPORT)", "..."],
+    [
+        "",
+        " \n",
+        "...",
+        "NOTHING_TO_REPORT",
+        "nothing_to_report",
+        "NOTHING_TO_REPORT.",
+        "**NOTHING_TO_REPORT**",
+        "`NOTHING_TO_REPORT`\n",
+        '"Nothing_To_Report"',
+        "(NOTHING_TO_REPORT)",
+    ],
 )
 def test_a_blank_or_the_agreed_word_is_nothing(answer: str) -> None:
     """7.4"""

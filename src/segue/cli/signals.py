@@ -38,8 +38,11 @@ def told_by_signals() -> Iterator[Told]:
 
 
 async def work_until_told(kernel: Kernel, told: Told, *, listen: bool = False) -> None:
-    """Run the workers; `listen` to the channels, as one process of all does. Told to stop, they take no new work and see their turns through within the grace;
-    told to hurry, what still runs is handed back at once."""
+    """Run the workers; `listen` to the channels, as one process of all does.
+
+    Told to stop, they take no new work and see their turns through within the grace; told to hurry, what
+    still runs is handed back at once.
+    """
     async with asyncio.TaskGroup() as group:
         workers = group.create_task(kernel.run(listen=listen))
         await told.to_stop.wait()

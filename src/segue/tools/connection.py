@@ -1,8 +1,8 @@
 """A connection to one MCP server, kept from call to call.
 
-A task of its own opens it, holds it and closes it: the library wants all of that in one place. One that may have
-died in the meantime is asked for a sign of life before it is used, so that no call is made twice to find out.
-Whoever gives up waiting for it gives up nothing for the others.
+A task of its own opens it, holds it and closes it: the library wants all of that in one place. One that may
+have died in the meantime is asked for a sign of life before it is used, so that no call is made twice to find
+out. Whoever gives up waiting for it gives up nothing for the others.
 
 The library is imported with the first connection: it takes longer to load than all of the house.
 """

@@ -1,7 +1,7 @@
 """MCP servers as further tools: programs that speak on their standard streams, and servers that speak HTTP.
 
-The connection to a server is kept from call to call (`connection.py`); a server's crash reaches no turn that does
-not use it. What a server offers is asked for once in a while and remembered.
+The connection to a server is kept from call to call (`connection.py`); a server's crash reaches no turn that
+does not use it. What a server offers is asked for once in a while and remembered.
 """
 
 import asyncio
