@@ -85,7 +85,7 @@ def test_settings_of_a_channel_are_whole_and_their_secrets_are_hidden() -> None:
     assert loaded.telegram.allow == ("7",)
     assert "1:secret-t" in list(loaded.secrets())
     assert "secret-t" not in repr(loaded)
-    with pytest.raises(BadSetting, match="matrix.url"):
+    with pytest.raises(BadSetting, match=r"matrix\.url"):
         Configuration.load(env={"SEGUE_MATRIX_TOKEN": "x", "SEGUE_DATA": "/nowhere"})
     with pytest.raises(BadSetting, match="webhook"):
         Configuration.load(env={"SEGUE_TELEGRAM_WEBHOOK_URL": "https://e.org", "SEGUE_DATA": "/nowhere"})

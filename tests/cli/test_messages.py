@@ -2,6 +2,10 @@
 
 import json
 
+from segue import Arrival, Kernel, Rejected
+from segue.channel import Door
+from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
+from segue.verbs.hearing import Desk
 from tests.cli.process import Segue
 
 KEY = "websocket:1"
@@ -44,3 +48,35 @@ async def test_what_is_wrong_is_a_sentence_and_an_exit_code(segue: Segue) -> Non
     assert (nobody.code, "no session" in nobody.err) == (1, True)
     gone = await segue("messages", "cancel", "nothing")
     assert gone.code == 1
+
+
+async def test_deliveries_are_listed_with_what_became_of_them(segue: Segue) -> None:
+    clock, channel = ManualClock(), RecordingChannel("test")
+    channel.fail(Rejected("the chat is gone"))
+    async with Kernel(segue.database, agent=ScriptedAgent(), channels=[channel], clock=clock) as kernel:
+        await kernel.receive("test:1", "Hello")
+        await quiet(kernel)
+    listed = await segue("messages", "deliveries", "test:1")
+    assert "failed" in listed.out
+    assert "the chat is gone" in listed.out
+    told = json.loads((await segue("messages", "deliveries", "test:1", "--json")).out)
+    assert [one["state"] for one in told["deliveries"]] == ["failed"]
+
+
+async def test_somebody_who_asks_is_let_in_and_shut_out(segue: Segue) -> None:
+    door = Door(pairing=True)
+    channel = RecordingChannel("test")
+    channel.door = door
+    async with Kernel(segue.database, agent=ScriptedAgent(), channels=[channel]) as kernel:
+        words = await Desk(kernel, channel).take(Arrival(chat_id="1", text="Hi", sender="7", id="1"))
+        assert words is not None
+        assert await Desk(kernel, channel).take(Arrival(chat_id="1", text="Hi", sender="7", id="2")) is None
+    [guest] = json.loads((await segue("channels", "list", "--json")).out)["guests"]
+    assert (guest["sender"], guest["allowed"]) == ("7", False)
+    assert guest["code"] in words
+    assert (await segue("channels", "allow", "WRONG")).code == 1
+    allowed = await segue("channels", "allow", guest["code"])
+    assert allowed.out == "7 may talk to us through test now.\n"
+    assert "let in" in (await segue("channels", "list")).out
+    assert (await segue("channels", "forget", "test", "7")).code == 0
+    assert (await segue("channels", "list")).out == "Nobody asks to be let in.\n"

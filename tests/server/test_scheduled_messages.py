@@ -6,10 +6,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from segue import Kernel
+from segue import Ask, Every, Kernel
 from segue.configuration import Configuration
 from segue.server import create_app
-from segue.testing import FaultyStore, ScriptedAgent
+from segue.testing import FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.server.conftest import ADA, BEN, bearer, reach
 
 KEY = "websocket:1"
@@ -149,3 +149,19 @@ async def test_a_strangers_messages_are_not_there(guarded: httpx2.AsyncClient) -
     path = f"/scheduled-messages/{made['task_id']}"
     assert (await guarded.delete(path, headers=bearer(BEN))).status_code == 404
     assert (await guarded.delete(path, headers=bearer(ADA))).status_code == 200
+
+
+async def test_how_a_run_ended_is_one_thing_and_whether_it_arrived_another(database_url: str) -> None:
+    """Delivery state and outcome are both visible: the run is ok, its answer did not get out."""
+    clock, channel = ManualClock(), RecordingChannel("test")
+    channel.fail(ConnectionResetError("gone"))
+    async with Kernel(database_url, agent=ScriptedAgent(), channels=[channel], clock=clock) as kernel:
+        job = await kernel.schedule("test:1", Every(3600), Ask("Look."))
+        clock.advance(hours=1)
+        await quiet(kernel)
+        app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=False)
+        async with reach(app) as http:
+            [run] = (await http.get(f"/automations/{job.id}/runs")).json()["runs"]
+            [delivery] = (await http.get("/sessions/test:1/deliveries")).json()["deliveries"]
+        assert (run["outcome"], delivery["state"]) == ("ok", "failed")
+        assert (delivery["turn_id"], delivery["error"]) == (run["turn_id"], "delivery unknown: gone")

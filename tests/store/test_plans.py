@@ -80,6 +80,16 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO guests (channel, sender, code, came_at)
+    SELECT 'channel-' || (n % 3), 'sender-' || n, 'code-' || n, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO marks (channel, mark)
+    SELECT 'channel-' || n, 'mark'
+    FROM numbers
+    """,
+    """
     INSERT INTO scheduled_messages (job_id, chat_type, replaced_by)
     SELECT 'job-' || n, 'private', 'job-' || (n + 10)
     FROM numbers

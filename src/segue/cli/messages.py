@@ -122,6 +122,37 @@ def cancel(
     looking(configuration, work)
 
 
+@app.command()
+@configured()
+def deliveries(
+    configuration: "Configuration",
+    key: Key,
+    limit: Limit = 100,
+    account: Account = "default",
+    user: User = "default",
+    as_json: AsJson = False,
+) -> None:
+    """List what went out, or is to go out, through a session's channel, the newest first."""
+    from segue.cli.house import looking
+
+    async def work(kernel: "Kernel") -> None:
+        found = await kernel.deliveries(key, owner=Owner(account, user), limit=limit)
+        if as_json:
+            from segue.server.scheduled_messages import delivery
+
+            print_json({"deliveries": [shape(delivery(each)) for each in found]})
+            return
+        zone = configuration.timezone
+        rows = [
+            (each.id, each.state, each.attempt, local_time(each.sent_at, zone), each.error, each.content)
+            for each in found
+        ]
+        columns = ("delivery", "state", "tries", "sent", "error", "text")
+        print_table(columns, rows, empty=f"Nothing went out through the channel of {key}.")
+
+    looking(configuration, work)
+
+
 async def _print(kernel: "Kernel", message: "ScheduledMessage", zone: str, as_json: bool) -> None:
     key = (await kernel.store.session_by_id(message.session_id)).key
     if as_json:

@@ -4,7 +4,7 @@ from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from segue.model import ScheduledMessage
+from segue.model import Delivery, ScheduledMessage
 from segue.server.schema import Body, Moment
 from segue.server.views import maybe_moment, moment
 from segue.text import MAX_NAME, MAX_TEXT
@@ -57,6 +57,40 @@ class ScheduledMessageOut(BaseModel):
 class ScheduledMessagesOut(BaseModel):
     messages: list[ScheduledMessageOut]
     next_cursor: str | None
+
+
+class DeliveryOut(BaseModel):
+    id: str
+    run_id: str | None = Field(description="Of a message that a job said.")
+    turn_id: str | None = Field(description="Of a turn's answer.")
+    content: str
+    state: Status
+    attempt: int = Field(description="How often it was tried.")
+    created_at: Moment
+    not_before: Moment = Field(description="When it is tried next, while it is pending.")
+    sent_at: Moment | None
+    sent_message_id: str | None = Field(description="The channel's own name for it.")
+    error: str | None
+
+
+class DeliveriesOut(BaseModel):
+    deliveries: list[DeliveryOut]
+
+
+def delivery(there: Delivery) -> DeliveryOut:
+    return DeliveryOut(
+        id=there.id,
+        run_id=there.run_id,
+        turn_id=there.turn_id,
+        content=there.content,
+        state=cast(Status, str(there.state)),
+        attempt=there.attempt,
+        created_at=moment(there.created_at),
+        not_before=moment(there.not_before),
+        sent_at=maybe_moment(there.sent_at),
+        sent_message_id=there.sent_message_id,
+        error=there.error,
+    )
 
 
 def promised(there: Promised, session_key: str) -> PromisedOut:

@@ -73,3 +73,13 @@ async def cancel_scheduled_message(
     cancelled = await kernel.cancel_message(id, owner=caller.owner)
     session = await kernel.store.session_by_id(cancelled.session_id)
     return shapes.scheduled_message(cancelled, session.key)
+
+
+@router.get("/sessions/{key}/deliveries", summary="List deliveries")
+async def list_deliveries(
+    key: KeyInPath, kernel: KernelOf, caller: CallerOf, limit: Limit = 100
+) -> shapes.DeliveriesOut:
+    """What went out, or is to go out, through the session's channel, newest first. How a run ended is one
+    thing, whether its answer arrived another; where stored is sent, answers need no delivery."""
+    found = await kernel.deliveries(key, owner=caller.owner, limit=limit)
+    return shapes.DeliveriesOut(deliveries=[shapes.delivery(each) for each in found])

@@ -110,7 +110,7 @@ LIMIT :limit;
 UPDATE deliveries
 SET leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
     lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms
-WHERE id = :id AND state = 'pending' AND holder IS NOT NULL AND fence = :fence;
+WHERE id = :id AND state = 'pending' AND fence = :fence;
 
 -- name: stranded
 -- Due for long, and never taken by anybody: no process has its channel.
