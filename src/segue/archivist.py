@@ -68,10 +68,12 @@ class Archivist:
         self._extractor = extractor
         self._idle_commits = idle_commits
         self._check_ms = check_ms
+        self._closing = False
 
     async def run(self) -> None:
-        while True:
-            if await self.step():
+        """Until closed; then what is being learned is seen through."""
+        while not self._closing:
+            if await self.step() or self._closing:
                 continue
             now = self._clock.ms()
             soonest = await self._shelf.next_look()
@@ -79,6 +81,11 @@ class Archivist:
             # What is due and was not taken is somebody else's, or waits for its turn: no use to hurry.
             until = safety if soonest is None or soonest <= now else min(safety, soonest)
             await self._bell.wait(Name.ARCHIVIST, until)
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self._closing = True
+        self._bell.ring(Name.ARCHIVIST)
 
     async def step(self) -> int:
         """Commit what is due and learn from what waits; how much that was."""
@@ -124,6 +131,10 @@ class Archivist:
     async def _see_through(self, task: Task) -> None:
         try:
             await self._learn(task)
+        except asyncio.CancelledError:
+            # Nobody else would take it before its lease has run out.
+            await self._put_back(task, self._clock.ms(), "its worker was stopped")
+            raise
         except LeaseLost as lost:
             _log.warning("task %s was let go: %s", task.id, lost)
         except NotFound as gone:
@@ -169,12 +180,18 @@ class Archivist:
         _log.warning(
             "archive %d of %s was not learned from", task.archive_n, task.session_key, exc_info=error
         )
+        if task.attempt < MOST_TRIES:
+            pause = round(backoff(task.attempt, self._rng).total_seconds() * 1000)
+            await self._put_back(task, now + min(pause, 8_000), reason)
+            return
         try:
-            if task.attempt >= MOST_TRIES:
-                await self._store.commit(learning.give_up, task, reason, now)
-            else:
-                pause = round(backoff(task.attempt, self._rng).total_seconds() * 1000)
-                await self._store.commit(learning.put_back, task, now + min(pause, 8_000), reason, now)
+            await self._store.commit(learning.give_up, task, reason, now)
+        except LeaseLost as lost:
+            _log.warning("task %s was let go: %s", task.id, lost)
+
+    async def _put_back(self, task: Task, not_before: int, reason: str) -> None:
+        try:
+            await self._store.commit(learning.put_back, task, not_before, reason, self._clock.ms())
         except LeaseLost as lost:
             _log.warning("task %s was let go: %s", task.id, lost)
 

@@ -44,7 +44,6 @@ class Listening:
 
     async def run(self) -> None:
         await self._channel.receive(self._take)
-        await asyncio.Event().wait()  # it has nothing to bring in, or nothing more
 
 
 class Workforce:
@@ -141,10 +140,11 @@ class Workforce:
     async def run(self, listening: Iterable[Worker] = ()) -> None:
         """Until cancelled. Then no new work is taken, and what runs has the grace to end."""
         async with asyncio.TaskGroup() as group:
-            workers: tuple[Worker, ...] = (self.timer, self.reaper, self.archivist, self.pruner, *listening)
+            workers: tuple[Worker, ...] = (self.timer, self.reaper, self.pruner, *listening)
             steady = [group.create_task(self._steadily(worker)) for worker in workers]
             keeper = group.create_task(self._steadily(self.keeper))
             runners = [group.create_task(runner.run()) for runner in (self.user_runner, self.runner)]
+            archivist = group.create_task(self._steadily(self.archivist))
             courier = group.create_task(self.courier.run())
             try:
                 await asyncio.Event().wait()
@@ -153,7 +153,8 @@ class Workforce:
                     task.cancel()
                 self.user_runner.close()
                 self.runner.close()
-                await self._let_end(runners)
+                self.archivist.close()
+                await self._let_end([*runners, archivist])
                 self.courier.close()  # not before: what the last turns said may still go out
                 await self._let_end([courier])
                 keeper.cancel()
@@ -162,7 +163,7 @@ class Workforce:
         """A database that is away, or one bad row, costs a breath and never the worker."""
         while True:
             try:
-                await worker.run()
+                return await worker.run()
             except Exception:
                 _log.exception("%s stumbled and goes on", type(worker).__name__)
                 await self._clock.wait(asyncio.Event(), self._clock.ms() + _BREATH_MS)

@@ -1,16 +1,18 @@
 """What is learned from an archive: in order, once, by a task of its own; and how it is corrected."""
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
 
-from segue import Ask, Every, Kernel, Owner
+from segue import Ask, Every, Kernel, Owner, Settings
 from segue.errors import Conflict, NotFound
 from segue.kept import ArchiveState, MemoryKind, TaskState
 from segue.memory.commit import Committed
 from segue.memory.extraction import Lesson, Material
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
+from tests.flows.story import working
 
 CHAT = "web:1"
 
@@ -269,3 +271,46 @@ async def test_tasks_are_kept_for_a_while(kernel: Kernel, clock: ManualClock) ->
     clock.advance(days=2)
     await kernel.workers.pruner.step()
     assert await kernel.tasks() == []
+
+
+class Slow(Scripted):
+    """Reads for as long as it is not told to go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def learn(self, material: Material) -> Sequence[Lesson]:
+        self.reads.set()
+        await self.goes_on.wait()
+        return await super().learn(material)
+
+
+async def test_a_shutdown_lets_what_is_being_learned_be_learned(open_kernel: OpenKernel) -> None:
+    extractor = Slow()
+    kernel = await open_kernel(extractor=extractor)
+    extractor.lessons = [lesson("True.", 1)]
+    done = await put_away(kernel, "hello")
+    async with asyncio.TaskGroup() as group:
+        run = group.create_task(kernel.run())
+        await extractor.reads.wait()
+        run.cancel()
+        assert (await kernel.task(done.task_id)).state is TaskState.RUNNING
+        extractor.goes_on.set()
+    assert (await kernel.task(done.task_id)).state is TaskState.COMPLETED
+    assert await known(kernel) == ["True."]
+
+
+async def test_what_a_shutdown_cannot_wait_for_is_anybodys_at_once(open_kernel: OpenKernel) -> None:
+    """Not only when the lease of the one that stopped has run out."""
+    extractor = Slow()
+    kernel = await open_kernel(extractor=extractor, settings=Settings(shutdown_grace_seconds=0))
+    done = await put_away(kernel, "hello")
+    async with working(kernel):
+        await extractor.reads.wait()
+    left = await kernel.task(done.task_id)
+    assert (left.state, left.error) == (TaskState.PENDING, "its worker was stopped")
+    extractor.goes_on.set()
+    await quiet(await open_kernel(extractor=extractor))
+    assert (await kernel.task(done.task_id)).state is TaskState.COMPLETED
+    assert len(extractor.summarised) == 1
