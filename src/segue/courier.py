@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from segue import closure, entries, settle
@@ -242,10 +243,8 @@ class Courier:
         return len(lost) + len(stranded)
 
     async def _settle(self, settling: Coroutine[Any, Any, Sequence[Event]]) -> None:
-        try:
+        with suppress(LeaseLost, NotFound):  # somebody else was faster, or its session is gone
             self._hub.publish(await settling)
-        except (LeaseLost, NotFound):
-            pass  # somebody else was faster, or its session is gone
 
 
 def _names(names: Iterable[str]) -> str:
