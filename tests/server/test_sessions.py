@@ -20,6 +20,8 @@ FIELDS = [
     "last_message_at",
     "message_count",
     "pending_tokens",
+    "last_line",
+    "last_line_at",
     "keep_recent_count",
     "auto_commit_policy",
     "auto_commit_last_error",

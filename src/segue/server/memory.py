@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, Field, JsonValue, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
 
 from segue import auto_commit
 from segue.auto_commit import MOST_KEPT
@@ -23,6 +23,8 @@ class CommitSession(Body):
     keep_recent_count: Annotated[StrictInt, Field(ge=0, le=MOST_KEPT)] | None = Field(
         None, description="The newest messages stay live; without it, as many as the session's policy says."
     )
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"keep_recent_count": 4}]})
 
 
 class CommitOut(BaseModel):
@@ -88,6 +90,10 @@ class ChangeMemory(Body):
     content: Annotated[Words, Field(max_length=2_000)] | None = None
     topic: Annotated[Words, Field(max_length=200)] | None = None
     kind: Kind | None = None
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"content": "I live in Bern.", "topic": "home city"}]}
+    )
 
 
 class MemoryOut(BaseModel):
