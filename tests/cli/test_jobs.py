@@ -49,12 +49,21 @@ async def test_a_job_is_edited(segue: Segue) -> None:
     job_id = await add(segue, "--policy", "late=skip", "--policy", "retries=2")
     edited = await segue(
         *("jobs", "edit", job_id, "--message", "And now?", "--schedule", "every 2h"),
-        *("--mode", "check", "--policy", "retries=1", "--json"),
+        *("--mode", "check", "--view", "tail", "--policy", "retries=1", "--json"),
     )
     job = json.loads(edited.out)
-    assert (job["message"], job["mode"]) == ("And now?", "check")
+    assert (job["message"], job["mode"], job["view"]) == ("And now?", "check", "tail")
     assert job["schedule"] == {"kind": "every", "every_seconds": 7200}
     assert (job["policy"]["late"], job["policy"]["retries"]) == ("skip", 1)
+
+
+async def test_a_job_says_how_much_it_sees(segue: Segue) -> None:
+    job_id = await add(segue, "--view", "since_last_run")
+    assert "view       since_last_run" in (await segue("jobs", "show", job_id)).out
+    renamed = json.loads((await segue("jobs", "edit", job_id, "--name", "report", "--json")).out)
+    assert renamed["view"] == "since_last_run"
+    refused = await segue("jobs", "edit", job_id, "--view", "everything")
+    assert (refused.code, "since_last_run" in refused.err) == (2, True)
 
 
 async def test_a_job_is_paused_resumed_skipped_and_removed(segue: Segue) -> None:

@@ -16,17 +16,26 @@ async def told(segue: Segue, *command: str) -> dict[str, Any]:
 async def test_a_policy_is_given_by_flags_and_kept(segue: Segue) -> None:
     """A2.12."""
     flags = ["--token-threshold", "8000", "--idle-timeout-seconds", "1800", "--keep-recent-count", "10"]
+    flags += ["--message-count-threshold", "50", "--min-commit-interval-seconds", "60"]
     await told(segue, "sessions", "add-message", "web:1", "hi", "--auto-commit-enabled", "true", *flags)
     await told(segue, "sessions", "add-message", "web:1", "again")
     session = await told(segue, "sessions", "show", "web:1")
     assert session["auto_commit_policy"] == {
         "enabled": True,
         "token_threshold": 8000,
-        "message_count_threshold": None,
+        "message_count_threshold": 50,
         "idle_timeout_seconds": 1800,
-        "min_commit_interval_seconds": 0,
+        "min_commit_interval_seconds": 60,
         "keep_recent_count": 10,
     }
+
+
+async def test_a_flag_of_a_policy_without_the_policy_is_refused_by_its_name(segue: Segue) -> None:
+    """A2.12."""
+    for flag in ("--message-count-threshold", "--min-commit-interval-seconds", "--keep-recent-count"):
+        refused = await segue("sessions", "add-message", "web:1", "hi", flag, "5")
+        assert (refused.code, flag in refused.err) == (2, True)
+        assert "--auto-commit-enabled" in refused.err
 
 
 async def test_what_is_committed_is_learned_found_corrected_and_forgotten(segue: Segue) -> None:

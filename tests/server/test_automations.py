@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from segue import Ask, Call, Every, JobKind, Kernel, Owner
+from segue import Ask, Call, Every, JobKind, Kernel, Owner, View
 from segue.testing import ScriptedAgent
 from tests.server.conftest import ADA, BEN, bearer
 
@@ -15,7 +15,7 @@ WHERE = "/sessions/web:1/automations"
 WEEKDAYS = {"kind": "cron", "expr": "0 9 * * 1-5", "tz": "Europe/Berlin"}
 JOB = [
     *("id", "name", "enabled", "session_key", "schedule", "message", "mode", "policy", "protected"),
-    *("created_at", "updated_at", "next_runs", "state"),
+    *("created_at", "updated_at", "next_runs", "state", "view"),
 ]
 STATE = [
     *("next_run_at", "last_run_at", "last_outcome", "last_error", "pending", "consecutive_failures"),
@@ -44,6 +44,21 @@ async def test_an_automation_is_added_and_shown(http: httpx2.AsyncClient) -> Non
     assert (await http.get(f"/automations/{job['id']}")).json() == job
     assert (await http.get(WHERE)).json() == {"jobs": [job], "next_cursor": None}
     assert (await http.get("/sessions/web:1")).json()["automation_count"] == 1
+
+
+async def test_an_automation_sees_what_it_says(http: httpx2.AsyncClient, kernel: Kernel) -> None:
+    assert (await added(http))["view"] == "full"
+    job = await added(http, view="summary")
+    where = f"/automations/{job['id']}"
+    assert job["view"] == "summary"
+    assert (await http.patch(where, json={"name": "report"})).json()["view"] == "summary"
+    changed = await http.patch(where, json={"view": "since_last_run"})
+    assert (changed.json()["view"], changed.json()["message"]) == ("since_last_run", "What is new?")
+    stored = (await kernel.job(job["id"])).action
+    assert isinstance(stored, Ask)
+    assert stored.view is View.SINCE_LAST_RUN
+    refused = await http.patch(where, json={"view": "everything"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from segue.cli.whose import Key, Limit
 from segue.clock import to_moment
 from segue.errors import BadPolicy, BadTime
 from segue.prompts import Mode
+from segue.view import View
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,6 +32,7 @@ Schedule = Annotated[
 NewSchedule = Annotated[str | None, typer.Option("--schedule", help="A new schedule; it counts from now.")]
 Name = Annotated[str | None, typer.Option(help="A name for people; by default the message's first line.")]
 AskMode = Annotated[Mode | None, typer.Option(help="check is quiet when there is nothing to say.")]
+AskView = Annotated[View | None, typer.Option(help="How much of the conversation the agent is given.")]
 PolicyFields = Annotated[
     list[str] | None, typer.Option("--policy", help="A field of its policy, such as late=skip. Repeatable.")
 ]
@@ -78,15 +80,22 @@ def add(
     schedule: Schedule,
     name: Name = None,
     mode: AskMode = None,
+    view: AskView = None,
     policy: PolicyFields = None,
 ) -> None:
     """Schedule a turn into a session. Makes the session if it is missing."""
 
     async def made(kernel: "Kernel") -> "Job":
         trigger = await _trigger(kernel, asked, key, schedule)
-        limits = _policy(policy, None)
         return await kernel.automate(
-            key, trigger, message, name=name, mode=mode or Mode.TURN, policy=limits, owner=asked.owner
+            key,
+            trigger,
+            message,
+            name=name,
+            mode=mode or Mode.TURN,
+            view=view or View.FULL,
+            policy=_policy(policy, None),
+            owner=asked.owner,
         )
 
     _one(asked, made, create=True)
@@ -101,6 +110,7 @@ def edit(
     schedule: NewSchedule = None,
     name: Name = None,
     mode: AskMode = None,
+    view: AskView = None,
     policy: PolicyFields = None,
 ) -> None:
     """Change what is given of a job."""
@@ -115,6 +125,7 @@ def edit(
             message=message,
             trigger=trigger,
             mode=mode,
+            view=view,
             policy=_policy(policy, job.policy),
             owner=asked.owner,
         )
@@ -231,6 +242,7 @@ def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
         "schedule": job.trigger,
         "message": getattr(job.action, "prompt", None),
         "mode": getattr(job.action, "mode", None),
+        "view": getattr(job.action, "view", None),
         "next runs": ", ".join(slots),
         "last run": local_time(job.last_run_at, zone),
         "last outcome": job.last_outcome,

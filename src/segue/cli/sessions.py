@@ -12,6 +12,8 @@ from segue.cli.auto_commit import (
     AutoCommitEnabled,
     IdleTimeoutSeconds,
     KeepRecentCount,
+    MessageCountThreshold,
+    MinCommitIntervalSeconds,
     TokenThreshold,
     policy_of,
 )
@@ -97,11 +99,20 @@ def add_message(
     role: Role = "user",
     auto_commit_enabled: AutoCommitEnabled = None,
     token_threshold: TokenThreshold = None,
+    message_count_threshold: MessageCountThreshold = None,
     idle_timeout_seconds: IdleTimeoutSeconds = None,
+    min_commit_interval_seconds: MinCommitIntervalSeconds = None,
     keep_recent_count: KeepRecentCount = None,
 ) -> None:
     """Store a message without running the agent. Makes the session if it is missing."""
-    policy = policy_of(auto_commit_enabled, token_threshold, idle_timeout_seconds, keep_recent_count)
+    policy = policy_of(
+        auto_commit_enabled,
+        token_threshold=token_threshold,
+        message_count_threshold=message_count_threshold,
+        idle_timeout_seconds=idle_timeout_seconds,
+        min_commit_interval_seconds=min_commit_interval_seconds,
+        keep_recent_count=keep_recent_count,
+    )
     _write(asked, key, [(role, content)], policy)
 
 
@@ -113,11 +124,20 @@ def add_messages(
     file: File = Path("-"),
     auto_commit_enabled: AutoCommitEnabled = None,
     token_threshold: TokenThreshold = None,
+    message_count_threshold: MessageCountThreshold = None,
     idle_timeout_seconds: IdleTimeoutSeconds = None,
+    min_commit_interval_seconds: MinCommitIntervalSeconds = None,
     keep_recent_count: KeepRecentCount = None,
 ) -> None:
     """Store up to 100 messages together without running the agent."""
-    policy = policy_of(auto_commit_enabled, token_threshold, idle_timeout_seconds, keep_recent_count)
+    policy = policy_of(
+        auto_commit_enabled,
+        token_threshold=token_threshold,
+        message_count_threshold=message_count_threshold,
+        idle_timeout_seconds=idle_timeout_seconds,
+        min_commit_interval_seconds=min_commit_interval_seconds,
+        keep_recent_count=keep_recent_count,
+    )
     _write(asked, key, _messages_in(file), policy)
 
 

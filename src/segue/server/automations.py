@@ -23,6 +23,7 @@ from segue.trigger import At, Cron, Every, Trigger
 _NEXT_RUNS = 3
 
 Mode: TypeAlias = Literal["turn", "check"]
+Seen: TypeAlias = Literal["full", "since_last_run", "tail", "summary"]
 Seconds: TypeAlias = Annotated[float, Field(strict=True)]
 Count: TypeAlias = Annotated[int, Field(strict=True)]
 
@@ -93,6 +94,7 @@ class AddAutomation(Body):
     message: Words = Field(description="What the agent is asked when the time has come.")
     schedule: Schedule
     mode: Mode = Field("turn", description="`check` is quiet when there is nothing to say.")
+    view: Seen = Field("full", description="How much of the conversation the agent is given.")
     policy: PolicyIn | None = None
 
     model_config = ConfigDict(
@@ -118,6 +120,7 @@ class ChangeAutomation(Body):
     message: Words | None = None
     schedule: Schedule | None = None
     mode: Mode | None = None
+    view: Seen | None = None
     policy: PolicyIn | None = None
 
     model_config = ConfigDict(
@@ -150,6 +153,7 @@ class JobOut(BaseModel):
     updated_at: Moment
     next_runs: list[Moment] = Field(description="The next three, as things stand.")
     state: JobStateOut
+    view: Seen = Field(description="How much of the conversation the agent is given.")
 
 
 class JobsOut(BaseModel):
@@ -211,6 +215,7 @@ def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> J
         schedule=schedule_out(job.trigger),
         message=_message(job),
         mode=cast(Any, str(job.action.mode)) if isinstance(job.action, Ask) else "turn",
+        view=cast(Any, str(job.action.view)) if isinstance(job.action, Ask) else "full",
         policy=job.policy.to_json(),
         protected=job.protected,
         created_at=moment(job.created_at),

@@ -23,6 +23,7 @@ from segue.text import check_text
 from segue.trigger import Trigger
 from segue.verbs.looking import ME
 from segue.verbs.ordering import Ordering
+from segue.view import View
 
 _MOST_BLOCKERS = 10
 
@@ -39,12 +40,13 @@ class Automating(Ordering):
         name: str | None = None,
         policy: Policy | None = None,
         mode: Mode = Mode.TURN,
+        view: View = View.FULL,
         owner: Owner = ME,
         request: Request | None = None,
     ) -> Job:
         """A user's cron job: as `schedule`, but not too often, and not too many in a session."""
         now = self.clock.ms()
-        action = Ask(check_text(message, "the message"), mode=mode)
+        action = Ask(check_text(message, "the message"), mode=mode, view=view)
         job = await self._drafted(key, trigger, action, now, name=name, policy=policy, owner=owner)
         self._check_rhythm(job.trigger, now)
         work = partial(
@@ -88,6 +90,7 @@ class Automating(Ordering):
         message: str | None = None,
         policy: Policy | None = None,
         mode: Mode | None = None,
+        view: View | None = None,
         owner: Owner = ME,
     ) -> Job:
         """Change what is given of an automation, within the limits that users have."""
@@ -100,9 +103,9 @@ class Automating(Ordering):
             trigger = await self._resolved(trigger, session.key, session.owner, now)
             self._check_rhythm(trigger, now)
         action = None
-        if isinstance(job.action, Ask) and (message is not None or mode is not None):
-            said = job.action.prompt if message is None else check_text(message, "the message")
-            action = replace(job.action, prompt=said, mode=mode or job.action.mode)
+        if isinstance(before := job.action, Ask) and (message, mode, view) != (None, None, None):
+            said = before.prompt if message is None else check_text(message, "the message")
+            action = replace(before, prompt=said, mode=mode or before.mode, view=view or before.view)
         return await self.edit(job_id, name=name, trigger=trigger, action=action, policy=policy, owner=owner)
 
     async def explain(self, job_id: str, *, slot: datetime | None = None, owner: Owner = ME) -> Explanation:

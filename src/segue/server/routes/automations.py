@@ -18,6 +18,7 @@ from segue.server.idempotency import Named
 from segue.server.paging import Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
 from segue.server.routes.sessions import KeyInPath
 from segue.trigger import Trigger
+from segue.view import View
 
 router = APIRouter(tags=["Automations"], responses=responses(400, 401, 403, 404, 422))
 
@@ -64,6 +65,7 @@ async def add_automation(
         name=body.name,
         policy=shapes.policy_in(body.policy, Policy()),
         mode=Mode(body.mode),
+        view=View(body.view),
         owner=caller.owner,
         request=request,
     )
@@ -90,6 +92,7 @@ async def change_automation(
             message=body.message,
             trigger=trigger or None,
             mode=body.mode and Mode(body.mode),
+            view=body.view and View(body.view),
             policy=shapes.policy_in(body.policy, job.policy),
             owner=caller.owner,
         )
