@@ -17,7 +17,7 @@ from segue.store.sql import translate
 
 MESSAGES = 10_000
 SPAN = timedelta(seconds=60)
-STORED_PER_SECOND = 500
+STORED_PER_SECOND = 200
 """As many are written in a second at least, on a slow machine: the first is due when all are stored."""
 
 _STATES = translate(
