@@ -21,11 +21,12 @@ from segue.memory import commit, learning
 from segue.memory.commit import Committed
 from segue.memory.extraction import Extractor, Lesson, Material
 from segue.memory.passages import exchanges
-from segue.memory.secrets import redacted
 from segue.memory.shelf import Shelf
 from segue.model import Ids, Owner
 from segue.policy import backoff
+from segue.secrets import without_secrets
 from segue.store.store import Store
+from segue.text import clean
 from segue.transcript import Message, in_context_order
 
 _log = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ _KNOWN = 50
 _MOST_LESSONS = 50
 _LONGEST_TOPIC = 200
 _LONGEST_LESSON = 2_000
+_LONGEST_ERROR = 500
 
 
 class Archivist:
@@ -115,7 +117,7 @@ class Archivist:
             )
         except Exception as error:
             _log.warning("session %s could not be committed", session_id, exc_info=error)
-            return await self._record(session_id, redacted(str(error) or type(error).__name__), now)
+            return await self._record(session_id, _told(error), now)
         if isinstance(done, Committed):
             self._hub.publish(done.events)
         return True
@@ -176,7 +178,7 @@ class Archivist:
 
     async def _not_learned(self, task: Task, error: Exception) -> None:
         now = self._clock.ms()
-        reason = redacted(f"{task.stage}: {str(error) or type(error).__name__}")
+        reason = _told(error, task.stage)
         _log.warning(
             "archive %d of %s was not learned from", task.archive_n, task.session_key, exc_info=error
         )
@@ -240,3 +242,9 @@ class Archivist:
             created_at=first.at,
             updated_at=first.at,
         )
+
+
+def _told(error: Exception, *stage: str) -> str:
+    """As it may be shown: short, and without keys."""
+    words = without_secrets(": ".join((*stage, str(error) or type(error).__name__)))
+    return clean(words)[:_LONGEST_ERROR]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from segue import unified
 from segue.action import Call
 from segue.agent import Agent, OpenTurn, Text
 from segue.clock import to_moment
@@ -31,7 +32,6 @@ INTERVAL_SECONDS = 1800
 
 _LARGEST_FILE = 64 * 1024
 _MOST_SESSIONS = 100
-_NOBODY_TALKS_THERE = ("cron", "system", "unified")
 
 _SECTION = re.compile(
     r"^##[ \t]+active tasks[ \t]*$(.*?)(?=^##?[ \t]|\Z)", re.MULTILINE | re.DOTALL | re.IGNORECASE
@@ -112,6 +112,6 @@ async def _used_last(kernel: Kernel, owner: Owner) -> Session | None:
     """The newest private chat in which somebody has said something."""
     for session in await kernel.sessions(owner=owner, limit=_MOST_SESSIONS):
         talks = session.last_message_at is not None and session.chat_type == "private"
-        if talks and session.channel not in _NOBODY_TALKS_THERE:
+        if talks and session.key != unified.KEY and session.channel not in unified.APART:
             return session
     return None

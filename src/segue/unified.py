@@ -22,6 +22,9 @@ from segue.tokens import estimate
 KEY = "unified:default"
 """The common session, one for each user."""
 
+APART = frozenset({"cron", "system"})
+"""The channels of sessions in which nobody talks: their turns run where they are stored, in every mode."""
+
 SHARED = frozenset({JobKind.CRON, JobKind.RECALL, JobKind.MESSAGE})
 """The jobs that act in conversations. Legacy and system ones stay in the sessions they are stored with."""
 

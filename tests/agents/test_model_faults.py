@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from segue import Event, lane
-from segue.agents.failures import without_secrets
 from segue.agents.model import Limits
 from segue.hub import LiveText
 from segue.states import Outcome
@@ -216,9 +215,3 @@ async def test_thinking_and_words_are_heard_as_they_come(house_of: HouseOf, dial
                     break
     assert "".join(text for kind, text in live if kind == "stream_delta") == "One, two."
     assert ("thinking_delta", "Hm.") in live
-
-
-def test_secrets_leave_no_error() -> None:
-    environment = {"SOME_API_KEY": "hunter2hunter2", "HOME": "/home/ann"}
-    told = without_secrets("key hunter2hunter2, Bearer abc.def, sk-proj-12345678, /home/ann", environment)
-    assert told == "key …, Bearer …, …, /home/ann"

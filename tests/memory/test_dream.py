@@ -66,3 +66,14 @@ async def test_a_dream_that_fails_is_recorded_as_failed(open_kernel: OpenKernel,
     (run,) = await kernel.runs_of(job.id)
     assert run.outcome is Outcome.ERROR
     assert "a nightmare" in (run.error or "")
+
+
+async def test_nobody_sees_where_it_dreams(dreaming: Kernel, clock: ManualClock) -> None:
+    """Its session is no conversation: not before it dreams, and not when it has said something."""
+    await say(dreaming, "I live in Rome.")
+    await dream.install(dreaming)
+    clock.advance(hours=2)
+    await quiet(dreaming)
+    assert (await dreaming.session(dream.SESSION)).key == dream.SESSION
+    assert [session.key for session in await dreaming.sessions()] == [CHAT]
+    assert [there.session.key for there in await dreaming.overviews(limit=10)] == [CHAT]

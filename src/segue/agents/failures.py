@@ -1,12 +1,11 @@
 """What can go wrong with a model: which failures pass by themselves, and what people are told of them."""
 
-import os
-import re
 from collections.abc import Mapping
 
 from pydantic_ai import exceptions as wrong
 
 from segue.errors import AgentFailed
+from segue.secrets import without_secrets
 
 TRANSIENT = (
     wrong.ModelRateLimitError,
@@ -33,10 +32,6 @@ _SHOWN: tuple[tuple[type[Exception], str], ...] = (
 )
 _BROKEN_OFF = "The connection to the model broke off in the middle of its answer."
 
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai|key|ghp|hf)[-_][\w-]{8,}|(?<=Bearer )[\w.~+/=-]+", re.IGNORECASE)
-_SHORTEST_SECRET = 6
-
 
 def failure(error: Exception, *, midway: bool, environment: Mapping[str, str] | None = None) -> AgentFailed:
     """For the record, the whole error; for the conversation, a sentence. `midway`: something was said."""
@@ -47,14 +42,6 @@ def failure(error: Exception, *, midway: bool, environment: Mapping[str, str] | 
     if error.__cause__ is not None:
         detail += f" (caused by {type(error.__cause__).__name__}: {error.__cause__})"
     return AgentFailed(
-        without_secrets(detail, os.environ if environment is None else environment),
+        without_secrets(detail, environment),
         shown=shown or "The model failed. The run record says how.",
     )
-
-
-def without_secrets(text: str, environment: Mapping[str, str]) -> str:
-    """Providers quote the key that they refuse, some of them whole."""
-    for name, value in environment.items():
-        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET:
-            text = text.replace(value, "…")
-    return _SECRET.sub("…", text)

@@ -20,9 +20,6 @@ from segue.workforce import Workforce
 
 ME = Owner()
 
-_APART = ("cron", "system")
-"""Sessions in which nobody talks: their turns run where they are stored, in unified mode too."""
-
 
 class Looking:
     """The part of a kernel that reads; the verbs that write stand on it."""
@@ -47,7 +44,7 @@ class Looking:
 
     def is_shared(self, key: str) -> bool:
         """Whether it is a chat that shares its conversation with the others of its owner."""
-        return self.settings.unified_session and key.partition(":")[0] not in _APART
+        return self.settings.unified_session and key.partition(":")[0] not in unified.APART
 
     async def lane_of(self, session: Session) -> Session:
         """The session that its turns run in: itself, or in unified mode the one that all chats share."""

@@ -29,12 +29,13 @@ FROM sessions
 WHERE id = :id;
 
 -- name: newest_first
+-- Those of the system are no conversations.
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
        last_message_at, last_seq, unarmed, ready_at, holder, fence,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
-WHERE account = :account AND user_id = :user_id
+WHERE account = :account AND user_id = :user_id AND key NOT LIKE 'system:%'
 ORDER BY COALESCE(last_message_at, created_at) DESC, id DESC
 LIMIT :limit;
 
@@ -50,7 +51,7 @@ FROM sessions_with_counts
 WHERE id = :id;
 
 -- name: overviews
--- A page, newest first; only the sessions of the page are counted. Those of the system are no conversations.
+-- A page, newest first; only the sessions of the page are counted; as above.
 WITH page AS MATERIALIZED (
     SELECT id, COALESCE(last_message_at, created_at) AS heard_at
     FROM sessions

@@ -1,0 +1,26 @@
+"""Errors as they may be kept and shown: without keys."""
+
+import os
+import re
+from collections.abc import Mapping
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SECRET = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|key|ghp|hf)[-_][\w-]{8,}"
+    r"|(?<=Bearer )[\w.~+/=-]+"
+    r"|(?<=://)[^\s/@:]+:[^\s/@]+(?=@)"
+    r"|(?<=api_key=)[^\s&]+|(?<=token=)[^\s&]+|(?<=password=)[^\s&]+",
+    re.IGNORECASE,
+)
+_SHORTEST = 6
+
+
+def without_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """Less what looks like a key, and what this process was given as one.
+
+    Providers quote the key that they refuse, some of them whole.
+    """
+    for name, value in (os.environ if environment is None else environment).items():
+        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST:
+            text = text.replace(value, "…")
+    return _SECRET.sub("…", text)

@@ -1,0 +1,27 @@
+"""What errors may not tell."""
+
+import pytest
+
+from segue.secrets import without_secrets
+
+ENVIRONMENT = {"SOME_API_KEY": "hunter2hunter2", "HOME": "/home/ann"}
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("key hunter2hunter2 is not known", "key … is not known"),
+        ("Authorization: Bearer abc.def", "Authorization: Bearer …"),
+        ("sk-proj-12345678 was refused", "… was refused"),
+        ("postgresql://ann:secret@db/segue", "postgresql://…@db/segue"),
+        ("GET /?api_key=abc&token=def&page=2", "GET /?api_key=…&token=…&page=2"),
+        ("no such file: /home/ann", "no such file: /home/ann"),
+    ],
+)
+def test_a_secret_leaves_no_error(error: str, told: str) -> None:
+    assert without_secrets(error, ENVIRONMENT) == told
+
+
+def test_what_this_process_was_given_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER_TOKEN", "opensesame")
+    assert without_secrets("opensesame is wrong") == "… is wrong"
