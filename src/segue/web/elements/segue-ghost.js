@@ -1,7 +1,7 @@
 // Something that is to come: when, what, and the few verbs it has.
 
 import { acts } from "../lib/acts.js";
-import { h, Part } from "../lib/dom.js";
+import { h, Part, setText } from "../lib/dom.js";
 import { row } from "../lib/row.js";
 import { coming, everySecond, whole, zone } from "../lib/times.js";
 import { t } from "../lib/words.js";
@@ -39,8 +39,7 @@ class Ghost extends Part {
 
   #tick() {
     if (!this.when) return;
-    const words = coming(this.ghost.at);
-    if (this.when.textContent !== words) this.when.textContent = words;
+    setText(this.when, coming(this.ghost.at));
     this.classList.toggle("due", this.ghost.at <= Date.now());
   }
 }

@@ -1,6 +1,6 @@
 // The conversation's name, what goes on in it, and what can be done about it.
 
-import { h, Part } from "../lib/dom.js";
+import { h, Part, setText } from "../lib/dom.js";
 import { icon } from "../lib/icons.js";
 import { sessions } from "../lib/sessions.js";
 import { toast } from "../lib/toast.js";
@@ -25,16 +25,16 @@ class Header extends Part {
     this.#chat = chat;
     const session = sessions.get(chat.key) ?? chat.session;
     const name = session?.title || (chat.state === "new" ? t("new_chat") : t("untitled"));
-    if (!this.heading.querySelector("input")) set(this.name, chat.state === "loading" ? "…" : name);
+    if (!this.heading.querySelector("input")) setText(this.name, chat.state === "loading" ? "…" : name);
     this.name.disabled = this.trash.hidden = !chat.session;
     document.title = chat.session ? `${name} · Segue` : "Segue";
     const running = chat.running;
     const queued = chat.fold.waiting.length;
-    set(this.state, running ? t("running") : queued ? t("waiting", { count: queued }) : "");
+    setText(this.state, running ? t("running") : queued ? t("waiting", { count: queued }) : "");
     this.state.classList.toggle("running", running);
     this.stop.hidden = !running;
     const count = (chat.jobs?.length ?? chat.session?.automation_count) || "";
-    set(this.count, String(count));
+    setText(this.count, String(count));
   }
 
   #rename() {
@@ -47,7 +47,7 @@ class Header extends Part {
       this.heading.replaceChildren(this.name);
       const title = field.value.trim();
       if (keep && title && title !== chat.session.title) {
-        set(this.name, title);
+        setText(this.name, title);
         await sessions.rename(chat.key, title).then(() => (chat.session.title = title), (problem) => toast(problem.message || t("unreachable"), { bad: true }));
       }
       this.show(chat);
@@ -66,10 +66,6 @@ class Header extends Part {
   #tell(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
   }
-}
-
-function set(element, words) {
-  if (element.textContent !== words) element.textContent = words;
 }
 
 customElements.define("segue-header", Header);

@@ -38,8 +38,11 @@ class Past extends Part {
     arrange(this, wanted);
   }
 
-  update(entry) {
-    this.#shown.get(entry.id)?.show(entry);
+  /** `grown`: only its words have. */
+  update(entry, grown) {
+    const shown = this.#shown.get(entry.id);
+    if (grown) shown?.grow(entry);
+    else shown?.show(entry);
   }
 
   #make(entry) {

@@ -14,10 +14,12 @@ import "./segue-recall.js";
 
 const NEAR = 60;
 const MOVE_MS = 190;
+/** Nobody reads faster than twenty pieces a second; each of them costs a layout. */
+const TEXT_PAUSE = 50;
 
 class Talk extends Part {
   #chat = null;
-  #changed = new Set();
+  #changed = new Map();
   #pinned = true;
   #away = null;
 
@@ -39,7 +41,7 @@ class Talk extends Part {
   }
 
   enter() {
-    this.flush = framed(() => this.#flush());
+    this.flush = framed(() => this.#flush(), TEXT_PAUSE);
     this.on(this.scroller, "scroll", () => this.#scrolled());
     this.on(live, "state", () => this.#connection());
     this.on(live, "outbox", () => this.#queue());
@@ -112,7 +114,8 @@ class Talk extends Part {
     if (event?.type === "stream_start" || event?.type === "message") this.#arrive(entry);
     if (event?.type === "stream_end") this.header.show(this.#chat);
     if (event?.type === "stream_end" && entry.text) this.said.textContent = `${t("segue")}: ${entry.text.slice(0, 400)}`;
-    this.#changed.add(entry);
+    const grown = !event || event.type.endsWith("_delta");
+    this.#changed.set(entry, grown && this.#changed.get(entry) !== false);
     this.flush();
   }
 
@@ -132,7 +135,7 @@ class Talk extends Part {
   }
 
   #flush() {
-    for (const entry of this.#changed) this.past.update(entry);
+    for (const [entry, grown] of this.#changed) this.past.update(entry, grown);
     this.#changed.clear();
   }
 

@@ -1,6 +1,6 @@
 // A turn: what was asked, what was thought and done, what was said, and how it ended.
 
-import { arrange, h, Part, setHtml } from "../lib/dom.js";
+import { arrange, h, Part, setHtml, setText } from "../lib/dom.js";
 import { copyButton, row } from "../lib/row.js";
 import { coming } from "../lib/times.js";
 import { t } from "../lib/words.js";
@@ -20,9 +20,17 @@ class Turn extends Part {
     this.classList.toggle("running", turn.state === "running");
     this.setAttribute("aria-busy", String(turn.state === "running"));
     this.#ask(turn);
-    this.#think(turn);
     arrange(this.tools, turn.tools.map((tool) => this.#tool(tool)));
     this.#say(turn);
+    this.grow(turn);
+  }
+
+  /** Only its words have grown. */
+  grow(turn) {
+    if (this.thinking.hidden !== !turn.thinking) this.thinking.hidden = !turn.thinking;
+    setText(this.thoughts, turn.thinking);
+    if (turn.text) this.answer.classList.remove("pending");
+    if (!this.text.hidden) setHtml(this.text, turn.html, turn.text.slice(turn.shown));
   }
 
   /** Where the turn begins: what a ghost becomes. */
@@ -66,11 +74,6 @@ class Turn extends Part {
     return row("trigger", { at: turn.at, node: "clock", body });
   }
 
-  #think(turn) {
-    this.thinking.hidden = !turn.thinking;
-    if (this.thoughts.textContent !== turn.thinking) this.thoughts.textContent = turn.thinking;
-  }
-
   #tool(tool) {
     let shown = this.#tools.get(tool.call_id);
     if (!shown) this.#tools.set(tool.call_id, (shown = h("segue-tool")));
@@ -85,7 +88,6 @@ class Turn extends Part {
     this.text.hidden = slim;
     this.foot.hidden = slim || turn.outcome === null || !turn.text;
     this.answer.classList.toggle("pending", turn.outcome === null && !turn.text && turn.state === "running");
-    if (!slim) setHtml(this.text, turn.html, tailOf(turn));
     this.closure.replaceChildren(...this.#closure(turn, slim));
     this.closure.hidden = !this.closure.childNodes.length;
   }
@@ -105,12 +107,6 @@ class Turn extends Part {
     const ask = () => this.dispatchEvent(new CustomEvent("segue-why", { bubbles: true, detail }));
     return h("button.quiet.why", { type: "button", onclick: ask }, t("why"));
   }
-}
-
-/** What was said since it was last rendered, as it was written. */
-function tailOf(turn) {
-  if (turn.shown >= turn.length) return "";
-  return turn.shown ? Array.from(turn.text).slice(turn.shown).join("") : turn.text;
 }
 
 customElements.define("segue-turn", Turn);

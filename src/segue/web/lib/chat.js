@@ -6,9 +6,18 @@ import { ghosts } from "./future.js";
 import { live } from "./live.js";
 
 const PAGE = 120;
-const RENDER_PAUSE = 80;
+const RENDER_PAUSE = 250;
 const FUTURE_PAUSE = 60;
 const TOOLS_THAT_SCHEDULE = /cron|recall|message/;
+
+/** Where the last block begins that may still change: after a blank line, outside code and lists. */
+function openFrom(text, from) {
+  for (let at = text.lastIndexOf("\n\n"); at >= from; at = text.lastIndexOf("\n\n", at - 1)) {
+    const fences = text.slice(from, at).match(/^ {0,3}(```|~~~)/gm) ?? [];
+    if (fences.length % 2 === 0 && /^\p{L}|^#/u.test(text.slice(at + 2))) return at + 2;
+  }
+  return from;
+}
 
 export class Chat extends EventTarget {
   fold = new Fold();
@@ -116,11 +125,10 @@ export class Chat extends EventTarget {
     if (this.state === "new" || this.state === "failed") this.state = "open";
     const entry = this.fold.take(event);
     if (event.type === "session_sync" && event.object) this.#sync(event.object);
-    if (event.type === "recall_update" || event.type === "automation_update") this.lookAhead();
+    if (/^(recall|automation|message)_update$/.test(event.type)) this.lookAhead();
     if (event.type === "tool_call" && TOOLS_THAT_SCHEDULE.test(event.name)) this.lookAhead();
     if (event.type === "message" && event.message.source) this.lookAhead();
     if (event.type === "queue_update") this.#tell("queue");
-    if (event.type === "automation_update") this.#tell("automation", event.job);
     if (!entry) return;
     if (event.type === "stream_delta") this.#render(entry);
     this.#tell("entry", { entry, event });
@@ -132,16 +140,23 @@ export class Chat extends EventTarget {
     this.lookAhead();
   }
 
-  /** A growing text as HTML: one request at a time, and the newest text in the next one. */
+  /** A growing text as HTML: a few times a second, and only the block that is still open. */
   async #render(turn) {
     if (this.#rendering.has(turn)) return;
     this.#rendering.add(turn);
     try {
-      while (turn.outcome === null && turn.shown < turn.length && !this.#closed) {
-        const { text, length, attempt } = turn;
-        const { html } = await post("markdown", { text });
-        if (turn.outcome !== null || turn.attempt !== attempt) break;
-        Object.assign(turn, { html, shown: length });
+      let before = "";
+      let from = 0;
+      while (turn.outcome === null && turn.shown < turn.text.length && !this.#closed) {
+        const { text } = turn;
+        if (!turn.shown) [before, from] = ["", 0];
+        const open = openFrom(text, from);
+        if (open > from) before += (await post("markdown", { text: text.slice(from, open) })).html;
+        const { html } = await post("markdown", { text: text.slice(open) });
+        from = open;
+        if (turn.outcome !== null) break;
+        if (!turn.text.startsWith(text)) continue;
+        Object.assign(turn, { html: before + html, shown: text.length });
         this.#tell("entry", { entry: turn });
         await new Promise((wake) => setTimeout(wake, RENDER_PAUSE));
       }

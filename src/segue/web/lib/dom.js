@@ -18,21 +18,45 @@ export function h(name, attributes = {}, ...children) {
 
 const rendered = new WeakMap();
 
-/** Server-rendered, sanitised HTML, and the text that was not rendered yet. Blocks that stay the same stay
- * where they are, with their selection. */
+/** Server-rendered, sanitised HTML, and the text that was not rendered yet. What stays the same stays where it
+ * is, with its selection, and is not laid out again. */
 export function setHtml(place, html, tail = "") {
+  const { shown, tailed } = rendered.get(place) ?? { tailed: h("span.tail") };
+  rendered.set(place, { shown: html, tailed });
+  if (shown !== html) {
+    const wanted = document.createElement("template");
+    wanted.innerHTML = html;
+    tailed.remove();
+    become(place, wanted.content);
+  }
+  setText(tailed, tail);
+  if (!tail) return tailed.remove();
   const last = place.lastElementChild;
-  const tailed = last?.className === "tail" ? last : null;
-  if (rendered.get(place) === html && tailed && tail) return void (tailed.textContent = tail);
-  rendered.set(place, html);
-  const wanted = document.createElement("template");
-  wanted.innerHTML = html;
-  const fresh = [...wanted.content.childNodes];
-  if (tail) fresh.push(h("span.tail", {}, tail));
-  let same = 0;
-  while (same < fresh.length && place.childNodes[same]?.isEqualNode(fresh[same])) same += 1;
-  while (place.childNodes.length > same) place.lastChild.remove();
-  place.append(...fresh.slice(same));
+  if (!place.contains(tailed)) (last?.localName === "p" ? last : place).append(tailed);
+}
+
+function become(place, wanted) {
+  const fresh = [...wanted.childNodes];
+  fresh.forEach((node, at) => {
+    const there = place.childNodes[at];
+    if (!there) place.append(node);
+    else if (there.isEqualNode(node)) return;
+    else if (!there.cloneNode(false).isEqualNode(node.cloneNode(false)) && !(there.data && node.data)) there.replaceWith(node);
+    else if (there.data) grow(there, node.data);
+    else become(there, node);
+  });
+  while (place.childNodes.length > fresh.length) place.lastChild.remove();
+}
+
+function grow(there, text) {
+  if (text.startsWith(there.data)) there.appendData(text.slice(there.length));
+  else there.data = text;
+}
+
+/** Text that mostly stays as it is, or grows. */
+export function setText(element, text) {
+  if (!element.firstChild) element.append(text);
+  else if (element.firstChild.data !== text) grow(element.firstChild, text);
 }
 
 /** Make `parent` hold exactly these, moving and removing as little as possible. */
@@ -66,15 +90,20 @@ export class Part extends HTMLElement {
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** Once for any number of calls before the next frame. */
-export function framed(work) {
+/** Once for any number of calls before the next frame, and not again within so many milliseconds. */
+export function framed(work, pause = 0) {
   let waiting = false;
+  let last = 0;
+  const run = () =>
+    requestAnimationFrame((now) => {
+      [waiting, last] = [false, now];
+      work();
+    });
   return () => {
     if (waiting) return;
     waiting = true;
-    requestAnimationFrame(() => {
-      waiting = false;
-      work();
-    });
+    const left = last + pause - performance.now();
+    if (left > 0) setTimeout(run, left);
+    else run();
   };
 }

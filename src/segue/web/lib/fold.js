@@ -90,9 +90,9 @@ export class Fold {
   #grow(event, text, length) {
     const turn = this.#byTurn.get(event.turn_id);
     if (!turn || turn.outcome) return null;
+    if (event.offset !== turn[length] && text === "text") Object.assign(turn, { html: "", shown: 0 });
     turn[text] = splice(turn[text], turn[length], event.offset, event.text);
     turn[length] = event.offset + lengthOf(event.text);
-    if (text === "text" && event.offset < turn.shown) Object.assign(turn, { html: "", shown: 0 });
     return turn;
   }
 
@@ -112,7 +112,7 @@ export class Fold {
     Object.assign(turn, { state, outcome, usage, message, retryAt, endedAt: event.at });
     turn.source ??= message?.source ?? null;
     turn.quiet = Boolean(event.quiet);
-    if (message) Object.assign(turn, { text: message.content, length: lengthOf(message.content), html: message.html, shown: lengthOf(message.content) });
+    if (message) Object.assign(turn, { text: message.content, html: message.html, shown: message.content.length });
     turn.tools = turn.tools.map((tool) => ({ ...tool, over: true }));
     return turn;
   }
