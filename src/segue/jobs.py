@@ -25,6 +25,7 @@ UPDATES: Mapping[str, str] = {
     JobKind.CRON: "automation_update",
     JobKind.LEGACY: "automation_update",
     JobKind.RECALL: "recall_update",
+    JobKind.MESSAGE: "message_update",
 }
 """What a session's listeners are told when one of its jobs has changed."""
 
@@ -87,7 +88,7 @@ def create(
         found = yield sql.jobs.automation_count, {"session_id": session.id}
         if found[0]["count"] > most:
             raise TooManyJobs(f"{key} has {most} automations, which is the most; remove one first")
-    return (yield from _announce(session, job, job.created_at))
+    return (yield from announce(session, job, job.created_at))
 
 
 def _made_before(session: Session, job: Job) -> Transaction[Changed]:
@@ -142,7 +143,7 @@ def change(job: Job, now: int) -> Transaction[Changed]:
     )
     if not changed:
         raise Conflict(f"job {job.id} was changed meanwhile; read it again")
-    return (yield from _announce(session, replace(job, revision=job.revision + 1, updated_at=now), now))
+    return (yield from announce(session, replace(job, revision=job.revision + 1, updated_at=now), now))
 
 
 def remove(job: Job, reason: str, now: int) -> Transaction[Changed]:
@@ -224,7 +225,7 @@ def fire(
         # It waits, or a recall was claimed. Where it starts at once, its turn's start says that it has fired.
         grown = sum(event.session_id == session.id for event in events)
         session = replace(session, last_seq=session.last_seq + grown)
-        events = (*events, *(yield from _announce(session, job, now)).events)
+        events = (*events, *(yield from announce(session, job, now)).events)
     return Taken(events=events, pool=admitted.pool)
 
 
@@ -290,7 +291,7 @@ def postpone(job: Job, until: int, now: int) -> Transaction[Taken | None]:
     told = job.kind is not JobKind.RECALL and job.next_at != _first_look(job)
     if isinstance(job.trigger, Idle) or told:
         return Taken()
-    return Taken(events=(yield from _announce(session, job, now)).events)
+    return Taken(events=(yield from announce(session, job, now)).events)
 
 
 def _first_look(job: Job) -> int | None:
@@ -377,7 +378,7 @@ def _parcel_params(session: Session, parcel: Parcel, now: int) -> dict[str, str 
     }
 
 
-def _announce(session: Session, job: Job, now: int) -> Transaction[Changed]:
+def announce(session: Session, job: Job, now: int) -> Transaction[Changed]:
     """Tell the session's listeners of its job, where people are shown jobs of that kind."""
     facts = _update(session, job, now)
     return Changed(job=job, events=(yield from entries.post(session, facts)) if facts else ())

@@ -10,12 +10,12 @@ Invariants
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from segue import entries, jobs
 from segue.errors import AlreadyStarted
 from segue.jobs import Changed
-from segue.model import Job, Owner, Session
+from segue.model import Event, Job, Owner
 from segue.policy import Policy
 from segue.states import JobState
 from segue.store import sql
@@ -62,7 +62,8 @@ def create(owner: Owner, key: str, job: Job, facts: Facts, *, new_session_id: st
         waiting = yield sql.scheduled_messages.pending, {"session_id": session.id}
         for row in waiting:
             if row["id"] != job.id:
-                yield from _withdraw(session, row["id"], facts.tool_call_id, job.created_at, by=job.id)
+                gone = yield from _withdraw(row["id"], facts.tool_call_id, job.created_at, by=job.id)
+                changed = replace(changed, events=(*changed.events, *(gone or ())))
     return Written(changed=changed, cancelled=(yield from replaced(changed.job)))
 
 
@@ -72,23 +73,30 @@ def replaced(job: Job) -> Transaction[list[str]]:
     return [row["id"] for row in found]
 
 
-def cancel(session_id: str, job_id: str, tool_call_id: str | None, now: int) -> Transaction[None]:
+def cancel(
+    session_id: str, job_id: str, tool_call_id: str | None, now: int
+) -> Transaction[Sequence[Event]]:
     """`AlreadyStarted` when it is being sent, or over."""
-    session = yield from entries.lock_session(session_id)
-    if not (yield from _withdraw(session, job_id, tool_call_id, now)):
+    yield from entries.lock_session(session_id)
+    events = yield from _withdraw(job_id, tool_call_id, now)
+    if events is None:
         raise AlreadyStarted(f"message {job_id} is being sent or is over; it can no longer be cancelled")
+    return events
 
 
 def _withdraw(
-    session: Session, job_id: str, tool_call_id: str | None, now: int, *, by: str | None = None
-) -> Transaction[bool]:
-    """The caller has the session's row, so that the job cannot fire meanwhile. False: it is too late."""
+    job_id: str, tool_call_id: str | None, now: int, *, by: str | None = None
+) -> Transaction[Sequence[Event] | None]:
+    """The caller has the session's row, so that the job cannot fire meanwhile. None: it is too late."""
     job = yield from jobs.load(job_id)
+    session = yield from entries.lock_session(job.session_id)  # as the events before this one have left it
     reason = "it was cancelled" if by is None else f"message {by} was written in its place"
     if job.state in (JobState.ACTIVE, JobState.PAUSED):
-        yield from jobs.remove(job, reason, now)
-    elif not (yield from _stop_delivery(job, reason, now)):
-        return False
+        changed = yield from jobs.remove(job, reason, now)
+    elif (yield from _stop_delivery(job, reason, now)):
+        changed = yield from jobs.announce(session, job, now)
+    else:
+        return None
     yield (
         sql.scheduled_messages.note_cancel,
         {
@@ -98,7 +106,7 @@ def _withdraw(
             "replaced_by": by,
         },
     )
-    return True
+    return changed.events
 
 
 def _stop_delivery(job: Job, reason: str, now: int) -> Transaction[bool]:

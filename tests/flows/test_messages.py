@@ -14,7 +14,7 @@ from segue.states import MessageStatus
 from segue.testing import FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, quiet
 from segue.verbs.messaging import Promised
 from tests.flows.house import OpenKernel
-from tests.flows.story import CHAT, count_rows, said, under_way
+from tests.flows.story import CHAT, count_rows, log, said, under_way
 
 PHONE = "test:1"
 
@@ -351,6 +351,47 @@ async def test_the_workers_send_it_by_themselves(open_kernel: OpenKernel) -> Non
                 break
         running.cancel()
     assert (await look(kernel, promised)).status == "sent"
+
+
+async def told(kernel: Kernel) -> list[str]:
+    """Which of them the session's listeners were told of, in order."""
+    return [each.body["job_id"] for each in await kernel.events(PHONE) if each.type == "message_update"]
+
+
+async def test_who_watches_is_told_of_each_that_is_written_replaced_or_cancelled(kernel: Kernel) -> None:
+    """Each event once, in the log and to those who follow."""
+    one = (await write(kernel, "one")).message.id
+    heard: list[str] = []
+    follower = kernel.follow(PHONE, after=1)
+    two = (await write(kernel, "two", replace_existing=True)).message.id
+    await kernel.cancel_message(two)
+    async for event in follower:
+        heard.append(event.body["job_id"])  # type: ignore[union-attr]
+        if len(heard) == 3:
+            break
+    assert await told(kernel) == [one, two, one, two]
+    assert heard == [two, one, two]
+
+
+async def test_who_watches_is_told_that_one_that_was_due_is_taken_back(
+    kernel: Kernel, clock: ManualClock, channel: RecordingChannel
+) -> None:
+    channel.fail(NotTaken("slow down", retry_after=60))
+    promised = (await write(kernel, "Drink water.")).message.id
+    clock.advance(hours=1)
+    await quiet(kernel)
+    assert await told(kernel) == [promised]
+    await kernel.cancel_message(promised)
+    assert await told(kernel) == [promised, promised]
+
+
+async def test_that_a_message_was_sent_is_told_by_the_message_alone(
+    kernel: Kernel, clock: ManualClock, channel: RecordingChannel
+) -> None:
+    await write(kernel, "Drink water.")
+    clock.advance(hours=1)
+    await quiet(kernel)
+    assert await log(kernel, PHONE) == ["message_update", "message"]
 
 
 async def test_a_list_shows_what_became_of_them_the_newest_first(

@@ -8,7 +8,7 @@ import pytest
 
 from segue import Ask, Every, Kernel
 from segue.configuration import Configuration
-from segue.server import create_app
+from segue.server import create_app, wire
 from segue.testing import FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.server.conftest import ADA, BEN, bearer, reach
 
@@ -64,6 +64,25 @@ async def test_a_message_is_written_listed_and_cancelled(http: httpx2.AsyncClien
     assert await listed(http, status="pending") == []
     again = await http.delete(f"/scheduled-messages/{told['task_id']}")
     assert (again.status_code, again.json()["code"]) == (409, "already_started")
+
+
+async def test_every_change_is_told_with_the_message_as_it_stands(
+    http: httpx2.AsyncClient, kernel: Kernel
+) -> None:
+    """A page follows without a reload."""
+    await open_chat(http)
+    made = (await http.post(PATH, json=LATER)).json()["task_id"]
+    session = await kernel.session(KEY)
+    [written] = await kernel.events(KEY)
+    event = await wire.event(kernel, session, written, overview=None)
+    assert (event["type"], event["seq"]) == ("message_update", 1)
+    assert event["scheduled_message"] == (await listed(http))[0]
+    await http.delete(f"/scheduled-messages/{made}")
+    *_, cancelled = await kernel.events(KEY)
+    event = await wire.event(kernel, session, cancelled, overview=None)
+    assert event["scheduled_message"]["status"] == "cancelled"
+    await kernel.delete(KEY)
+    assert (await wire.event(kernel, session, cancelled, overview=None))["scheduled_message"] is None
 
 
 async def test_for_the_websocket_channel_stored_is_sent_and_no_page_need_be_open(

@@ -32,12 +32,24 @@ def test_a_scheduled_message_is_a_ghost_and_can_be_cancelled_and_taken_back(
     expect(page.locator("segue-ghost")).to_have_count(1)
 
 
+def test_a_message_that_somebody_else_writes_or_cancels_shows_at_once(
+    server: Served, open_page: Open
+) -> None:
+    key = server.session("websocket:promised-elsewhere")
+    page = open_page(server.at(key))
+    expect(page.locator("segue-empty")).to_be_visible()
+    promise(server, key, "Your flight leaves at noon.", seconds=7200)
+    expect(page.locator("segue-ghost")).to_contain_text("Your flight leaves at noon.")
+    (waiting,) = server.call("GET", f"sessions/{key}/scheduled-messages")["messages"]
+    server.call("DELETE", f"scheduled-messages/{waiting['task_id']}")
+    expect(page.locator("segue-ghost")).to_have_count(0)
+
+
 def test_a_scheduled_message_becomes_a_message_in_place(server: Served, open_page: Open) -> None:
     key = server.session("websocket:kept-promise")
     page = open_page(server.at(key))
     expect(page.locator("segue-empty")).to_be_visible()
     promise(server, key, "It is noon.", seconds=5)
-    page.reload()
     expect(page.locator("segue-ghost")).to_contain_text("It is noon.")
     expect(page.locator("segue-note")).to_contain_text("It is noon.")
     expect(page.locator("segue-note .node.clock")).to_be_visible()

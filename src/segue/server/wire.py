@@ -8,7 +8,7 @@ from segue.hub import LiveText
 from segue.jobs import UPDATES
 from segue.kernel import Kernel
 from segue.model import Event, Overview, Session
-from segue.server import automations, views
+from segue.server import automations, scheduled_messages, views
 from segue.states import JobKind, JobState
 from segue.transcript import message_of
 
@@ -37,6 +37,9 @@ async def event(kernel: Kernel, session: Session, happened: Event, *, overview: 
             return wired | {"job": await _job(kernel, happened.body["job_id"])}
         case "recall_update":
             return wired | {"recall": await _recall(kernel, session, happened)}
+        case "message_update":
+            promised = await _promised(kernel, session, happened.body["job_id"])
+            return wired | {"scheduled_message": promised}
         case _:
             return wired | dict(happened.body)
 
@@ -138,6 +141,15 @@ async def _recall(kernel: Kernel, session: Session, happened: Event) -> Wired | 
     """As it stands now, also where the event is an old one: a banner follows the last of them."""
     pending = await kernel.store.pending_recall(happened.via_id or session.id)
     return None if pending is None else views.recall(pending, session.key).model_dump(mode="json")
+
+
+async def _promised(kernel: Kernel, session: Session, message_id: str) -> Wired | None:
+    """As it stands now, whatever became of it; null where its session is gone."""
+    try:
+        found = await kernel.store.scheduled_message(message_id)
+    except NotFound:
+        return None
+    return scheduled_messages.scheduled_message(found, session.key).model_dump(mode="json")
 
 
 async def _job(kernel: Kernel, job_id: str) -> Wired:

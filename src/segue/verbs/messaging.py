@@ -100,9 +100,10 @@ class Messaging(Ordering):
     ) -> ScheduledMessage:
         """It is not sent after this returns; `AlreadyStarted` when it is too late."""
         message = await self.scheduled_message(message_id, owner=owner)
-        await self.store.commit(
+        events = await self.store.commit(
             scheduled.cancel, message.session_id, message_id, tool_call_id, self.clock.ms()
         )
+        self.hub.publish(events)
         self.bell.ring(Name.COURIER)  # others may have waited behind it
         return await self.store.scheduled_message(message_id)
 
