@@ -9,6 +9,8 @@ import termios
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+import psutil  # type: ignore[import-untyped]
+
 from tests.cli.process import Segue
 
 CTRL_C, CTRL_D = "\x03", "\x04"
@@ -37,6 +39,13 @@ class Terminal:
         end = found + len(words)
         seen, self._read_to = self._seen[self._read_to : end], end
         return seen
+
+    async def rests(self) -> None:
+        """Until its first thread sleeps: between its prompt and its wait for keys, readline loses a signal."""
+        program = psutil.Process(self._process.pid)
+        async with asyncio.timeout(_PATIENCE):
+            while program.status() != psutil.STATUS_SLEEPING:  # noqa: ASYNC110 — only the machine knows
+                await asyncio.sleep(0.01)
 
     async def end(self) -> int:
         async with asyncio.timeout(_PATIENCE):

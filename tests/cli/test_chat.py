@@ -72,9 +72,13 @@ async def test_ctrl_c_twice_leaves_and_hands_the_turn_back(segue: Segue, gate: G
     segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "0"
     async with chatting(segue) as terminal:
         await begun(terminal)
-        terminal.type("never mind" + CTRL_C)
+        terminal.type("never mind")
+        await terminal.see("never mind")
+        await terminal.rests()
+        terminal.type(CTRL_C)
         await terminal.see("Ctrl-C again, or Ctrl-D, leaves.")
         await terminal.see("> ")
+        await terminal.rests()
         terminal.type(CTRL_C)
         assert await terminal.end() == 0
 
