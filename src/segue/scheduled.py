@@ -73,9 +73,7 @@ def replaced(job: Job) -> Transaction[list[str]]:
     return [row["id"] for row in found]
 
 
-def cancel(
-    session_id: str, job_id: str, tool_call_id: str | None, now: int
-) -> Transaction[Sequence[Event]]:
+def cancel(session_id: str, job_id: str, tool_call_id: str | None, now: int) -> Transaction[Sequence[Event]]:
     """`AlreadyStarted` when it is being sent, or over."""
     yield from entries.lock_session(session_id)
     events = yield from _withdraw(job_id, tool_call_id, now)

@@ -41,7 +41,7 @@ class Terminal:
         return seen
 
     async def rests(self) -> None:
-        """Until its first thread sleeps: between its prompt and its wait for keys, readline loses a signal."""
+        """Until its first thread sleeps: between its prompt and the wait for keys readline loses a signal."""
         program = psutil.Process(self._process.pid)
         async with asyncio.timeout(_PATIENCE):
             while program.status() != psutil.STATUS_SLEEPING:  # noqa: ASYNC110 — only the machine knows

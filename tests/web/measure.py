@@ -56,8 +56,10 @@ def first_paint(server: Served, browser: Browser) -> dict[str, float]:
 
 
 def busy_stream(server: Served, browser: Browser) -> dict[str, float]:
-    """The page's own thread while 60 pieces a second come in: what it spends does not depend on who else is on
-    the machine, how long a task takes by the clock does."""
+    """The page's own thread while 60 pieces a second come in.
+
+    What it spends does not depend on who else is on the machine; how long a task takes by the clock does.
+    """
     page = browser.new_context(viewport={"width": 1360, "height": 860}).new_page()
     page.goto(server.at(KEY))
     page.wait_for_selector("segue-note")
