@@ -1,0 +1,78 @@
+"""kill -9 at every statement of a commit, and of all that an archivist does, each in a process of its own."""
+
+import asyncio
+import signal
+import sys
+from itertools import count
+
+from segue import Kernel
+from segue.auto_commit import AutoCommitPolicy
+from segue.kept import ArchiveState, TaskState
+from segue.store.opening import open_database
+from segue.testing import ManualClock, ScriptedAgent, audit, quiet
+
+MOST_STATEMENTS = 100
+SAID = [("user", "My name is Ada."), ("assistant", "Hello Ada."), ("user", "I moved to Lisbon.")]
+
+
+async def killed(url: str, clock: ManualClock, work: str, statement: int) -> bool:
+    """Whether it came to that statement."""
+    words = (url, clock.now().isoformat(), work, str(statement))
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.memory.killed", *words)
+    ended = await process.wait()
+    assert ended in (0, -signal.SIGKILL)
+    return ended != 0
+
+
+async def test_a_commit_killed_at_any_statement_is_there_wholly_or_not_at_all(
+    database_url: str, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """A10.6, A12.4, A12.6: nothing is lost, nothing is there twice, and the next commit is not blocked."""
+    database = await open_database(database_url)
+    put_away = []
+    async with Kernel(database, agent=agent, clock=clock) as heir:
+        for statement in count(1):
+            assert statement < MOST_STATEMENTS
+            key = f"web:{statement}"
+            await heir.write_all(key, SAID)
+            if not await killed(database_url, clock, key, statement):
+                break
+            assert not await audit(database)
+            found = await heir.archives(key)
+            put_away.append(bool(found))
+            assert (await heir.session(key)).live.messages == (0 if found else len(SAID))
+            await heir.commit(key)
+            (archive,) = await heir.archives(key)
+            assert [(m.role, m.content) for m in await heir.archived(key, archive.n)] == SAID
+            assert not await audit(database)
+    await database.close()
+    assert len(put_away) > 6
+    assert put_away == [False] * (len(put_away) - 1) + [True]
+
+
+async def test_an_archivist_killed_at_any_statement_is_succeeded(
+    database_url: str, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """A10.6, A12.6: the look, the commit, both steps of the learning and its end; each is done once."""
+    policy = AutoCommitPolicy(enabled=True, token_threshold=1)
+    database = await open_database(database_url)
+    async with Kernel(database, agent=agent, clock=clock) as heir:
+        for statement in count(1):
+            assert statement < MOST_STATEMENTS
+            key = f"web:{statement}"
+            await heir.write_all(key, SAID, auto_commit_policy=policy)
+            came_to_it = await killed(database_url, clock, "archivist", statement)
+            assert not await audit(database)
+            for _ in range(2):
+                clock.advance(minutes=10)
+                await quiet(heir)
+            assert not await audit(database)
+            (archive,) = await heir.archives(key)
+            assert archive.state is ArchiveState.DONE
+            assert (await heir.task(archive.task_id)).state is TaskState.COMPLETED
+            known = [memory.content for memory in await heir.memories()]
+            assert sorted(known) == ["I moved to Lisbon.", "My name is Ada."]
+            if not came_to_it:
+                break
+    await database.close()
+    assert statement > 20
