@@ -131,6 +131,7 @@ async def test_a_session_made_anew_has_nothing_of_the_old_one(
     async with under_way(kernel, agent):
         await kernel.delete(CHAT)
         await kernel.receive(CHAT, "Hello again")
+    await quiet(kernel)
     assert await said(kernel) == [("user", "Hello again"), ("assistant", "ok")]
     assert agent.asked[-1].history == []
 

@@ -38,7 +38,7 @@ _TABLES = {
     "jobs": "SELECT * FROM jobs ORDER BY id",
     "runs": "SELECT * FROM runs ORDER BY job_id, slot",
     "events": "SELECT * FROM events ORDER BY session_id, seq",
-    "deliveries": "SELECT * FROM deliveries ORDER BY id",
+    "deliveries": "SELECT * FROM deliveries ORDER BY session_id, id",
 }
 
 
