@@ -103,6 +103,7 @@ async def test_every_event_is_documented() -> None:
         await kernel.schedule("web:1", Every(600), Ask("Look again."))
         await kernel.schedule("web:1", Every(600), Ask("Remember."), kind=JobKind.RECALL)
         await kernel.schedule("web:1", Every(600), Call("f"))
+        await kernel.schedule_message("web:1", "in 5 minutes", "Take an umbrella.")
         clock.advance(minutes=10)
         await quiet(kernel)
         happened = {event.type for event in await kernel.events("web:1")}
