@@ -2,7 +2,7 @@
 
 The newest summary stands for all that was put away before it; then come the messages since, archived or live,
 in context order; and what is known of the user that fits what is asked. Of a job that ran many times, only
-the newest occurrence is given in full, and one line for those before it: the whole text stays in the log.
+the newest occurrence is given, with a line that counts those before it: the whole text stays in the log.
 """
 
 from collections.abc import Sequence
@@ -116,35 +116,35 @@ def seen(messages: list[Message], view: View, job_id: str | None) -> list[Messag
 
 
 def folded(messages: list[Message]) -> list[Message]:
-    """The newest occurrence of each job in full; one line in the place of all before it."""
-    last_turn = {job: message.turn_id for message in messages if (job := _job_of(message))}
-    older: dict[str, list[Message]] = {}
+    """Of each job the newest occurrence, whose first line tells how many there were."""
+    runs: dict[str, list[Message]] = {}
+    for message in messages:
+        if message.turn_id and (job := _job_of(message)):
+            runs.setdefault(job, []).append(message)
     shown: list[Message] = []
     for message in messages:
-        job = _job_of(message)
-        if job is None or message.turn_id is None:
+        occurrences = runs.get(_job_of(message) or "") if message.turn_id else None
+        if occurrences is None:
             shown.append(message)
-        elif message.turn_id != last_turn[job]:
-            older.setdefault(job, []).append(message)
-        else:
-            if line := _line(older.pop(job, [])):
-                shown.append(line)
-            shown.append(message)
+        elif message.turn_id == occurrences[-1].turn_id:
+            opens = message.role != "assistant"
+            shown.append(_counted(message, occurrences) if opens else message)
     return shown
 
 
-def _line(occurrences: list[Message]) -> Message | None:
-    if not occurrences:
-        return None
-    label = occurrences[0].source.label if occurrences[0].source else ""
+def _counted(opening: Message, occurrences: list[Message]) -> Message:
+    """The line takes the place of the title that it began with: it says no less, and costs no more."""
     count = len({message.turn_id for message in occurrences})
+    if count == 1 or opening.source is None:
+        return opening
     answers = [message for message in occurrences if message.role == "assistant"]
-    changed = answers[0] if answers else occurrences[0]
+    changed = answers[0] if answers else opening
     for earlier, later in pairwise(answers):
         if later.content != earlier.content:
             changed = later
-    words = f"({label} ×{count} before this, last changed {to_moment(changed.at):%d %b})"
-    return replace(occurrences[-1], role="system", content=words)
+    line = f"({opening.source.label} ×{count}, last changed {to_moment(changed.at):%d %b})"
+    _, gap, asked = opening.content.partition("\n\n")
+    return replace(opening, content=line + gap + asked)
 
 
 def _within(messages: list[Message], token_budget: int) -> list[Message]:

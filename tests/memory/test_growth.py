@@ -1,0 +1,91 @@
+"""A job that runs every day for a hundred days: what its agent is given does not grow, and is enough."""
+
+import pytest
+
+from segue import Ask, Cron, Every, Kernel
+from segue.auto_commit import AutoCommitPolicy
+from segue.testing import ManualClock, ScriptedAgent, quiet
+from segue.testing.agent import Asked
+from segue.tokens import estimate
+
+CHAT = "web:1"
+RUNS = 100
+FACT = "The disk to watch is called sda7, and 90 percent is too much."
+REPORT = " ".join(["Nothing out of the ordinary was found on any of the volumes."] * 40)
+COMMITS = AutoCommitPolicy(enabled=True, message_count_threshold=30, keep_recent_count=2)
+SUMMARY = 50
+"""Tokens, of one that has a single line."""
+
+
+def given(asked: Asked) -> int:
+    """All that a model is sent for it, in tokens."""
+    return estimate(asked.turn.prompt) + history(asked)
+
+
+def history(asked: Asked) -> int:
+    return sum(estimate(message.content) for message in asked.history)
+
+
+def words(asked: Asked) -> str:
+    return "\n".join(message.content for message in asked.history)
+
+
+def assert_enough(asked: Asked, *, found: str) -> None:
+    """What the user told it, and what it found the last time."""
+    assert "sda7" in words(asked)
+    assert f" {found}" in words(asked)
+
+
+async def a_hundred_days(
+    kernel: Kernel,
+    clock: ManualClock,
+    agent: ScriptedAgent,
+    *,
+    report: str,
+    policy: AutoCommitPolicy | None = None,
+) -> None:
+    await kernel.write_all(CHAT, [("user", FACT), ("assistant", "Noted.")], auto_commit_policy=policy)
+    await kernel.schedule(CHAT, Cron("0 9 * * *", "UTC"), Ask("How full is the disk?"), name="disk")
+    agent.script(*(f"{report} {day}%" for day in range(1, RUNS + 1)))
+    for _ in range(RUNS):
+        clock.advance(days=1)
+        await quiet(kernel)
+    assert len(agent.asked) == RUNS
+
+
+@pytest.mark.parametrize("report", ["", REPORT], ids=["short", "long"])
+async def test_the_hundredth_run_is_given_as_much_as_the_second_within_a_fifth(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, report: str
+) -> None:
+    """In its history alone, too, where it is not the prompt that makes most of it."""
+    await a_hundred_days(kernel, clock, agent, report=report)
+    second, last = agent.asked[1], agent.asked[-1]
+    assert given(last) <= 1.2 * given(second)
+    assert history(last) <= 1.2 * history(second)
+    assert_enough(second, found="1%")
+    assert_enough(last, found="99%")
+    assert "(disk ×99, last changed" in words(last)
+
+
+@pytest.mark.parametrize("report", ["", REPORT], ids=["short", "long"])
+async def test_with_commits_it_does_not_grow_either(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, report: str
+) -> None:
+    """The first commit adds a summary, once. Where answers are a word or two, that is more than a fifth."""
+    await a_hundred_days(kernel, clock, agent, report=report, policy=COMMITS)
+    assert len(await kernel.archives(CHAT)) > 3
+    second, middle, last = agent.asked[1], agent.asked[RUNS // 2], agent.asked[-1]
+    assert given(last) <= 1.2 * given(middle)
+    assert given(last) <= 1.2 * given(second) + SUMMARY
+    assert_enough(last, found="99%")
+
+
+async def test_every_run_is_in_the_log_as_it_was(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    await kernel.schedule(CHAT, Every(60), Ask("Look."), name="look")
+    for _ in range(5):
+        clock.advance(minutes=1)
+        await quiet(kernel)
+    said = [message.content for message in await kernel.messages(CHAT)]
+    assert said == ["Scheduled cron job triggered: look\n\nLook.", "ok"] * 5
