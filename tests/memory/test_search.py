@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from segue import Kernel, Owner
-from segue.memory.search import ranked, terms_of, weights
+from segue.memory.search import ranked, sought, terms_of, weights
 from segue.store.opening import open_database
 from segue.testing import ManualClock, ScriptedAgent, quiet
 
@@ -35,10 +35,17 @@ QUESTIONS = [
 
 def test_terms_are_words_and_pairs() -> None:
     assert terms_of("The Cats, the CATS and a cat!") == {"cat": 3}
-    assert terms_of("moved moving") == {"mov": 2}
+    assert terms_of("moved moving move") == {"mov": 3}
     assert set(terms_of("我住在上海")) == {"我住", "住在", "在上", "上海"}
     assert terms_of("ＡＢＣ café") == {"abc": 1, "café": 1}
     assert terms_of("?!… the of") == {}
+
+
+def test_characters_alone_are_worth_half() -> None:
+    """房租 is found by 租金: in scripts without spaces, words that mean the same often share a character."""
+    assert set(sought("我的房租")) == {"的房", "房租", "房", "租"}
+    assert 0 < weights("房租")["租"] < weights("房租")["房租"]
+    assert sought("rent") == terms_of("rent")
 
 
 def test_what_is_rare_counts_more_and_order_is_settled() -> None:

@@ -2,8 +2,9 @@
 
 Terms are cut here and not by a database, so that SQLite and PostgreSQL find and rank the same: words of
 letters and digits in lower case, less the commonest English ones and their plainest endings; of scripts that
-write no spaces, every two neighbouring characters. A term that few memories hold is worth more, one that is
-said often in a memory a little more, and a long passage less per term than a short sentence.
+write no spaces, every two neighbouring characters, and for half as much each character alone: words that mean
+the same often share one. A term that few memories hold is worth more, one that is said often in a memory a
+little more, and a long passage less per term than a short sentence.
 """
 
 import math
@@ -35,18 +36,31 @@ _COMMON = frozenset(
     )
 )
 """Words and pairs that say nothing about what a text is about."""
+_COMMON_ALONE = frozenset(
+    "的了是我你他她它在有和也都就不这那吗呢吧啊么什怎哪个一上下来去要会能可以到多少几时候请给把被很"
+)
+"""Characters that say nothing by themselves."""
 _ENDINGS = ("ings", "ing", "ies", "ied", "ers", "er", "es", "ed", "ly", "s")
 
 
 def terms_of(text: str) -> dict[str, int]:
     counted: Counter[str] = Counter()
-    for piece in _PIECE.findall(unicodedata.normalize("NFKC", text).casefold()):
+    for piece in _PIECE.findall(_plain(text)):
         if _SPACELESS.match(piece):
             pairs = [piece[at : at + 2] for at in range(len(piece) - 1)] or [piece]
             counted.update(pair for pair in pairs if pair not in _COMMON)
         elif piece not in _COMMON:
             counted[_stem(piece)[:_LONGEST]] += 1
     return dict(counted)
+
+
+def sought(text: str) -> dict[str, int]:
+    """What a text is found by: its terms, and the characters of spaceless scripts by themselves."""
+    return {**alone(text), **terms_of(text)}
+
+
+def alone(text: str) -> Terms:
+    return Counter(each for each in _SPACELESS.findall(_plain(text)) if each not in _COMMON_ALONE)
 
 
 def ranked(asked: Terms, held: Mapping[str, Terms], total: int) -> list[tuple[str, float]]:
@@ -69,8 +83,13 @@ def _often(weight: int) -> float:
 def weights(text: str) -> dict[str, int]:
     """What each term of a text is worth there, in hundredths."""
     counted = terms_of(text)
-    length = sum(counted.values())
-    return {term: round(100 * count / (0.6 + 0.4 * length / 12)) for term, count in counted.items()}
+    length = 0.6 + 0.4 * sum(counted.values()) / 12
+    single = {each: round(50 * count / length) for each, count in alone(text).items()}
+    return single | {term: round(100 * count / length) for term, count in counted.items()}
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _stem(word: str) -> str:
@@ -81,4 +100,4 @@ def _stem(word: str) -> str:
             if ending in ("ies", "ied"):
                 return stem + "y"
             return stem.rstrip("e") if len(stem) > 3 else stem
-    return word.rstrip("e") if len(word) > 4 else word
+    return word.rstrip("e") if len(word) > 3 else word

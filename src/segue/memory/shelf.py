@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from segue.errors import NotFound
 from segue.kept import Archive, Found, Memory, Task
-from segue.memory.search import MOST_ROWS, ranked, terms_of
+from segue.memory.search import MOST_ROWS, ranked, sought
 from segue.model import NEWEST, Event, Owner, Place
 from segue.store import kept_rows, rows, sql
 from segue.store.database import Params
@@ -102,7 +102,7 @@ class Shelf:
 
     async def search(self, owner: Owner, query: str, *, limit: int) -> list[Found]:
         """Memories and archived passages that share terms with the query, the best first."""
-        asked = terms_of(query)
+        asked = sought(query)
         if not asked:
             return []
         whose: Params = {"account": owner.account, "user_id": owner.user}
