@@ -21,7 +21,7 @@ def main() -> int:
             figures += WORKLOADS[name](here)
         rounds = here.rounds
     print(table(figures))
-    print(f"\nmedian of {rounds} rounds, ours and the peer's in turn; fsync on; asyncio's own loop")
+    print(f"\nmedian of {rounds} rounds, ours and the peer's in turn; fsync on; uvloop")
     if options.json:
         options.json.write_text(json.dumps([figure.as_json() for figure in figures], indent=2) + "\n")
     # A look in seconds, on a machine that may be busy, proves that everything runs, not how fast.

@@ -44,8 +44,8 @@ class Drain:
     consumers: int = 5
     batch: int = 10
     enqueue_batch: int = 1_000
-    uvloop: bool = False
-    """Their benchmark runs on uvloop; Segue runs on asyncio's own loop, and so does its peer by default."""
+    uvloop: bool = True
+    """As in their benchmark, and as `segue serve` and `segue worker` run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from bench.measure import median_of, percentile
 from bench.room import Room
 from segue import Ask, At, Job, Kernel, Settings
 from segue.agent import OpenTurn
+from segue.cli import loop
 
 JOBS = 1_000
 AHEAD = timedelta(seconds=4)
@@ -61,7 +62,7 @@ def _p99(
 ) -> Figure:
     def once() -> float:
         with room.folder() as folder:
-            return percentile(asyncio.run(measure(f"sqlite:///{folder}/segue.db")), 99)
+            return percentile(loop.run(measure(f"sqlite:///{folder}/segue.db")), 99)
 
     late = median_of(room.rounds, once)
     return Figure(workload=f"{workload}, p99 late", unit="ms", ours=late, bar=AtMost(limit, "ms"))

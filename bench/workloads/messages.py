@@ -13,6 +13,7 @@ from bench.measure import median_of, percentile
 from bench.room import Room
 from segue import At, Kernel, Say
 from segue.channels.websocket import WebSocket
+from segue.cli import loop
 from segue.store.sql import translate
 
 MESSAGES = 10_000
@@ -33,7 +34,7 @@ def messages(room: Room) -> Iterator[Figure]:
 
     def once() -> float:
         with room.folder() as folder:
-            return percentile(asyncio.run(_lateness(f"sqlite:///{folder}/segue.db", count, span)), 99)
+            return percentile(loop.run(_lateness(f"sqlite:///{folder}/segue.db", count, span)), 99)
 
     workload = f"SQLite: {count:,} messages over {span.total_seconds():g} s, p99 late"
     yield Figure(workload=workload, unit="ms", ours=median_of(room.rounds, once), bar=AtMost(250, "ms"))

@@ -6,12 +6,14 @@ of the processor. A command that only looks around does not load it.
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
-def run(main: Coroutine[Any, Any, None]) -> None:
+def run(main: Coroutine[Any, Any, T]) -> T:
     with asyncio.Runner(loop_factory=_fastest()) as runner:
-        runner.run(main)
+        return runner.run(main)
 
 
 def _fastest() -> Callable[[], asyncio.AbstractEventLoop] | None:
