@@ -2,11 +2,12 @@
 
 import pytest
 
-from segue import Ask, Cron, Every, Kernel
+from segue import Ask, Cron, Every, Kernel, OpenTurn
 from segue.auto_commit import AutoCommitPolicy
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from segue.testing.agent import Asked
 from segue.tokens import estimate
+from tests.flows.house import OpenKernel
 
 CHAT = "web:1"
 RUNS = 100
@@ -89,3 +90,24 @@ async def test_every_run_is_in_the_log_as_it_was(
         await quiet(kernel)
     said = [message.content for message in await kernel.messages(CHAT)]
     assert said == ["Scheduled cron job triggered: look\n\nLook.", "ok"] * 5
+
+
+async def test_what_people_said_is_not_crowded_out_by_runs(
+    open_kernel: OpenKernel, clock: ManualClock
+) -> None:
+    """Sixty runs are more than twenty messages; folded they are two."""
+    given: list[list[str]] = []
+
+    async def answer(turn: OpenTurn) -> str:
+        given.append([message.content for message in await turn.history(20)])
+        return "ok"
+
+    kernel = await open_kernel(agent=answer)
+    await kernel.write(CHAT, "user", FACT)
+    await kernel.schedule(CHAT, Every(60), Ask("Look."), name="look")
+    for _ in range(61):
+        clock.advance(minutes=1)
+        await quiet(kernel)
+    fact, opening, last = given[-1]
+    assert (fact, last) == (FACT, "ok")
+    assert opening.startswith("(look ×60, last changed")
