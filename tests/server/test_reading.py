@@ -49,6 +49,9 @@ async def test_a_time_in_a_sentence_is_told_as_a_moment(http: httpx2.AsyncClient
     assert (found["phrase"], found["repeats"], len(found["next"])) == ("every weekday at 9", True, 3)
     once = (await http.get("/when", params={"text": "look in 20 minutes"})).json()["when"]
     assert (once["phrase"], once["repeats"], len(once["next"])) == ("in 20 minutes", False, 1)
+    assert not once["passed"]
+    over = (await http.get("/when", params={"text": "look on 2021-03-01 at 9"})).json()["when"]
+    assert (over["next"], over["passed"]) == (["2021-03-01T09:00:00.000+00:00"], True)
     assert (await http.get("/when", params={"text": "nothing of the kind"})).json() == {"when": None}
 
 

@@ -53,8 +53,22 @@ KNOWN: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "rain",
         "It rains until Tuesday: take the good shoes.",
     ),
+    "构建通过了吗？": (
+        "read_file",
+        {"path": "build.log"},
+        "build 418: ok",
+        "构建 **418** 已通过，错误率 0.2%。",
+    ),
 }
 """For the pictures: a tool, and what is said after it."""
+
+SAID = {
+    "When do I prune roses?": "In late winter, before the buds open.",
+    "What is still missing?": "Only the receipt for the desk.",
+    "玫瑰什么时候修剪？": "冬末，发芽之前。",
+    "还缺什么？": "只差书桌的收据。",
+    "去柏林带什么？": "周二前都有雨，带上好鞋。",
+}
 
 
 class PageAgent:
@@ -97,7 +111,8 @@ class PageAgent:
             case ["nothing", *_]:
                 return
             case _:
-                yield Text(f"You said: {' '.join(words)}")
+                said = " ".join(words)
+                yield Text(SAID.get(said, f"You said: {said}"))
         yield Usage({"output_tokens": 7})
 
 

@@ -67,6 +67,14 @@ def test_a_time_is_shown_as_it_will_be_read(server: Served, open_page: Open) -> 
     expect(hint).to_be_hidden()
 
 
+def test_a_time_that_has_passed_is_told_so(server: Served, open_page: Open) -> None:
+    page = open_page(server.at(server.session("websocket:too-late")))
+    page.get_by_role("textbox", name="Message").fill("remind me on 2021-03-01 at 9 to call Ana")
+    hint = page.locator("segue-hint")
+    expect(hint).to_contain_text("this has passed")
+    expect(hint.locator("strong")).to_contain_text("2021")
+
+
 def test_what_the_server_refuses_is_given_back(server: Served, open_page: Open) -> None:
     key = server.session("websocket:rejecting")
     server.call("PATCH", f"sessions/{key}", {"when_busy": "reject"})

@@ -8,7 +8,6 @@ from playwright.sync_api import Page, expect
 from tests.web.conftest import Served
 
 Open = Callable[..., Page]
-Take = Callable[[Page, str], None]
 
 
 def write(page: Page, text: str) -> None:
@@ -129,9 +128,7 @@ def test_days_are_set_apart(server: Served, open_page: Open) -> None:
     expect(later.locator(".day")).to_contain_text([re.compile(r"\d{4}")])
 
 
-def test_a_long_history_comes_in_pages_and_stays_where_it_is_read(
-    server: Served, open_page: Open, picture: Take
-) -> None:
+def test_a_long_history_comes_in_pages_and_stays_where_it_is_read(server: Served, open_page: Open) -> None:
     """Issue 8: a 5,000-message session."""
     key = server.session("websocket:long", title="A long talk")
     server.write(key, 5000)

@@ -55,7 +55,7 @@ def test_both_languages_have_every_word() -> None:
 
 def test_no_word_is_kept_that_nobody_says() -> None:
     spoken = " ".join(path.read_text("utf-8") for path in SCRIPTS if path.parent.name != "words")
-    made_of_parts = re.compile(r"^(outcome|field|try)_")
+    made_of_parts = re.compile(r"^(outcome|field|policy|try)_")
     unused = [name for name in catalogue("en") if not made_of_parts.match(name) and f'"{name}"' not in spoken]
     assert unused == []
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Served
 
 Open = Callable[..., Page]
-Take = Callable[[Page, str], None]
 
 
 def recall(server: Served, key: str, *, seconds: float, every: int | None = None) -> None:
@@ -27,10 +25,6 @@ def automation(server: Served, key: str, name: str, schedule: str, **more: objec
     body = {"name": name, "message": "look around", "schedule": schedule, **more}
     made: str = server.call("POST", f"sessions/{key}/automations", body)["id"]
     return made
-
-
-def ended_well(found: Any) -> list[Any]:
-    return [run for run in found["runs"] if run["outcome"] == "ok"]
 
 
 def test_what_is_coming_stands_below_in_the_order_of_time(server: Served, open_page: Open) -> None:
@@ -155,29 +149,3 @@ def test_many_things_to_come_are_folded(server: Served, open_page: Open) -> None
     expect(page.locator("segue-ghost")).to_have_count(4)
     page.get_by_role("button", name="and 3 more").click()
     expect(page.locator("segue-ghost")).to_have_count(7)
-
-
-def test_the_whole_of_it_in_pictures(own_server: Served, open_page: Open, picture: Take) -> None:
-    """What the README shows: past and future in one column, by day and by night, wide and narrow."""
-    server = own_server
-    for name, title in (("garden", "Garden"), ("taxes", "Taxes")):
-        server.write(server.session(f"websocket:{name}", title=title), 2)
-    key = server.session("websocket:deploy", title="Deploy watch", timezone="Europe/Berlin")
-    server.say(key, "The deploy went out at 14:10, watch it.")
-    job = automation(server, key, "daily monitor", "every 1s", message="Is the build green?")
-    server.wait_for(f"automations/{job}/runs", lambda found: len(ended_well(found)) >= 2)
-    server.call("POST", f"automations/{job}/skip")
-    server.call("PATCH", f"automations/{job}", {"schedule": "0 9 * * 1-5"})
-    recall(server, key, seconds=702, every=600)
-    page = open_page(server.at(key))
-    expect(page.locator("segue-ghost")).to_have_count(2)
-    server.say(server.session("websocket:berlin", title="Berlin trip"), "Pack for Berlin")
-    expect(page.get_by_label("Unread")).to_have_count(1)
-    page.get_by_role("textbox", name="Message").fill("remind me tomorrow at 9 to call Ana")
-    expect(page.locator("segue-hint")).to_contain_text("09:00")
-    picture(page, "page")
-    page.emulate_media(color_scheme="dark")
-    picture(page, "page-dark")
-    page.set_viewport_size({"width": 390, "height": 844})
-    expect(page.locator("segue-app.panel-open")).to_have_count(0)
-    picture(page, "page-phone")

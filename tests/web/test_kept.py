@@ -81,3 +81,33 @@ def test_the_memory_drawer_shows_what_is_kept_and_lets_it_be_changed(
     expect(drawer.get_by_role("listitem")).to_have_count(count - 1)
     drawer.get_by_role("button", name="Commit now").click()
     expect(page.get_by_text("There is nothing to put away.")).to_be_visible()
+
+
+def test_when_a_conversation_is_put_away_can_be_changed(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:policy")
+    server.say(key, "hello")
+    page = open_page(server.at(key))
+    drawer = page.get_by_role("region", name="Memory")
+    expect(drawer).to_contain_text("Commits by hand only")
+    drawer.get_by_role("button", name="Edit the commit policy").click()
+    drawer.get_by_label("Commit by itself").check()
+    drawer.get_by_label("At so many tokens").fill("0.5")
+    drawer.get_by_role("button", name="Save").click()
+    drawer.get_by_label("At so many tokens").fill("4000")
+    drawer.get_by_label("After so many quiet minutes").fill("15")
+    drawer.get_by_label("Messages that stay").fill("6")
+    drawer.get_by_role("button", name="Save").click()
+    expect(drawer).to_contain_text("Commits by itself at 4,000 tokens · after 15 quiet minutes")
+    expect(drawer.get_by_role("progressbar")).to_have_attribute("max", "4000")
+    policy = server.call("GET", f"sessions/{key}")["auto_commit_policy"]
+    wanted = {"enabled": True, "token_threshold": 4000, "idle_timeout_seconds": 900, "keep_recent_count": 6}
+    assert wanted.items() <= policy.items()
+    drawer.get_by_role("button", name="Edit the commit policy").click()
+    expect(drawer.get_by_label("After so many quiet minutes")).to_have_value("15")
+    drawer.get_by_label("After so many quiet minutes").fill("")
+    drawer.get_by_role("button", name="Save").click()
+    expect(drawer).to_contain_text("Commits by itself at 4,000 tokens")
+    expect(drawer).not_to_contain_text("quiet minutes")
+    drawer.get_by_role("button", name="Edit the commit policy").click()
+    page.keyboard.press("Escape")
+    expect(drawer.get_by_role("button", name="Edit the commit policy")).to_be_focused()

@@ -57,3 +57,25 @@ def test_a_key_opens_the_page_and_logging_out_closes_it(address: str, open_page:
     page.get_by_role("button", name="Log out").click()
     expect(field).to_be_visible()
     assert KEY not in page.evaluate("JSON.stringify({ ...localStorage }) + document.cookie")
+
+
+def test_the_socket_does_not_try_on_while_a_key_is_wanted(address: str, open_page: Open) -> None:
+    page = open_page("about:blank")
+    page.clock.install()
+    page.goto(address)
+    field = page.get_by_label("Your key for this server")
+    field.fill(KEY)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
+    sockets: list[str] = []
+    page.on("websocket", lambda socket: sockets.append(socket.url))
+    page.context.clear_cookies()
+    page.context.set_offline(True)
+    page.context.set_offline(False)
+    expect(field).to_be_visible()
+    tried = len(sockets)
+    assert tried > 0
+    for _ in range(3):
+        page.clock.fast_forward(60_000)
+        page.evaluate("fetch('favicon.ico').catch(() => {})")
+    assert len(sockets) == tried

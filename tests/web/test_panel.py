@@ -9,7 +9,6 @@ from tests.web.conftest import Served
 from tests.web.test_future import automation
 
 Open = Callable[..., Page]
-Take = Callable[[Page, str], None]
 
 
 def job_of(page: Page, name: str) -> Locator:
@@ -98,7 +97,7 @@ def test_what_is_removed_is_gone_when_the_page_is_left(server: Served, open_page
     server.wait_for(f"sessions/{key}/automations", lambda found: not found["jobs"])
 
 
-def test_the_strip_shows_each_run_and_its_details(server: Served, open_page: Open, picture: Take) -> None:
+def test_the_strip_shows_each_run_and_its_details(server: Served, open_page: Open) -> None:
     """Issue 8: outcomes over time with prompt reference, rendered prompt, lateness, usage, error."""
     key = server.session("websocket:strip", title="Deploy watch")
     automation(server, key, "monitor", "every 1s", policy={"max_runs": 3})
@@ -120,7 +119,6 @@ def test_the_strip_shows_each_run_and_its_details(server: Served, open_page: Ope
     expect(detail.locator("pre").first).to_contain_text("fail")
     detail.get_by_role("button", name="Why?").click()
     expect(detail.locator(".told")).to_contain_text("It ended as error")
-    picture(page, "page-run")
 
 
 def test_why_is_one_click_from_a_failed_turn(server: Served, open_page: Open) -> None:

@@ -11,7 +11,6 @@ from tests.web.conftest import Served
 from tests.web.test_future import automation, recall
 
 Open = Callable[..., Page]
-Take = Callable[[Page, str], None]
 
 CHECKS = (ROOT / "tests" / "web" / "accessible.js").read_text("utf-8")
 
@@ -120,7 +119,7 @@ def test_every_control_can_be_reached_with_tab(server: Served, open_page: Open, 
     assert wanted - {"Stop"} <= set(names)
 
 
-def test_on_a_phone_the_sides_are_sheets(server: Served, open_page: Open, busy: str, picture: Take) -> None:
+def test_on_a_phone_the_sides_are_sheets(server: Served, open_page: Open, busy: str) -> None:
     page = open_page(server.at(busy), viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     expect(page.locator("segue-ghost")).to_have_count(2)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -131,7 +130,6 @@ def test_on_a_phone_the_sides_are_sheets(server: Served, open_page: Open, busy: 
     expect(page.get_by_role("searchbox")).not_to_be_in_viewport()
     page.get_by_role("button", name="Automations and memory").click()
     expect(page.get_by_role("heading", name="daily monitor")).to_be_in_viewport()
-    picture(page, "page-phone-panel")
     page.get_by_role("button", name="Close").first.click()
     expect(page.get_by_role("heading", name="daily monitor")).not_to_be_in_viewport()
 
@@ -153,14 +151,13 @@ def test_whoever_wants_less_motion_gets_none(server: Served, open_page: Open) ->
     assert page.evaluate("window.moved") is None
 
 
-def test_chinese_is_a_catalogue_away(server: Served, open_page: Open, busy: str, picture: Take) -> None:
+def test_chinese_is_a_catalogue_away(server: Served, open_page: Open, busy: str) -> None:
     page = open_page(server.at(busy), locale="zh-CN")
     expect(page.get_by_role("button", name="新对话")).to_be_visible()
     expect(page.get_by_role("heading", name="自动任务")).to_be_visible()
     expect(page.locator("segue-ghost").last).to_contain_text("自动任务")
     expect(page.locator("segue-automation").last).to_contain_text("工作日 09:00")
     assert page.evaluate("document.documentElement.lang") == "zh-Hans"
-    picture(page, "page-chinese")
     page.keyboard.press("Control+k")
     page.keyboard.type("English")
     page.keyboard.press("Enter")

@@ -8,7 +8,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.web.conftest import Served
 
 Open = Callable[..., Page]
-Take = Callable[[Page, str], None]
 
 
 def listed(page: Page, title: str) -> Locator:
@@ -77,11 +76,10 @@ def test_search_finds_by_title_and_by_last_line(server: Served, open_page: Open)
     expect(page.get_by_text("Nothing found.")).to_be_visible()
 
 
-def test_a_new_chat_begins_with_three_things_to_try(server: Served, open_page: Open, picture: Take) -> None:
+def test_a_new_chat_begins_with_three_things_to_try(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:before", title="Before")))
     page.get_by_role("button", name="New chat").click()
     expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
-    picture(page, "page-empty")
     page.get_by_role("button", name="A reminder").click()
     field = page.get_by_role("textbox", name="Message")
     expect(field).to_have_value("remind me in 10 minutes to stretch")
@@ -102,7 +100,7 @@ def test_a_chat_is_renamed_where_its_name_stands(server: Served, open_page: Open
 
 
 def test_deleting_asks_once_for_the_words_and_once_for_the_automations(
-    server: Served, open_page: Open, picture: Take
+    server: Served, open_page: Open
 ) -> None:
     """Requirements, cron: deleting a session lists its automations and needs a second yes."""
     key = server.session("websocket:delete", title="Old deploy")
@@ -116,7 +114,6 @@ def test_deleting_asks_once_for_the_words_and_once_for_the_automations(
     dialog.get_by_role("button", name="Delete", exact=True).click()
     expect(dialog).to_contain_text("1 automation belongs to this chat")
     expect(dialog.get_by_role("listitem")).to_have_text(["daily monitor"])
-    picture(page, "page-delete")
     assert server.call("GET", f"sessions/{key}")["title"] == "Old deploy"
     dialog.get_by_role("button", name="Delete the chat and its automation").click()
     expect(listed(page, "Old deploy")).to_have_count(0)

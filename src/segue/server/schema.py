@@ -179,6 +179,7 @@ class WhenOut(BaseModel):
     phrase: str = Field(description="What was read, as it stands in the sentence.")
     repeats: bool
     next: list[Moment] = Field(description="One moment, or the first three of a schedule.")
+    passed: bool = Field(description="The one moment is over: nothing can be set for it.")
 
 
 class FoundOut(BaseModel):

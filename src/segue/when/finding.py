@@ -6,7 +6,6 @@ end; so a sentence costs what so many refused times would, and not one for each 
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -15,7 +14,8 @@ from segue.errors import BadTime
 from segue.when.grammar import ends
 from segue.when.lexer import LONGEST_TEXT, plain
 from segue.when.reading import CRON_LINE, LANGUAGES, SINGLE_OR_REPEATED, read_schedule
-from segue.when.repeats import When
+from segue.when.refusal import Refusal
+from segue.when.repeats import Moment, When
 
 _WORDS_LOOKED_AT = 40
 _LONGEST_PHRASE = 16
@@ -27,15 +27,24 @@ _WORD = re.compile(r"[\u3400-\u9fff]|[^\s\u3400-\u9fff]+")
 class Found:
     phrase: str
     when: When
+    passed: bool = False
+    """It is a moment that is over."""
 
 
 def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> Found | None:
-    """The longest part of the sentence that `read_schedule` reads whole, the first of equals."""
+    """The longest part of the sentence that `read_schedule` reads whole, the first of equals.
+
+    Also one that it refuses only because it is past: people want to be told."""
     words = list(_WORD.finditer(sentence))[:_WORDS_LOOKED_AT]
     phrases = [phrase for first in range(len(words)) for phrase in _phrases(sentence, words[first:])]
     for _, phrase in sorted(phrases, key=lambda found: -found[0]):
-        with suppress(BadTime):
+        try:
             return Found(phrase, read_schedule(phrase, now=now, zone=zone))
+        except Refusal as refusal:
+            if refusal.passed is not None:
+                return Found(phrase, Moment(refusal.passed), passed=True)
+        except BadTime:
+            continue
     return None
 
 

@@ -134,5 +134,8 @@ def _meaning(phrase: Single | Repeat, text: str, now: datetime, zone: Zone | Non
     moment = phrase.moment(now, zone)
     within_years(moment)
     if moment.astimezone(UTC) <= now.astimezone(UTC):
-        raise refuse(f"{quoted(text)} is {spoken(moment)}, which is past", _A_MOMENT, time=f"{moment:%H:%M}")
+        said = f"{quoted(text)} is {spoken(moment)}, which is past"
+        refusal = refuse(said, _A_MOMENT, time=f"{moment:%H:%M}")
+        refusal.passed = moment
+        raise refusal
     return Moment(moment)

@@ -5,6 +5,7 @@ refusal gives them in English, with `{time}` for what changes, and the language'
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from segue.errors import BadTime
 
@@ -13,6 +14,9 @@ SHOWN = 60
 
 
 class Refusal(BadTime):
+    passed: datetime | None = None
+    """The moment that was meant, where it is refused only because it is past."""
+
     def __init__(self, reason: str, instead: tuple[str, ...], values: Mapping[str, str]) -> None:
         shown = " or ".join(quoted(wording.format_map(values)) for wording in instead)
         super().__init__(f"{reason}; write for example {shown}")
@@ -21,7 +25,9 @@ class Refusal(BadTime):
     def worded(self, examples: Mapping[str, str]) -> "Refusal":
         """The same refusal with the wordings of another language, where it has its own."""
         instead = tuple(examples.get(wording, wording) for wording in self._instead)
-        return Refusal(self._reason, instead, self._values)
+        refusal = Refusal(self._reason, instead, self._values)
+        refusal.passed = self.passed
+        return refusal
 
 
 def refuse(reason: str, *instead: str, **values: str) -> Refusal:

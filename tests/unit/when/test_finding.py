@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from segue.when import Moment
 from segue.when.finding import find
 
 NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
@@ -27,6 +28,14 @@ def test_the_longest_part_that_reads_whole_is_found(sentence: str, phrase: str) 
 @pytest.mark.parametrize("sentence", ["", "what a nice day", "call Ana about the 9 apples", "x" * 5000])
 def test_where_there_is_no_time_none_is_found(sentence: str) -> None:
     assert find(sentence, now=NOW, zone="Europe/Berlin") is None
+
+
+def test_a_moment_that_is_over_is_found_and_marked() -> None:
+    found = find("call Ana today at 8", now=NOW, zone="Europe/Berlin")
+    assert found is not None
+    assert (found.phrase, found.passed) == ("today at 8", True)
+    assert isinstance(found.when, Moment)
+    assert found.when.at.isoformat() == "2026-11-16T08:00:00+01:00"
 
 
 def test_only_the_beginning_of_a_long_text_is_looked_at() -> None:

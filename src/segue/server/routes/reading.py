@@ -61,6 +61,7 @@ async def find_time(
         when=schema.WhenOut(
             phrase=found.phrase,
             repeats=not isinstance(found.when, Moment),
+            passed=found.passed,
             next=[views.moment(round(moment.timestamp() * 1000)) for moment in moments],
         )
     )

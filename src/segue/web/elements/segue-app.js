@@ -17,6 +17,7 @@ import "./segue-toasts.js";
 const LAST = "segue.last";
 const PANEL = "segue.panel";
 const WIDE = matchMedia("(min-width: 1180px)");
+const wantsPanel = () => WIDE.matches && localStorage.getItem(PANEL) !== "closed";
 
 class App extends Part {
   #chat = null;
@@ -28,15 +29,15 @@ class App extends Part {
     this.veil = h("div.veil", { onclick: () => this.#close(), "aria-hidden": "true" });
     this.palette = h("segue-palette");
     this.deleting = h("segue-delete");
-    const skip = h("button.skip", { type: "button", onclick: () => this.talk.write() }, t("skip_to_composer"));
-    this.append(skip, this.sidebar, h("main", {}, this.talk), this.panel, this.veil, h("segue-toasts"), this.palette, this.deleting);
-    this.#showPanel(WIDE.matches && localStorage.getItem(PANEL) !== "closed");
+    const skip = h("button.skip", { onclick: () => this.talk.write() }, t("skip_to_composer"));
+    this.append(skip, this.sidebar, h("main", this.talk), this.panel, this.veil, h("segue-toasts"), this.palette, this.deleting);
+    this.#showPanel(wantsPanel());
   }
 
   enter() {
     this.on(window, "hashchange", () => this.#open());
     this.on(this, "segue-new", () => go(newKey()));
-    this.on(this, "segue-menu", () => this.#toggle("menu-open", this.sidebar));
+    this.on(this, "segue-menu", () => this.classList.toggle("menu-open") && this.sidebar.querySelector("button").focus());
     this.on(this, "segue-panel", ({ detail }) => this.#showPanel(detail ?? !this.classList.contains("panel-open"), true));
     this.on(this, "segue-delete", ({ detail }) => this.deleting.ask(detail));
     this.on(this, "segue-find", () => this.palette.ask(this.#chat));
@@ -45,7 +46,7 @@ class App extends Part {
       this.panel.explain(detail);
     });
     this.on(sessions, "gone", ({ detail }) => detail === here() && go(null));
-    this.on(WIDE, "change", () => this.#showPanel(WIDE.matches && localStorage.getItem(PANEL) !== "closed"));
+    this.on(WIDE, "change", () => this.#showPanel(wantsPanel()));
     this.on(document, "visibilitychange", () => this.#see());
     this.on(sessions, "change", () => this.#see());
     this.on(live, "state", () => live.state === "open" && this.#chat?.state === "failed" && this.#chat.open());
@@ -81,14 +82,9 @@ class App extends Part {
     if (this.#chat && !document.hidden) sessions.see(this.#chat.key);
   }
 
-  #toggle(name, inside) {
-    if (this.classList.toggle(name)) inside.querySelector("button, input")?.focus();
-  }
-
   #showPanel(open, chosen = false) {
     this.classList.toggle("panel-open", open);
     this.panel.inert = !open;
-    this.dispatchEvent(new CustomEvent("segue-panel-shown", { detail: open }));
     if (!chosen) return;
     if (WIDE.matches) localStorage.setItem(PANEL, open ? "open" : "closed");
     if (open) this.panel.querySelector("button")?.focus({ preventScroll: true });

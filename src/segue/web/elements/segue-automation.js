@@ -3,6 +3,7 @@
 import { pauseJob, removeJob, resumeJob, skipJob } from "../lib/acts.js";
 import { get, inPath } from "../lib/api.js";
 import { h, Part } from "../lib/dom.js";
+import { verb } from "../lib/row.js";
 import { inWords } from "../lib/schedules.js";
 import { coming, whole, zone } from "../lib/times.js";
 import { t } from "../lib/words.js";
@@ -13,16 +14,13 @@ import "./segue-strip.js";
 const STRIP = 20;
 
 class Automation extends Part {
-  #shown = "";
-
   show(job, chat) {
     this.job = job;
     this.chat = chat;
-    const wanted = JSON.stringify(job);
-    if (wanted === this.#shown) return;
-    this.#shown = wanted;
+    if (!this.differs(job)) return;
     if (!this.head) this.#make();
-    this.head.replaceChildren(h("h3", {}, job.name), this.#status(job));
+    const [status, words] = statusOf(job);
+    this.head.replaceChildren(h("h3", job.name), h(`span.status.${status}`, words));
     this.when.replaceChildren(...this.#when(job));
     this.verbs.replaceChildren(...this.#verbs(job));
     this.#runs().catch(() => {});
@@ -47,31 +45,25 @@ class Automation extends Part {
     this.strip.addEventListener("segue-run", ({ detail }) => this.detail.show(detail, this.job));
   }
 
-  #status(job) {
-    const [name, words] = statusOf(job);
-    return h(`span.status.${name}`, {}, words);
-  }
-
   #when(job) {
     const theirs = job.schedule.tz;
-    const words = [h("p", { title: job.schedule.expr ?? null }, inWords(job.schedule), theirs && theirs !== zone && h("span.zone", {}, ` ${theirs}`))];
+    const words = [h("p", { title: job.schedule.expr ?? null }, inWords(job.schedule), theirs && theirs !== zone && h("span.zone", ` ${theirs}`))];
     if (job.enabled && job.next_runs.length) {
       const [next, ...more] = job.next_runs.map((at) => new Date(at));
-      words.push(h("p.next", { title: whole(next) }, t("next_run", { time: coming(next) }), more.length ? h("span.then", {}, ` · ${more.map((at) => coming(at)).join(" · ")}`) : null));
+      words.push(h("p.next", { title: whole(next) }, t("next_run", { time: coming(next) }), more.length ? h("span.then", ` · ${more.map((at) => coming(at)).join(" · ")}`) : null));
     }
     return words;
   }
 
   #verbs(job) {
-    if (job.protected) return [h("span.none", {}, t("system_job"))];
-    const verb = (name, act) => h("button.quiet", { type: "button", onclick: act, "aria-label": `${t(name)}: ${job.name}` }, t(name));
-    return [
-      job.enabled ? verb("pause", () => pauseJob(this.chat, job)) : verb("resume", () => resumeJob(this.chat, job)),
-      job.enabled && verb("skip_next", () => skipJob(this.chat, job)),
-      verb("edit", () => this.form.show(job, this.chat)),
-      verb("why", () => this.explain()),
-      verb("remove", () => removeJob(this.chat, job)),
-    ].filter(Boolean);
+    if (job.protected) return [h("span.none", t("system_job"))];
+    const acts = [
+      ...(job.enabled ? [["pause", pauseJob], ["skip_next", skipJob]] : [["resume", resumeJob]]),
+      ["edit", () => this.form.show(job, this.chat)],
+      ["why", () => this.explain()],
+      ["remove", removeJob],
+    ];
+    return acts.map(([name, act]) => verb(name, job.name, () => act(this.chat, job)));
   }
 
   async #runs() {

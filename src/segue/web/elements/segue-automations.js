@@ -9,8 +9,8 @@ class Automations extends Part {
 
   build() {
     this.list = h("div.jobs");
-    this.none = h("p.none", {}, t("no_automations"));
-    this.append(h("section", { "aria-label": t("automations") }, h("h2", {}, t("automations")), this.none, this.list));
+    this.none = h("p.none", t("no_automations"));
+    this.append(h("section", { "aria-label": t("automations") }, h("h2", t("automations")), this.none, this.list));
     this.hidden = true;
   }
 

@@ -14,7 +14,7 @@ class Composer extends Part {
   build() {
     this.field = h("textarea", { rows: "1", "aria-label": t("message"), placeholder: t("write"), enterkeyhint: "send", maxlength: "100000" });
     this.hint = h("segue-hint");
-    this.send = h("button.send", { type: "submit", "aria-label": t("send"), title: t("send") }, icon("send"));
+    this.send = h("button.send", { type: "submit", named: t("send") }, icon("send"));
     this.form = h("form", { onsubmit: (event) => this.#submit(event) }, this.field, this.send, this.hint);
     this.append(this.form, h("p.keys", { "aria-hidden": "true" }, t("keys")));
   }

@@ -2,7 +2,7 @@
 
 import { h, Part } from "../lib/dom.js";
 import { sessions } from "../lib/sessions.js";
-import { toast } from "../lib/toast.js";
+import { refused, toast } from "../lib/toast.js";
 import { t } from "../lib/words.js";
 
 class Delete extends Part {
@@ -11,9 +11,9 @@ class Delete extends Part {
     this.text = h("p");
     this.list = h("ul");
     this.yes = h("button.danger", { type: "submit" });
-    this.no = h("button", { type: "button", onclick: () => this.dialog.close() }, t("keep_it"));
+    this.no = h("button", { onclick: () => this.dialog.close() }, t("keep_it"));
     this.dialog = h("dialog", { "aria-labelledby": "delete-title" },
-      h("form", { method: "dialog", onsubmit: (event) => this.#sure(event) }, this.heading, this.text, this.list, h("div.choices", {}, this.no, this.yes)));
+      h("form", { method: "dialog", onsubmit: (event) => this.#sure(event) }, this.heading, this.text, this.list, h("div.choices", this.no, this.yes)));
     this.append(this.dialog);
   }
 
@@ -31,14 +31,17 @@ class Delete extends Part {
     this.yes.disabled = true;
     try {
       const answer = await sessions.delete(this.session.key, this.blocked);
-      if (answer.deleted) return this.#done();
+      if (answer.deleted) {
+        this.dialog.close();
+        return toast(t("deleted"));
+      }
       this.blocked = true;
       const count = answer.automations.length;
       this.#say(t("delete_blocked", { count }), t("delete_blocked_text", { count }), t("delete_all", { count }), answer.automations);
       this.no.focus();
     } catch (problem) {
       this.dialog.close();
-      toast(problem.message || t("unreachable"), { bad: true });
+      refused(problem);
     } finally {
       this.yes.disabled = false;
     }
@@ -48,12 +51,7 @@ class Delete extends Part {
     this.heading.textContent = title;
     this.text.textContent = text;
     this.yes.textContent = yes;
-    this.list.replaceChildren(...jobs.map((job) => h("li", {}, job.name, !job.enabled && h("span.status.paused", {}, t("paused")))));
-  }
-
-  #done() {
-    this.dialog.close();
-    toast(t("deleted"));
+    this.list.replaceChildren(...jobs.map((job) => h("li", job.name, !job.enabled && h("span.status.paused", t("paused")))));
   }
 }
 

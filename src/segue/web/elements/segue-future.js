@@ -12,8 +12,8 @@ class Future extends Part {
 
   build() {
     this.list = h("div.ghosts", { role: "list", "aria-label": t("coming_up") });
-    this.more = h("button.quiet.more", { type: "button", onclick: () => this.#unfold() });
-    this.append(h("div.later", {}, h("span", {}, t("later"))), this.list, this.more);
+    this.more = h("button.quiet.more", { onclick: () => this.#unfold() });
+    this.append(h("div.later", h("span", t("later"))), this.list, this.more);
     this.hidden = true;
   }
 

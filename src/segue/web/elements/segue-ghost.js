@@ -2,7 +2,7 @@
 
 import { acts } from "../lib/acts.js";
 import { h, Part, setText } from "../lib/dom.js";
-import { row } from "../lib/row.js";
+import { row, verb } from "../lib/row.js";
 import { coming, everySecond, whole, zone } from "../lib/times.js";
 import { t } from "../lib/words.js";
 
@@ -15,16 +15,13 @@ class Ghost extends Part {
 
   show(ghost, chat) {
     this.ghost = ghost;
-    const wanted = JSON.stringify([ghost.at, ghost.label, ghost.of.interval_seconds]);
-    if (wanted === this.wanted) return this.#tick();
-    this.wanted = wanted;
+    if (!this.differs(ghost.at, ghost.label, ghost.of.interval_seconds)) return this.#tick();
     this.setAttribute("role", "listitem");
     this.when = h("time", { datetime: ghost.at.toISOString(), title: this.#exact(ghost) });
     const words = ghost.kind === "message" ? `“${ghost.label}”` : ghost.label;
-    const label = h("span.label", {}, h("span.kind", {}, t(KINDS[ghost.kind])), h("span.of", {}, words));
-    const verbs = acts(ghost, chat).map(({ name, act }) =>
-      h("button.quiet", { type: "button", onclick: act, "aria-label": `${t(name)}: ${ghost.label}` }, t(name)));
-    const made = row("ghost", { node: "ring", body: [label, h("span.verbs", {}, verbs)] });
+    const label = h("span.label", h("span.kind", t(KINDS[ghost.kind])), h("span.of", words));
+    const verbs = acts(ghost, chat).map(({ name, act }) => verb(name, ghost.label, act));
+    const made = row("ghost", { node: "ring", body: [label, h("span.verbs", verbs)] });
     made.querySelector(".who").append(this.when);
     this.replaceChildren(made);
     this.#tick();

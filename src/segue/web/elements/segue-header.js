@@ -3,21 +3,21 @@
 import { h, Part, setText } from "../lib/dom.js";
 import { icon } from "../lib/icons.js";
 import { sessions } from "../lib/sessions.js";
-import { toast } from "../lib/toast.js";
+import { refused } from "../lib/toast.js";
 import { t } from "../lib/words.js";
 
 class Header extends Part {
   #chat = null;
 
   build() {
-    this.name = h("button.name", { type: "button", title: t("rename"), onclick: () => this.#rename() });
-    this.heading = h("h1", {}, this.name);
+    this.name = h("button.name", { title: t("rename"), onclick: () => this.#rename() });
+    this.heading = h("h1", this.name);
     this.state = h("span.state", { role: "status" });
-    this.stop = h("button.stop", { type: "button", hidden: true, title: `${t("stop")} (Esc)`, onclick: () => this.#chat.stop() }, icon("stop"), t("stop"));
+    this.stop = h("button.stop", { hidden: true, title: `${t("stop")} (Esc)`, onclick: () => this.#chat.stop() }, icon("stop"), t("stop"));
     this.count = h("span.count");
-    this.panel = h("button.icon-button", { type: "button", "aria-label": t("show_panel"), title: t("show_panel"), "aria-controls": "panel", onclick: () => this.#tell("segue-panel") }, icon("panel"), this.count);
-    this.trash = h("button.icon-button", { type: "button", "aria-label": t("delete_chat"), title: t("delete_chat"), onclick: () => this.#tell("segue-delete", this.#chat.session) }, icon("trash"));
-    const menu = h("button.icon-button.menu", { type: "button", "aria-label": t("chats"), "aria-controls": "sidebar", onclick: () => this.#tell("segue-menu") }, icon("menu"));
+    this.panel = h("button.icon-button", { named: t("show_panel"), "aria-controls": "panel", onclick: () => this.tell("segue-panel") }, icon("panel"), this.count);
+    this.trash = h("button.icon-button", { named: t("delete_chat"), onclick: () => this.tell("segue-delete", this.#chat.session) }, icon("trash"));
+    const menu = h("button.icon-button.menu", { "aria-label": t("chats"), "aria-controls": "sidebar", onclick: () => this.tell("segue-menu") }, icon("menu"));
     this.append(menu, this.heading, this.state, this.stop, this.trash, this.panel);
   }
 
@@ -48,7 +48,7 @@ class Header extends Part {
       const title = field.value.trim();
       if (keep && title && title !== chat.session.title) {
         setText(this.name, title);
-        await sessions.rename(chat.key, title).then(() => (chat.session.title = title), (problem) => toast(problem.message || t("unreachable"), { bad: true }));
+        await sessions.rename(chat.key, title).then(() => (chat.session.title = title), refused);
       }
       this.show(chat);
     };
@@ -61,10 +61,6 @@ class Header extends Part {
     });
     this.heading.replaceChildren(field);
     field.select();
-  }
-
-  #tell(type, detail) {
-    this.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
   }
 }
 

@@ -39,11 +39,12 @@ class Hint extends Part {
     this.#show(found.when);
   }
 
-  #show({ phrase, repeats, next }) {
+  #show({ phrase, repeats, next, passed }) {
     const first = new Date(next[0]);
-    const left = t("in", { time: distance(first - Date.now()) });
+    const left = passed ? t("passed") : t("in", { time: distance(first - Date.now()) });
+    this.classList.toggle("passed", passed);
     const more = repeats && next.length > 1 ? t("then", { times: next.slice(1).map((at) => date(new Date(at))).join(", ") }) : "";
-    this.replaceChildren(icon("clock"), h("span.phrase", {}, phrase), h("span.arrow", { "aria-hidden": "true" }, "→"), h("strong", {}, `${date(first)} ${zone}`), h("span.left", {}, `(${left})`), more && h("span.then", {}, more));
+    this.replaceChildren(icon("clock"), h("span.phrase", phrase), h("span.arrow", { "aria-hidden": "true" }, "→"), h("strong", `${date(first)} ${zone}`), h("span.left", `(${left})`), more && h("span.then", more));
     this.hidden = false;
   }
 }

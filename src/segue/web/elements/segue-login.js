@@ -13,9 +13,9 @@ class Login extends Part {
     this.problem = h("p.problem", { id: "login-problem", role: "alert" });
     this.button = h("button.primary", { type: "submit" }, t("log_in"));
     this.append(
-      h("main", {},
+      h("main",
         h("form", { onsubmit: (event) => this.#enter(event) },
-          h("h1", {}, "Segue"),
+          h("h1", "Segue"),
           h("label", { for: "key" }, t("api_key")),
           this.field, this.problem, this.button,
         ),

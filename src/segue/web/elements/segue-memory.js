@@ -3,23 +3,23 @@
 import { doing } from "../lib/acts.js";
 import { get, inPath, maybe, patch, post, remove } from "../lib/api.js";
 import { framed, h, Part } from "../lib/dom.js";
+import { verb } from "../lib/row.js";
 import { toast } from "../lib/toast.js";
 import { t } from "../lib/words.js";
+import "./segue-policy.js";
 
 const LOOK_PAUSE = 500;
 const MOST_LOOKS = 120;
 
 class Memory extends Part {
-  #asked = "";
-
   build() {
     this.bar = h("progress", { "aria-label": t("tokens_to_commit") });
     this.left = h("p.left");
-    this.policy = h("p.policy");
+    this.policy = h("segue-policy");
     this.summary = h("p.summary");
-    this.commit = h("button.quiet", { type: "button", onclick: () => this.#commit() }, t("commit_now"));
+    this.commit = h("button.quiet", { onclick: () => this.#commit() }, t("commit_now"));
     this.facts = h("ul");
-    this.append(h("section", { "aria-label": t("memory") }, h("h2", {}, t("memory")), this.bar, this.left, this.policy, this.commit, this.summary, this.facts));
+    this.append(h("section", { "aria-label": t("memory") }, h("h2", t("memory")), this.bar, this.left, this.policy, this.commit, this.summary, this.facts));
     this.hidden = true;
     this.load = framed(() => this.#load().catch(() => (this.hidden = true)));
   }
@@ -29,10 +29,7 @@ class Memory extends Part {
     const session = chat.session;
     if (!session) return void (this.hidden = true);
     this.#measure(session);
-    const wanted = JSON.stringify([chat.key, session.message_count, session.pending_tokens]);
-    if (wanted === this.#asked) return;
-    this.#asked = wanted;
-    this.load();
+    if (this.differs(chat.key, session.message_count, session.pending_tokens)) this.load();
   }
 
   #measure(session) {
@@ -41,12 +38,12 @@ class Memory extends Part {
     this.bar.hidden = !limit;
     if (limit) Object.assign(this.bar, { max: limit, value: Math.min(limit, session.pending_tokens) });
     this.left.textContent = limit ? t("tokens_left", { count: Math.max(0, limit - session.pending_tokens) }) : t("tokens_pending", { count: session.pending_tokens });
-    this.policy.textContent = policyInWords(policy);
+    this.policy.show(this.chat);
   }
 
   async #load() {
     const chat = this.chat;
-    const [archives, memories] = await Promise.all([maybe(`sessions/${inPath(chat.key)}/archives?limit=1`), maybe("memories?limit=50")]);
+    const [archives, memories] = await Promise.all([maybe(`${chat.path}/archives?limit=1`), maybe("memories?limit=50")]);
     if (chat !== this.chat) return;
     this.hidden = archives === null || memories === null;
     if (this.hidden) return;
@@ -59,28 +56,25 @@ class Memory extends Part {
     const save = async (field) => {
       const content = field.value.trim();
       if (content && content !== text) await doing(this.chat, () => patch(`memories/${inPath(memory.id)}`, { content }), t("saved"));
-      this.#again();
+      this.load();
     };
     const edit = (item) => {
       const field = h("textarea", { rows: "2", "aria-label": t("edit") }, text);
-      item.replaceChildren(field, h("button.quiet", { type: "button", onclick: () => save(field) }, t("save")));
+      item.replaceChildren(field, h("button.quiet", { onclick: () => save(field) }, t("save")));
       field.focus();
     };
-    const forget = () => doing(this.chat, () => remove(`memories/${inPath(memory.id)}`), t("forgotten")).then(() => this.#again());
-    const item = h("li", {}, h("span", {}, text));
-    item.append(h("span.verbs", {},
-      h("button.quiet", { type: "button", onclick: () => edit(item), "aria-label": `${t("edit")}: ${text}` }, t("edit")),
-      h("button.quiet", { type: "button", onclick: forget, "aria-label": `${t("forget")}: ${text}` }, t("forget")),
-    ));
+    const forget = () => doing(this.chat, () => remove(`memories/${inPath(memory.id)}`), t("forgotten")).then(() => this.load());
+    const item = h("li", h("span", text));
+    item.append(h("span.verbs", verb("edit", text, () => edit(item)), verb("forget", text, forget)));
     return item;
   }
 
   async #commit() {
-    const answer = await doing(this.chat, () => post(`sessions/${inPath(this.chat.key)}/commit`, {}));
+    const answer = await doing(this.chat, () => post(`${this.chat.path}/commit`, {}));
     if (!answer) return;
     toast(answer.archived ? t("committing") : t("nothing_to_commit"));
     if (answer.archived) await this.#learned(answer.task_id);
-    this.#again();
+    this.load();
   }
 
   /** What it taught is known a little later: with a model, when that has answered. */
@@ -91,20 +85,6 @@ class Memory extends Part {
       await new Promise((wake) => setTimeout(wake, LOOK_PAUSE));
     }
   }
-
-  #again() {
-    this.#asked = "";
-    this.show(this.chat);
-  }
-}
-
-function policyInWords(policy) {
-  if (!policy?.enabled) return t("policy_off");
-  const parts = [];
-  if (policy.token_threshold) parts.push(t("policy_tokens", { count: policy.token_threshold }));
-  if (policy.message_count_threshold) parts.push(t("policy_messages", { count: policy.message_count_threshold }));
-  if (policy.idle_timeout_seconds) parts.push(t("policy_idle", { count: Math.round(policy.idle_timeout_seconds / 60) }));
-  return t("policy_on", { when: parts.join(" · ") });
 }
 
 customElements.define("segue-memory", Memory);

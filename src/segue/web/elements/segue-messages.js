@@ -2,26 +2,27 @@
 
 import { cancelMessage } from "../lib/acts.js";
 import { h, Part } from "../lib/dom.js";
+import { verb } from "../lib/row.js";
 import { coming, whole } from "../lib/times.js";
 import { t } from "../lib/words.js";
 
 class Messages extends Part {
   build() {
     this.list = h("ul");
-    this.append(h("section", { "aria-label": t("messages") }, h("h2", {}, t("messages")), this.list));
+    this.append(h("section", { "aria-label": t("messages") }, h("h2", t("messages")), this.list));
     this.hidden = true;
   }
 
   show(chat) {
-    const pending = (chat.messages ?? []).filter((message) => !message.status || message.status === "pending");
+    const pending = chat.messages ?? [];
     this.hidden = !pending.length;
     this.list.replaceChildren(...pending.map((message) => this.#message(message, chat)));
   }
 
   #message(message, chat) {
     const at = new Date(message.send_at);
-    const cancel = h("button.quiet", { type: "button", onclick: () => cancelMessage(chat, message), "aria-label": `${t("cancel")}: ${message.message_text}` }, t("cancel"));
-    return h("li", {}, h("time", { datetime: message.send_at, title: whole(at) }, coming(at)), h("q", {}, message.message_text), cancel);
+    const cancel = verb("cancel", message.message_text, () => cancelMessage(chat, message));
+    return h("li", h("time", { datetime: message.send_at, title: whole(at) }, coming(at)), h("q", message.message_text), cancel);
   }
 }
 

@@ -10,7 +10,7 @@ class Note extends Part {
     this.setAttribute("role", "listitem");
     const words = h("div.prose", { class: message.role === "user" ? "words" : "text" });
     setHtml(words, message.html);
-    const label = source && h("div.label", {}, h("span.kind", {}, t("scheduled_message")));
+    const label = source && h("div.label", h("span.kind", t("scheduled_message")));
     const who = { user: t("you"), assistant: t("segue") }[message.role] ?? message.role;
     const kind = source ? "trigger" : message.role === "user" ? "user" : "answer";
     this.asked = row(kind, { who: source ? null : who, at, node: source ? "clock" : "dot", body: [label, words] });

@@ -38,7 +38,7 @@ class Palette extends Part {
   }
 
   #acts() {
-    const tell = (type, detail) => () => this.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
+    const tell = (type, detail) => () => this.tell(type, detail);
     const session = this.chat?.session;
     return [
       { name: t("new_chat"), icon: "plus", act: tell("segue-new") },

@@ -12,10 +12,9 @@ class Panel extends Part {
     this.automations = h("segue-automations");
     this.messages = h("segue-messages");
     this.memory = h("segue-memory");
-    const close = () => this.dispatchEvent(new CustomEvent("segue-panel", { bubbles: true, detail: false }));
     this.append(
       h("aside", { "aria-label": t("panel") },
-        h("button.icon-button.close", { type: "button", "aria-label": t("close"), title: t("close"), onclick: close }, icon("close")),
+        h("button.icon-button.close", { named: t("close"), onclick: () => this.tell("segue-panel", false) }, icon("close")),
         this.automations, this.messages, this.memory,
       ),
     );

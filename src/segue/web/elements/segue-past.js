@@ -54,7 +54,7 @@ class Past extends Part {
 
   #day(at) {
     const name = at.toDateString();
-    if (!this.#days.has(name)) this.#days.set(name, h("div.day", { role: "listitem" }, h("span", {}, day(at))));
+    if (!this.#days.has(name)) this.#days.set(name, h("div.day", { role: "listitem" }, h("span", day(at))));
     return this.#days.get(name);
   }
 }

@@ -21,7 +21,7 @@ class Queue extends Part {
   }
 
   #row(content, state) {
-    return row("user", { who: t("you"), node: "dot", body: [h("div.words", {}, content), state && h("p.closure", {}, state)] });
+    return row("user", { who: t("you"), node: "dot", body: [h("div.words", content), state && h("p.closure", state)] });
   }
 }
 

@@ -11,9 +11,9 @@ class Recall extends Part {
   build() {
     this.left = h("span.left", { role: "timer" });
     this.label = h("span.of");
-    this.skip = h("button.quiet", { type: "button", onclick: () => skipRecall(this.chat) }, t("skip"));
-    this.cancel = h("button.quiet", { type: "button", onclick: () => cancelRecall(this.chat, this.chat.recall) }, t("cancel"));
-    this.append(h("div.banner", { role: "group", "aria-label": t("pending_recall") }, icon("clock"), this.left, this.label, h("span.verbs", {}, this.skip, this.cancel)));
+    this.skip = h("button.quiet", { onclick: () => skipRecall(this.chat) }, t("skip"));
+    this.cancel = h("button.quiet", { onclick: () => cancelRecall(this.chat, this.chat.recall) }, t("cancel"));
+    this.append(h("div.banner", { role: "group", "aria-label": t("pending_recall") }, icon("clock"), this.left, this.label, h("span.verbs", this.skip, this.cancel)));
     this.hidden = true;
   }
 

@@ -13,9 +13,9 @@ class Run extends Part {
 
   async show(run, job, ask = false) {
     this.hidden = false;
-    const why = h("button.quiet", { type: "button", onclick: () => this.#why(run, job) }, t("why"));
+    const why = h("button.quiet", { onclick: () => this.#why(run, job) }, t("why"));
     this.told = h("div.told", { role: "status" });
-    const close = h("button.icon-button.close", { type: "button", "aria-label": t("close"), onclick: () => (this.hidden = true) }, icon("close"));
+    const close = h("button.icon-button.close", { "aria-label": t("close"), onclick: () => (this.hidden = true) }, icon("close"));
     this.replaceChildren(close, ...(run ? this.#facts(run) : []), why, this.told);
     why.hidden = ask;
     if (ask) await this.#why(run, job);
@@ -37,8 +37,8 @@ class Run extends Part {
       [t("prompt"), ref],
     ];
     return [
-      h("p", {}, h(`span.outcome.${outcome}`, {}, t(`outcome_${outcome}`))),
-      h("dl", {}, facts.filter(([, value]) => value).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+      h("p", h(`span.outcome.${outcome}`, t(`outcome_${outcome}`))),
+      h("dl", facts.filter(([, value]) => value).flatMap(([name, value]) => [h("dt", name), h("dd", value)])),
       run.rendered_prompt && folded(t("rendered_prompt"), run.rendered_prompt),
       run.error?.trim().includes("\n") && folded(t("whole_error"), run.error),
     ].filter(Boolean);
@@ -55,7 +55,7 @@ class Run extends Part {
   }
 }
 
-const folded = (name, text) => h("details", {}, h("summary", {}, name), h("pre", { tabindex: "0" }, text));
+const folded = (name, text) => h("details", h("summary", name), h("pre", { tabindex: "0" }, text));
 
 const usage = (figures) =>
   figures && Object.entries(figures).filter(([, value]) => typeof value !== "object").map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", ");

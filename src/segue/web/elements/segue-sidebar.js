@@ -13,15 +13,15 @@ class Sidebar extends Part {
 
   build() {
     this.search = h("input", { type: "search", placeholder: t("search"), "aria-label": t("search"), oninput: () => this.draw() });
-    this.pending = h("button.filter", { type: "button", "aria-pressed": "false", onclick: () => this.#filter() }, icon("clock"), t("only_pending"));
+    this.pending = h("button.filter", { "aria-pressed": "false", onclick: () => this.#filter() }, icon("clock"), t("only_pending"));
     this.list = h("ul.sessions", { "aria-label": t("chats") });
     this.note = h("p.note", { role: "status" });
-    const found = h("div.search", {}, icon("search"), this.search, h("kbd", { "aria-hidden": "true" }, "⌘K"));
+    const found = h("div.search", icon("search"), this.search, h("kbd", { "aria-hidden": "true" }, "⌘K"));
     this.append(
       h("nav", { "aria-label": t("chats") },
-        h("div.top", {},
-          h("div.brand", {}, h("span.sign", { "aria-hidden": "true" }), "Segue"),
-          h("button.icon-button", { type: "button", "aria-label": t("new_chat"), title: `${t("new_chat")} (n)`, onclick: () => this.#tell("segue-new") }, icon("plus")),
+        h("div.top",
+          h("div.brand", h("span.sign", { "aria-hidden": "true" }), "Segue"),
+          h("button.icon-button", { "aria-label": t("new_chat"), title: `${t("new_chat")} (n)`, onclick: () => this.tell("segue-new") }, icon("plus")),
         ),
         found, this.pending, this.list, this.note, this.#leave(),
       ),
@@ -51,7 +51,7 @@ class Sidebar extends Part {
   #item(session) {
     let item = this.#items.get(session.key);
     if (!item) {
-      item = h("li", {}, h("segue-session"));
+      item = h("li", h("segue-session"));
       this.#items.set(session.key, item);
     }
     item.firstChild.show(session, { unread: sessions.unread(session.key), current: session.key === this.#current });
@@ -77,11 +77,7 @@ class Sidebar extends Part {
       localStorage.removeItem("segue.logged-in");
       location.reload();
     };
-    return h("button.leave", { type: "button", onclick: out }, icon("leave"), t("log_out"));
-  }
-
-  #tell(type) {
-    this.dispatchEvent(new CustomEvent(type, { bubbles: true }));
+    return h("button.leave", { onclick: out }, icon("leave"), t("log_out"));
   }
 }
 

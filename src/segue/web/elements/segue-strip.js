@@ -6,14 +6,13 @@ import { t } from "../lib/words.js";
 
 class Strip extends Part {
   build() {
-    this.marks = h("div.marks", { role: "group" });
+    this.marks = h("div.marks", { role: "group", "aria-label": t("history") });
     this.count = h("span.count");
     this.append(this.marks, this.count);
   }
 
   show(runs) {
     this.hidden = !runs.length;
-    this.marks.setAttribute("aria-label", t("history"));
     this.marks.replaceChildren(...[...runs].reverse().map((run) => this.#mark(run)));
     this.count.textContent = t("runs", { count: runs.length });
   }
@@ -21,8 +20,8 @@ class Strip extends Part {
   #mark(run) {
     const outcome = run.outcome ?? run.state ?? "queued";
     const name = `${date(new Date(run.slot))}: ${t(`outcome_${outcome}`)}`;
-    const open = () => this.dispatchEvent(new CustomEvent("segue-run", { detail: run }));
-    return h(`button.mark.${outcome}`, { type: "button", "aria-label": name, title: name, onclick: open });
+    const open = () => this.tell("segue-run", run);
+    return h(`button.mark.${outcome}`, { named: name, onclick: open });
   }
 }
 

@@ -32,12 +32,12 @@ class Talk extends Part {
     this.future = h("segue-future");
     this.empty = h("segue-empty");
     this.note = h("p.note", { role: "status" });
-    this.column = h("div.column", {}, this.note, this.past, this.queue, this.empty, this.future);
+    this.column = h("div.column", this.note, this.past, this.queue, this.empty, this.future);
     this.scroller = h("div.scroll", { tabindex: "0", role: "region", "aria-label": t("conversation") }, this.column);
-    this.jump = h("button.jump", { type: "button", hidden: true, onclick: () => this.#toEnd(true) }, icon("down"), h("span", {}, t("latest")));
+    this.jump = h("button.jump", { hidden: true, onclick: () => this.#toEnd(true) }, icon("down"), h("span", t("latest")));
     this.composer = h("segue-composer");
     this.said = h("div.offscreen", { "aria-live": "polite" });
-    this.append(this.header, this.line, this.recall, this.scroller, h("div.bottom", {}, this.jump, this.composer), this.said);
+    this.append(this.header, this.line, this.recall, this.scroller, h("div.bottom", this.jump, this.composer), this.said);
   }
 
   enter() {
@@ -46,8 +46,9 @@ class Talk extends Part {
     this.on(live, "state", () => this.#connection());
     this.on(live, "outbox", () => this.#queue());
     this.on(this, "segue-try", ({ detail }) => this.composer.fill(detail));
-    new ResizeObserver(() => this.#pinned && this.#toEnd()).observe(this.column);
-    new ResizeObserver(() => this.#pinned && this.#toEnd()).observe(this.scroller);
+    const grown = new ResizeObserver(() => this.#pinned && this.#toEnd());
+    grown.observe(this.column);
+    grown.observe(this.scroller);
     this.#connection();
   }
 
@@ -57,20 +58,17 @@ class Talk extends Part {
     this.#changed.clear();
     this.past.clear();
     this.composer.chat = chat;
-    for (const [type, hear] of Object.entries(this.#hearing(chat))) {
-      chat.addEventListener(type, (event) => chat === this.#chat && hear(event.detail));
-    }
-    this.#draw();
-  }
-
-  #hearing(chat) {
-    return {
+    const hearing = {
       opened: () => this.#draw(),
       entry: (detail) => this.#entry(detail),
       future: () => this.#ahead(),
       session: () => this.header.show(chat),
       queue: () => this.#queue(),
     };
+    for (const [type, hear] of Object.entries(hearing)) {
+      chat.addEventListener(type, (event) => chat === this.#chat && hear(event.detail));
+    }
+    this.#draw();
   }
 
   write() {
@@ -83,7 +81,6 @@ class Talk extends Part {
 
   #draw() {
     const chat = this.#chat;
-    this.header.show(chat);
     this.note.textContent = chat.state === "failed" ? chat.problem.message || t("unreachable") : chat.state === "loading" ? t("loading") : "";
     this.note.hidden = !this.note.textContent;
     this.past.show(chat.fold.entries);
@@ -121,7 +118,6 @@ class Talk extends Part {
 
   /** A ghost becomes a turn where it stands: the turn is drawn first and moved from there. */
   #arrive(entry) {
-    this.header.show(this.#chat);
     this.#queue();
     const from = entry.source && this.future.placeOf(entry.source);
     if (entry.source) this.future.give(entry.source);

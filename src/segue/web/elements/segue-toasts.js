@@ -14,18 +14,15 @@ class Toasts extends Part {
   }
 
   #show({ text, undo, ms, bad }) {
-    const shown = h("div.toast", { class: bad ? "bad" : null }, h("span", {}, text));
-    const close = () => shown.remove();
-    if (undo) {
-      const back = () => {
-        close();
-        undo();
-      };
-      shown.append(h("button", { type: "button", onclick: back }, t("undo")));
-    }
+    const shown = h("div.toast", { class: bad ? "bad" : null }, h("span", text));
+    const back = () => {
+      shown.remove();
+      undo();
+    };
+    if (undo) shown.append(h("button", { onclick: back }, t("undo")));
     this.append(shown);
     while (this.children.length > 3) this.firstChild.remove();
-    setTimeout(close, ms);
+    setTimeout(() => shown.remove(), ms);
   }
 }
 

@@ -7,18 +7,14 @@ import { t } from "../lib/words.js";
 const LONGEST = 4000;
 
 class Tool extends Part {
-  #shown = "";
-
   show(tool) {
-    const wanted = JSON.stringify(tool);
-    if (wanted === this.#shown) return;
-    this.#shown = wanted;
+    if (!this.differs(tool)) return;
     const open = this.querySelector("details")?.open ?? false;
     const state = !tool.over ? h("span.spin", { role: "img", "aria-label": t("running") }) : null;
-    const failed = tool.error !== null && h("span.outcome.error", {}, t("outcome_error"));
+    const failed = tool.error !== null && h("span.outcome.error", t("outcome_error"));
     this.replaceChildren(
       h("details", { open },
-        h("summary", {}, h("code", {}, tool.name), h("span.gist", {}, gist(tool.given)), failed, h("span.took", {}, took(tool.duration_ms)), state),
+        h("summary", h("code", tool.name), h("span.gist", gist(tool.given)), failed, h("span.took", took(tool.duration_ms)), state),
         part(t("arguments"), JSON.stringify(tool.given, null, 2)),
         tool.error !== null ? part(t("error"), tool.error) : tool.over && part(t("result"), text(tool.result)),
       ),
@@ -26,7 +22,7 @@ class Tool extends Part {
   }
 }
 
-const part = (name, words) => h("div.part", {}, h("h4", {}, name), h("pre", { tabindex: "0" }, cut(words)));
+const part = (name, words) => h("div.part", h("h4", name), h("pre", { tabindex: "0" }, cut(words)));
 const text = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "");
 const cut = (words) => (words.length > LONGEST ? `${words.slice(0, LONGEST)}…` : words);
 

@@ -42,19 +42,17 @@ class Turn extends Part {
     this.setAttribute("role", "listitem");
     this.asked = h("div.asked");
     this.thoughts = h("pre.thoughts");
-    this.thinking = h("details.thinking", {}, h("summary", {}, t("thinking")), this.thoughts);
+    this.thinking = h("details.thinking", h("summary", t("thinking")), this.thoughts);
     this.tools = h("div.tools");
     this.text = h("div.text.prose");
     this.closure = h("p.closure");
-    this.foot = h("div.foot", {}, copyButton(t("copy_answer"), () => this.turn.text, t("copied")));
+    this.foot = h("div.foot", copyButton(t("copy_answer"), () => this.turn.text, t("copied")));
     this.answer = row("answer", { who: t("segue"), node: "dot", body: [this.thinking, this.tools, this.text, this.closure, this.foot] });
     this.append(this.asked, this.answer);
   }
 
   #ask(turn) {
-    const wanted = JSON.stringify([turn.asked?.id, turn.added.length, turn.source?.run_id]);
-    if (wanted === this.wanted) return;
-    this.wanted = wanted;
+    if (!this.differs(turn.asked?.id, turn.added.length, turn.source?.run_id)) return;
     const rows = turn.source ? [this.#trigger(turn)] : turn.asked ? [this.#words(turn.asked)] : [];
     this.asked.replaceChildren(...rows, ...turn.added.map((message) => this.#words(message)));
   }
@@ -69,8 +67,8 @@ class Turn extends Part {
     const recall = turn.source.kind === "recall";
     const told = (turn.asked?.content ?? "").split("\n\n").slice(1).join("\n\n");
     const kind = t(recall ? "recall" : turn.source.kind === "system" ? "system_job" : "automation");
-    const label = [h("span.kind", {}, kind), h("span.of", {}, turn.source.label)];
-    const body = told ? h("details.told", {}, h("summary.label", { title: t("what_was_asked") }, label), h("p", {}, told)) : h("div.label", {}, label);
+    const label = [h("span.kind", kind), h("span.of", turn.source.label)];
+    const body = told ? h("details.told", h("summary.label", { title: t("what_was_asked") }, label), h("p", told)) : h("div.label", label);
     return row("trigger", { at: turn.at, node: "clock", body });
   }
 
@@ -93,19 +91,19 @@ class Turn extends Part {
   }
 
   #closure(turn, slim) {
-    if (turn.retryAt) return [h("span.state", {}, t("tried_again", { time: coming(new Date(turn.retryAt)) }))];
-    if (turn.outcome === null && turn.attempt > 1) return [h("span.state", {}, t("attempt", { n: turn.attempt }))];
+    if (turn.retryAt) return [h("span.state", t("tried_again", { time: coming(new Date(turn.retryAt)) }))];
+    if (turn.outcome === null && turn.attempt > 1) return [h("span.state", t("attempt", { n: turn.attempt }))];
     if (!slim) return [];
     const said = turn.outcome !== "empty" ? turn.text : t(turn.quiet ? "nothing_new" : "no_answer");
-    if (turn.quiet && turn.outcome === "empty") return [h("span", {}, said)];
-    return [h(`span.outcome.${turn.outcome}`, {}, t(`outcome_${turn.outcome}`)), " ", h("span", {}, said), " ", this.#why(turn)];
+    if (turn.quiet && turn.outcome === "empty") return [h("span", said)];
+    return [h(`span.outcome.${turn.outcome}`, t(`outcome_${turn.outcome}`)), " ", h("span", said), " ", this.#why(turn)];
   }
 
   #why(turn) {
     if (!turn.source || turn.outcome === "ok") return "";
     const detail = { job: turn.source.job_id, run: turn.source.run_id };
-    const ask = () => this.dispatchEvent(new CustomEvent("segue-why", { bubbles: true, detail }));
-    return h("button.quiet.why", { type: "button", onclick: ask }, t("why"));
+    const ask = () => this.tell("segue-why", detail);
+    return h("button.quiet.why", { onclick: ask }, t("why"));
   }
 }
 

@@ -7,10 +7,9 @@ export const inPath = (key) => encodeURIComponent(key);
 
 /** What the server refused, or that it could not be reached (status 0). */
 export class Problem extends Error {
-  constructor(status, code, detail) {
+  constructor(status, detail) {
     super(detail);
     this.status = status;
-    this.code = code;
   }
 
   get missing() {
@@ -29,12 +28,12 @@ async function call(method, path, body, headers = {}) {
   try {
     answer = await fetch(address(path), asked);
   } catch {
-    throw new Problem(0, "unreachable", "");
+    throw new Problem(0, "");
   }
   if (answer.ok) return answer.status === 204 ? null : answer.json();
   const said = await answer.json().catch(() => ({}));
   if (answer.status === 401) dispatchEvent(new Event("segue-unauthorized"));
-  throw new Problem(answer.status, said.code ?? "error", said.detail ?? answer.statusText);
+  throw new Problem(answer.status, said.detail ?? answer.statusText);
 }
 
 export const get = (path) => call("GET", path);

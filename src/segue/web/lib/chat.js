@@ -8,7 +8,6 @@ import { live } from "./live.js";
 const PAGE = 120;
 const RENDER_PAUSE = 250;
 const FUTURE_PAUSE = 60;
-const TOOLS_THAT_SCHEDULE = /cron|recall|message/;
 
 /** Where the last block begins that may still change: after a blank line, outside code and lists. */
 function openFrom(text, from) {
@@ -37,6 +36,7 @@ export class Chat extends EventTarget {
   constructor(key) {
     super();
     this.key = key;
+    this.path = `sessions/${inPath(key)}`;
   }
 
   get running() {
@@ -52,9 +52,8 @@ export class Chat extends EventTarget {
   }
 
   async open() {
-    const path = `sessions/${inPath(this.key)}`;
     try {
-      const [session, log] = await Promise.all([get(path), get(`${path}/log?limit=${PAGE}`)]);
+      const [session, log] = await Promise.all([get(this.path), get(`${this.path}/log?limit=${PAGE}`)]);
       if (this.#closed) return;
       this.session = session;
       this.state = "open";
@@ -83,7 +82,7 @@ export class Chat extends EventTarget {
     if (this.#loading || this.#older === null) return [];
     this.#loading = true;
     try {
-      const log = await get(`sessions/${inPath(this.key)}/log?limit=${PAGE}&cursor=${this.#older}`);
+      const log = await get(`${this.path}/log?limit=${PAGE}&cursor=${this.#older}`);
       const before = new Fold();
       for (const event of log.events) before.take(event);
       this.#older = log.next_cursor;
@@ -108,11 +107,10 @@ export class Chat extends EventTarget {
   }
 
   async #lookAhead() {
-    const path = `sessions/${inPath(this.key)}`;
     const [jobs, recall, messages] = await Promise.all([
-      maybe(`${path}/automations`),
-      maybe(`${path}/recall`),
-      maybe(`${path}/scheduled-messages?status=pending`),
+      maybe(`${this.path}/automations`),
+      maybe(`${this.path}/recall`),
+      maybe(`${this.path}/scheduled-messages?status=pending`),
     ]);
     if (this.#closed) return;
     this.jobs = jobs?.jobs.filter((job) => !this.leaving.has(job.id)) ?? null;
@@ -126,7 +124,6 @@ export class Chat extends EventTarget {
     const entry = this.fold.take(event);
     if (event.type === "session_sync" && event.object) this.#sync(event.object);
     if (/^(recall|automation|message)_update$/.test(event.type)) this.lookAhead();
-    if (event.type === "tool_call" && TOOLS_THAT_SCHEDULE.test(event.name)) this.lookAhead();
     if (event.type === "message" && event.message.source) this.lookAhead();
     if (event.type === "queue_update") this.#tell("queue");
     if (!entry) return;

@@ -1,10 +1,14 @@
 // Making elements. What a server or a person wrote enters as text; the one exception is `setHtml`.
 
-/** `h("button.quiet", { onclick, "aria-label": "Copy" }, icon, "text")`. Null and false leave out. */
-export function h(name, attributes = {}, ...children) {
+/** `h("button.quiet", { onclick, "aria-label": "Copy" }, icon, "text")`. Null and false leave out; `named` is
+ * a name for the eye, on hover, and for the ear. */
+export function h(name, ...children) {
+  const { named, ...attributes } = children[0]?.constructor === Object ? children.shift() : {};
+  if (named) Object.assign(attributes, { "aria-label": named, title: named });
   const [tag, ...classes] = name.split(".");
   const made = document.createElement(tag);
   if (classes.length) made.classList.add(...classes);
+  if (tag === "button") made.type = "button";
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (key === "class") made.classList.add(value);
@@ -70,6 +74,8 @@ export function arrange(parent, wanted) {
 
 /** An element that builds itself once, and stops listening when it leaves the page. */
 export class Part extends HTMLElement {
+  #shown = "";
+
   connectedCallback() {
     this.leaving = new AbortController();
     if (!this.built) {
@@ -81,6 +87,18 @@ export class Part extends HTMLElement {
 
   disconnectedCallback() {
     this.leaving.abort();
+  }
+
+  /** Whether this is another thing to show than the last time. */
+  differs(...wanted) {
+    const before = this.#shown;
+    this.#shown = JSON.stringify(wanted);
+    return this.#shown !== before;
+  }
+
+  /** To whoever is around this element. */
+  tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
   }
 
   on(target, type, hear) {

@@ -3,16 +3,12 @@
 // An entry is a turn (what was asked, what was done, what was said) or a message from outside a turn.
 
 /** Offsets count characters as the server does; JavaScript counts the halves of some as two. */
-export function splice(text, length, offset, piece) {
+function splice(text, length, offset, piece) {
   if (offset === length) return text + piece;
   return Array.from(text).slice(0, offset).join("") + piece;
 }
 
-export const lengthOf = (text) => {
-  let length = 0;
-  for (const _ of text) length += 1;
-  return length;
-};
+const lengthOf = (text) => Array.from(text).length;
 
 export class Fold {
   entries = [];
@@ -69,7 +65,7 @@ export class Fold {
       turn = {
         kind: "turn", id: event.turn_id, at: event.at, source: event.source ?? null, asked: null, added: [],
         tools: [], text: "", length: 0, thinking: "", thought: 0, html: "", shown: 0, state: "running",
-        outcome: null, attempt: 1, usage: null, message: null, retryAt: null, endedAt: null,
+        outcome: null, attempt: 1, retryAt: null,
       };
       this.#byTurn.set(turn.id, turn);
       this.entries.push(turn);
@@ -108,8 +104,8 @@ export class Fold {
 
   #end(event) {
     const turn = this.#turn(event);
-    const { state, outcome, usage, message, retry_at: retryAt = null } = event;
-    Object.assign(turn, { state, outcome, usage, message, retryAt, endedAt: event.at });
+    const { state, outcome, message, retry_at: retryAt = null } = event;
+    Object.assign(turn, { state, outcome, retryAt });
     turn.source ??= message?.source ?? null;
     turn.quiet = Boolean(event.quiet);
     if (message) Object.assign(turn, { text: message.content, html: message.html, shown: message.content.length });

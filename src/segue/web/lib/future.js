@@ -8,10 +8,7 @@ export function ghosts(recall, jobs, messages) {
     if (!job.enabled || !job.state?.next_run_at) continue;
     coming.push(ghost("automation", job.id, job.state.next_run_at, job.name, job));
   }
-  for (const message of messages) {
-    if (message.status && message.status !== "pending") continue;
-    coming.push(ghost("message", message.task_id, message.send_at, message.message_text, message));
-  }
+  for (const message of messages) coming.push(ghost("message", message.task_id, message.send_at, message.message_text, message));
   return coming.sort((one, other) => one.at - other.at || one.id.localeCompare(other.id));
 }
 

@@ -11,15 +11,11 @@ const PATHS = {
   copy: "M9 9h10v11H9ZM15 9V4H5v11h4",
   check: "M5 12.5 10 17 19 7",
   close: "M6 6l12 12M18 6 6 18",
-  pause: "M9 6v12M15 6v12",
-  play: "M8 5.5v13l10-6.5Z",
-  skip: "M6 6v12l8-6ZM18 6v12",
   edit: "M4.5 19.5l1-4L16 5l3 3L8.5 18.5ZM14 7l3 3",
   trash: "M5 7h14M10 7V4.5h4V7M7 7l1 12.5h8L17 7",
   down: "M12 5v14M6 13l6 6 6-6",
   chat: "M4 5h16v11H10l-4 4v-4H4Z",
   leave: "M10 5H5v14h5M14 8l4 4-4 4M18 12H9",
-  memory: "M6 4h12v16l-6-4-6 4Z",
 };
 
 const SVG = "http://www.w3.org/2000/svg";

@@ -15,12 +15,15 @@ class Live extends EventTarget {
   #pause = FIRST_PAUSE;
   #followed = new Map();
   #retry = 0;
+  #barred = false;
   state = "connecting";
 
   start() {
     addEventListener("online", () => this.#hurry());
     addEventListener("offline", () => this.#socket?.close());
     document.addEventListener("visibilitychange", () => document.hidden || this.#hurry());
+    // Whoever logs in gets a new page; until then there is nothing to try.
+    addEventListener("segue-unauthorized", () => (this.#barred = true));
     this.#connect();
   }
 
@@ -58,6 +61,7 @@ class Live extends EventTarget {
 
   #connect() {
     clearTimeout(this.#retry);
+    if (this.#barred) return;
     const url = address("ws");
     url.protocol = url.protocol.replace("http", "ws");
     const socket = (this.#socket = new WebSocket(url));

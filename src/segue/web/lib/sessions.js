@@ -45,7 +45,7 @@ class Sessions extends EventTarget {
       for (const key of this.#known.keys()) if (!listed.has(key)) this.#known.delete(key);
       this.#fresh = false;
       this.#keepSeen();
-    } catch (problem) {
+    } catch {
       if (this.state === "loading") this.state = "failed";
     }
     this.#changed();

@@ -26,13 +26,14 @@ const daysBetween = (from, to) => Math.round((midnight(to) - midnight(from)) / D
 
 export const sameDay = (one, other) => daysBetween(one, other) === 0;
 
+const year = (moment, now = new Date()) => (moment.getFullYear() === now.getFullYear() ? {} : { year: "numeric" });
+
 /** A day's name for a separator. */
 export function day(moment, now = new Date()) {
   const away = daysBetween(now, moment);
   if (away === 0) return t("today");
   if (away === -1) return t("yesterday");
-  const year = moment.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
-  return format(moment, { weekday: "long", day: "numeric", month: "long", ...year });
+  return format(moment, { weekday: "long", day: "numeric", month: "long", ...year(moment, now) });
 }
 
 /** When something will be: `in 11 min`, `today 17:30`, `tomorrow 09:00`, `Fri 08:00`, `17 Dec 09:00`. */
@@ -56,7 +57,7 @@ export function ago(moment, now = new Date()) {
 }
 
 export const date = (moment) =>
-  format(moment, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  format(moment, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", ...year(moment) });
 
 /** The one or two largest units: `12 min`, `2 h 5 min`, `3 d`. */
 export function distance(ms) {

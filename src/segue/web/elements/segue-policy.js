@@ -1,0 +1,53 @@
+// When a conversation is put away by itself, and how much of it stays. A field that is empty is off.
+
+import { patch } from "../lib/api.js";
+import { h, Part } from "../lib/dom.js";
+import { field, form } from "../lib/form.js";
+import { t } from "../lib/words.js";
+
+const MINUTE = 60;
+
+class Policy extends Part {
+  show(chat) {
+    if (this.form && this.chat === chat) return;
+    this.chat = chat;
+    this.form = null;
+    const edit = () => this.#edit(chat.session.auto_commit_policy ?? {});
+    this.replaceChildren(h("span", inWords(chat.session.auto_commit_policy)), h("button.quiet", { "aria-label": t("policy_edit"), onclick: edit }, t("edit")));
+  }
+
+  #edit(policy) {
+    const check = h("input", { type: "checkbox", checked: Boolean(policy.enabled) });
+    const number = (name, value, max) => field(name, h("input", { type: "number", min: "0", max, value: String(value || "") }));
+    const save = async ({ enabled, tokens, minutes, keep }) => {
+      const triggers = { token_threshold: Number(tokens.value), idle_timeout_seconds: Number(minutes.value) * MINUTE };
+      const wanted = { ...policy, ...triggers, enabled: enabled.checked, keep_recent_count: Number(keep.value) };
+      // No trigger can be taken out of a policy, but the whole of it can be given anew: what is left out is off.
+      await this.#send(null);
+      await this.#send(Object.fromEntries(Object.entries(wanted).filter(([name, value]) => value || name === "enabled")));
+      this.chat.lookAhead(0);
+    };
+    const close = () => {
+      this.form = null;
+      this.show(this.chat);
+      this.lastChild.focus();
+    };
+    const numbers = [number("tokens", policy.token_threshold, "1000000000"), number("minutes", policy.idle_timeout_seconds / MINUTE, "1000000"), number("keep", policy.keep_recent_count, "10000")];
+    this.form = form([field("enabled", check), ...numbers], save, close);
+    this.replaceChildren(this.form);
+    check.focus();
+  }
+
+  async #send(auto_commit_policy) {
+    this.chat.session = await patch(this.chat.path, { auto_commit_policy });
+  }
+}
+
+function inWords(policy) {
+  if (!policy?.enabled) return t("policy_off");
+  const count = { tokens: policy.token_threshold, messages: policy.message_count_threshold, idle: Math.round(policy.idle_timeout_seconds / MINUTE) };
+  const parts = Object.keys(count).filter((name) => count[name]);
+  return t("policy_on", { when: parts.map((name) => t(`policy_${name}`, { count: count[name] })).join(" · ") });
+}
+
+customElements.define("segue-policy", Policy);

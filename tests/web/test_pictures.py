@@ -1,0 +1,120 @@
+"""What the documentation shows: the main states of the page, each with data of its own.
+
+`pytest tests/web/test_pictures.py --pictures` takes the pictures anew.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Served
+from tests.web.test_future import automation, recall
+
+Open = Callable[..., Page]
+Take = Callable[[Page, str], None]
+
+AROUND = {
+    "English": [
+        ("Garden", "When do I prune roses?"),
+        ("Taxes", "What is still missing?"),
+        ("Berlin trip", "Pack for Berlin"),
+    ],
+    "Chinese": [("花园", "玫瑰什么时候修剪？"), ("报税", "还缺什么？"), ("柏林之行", "去柏林带什么？")],
+}
+"""Other conversations: a title, and what was asked in each."""
+
+
+def around(server: Served, language: str = "English") -> None:
+    for number, (title, asked) in enumerate(AROUND[language]):
+        server.say(server.session(f"websocket:around-{number}", title=title), asked)
+
+
+def runs_of(server: Served, job: str, outcome: str, count: int) -> None:
+    def enough(found: Any) -> bool:
+        return sum(run["outcome"] == outcome for run in found["runs"]) >= count
+
+    server.wait_for(f"automations/{job}/runs", enough)
+
+
+def test_past_and_future_in_one_column(own_server: Served, open_page: Open, picture: Take) -> None:
+    """By day and by night, wide and narrow."""
+    server = own_server
+    around(server)
+    key = server.session("websocket:deploy", title="Deploy watch", timezone="Europe/Berlin")
+    server.say(key, "The deploy went out at 14:10, watch it.")
+    job = automation(server, key, "daily monitor", "every 1s", message="Is the build green?")
+    runs_of(server, job, "ok", 2)
+    server.call("POST", f"automations/{job}/skip")
+    server.call("PATCH", f"automations/{job}", {"schedule": "0 9 * * 1-5"})
+    recall(server, key, seconds=702, every=600)
+    page = open_page(server.at(key))
+    expect(page.locator("segue-ghost")).to_have_count(2)
+    server.say("websocket:around-2", "Pack for Berlin")
+    expect(page.get_by_label("Unread")).to_have_count(1)
+    page.get_by_role("textbox", name="Message").fill("remind me tomorrow at 9 to call Ana")
+    expect(page.locator("segue-hint")).to_contain_text("09:00")
+    picture(page, "page")
+    page.emulate_media(color_scheme="dark")
+    picture(page, "page-dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator("segue-app.panel-open")).to_have_count(0)
+    picture(page, "page-phone")
+    page.emulate_media(color_scheme="light")
+    page.get_by_role("button", name="Automations and memory").click()
+    expect(page.get_by_role("heading", name="daily monitor")).to_be_in_viewport()
+    picture(page, "page-phone-panel")
+
+
+def test_a_conversation_that_has_not_begun(own_server: Served, open_page: Open, picture: Take) -> None:
+    around(own_server)
+    page = open_page(own_server.url)
+    expect(page.locator("segue-session")).to_have_count(3)
+    expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
+    picture(page, "page-empty")
+
+
+def test_a_failed_run_is_explained(own_server: Served, open_page: Open, picture: Take) -> None:
+    server = own_server
+    around(server)
+    key = server.session("websocket:deploy", title="Deploy watch", timezone="Europe/Berlin")
+    server.say(key, "The deploy went out at 14:10, watch it.")
+    job = automation(server, key, "daily monitor", "every 1s", message="Is the build green?")
+    runs_of(server, job, "ok", 3)
+    server.call("PATCH", f"automations/{job}", {"message": "fail"})
+    runs_of(server, job, "error", 1)
+    server.call("POST", f"automations/{job}/skip")
+    server.call("PATCH", f"automations/{job}", {"schedule": "0 9 * * 1-5", "message": "Is the build green?"})
+    page = open_page(server.at(key))
+    page.locator(".mark.error").first.click()
+    detail = page.locator("segue-run")
+    expect(detail).to_contain_text("the model fell over")
+    detail.get_by_role("button", name="Why?").click()
+    expect(detail.locator(".told")).to_contain_text("It ended as error")
+    picture(page, "page-run")
+
+
+def test_deleting_says_what_goes_with_it(own_server: Served, open_page: Open, picture: Take) -> None:
+    server = own_server
+    around(server)
+    key = server.session("websocket:old", title="Old deploy", timezone="Europe/Berlin")
+    server.say(key, "Is the build green?")
+    automation(server, key, "daily monitor", "0 9 * * 1-5")
+    page = open_page(server.at(key))
+    page.get_by_role("button", name="Delete chat").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("daily monitor")
+    picture(page, "page-delete")
+
+
+def test_the_same_in_chinese(own_server: Served, open_page: Open, picture: Take) -> None:
+    server = own_server
+    around(server, "Chinese")
+    key = server.session("websocket:zh", title="发布观察", timezone="Asia/Shanghai")
+    server.say(key, "构建通过了吗？")
+    automation(server, key, "每日检查", "0 9 * * 1-5", message="有什么变化？")
+    page = open_page(server.at(key), locale="zh-CN", timezone_id="Asia/Shanghai")
+    page.get_by_role("textbox", name="消息").fill("明天9点提醒我给安娜打电话")
+    expect(page.locator("segue-hint")).to_contain_text("09:00")
+    expect(page.locator("segue-ghost")).to_have_count(1)
+    picture(page, "page-chinese")
