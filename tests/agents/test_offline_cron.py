@@ -1,5 +1,6 @@
 """The model of rules schedules for real: what a newcomer without a key sees happen."""
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from segue.testing import ManualClock, quiet
 from segue.tools.cron import cron_tool
 from segue.tools.recall import recall_tools
 from segue.tools.registry import Registry
+from tests.docs.pages import ROOT
 
 CHAT = "web:1"
 Asking = Callable[[str], Awaitable[str]]
@@ -39,6 +41,38 @@ def ask(kernel: Kernel) -> Asking:
 async def the_job(kernel: Kernel) -> Job:
     (job,) = await kernel.automations(CHAT)
     return job
+
+
+async def test_what_the_page_suggests_in_chinese_is_understood(
+    kernel: Kernel, ask: Asking, clock: ManualClock
+) -> None:
+    """A reminder, a daily check and a look back, as `web/words/zh.js` has them."""
+    words = (ROOT / "src/segue/web/words/zh.js").read_text("utf-8")
+    reminder, daily, back = re.findall(r'try_(?:reminder|daily|recall): "(.*)"', words)
+    assert "起来活动一下" in await ask(reminder)
+    pending = await kernel.recall(CHAT)
+    assert pending is not None
+    assert (pending.comment, pending.trigger_at - clock.ms()) == ("起来活动一下", 600_000)
+    clock.advance(minutes=10)
+    await quiet(kernel)
+    assert (await kernel.messages(CHAT))[-1].content == "提醒：起来活动一下。"
+    await ask(daily)
+    job = await the_job(kernel)
+    assert job.trigger == Cron("0 9 * * 1-5", tz="Europe/Berlin")
+    assert isinstance(job.action, Ask)
+    assert job.action.prompt == "告诉我昨天以来有什么变化"
+    assert "告诉我现在几点" in await ask(back)
+    clock.advance(minutes=2)
+    await quiet(kernel)
+    assert (await kernel.messages(CHAT))[-1].content.startswith("现在是 10:12")
+
+
+@pytest.mark.parametrize("words", ["提醒我", "每天", "很久以后提醒我喝水"])
+async def test_chinese_without_a_time_or_without_a_matter_is_asked_back(
+    kernel: Kernel, ask: Asking, words: str
+) -> None:
+    assert "比如" in await ask(words)
+    assert await kernel.jobs(CHAT) == []
 
 
 @pytest.mark.parametrize(

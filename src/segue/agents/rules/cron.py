@@ -16,6 +16,7 @@ from segue.states import JobState
 from segue.when import CronLine, Interval, When, read_schedule
 
 _ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
+_IN_CHINESE = r"^(?:请)?(?P<words>每.+)$"
 _IT = r"(?:it|that|this|(?:the|that|this|my)\s+(?:job|automation|schedule|report))"
 _JOINING = re.compile(r"^(?:[,:;–-]\s*)?(?:please\s+)?(?:(?:to|that)\s+)?", re.IGNORECASE)
 
@@ -43,6 +44,20 @@ def _splits(words: list[str]) -> Iterator[tuple[str, str]]:
         yield " ".join(words[:end]), _JOINING.sub("", " ".join(words[end:]))
     for begin in range(1, len(words)):
         yield " ".join(words[begin:]), " ".join(words[:begin])
+
+
+async def _add_in_chinese(heard: Heard, found: re.Match[str]) -> str | Use:
+    """There are no spaces to part a schedule from what is to be done: the longest beginning that reads."""
+    words = found["words"].rstrip(" 。！？!?")
+    for end in range(len(words) - 1, 1, -1):
+        message = words[end:].lstrip(" ，,：:")
+        try:
+            read = read_schedule(words[:end].rstrip(" ，,：:"), now=heard.now, zone=heard.zone)
+        except BadTime:
+            continue
+        if isinstance(read, Interval | CronLine) and message:
+            return Use("cron", {"action": "add", "message": message, **_schedule(read)}, _passed_on)
+    return "多久一次，做什么？比如：“每个工作日9点告诉我有什么变化”。"
 
 
 async def _add(heard: Heard, found: re.Match[str]) -> str | Use:
@@ -99,6 +114,7 @@ _OFTEN = (
 )
 
 RULES = (
+    rule(_IN_CHINESE, _add_in_chinese),
     rule(
         _ASKS + rf"(?P<words>every\s.+|.+\s{_OFTEN}.*)$",
         _add,

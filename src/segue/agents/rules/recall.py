@@ -16,6 +16,7 @@ from segue.when import explain, read
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'`”]+", re.IGNORECASE)
 _FILE = re.compile(r"(?:\bfile\s+)?[\"'`]?(?P<path>[\w./-]*\w\.[a-z][a-z0-9]{1,5})\b", re.IGNORECASE)
 _JOINING = re.compile(r"^(?:to|that|about|of|on|at|with|for|whether|if)\b\s*", re.IGNORECASE)
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
 _ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
 
 
@@ -27,7 +28,7 @@ class _Errand(NamedTuple):
 
 def _errand(words: str, heard: Heard) -> _Errand | None:
     """A time and what it is about, whichever comes first. The longest time that can be read is meant."""
-    pieces = words.rstrip(" .!?").split()
+    pieces = words.rstrip(" .!?。！？").split()
     ends = [(0, end) for end in range(len(pieces), 0, -1)]
     begins = [(begin, len(pieces)) for begin in range(1, len(pieces))]
     for begin, end in (*ends, *begins):
@@ -50,6 +51,30 @@ async def _remind(heard: Heard, found: re.Match[str]) -> str | Use:
         "conversation shows that it is done or called off, say that instead."
     )
     return _recall(heard, errand, instruction)
+
+
+async def _remind_in_chinese(heard: Heard, found: re.Match[str]) -> str | Use:
+    errand = _errand_in_chinese(found, heard)
+    if errand is None or not errand.about:
+        return "什么时候，提醒什么？比如：“10分钟后提醒我喝水”。"
+    return _recall(heard, errand, f"待办：在这里写“提醒：{errand.about}。”")
+
+
+async def _back_in_chinese(heard: Heard, found: re.Match[str]) -> str | Use:
+    errand = _errand_in_chinese(found, heard)
+    if errand is None:
+        return "什么时候回来？比如：“2分钟后回来告诉我现在几点”。"
+    return _recall(heard, errand, f"待办：回到“{errand.about or '刚才的话'}”。")
+
+
+def _errand_in_chinese(found: re.Match[str], heard: Heard) -> _Errand | None:
+    """There the time stands before the verb, and what it is about after it."""
+    when = found["when"].strip(" ，,")
+    try:
+        moment = read(when, now=heard.now, zone=heard.zone)
+    except BadTime:
+        return None
+    return _Errand(when, moment, found["about"].strip(" ，,：:。！？!?"))
 
 
 async def _check_back(heard: Heard, found: re.Match[str]) -> str | Use:
@@ -83,6 +108,8 @@ def _recall(heard: Heard, errand: _Errand, instruction: str) -> Use:
     def then(called: ToolCalled) -> str:
         if called.error is not None:
             return f"That did not work: {called.error}"
+        if _CHINESE.search(errand.when):
+            return f"好的，{errand.moment:%m月%d日 %H:%M} 我会回来：{errand.about or '看看有没有新情况'}。"
         about = f" about “{errand.about}”" if errand.about else ""
         return f"I will be back{about}: {explain(errand.moment, heard.now)}."
 
@@ -107,6 +134,10 @@ async def _write_reminder(heard: Heard, found: re.Match[str]) -> str:
     return found["reminder"]
 
 
+async def _tell_time_in_chinese(heard: Heard, found: re.Match[str]) -> str:
+    return f"现在是 {heard.now:%H:%M}，我回来了：{found['about']}。"
+
+
 async def _go_back(heard: Heard, found: re.Match[str]) -> str:
     written = [message.content for message in await heard.turn.history() if message.source is None]
     last = f" What was said last: “{written[-1][:200]}”" if written else ""
@@ -116,6 +147,13 @@ async def _go_back(heard: Heard, found: re.Match[str]) -> str:
 RULES = (
     rule(r"^Todo: write here “(?P<reminder>Reminder: .*?)” The user asked", _write_reminder),
     rule(r"^Todo: go back to “(?P<about>.*?)”\. Look through", _go_back),
+    rule(r"^待办：在这里写“(?P<reminder>提醒：.*)”$", _write_reminder),
+    rule(r"^待办：回到“(?P<about>.*)”。$", _tell_time_in_chinese),
+    rule(r"^(?P<when>[^，,。]*?)[，,]?\s*(?:请)?(?:提醒|叫)我(?P<about>.*)$", _remind_in_chinese),
+    rule(
+        r"^(?P<when>[^，,。]*?(?:后|点|分|天))[，,]?\s*(?:请)?(?:回来|再来|再)(?P<about>.*)$",
+        _back_in_chinese,
+    ),
     rule(
         _ASKS + r"remind\s+me\s+(?P<words>.+)$",
         _remind,

@@ -31,6 +31,7 @@ def rules_about(*topics: Sequence[Rule]) -> tuple[Rule, ...]:
     return (
         rule(r"\b(?:what can you do|what do you understand|who are you|what are you)\b|^help\W*$", capable),
         rule(r"\bwhat(?:'s| is)? (?:the )?(?:time|date|day)\b|\bwhat day is\b", _time),
+        rule(r"现在几点|几点了", _time_in_chinese),
         rule(r"^\W*(?:hi|hello|hey|good (?:morning|day|evening)|moin|hallo)\b[^?]{0,20}$", _greet),
         rule(r"\b(?:thanks|thank you)\b", _thanked),
         rule(r"", other),
@@ -43,6 +44,10 @@ async def _greet(heard: Heard, found: re.Match[str]) -> str:
 
 async def _time(heard: Heard, found: re.Match[str]) -> str:
     return f"It is {heard.now:%H:%M on %A, %d %B %Y} in {heard.zone}."
+
+
+async def _time_in_chinese(heard: Heard, found: re.Match[str]) -> str:
+    return f"现在是 {heard.now:%Y年%m月%d日 %H:%M}（{heard.zone}）。"
 
 
 async def _thanked(heard: Heard, found: re.Match[str]) -> str:
