@@ -14,7 +14,7 @@ from segue.auto_commit import AutoCommitPolicy, Live, next_look
 from segue.errors import NotFound
 from segue.model import Event, Owner, Session
 from segue.store import rows, sql
-from segue.store.database import Params, Transaction, Value
+from segue.store.database import Params, Row, Transaction, Value
 from segue.tokens import estimate
 
 NOTHING: Params = {"events": 0, "messages": 0, "tokens": 0, "kept_tokens": None, "commit_at": None}
@@ -87,6 +87,15 @@ def share(common: Session, chat: Session, facts: Sequence[Event]) -> Transaction
 
 def standing_of(session: Session) -> Standing:
     return Standing(session.last_seq, session.last_message_at, session.live)
+
+
+_LEFT_ALONE = Live()
+"""Nothing of it is asked where no policy looks at it and nothing is kept."""
+
+
+def standing_in(row: Row) -> Standing:
+    watched = row["auto_commit_policy"] is not None or row["keep_recent_count"]
+    return Standing(row["last_seq"], row["last_message_at"], rows.live(row) if watched else _LEFT_ALONE)
 
 
 def growth(

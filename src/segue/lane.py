@@ -370,7 +370,7 @@ def hold(held: Held) -> Transaction[entries.Standing]:
     found = yield sql.sessions.hold, {"id": held.session.id, "holder": held.holder, "fence": held.fence}
     if not found:
         raise LeaseLost(f"the lane of {held.session.key} is no longer held under fence {held.fence}")
-    return entries.Standing(found[0]["last_seq"], found[0]["last_message_at"], rows.live(found[0]))
+    return entries.standing_in(found[0])
 
 
 def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:

@@ -1,8 +1,8 @@
 """How a process that stays is run.
 
-On uvloop where there is one, which is wherever the server's libraries have it: the same turns for a fifth less
-of the processor. And with a collector of cycles that looks less often: a turn leaves hardly any, and a look
-after every 700 objects costs more than it finds. A command that only looks around needs neither.
+On uvloop where there is one, which is wherever the server's libraries have it: the same turns for a fifth
+less of the processor. And with a collector of cycles that looks less often: a turn leaves hardly any, and a
+look after every 700 objects costs more than it finds. A command that only looks around needs neither.
 """
 
 import asyncio
