@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from segue import Kernel
+from segue import Kernel, Owner
 from segue.auto_commit import AutoCommitPolicy
 from segue.kept import ArchiveState, TaskState
 from segue.memory.commit import Committed
@@ -55,8 +55,8 @@ async def test_an_archivist_that_fails_at_any_statement_does_its_work_the_next_t
     async with Kernel(database, agent=agent, clock=clock) as sound:
         for statement in count(1):
             assert statement < MOST_STATEMENTS
-            key = f"web:{statement}"
-            await sound.write_all(key, SAID, auto_commit_policy=policy)
+            somebody = Owner("default", f"user-{statement}")  # of whom nothing is known yet
+            await sound.write_all(CHAT, SAID, auto_commit_policy=policy, owner=somebody)
             faulty = FaultyStore(database, fail_at=statement)
             async with Kernel(faulty, agent=agent, clock=clock) as kernel:
                 with suppress(Fault, ExceptionGroup):
@@ -67,10 +67,10 @@ async def test_an_archivist_that_fails_at_any_statement_does_its_work_the_next_t
             clock.advance(minutes=10)
             await quiet(sound)
             assert not await audit(database)
-            (archive,) = await sound.archives(key)
+            (archive,) = await sound.archives(CHAT, owner=somebody)
             assert archive.state is ArchiveState.DONE
-            assert (await sound.task(archive.task_id)).state is TaskState.COMPLETED
-            known = [memory.content for memory in await sound.memories()]
+            assert (await sound.task(archive.task_id, owner=somebody)).state is TaskState.COMPLETED
+            known = [memory.content for memory in await sound.memories(owner=somebody)]
             assert sorted(known) == ["I moved to Lisbon.", "My name is Ada."]
             if faulty.statements < statement:
                 break

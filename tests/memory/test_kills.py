@@ -5,12 +5,13 @@ import signal
 import sys
 from itertools import count
 
-from segue import Kernel
+from segue import Kernel, Owner
 from segue.auto_commit import AutoCommitPolicy
 from segue.kept import ArchiveState, TaskState
 from segue.store.opening import open_database
 from segue.testing import ManualClock, ScriptedAgent, audit, quiet
 
+CHAT = "web:1"
 MOST_STATEMENTS = 100
 SAID = [("user", "My name is Ada."), ("assistant", "Hello Ada."), ("user", "I moved to Lisbon.")]
 
@@ -59,20 +60,20 @@ async def test_an_archivist_killed_at_any_statement_is_succeeded(
     async with Kernel(database, agent=agent, clock=clock) as heir:
         for statement in count(1):
             assert statement < MOST_STATEMENTS
-            key = f"web:{statement}"
-            await heir.write_all(key, SAID, auto_commit_policy=policy)
+            somebody = Owner("default", f"user-{statement}")  # of whom nothing is known yet
+            await heir.write_all(CHAT, SAID, auto_commit_policy=policy, owner=somebody)
             came_to_it = await killed(database_url, clock, "archivist", statement)
             assert not await audit(database)
             for _ in range(2):
                 clock.advance(minutes=10)
                 await quiet(heir)
             assert not await audit(database)
-            (archive,) = await heir.archives(key)
+            (archive,) = await heir.archives(CHAT, owner=somebody)
             assert archive.state is ArchiveState.DONE
-            assert (await heir.task(archive.task_id)).state is TaskState.COMPLETED
-            known = [memory.content for memory in await heir.memories()]
+            assert (await heir.task(archive.task_id, owner=somebody)).state is TaskState.COMPLETED
+            known = [memory.content for memory in await heir.memories(owner=somebody)]
             assert sorted(known) == ["I moved to Lisbon.", "My name is Ada."]
             if not came_to_it:
                 break
     await database.close()
-    assert statement > 20
+    assert statement > 30
