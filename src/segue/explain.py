@@ -147,6 +147,8 @@ def clock_note(job: Job, slot: datetime) -> str | None:
     """What a change of the clocks does to a slot of a cron line; None on all other days."""
     if not isinstance(job.trigger, Cron) or job.trigger.tz is None:
         return None
+    if job.trigger.next_after(slot - timedelta(milliseconds=1)) != slot:
+        return None  # of a schedule that the job had before
     line, zone = wall.read_line(job.trigger.expr), ZoneInfo(job.trigger.tz)
     here = slot.astimezone(zone)
     read = here.replace(tzinfo=None, fold=0)

@@ -243,6 +243,17 @@ async def test_what_a_change_of_the_clocks_does_to_a_slot_is_told(
     assert note in told[0]
 
 
+async def test_a_slot_of_an_earlier_schedule_is_not_blamed_on_the_clocks(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    job = await hourly(kernel)
+    clock.advance(hours=1)
+    await quiet(kernel)
+    await kernel.edit(job.id, trigger=Cron("30 7 * * *", tz="Europe/Berlin"))
+    told = await kernel.explain(job.id, slot=START + HOUR)
+    assert not any("clocks" in sentence for sentence in told.sentences)
+
+
 async def test_somebody_elses_job_is_not_explained(kernel: Kernel) -> None:
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."), owner=Owner("acme", "ann"))
     with pytest.raises(NotFound):
