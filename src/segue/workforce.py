@@ -86,55 +86,15 @@ class Workforce:
             holder=name,
             lease_ms=lease_ms,
         )
-        self.timer = Timer(
-            store,
-            clock,
-            bell,
-            hub,
-            ids,
-            patience_ms=round(settings.patience_seconds * 1000),
-            runs_per_job=settings.runs_per_job,
-            zone=settings.timezone or "UTC",
-            unified=settings.unified_session,
-        )
         self.user_runner = Runner(crew, Pool.USER, settings.user_runners)
         self.runner = Runner(crew, Pool.SCHEDULE, settings.runners)
+        self.timer = _timer(crew, settings)
         self.keeper = Keeper(
             store, clock, bell, hub, self.turns, holder=name, lease_ms=lease_ms, outbox=crew.outbox
         )
-        self.courier = Courier(
-            store,
-            clock,
-            bell,
-            hub,
-            by_name,
-            holder=name,
-            lease_ms=lease_ms,
-            send_seconds=settings.send_timeout_seconds,
-            unified=settings.unified_session,
-        )
-        self.reaper = Reaper(
-            store,
-            clock,
-            bell,
-            hub,
-            holder=name,
-            lease_ms=lease_ms,
-            outbox=crew.outbox,
-            deliveries=self.courier.take_back_expired,
-        )
-        self.archivist = Archivist(
-            store,
-            clock,
-            bell,
-            hub,
-            ids,
-            rng,
-            holder=name,
-            extractor=extractor,
-            idle_commits=settings.idle_commits,
-            check_ms=round(settings.commit_check_seconds * 1000),
-        )
+        self.courier = _courier(crew, by_name, settings)
+        self.reaper = _reaper(crew, self.courier)
+        self.archivist = _archivist(crew, extractor, settings)
         self.pruner = Pruner(store, clock, bell, retention_days=settings.retention_days)
 
     async def run(self, listening: Iterable[Worker] = ()) -> None:
@@ -173,3 +133,59 @@ class Workforce:
         for task in slow:
             task.cancel()
         await asyncio.wait(closed)
+
+
+def _timer(crew: Crew, settings: Settings) -> Timer:
+    return Timer(
+        crew.store,
+        crew.clock,
+        crew.bell,
+        crew.hub,
+        crew.ids,
+        patience_ms=round(settings.patience_seconds * 1000),
+        runs_per_job=settings.runs_per_job,
+        zone=settings.timezone or "UTC",
+        unified=settings.unified_session,
+    )
+
+
+def _courier(crew: Crew, channels: Mapping[str, Channel] | None, settings: Settings) -> Courier:
+    return Courier(
+        crew.store,
+        crew.clock,
+        crew.bell,
+        crew.hub,
+        channels,
+        holder=crew.holder,
+        lease_ms=crew.lease_ms,
+        send_seconds=settings.send_timeout_seconds,
+        unified=settings.unified_session,
+    )
+
+
+def _reaper(crew: Crew, courier: Courier) -> Reaper:
+    return Reaper(
+        crew.store,
+        crew.clock,
+        crew.bell,
+        crew.hub,
+        holder=crew.holder,
+        lease_ms=crew.lease_ms,
+        outbox=crew.outbox,
+        deliveries=courier.take_back_expired,
+    )
+
+
+def _archivist(crew: Crew, extractor: Extractor, settings: Settings) -> Archivist:
+    return Archivist(
+        crew.store,
+        crew.clock,
+        crew.bell,
+        crew.hub,
+        crew.ids,
+        crew.rng,
+        holder=crew.holder,
+        extractor=extractor,
+        idle_commits=settings.idle_commits,
+        check_ms=round(settings.commit_check_seconds * 1000),
+    )
