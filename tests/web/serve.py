@@ -63,6 +63,7 @@ KNOWN: dict[str, tuple[str, dict[str, Any], str, str]] = {
 """For the pictures: a tool, and what is said after it."""
 
 SAID = {
+    "I live in Rome and I like tea. We decided to ship on Friday.": "Friday it is. I keep that in mind.",
     "When do I prune roses?": "In late winter, before the buds open.",
     "What is still missing?": "Only the receipt for the desk.",
     "玫瑰什么时候修剪？": "冬末，发芽之前。",

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Served
+from tests.web.test_pictures import around
 
 Open = Callable[..., Page]
 Take = Callable[[Page, str], None]
@@ -61,6 +62,7 @@ def test_the_memory_drawer_shows_what_is_kept_and_lets_it_be_changed(
 ) -> None:
     policy = {"enabled": True, "token_threshold": 2000, "idle_timeout_seconds": 600}
     key = own_server.session("websocket:memory", title="Travel", auto_commit_policy=policy)
+    around(own_server)
     own_server.say(key, "I live in Rome and I like tea. We decided to ship on Friday.")
     page = open_page(own_server.at(key))
     drawer = page.get_by_role("region", name="Memory")
@@ -71,6 +73,7 @@ def test_the_memory_drawer_shows_what_is_kept_and_lets_it_be_changed(
     expect(drawer.locator(".summary")).not_to_be_empty()
     expect(drawer.get_by_role("listitem").first).to_contain_text("Friday")
     expect(drawer).to_contain_text("2,000 tokens to the next commit")
+    expect(page.locator(".toast")).to_have_count(0)
     picture(page, "page-memory")
     drawer.get_by_role("button", name="Edit: We decided to ship on Friday.").click()
     drawer.get_by_role("textbox", name="Edit").fill("We decided to ship on Monday.")

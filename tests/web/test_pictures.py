@@ -32,7 +32,7 @@ def around(server: Served, language: str = "English") -> None:
 
 def runs_of(server: Served, job: str, outcome: str, count: int) -> None:
     def enough(found: Any) -> bool:
-        return sum(run["outcome"] == outcome for run in found["runs"]) >= count
+        return len([run for run in found["runs"] if run["outcome"] == outcome]) >= count
 
     server.wait_for(f"automations/{job}/runs", enough)
 
@@ -58,7 +58,10 @@ def test_past_and_future_in_one_column(own_server: Served, open_page: Open, pict
     page.emulate_media(color_scheme="dark")
     picture(page, "page-dark")
     page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()  # the draft stays
     expect(page.locator("segue-app.panel-open")).to_have_count(0)
+    expect(page.locator("segue-ghost")).to_have_count(2)
+    expect(page.locator("segue-hint")).to_contain_text("09:00")
     picture(page, "page-phone")
     page.emulate_media(color_scheme="light")
     page.get_by_role("button", name="Automations and memory").click()
