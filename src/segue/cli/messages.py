@@ -1,19 +1,20 @@
 """`segue messages`: words written now, sent then."""
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.configured import configured
-from segue.cli.output import AsJson, local_time, print_json, print_record, print_table, shape
-from segue.cli.whose import Account, Key, Limit, User
-from segue.model import Owner
+from segue.cli.asking import Asked, asking
+from segue.cli.output import local_time
+from segue.cli.whose import Key, Limit
 from segue.states import MessageStatus
 
 if TYPE_CHECKING:
-    from segue.configuration import Configuration
     from segue.kernel import Kernel
-    from segue.model import ScheduledMessage
+    from segue.model import Delivery, ScheduledMessage
+    from segue.server.scheduled_messages import DeliveryOut, PromisedOut, ScheduledMessageOut
+    from segue.verbs.messaging import Promised
 
 app = typer.Typer(help="Messages that are sent later, word for word.", no_args_is_help=True)
 
@@ -21,153 +22,135 @@ MessageId = Annotated[str, typer.Argument(help="The message's id, as `list` show
 
 
 @app.command("list")
-@configured()
+@asking()
 def list_(
-    configuration: "Configuration",
+    asked: Asked,
     key: Key,
     status: Annotated[MessageStatus | None, typer.Option(help="Only these.")] = None,
     limit: Limit = 100,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
 ) -> None:
     """List the scheduled messages of a session, the newest first, whatever became of them."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.scheduled_messages(key, status=status, owner=Owner(account, user), limit=limit)
-        if as_json:
-            from segue.server.scheduled_messages import scheduled_message
-
-            print_json({"messages": [shape(scheduled_message(each, key)) for each in found]})
-            return
-        zone = configuration.timezone
-        rows = [
-            (each.id, each.status, local_time(each.send_at, zone), each.last_error, each.text)
+        found = await kernel.scheduled_messages(key, status=status, owner=asked.owner, limit=limit)
+        rows = (
+            (each.id, each.status, local_time(each.send_at, asked.zone), each.last_error, each.text)
             for each in found
-        ]
-        print_table(("message", "status", "time", "error", "text"), rows, empty=f"None was written in {key}.")
+        )
+        asked.print_list(
+            "messages",
+            lambda: [_shape(each, key) for each in found],
+            ("message", "status", "time", "error", "text"),
+            rows,
+            empty=f"None was written in {key}.",
+        )
 
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command()
-@configured()
-def show(
-    configuration: "Configuration",
-    message_id: MessageId,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def show(asked: Asked, message_id: MessageId) -> None:
     """Show a scheduled message."""
-    from segue.cli.house import looking
-
-    async def work(kernel: "Kernel") -> None:
-        found = await kernel.scheduled_message(message_id, owner=Owner(account, user))
-        await _print(kernel, found, configuration.timezone, as_json)
-
-    looking(configuration, work)
+    _one(asked, lambda kernel: kernel.scheduled_message(message_id, owner=asked.owner))
 
 
 @app.command()
-@configured()
+@asking()
 def schedule(
-    configuration: "Configuration",
+    asked: Asked,
     key: Key,
     text: Annotated[str, typer.Argument(help="The words, as they are to be read.", show_default=False)],
     at: Annotated[str, typer.Option(help="'tomorrow at 08:00', 'in 2 hours', ISO 8601.", show_default=False)],
     replace_existing: Annotated[
         bool, typer.Option("--replace-existing", help="Cancel all that wait in the session.")
     ] = False,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
 ) -> None:
     """Have a message sent in a session."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
         made = await kernel.schedule_message(
-            key, at, text, replace_existing=replace_existing, owner=Owner(account, user)
+            key, at, text, replace_existing=replace_existing, owner=asked.owner
         )
-        if as_json:
-            from segue.server.scheduled_messages import promised
-
-            print_json(shape(promised(made, key)))
-            return
-        await _print(kernel, made.message, configuration.timezone, as_json=False)
-        if made.cancelled:
+        asked.print_one(lambda: _promise(made, key), _fields(made.message, key, asked.zone))
+        if made.cancelled and not asked.as_json:
             typer.echo(f"Cancelled in its favour: {', '.join(made.cancelled)}")
 
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command()
-@configured()
-def cancel(
-    configuration: "Configuration",
-    message_id: MessageId,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def cancel(asked: Asked, message_id: MessageId) -> None:
     """Cancel a scheduled message that was not sent yet."""
-    from segue.cli.house import looking
-
-    async def work(kernel: "Kernel") -> None:
-        cancelled = await kernel.cancel_message(message_id, owner=Owner(account, user))
-        await _print(kernel, cancelled, configuration.timezone, as_json)
-
-    looking(configuration, work)
+    _one(asked, lambda kernel: kernel.cancel_message(message_id, owner=asked.owner))
 
 
 @app.command()
-@configured()
-def deliveries(
-    configuration: "Configuration",
-    key: Key,
-    limit: Limit = 100,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def deliveries(asked: Asked, key: Key, limit: Limit = 100) -> None:
     """List what went out, or is to go out, through a session's channel, the newest first."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.deliveries(key, owner=Owner(account, user), limit=limit)
-        if as_json:
-            from segue.server.scheduled_messages import delivery
-
-            print_json({"deliveries": [shape(delivery(each)) for each in found]})
-            return
-        zone = configuration.timezone
-        rows = [
-            (each.id, each.state, each.attempt, local_time(each.sent_at, zone), each.error, each.content)
+        found = await kernel.deliveries(key, owner=asked.owner, limit=limit)
+        rows = (
+            (
+                each.id,
+                each.state,
+                each.attempt,
+                local_time(each.sent_at, asked.zone),
+                each.error,
+                each.content,
+            )
             for each in found
-        ]
-        columns = ("delivery", "state", "tries", "sent", "error", "text")
-        print_table(columns, rows, empty=f"Nothing went out through the channel of {key}.")
+        )
+        asked.print_list(
+            "deliveries",
+            lambda: [_delivery(each) for each in found],
+            ("delivery", "state", "tries", "sent", "error", "text"),
+            rows,
+            empty=f"Nothing went out through the channel of {key}.",
+        )
 
-    looking(configuration, work)
+    asked.look(work)
 
 
-async def _print(kernel: "Kernel", message: "ScheduledMessage", zone: str, as_json: bool) -> None:
-    key = (await kernel.store.session_by_id(message.session_id)).key
-    if as_json:
-        from segue.server.scheduled_messages import scheduled_message
+def _one(asked: Asked, verb: "Callable[[Kernel], Awaitable[ScheduledMessage]]") -> None:
+    """Do something with a message, and print what it is then."""
 
-        print_json(shape(scheduled_message(message, key)))
-        return
-    print_record(
-        {
-            "message": message.id,
-            "session": key,
-            "status": message.status,
-            "time": local_time(message.send_at, zone),
-            "sent": local_time(message.sent_at, zone),
-            "error": message.last_error,
-            "text": message.text,
-        }
-    )
+    async def work(kernel: "Kernel") -> None:
+        message = await verb(kernel)
+        key = (await kernel.store.session_by_id(message.session_id)).key
+        asked.print_one(lambda: _shape(message, key), _fields(message, key, asked.zone))
+
+    asked.look(work)
+
+
+def _fields(message: "ScheduledMessage", key: str, zone: str) -> dict[str, object]:
+    return {
+        "message": message.id,
+        "session": key,
+        "status": message.status,
+        "time": local_time(message.send_at, zone),
+        "sent": local_time(message.sent_at, zone),
+        "error": message.last_error,
+        "text": message.text,
+    }
+
+
+def _shape(message: "ScheduledMessage", key: str) -> "ScheduledMessageOut":
+    from segue.server.scheduled_messages import scheduled_message
+
+    return scheduled_message(message, key)
+
+
+def _promise(made: "Promised", key: str) -> "PromisedOut":
+    from segue.server.scheduled_messages import promised
+
+    return promised(made, key)
+
+
+def _delivery(there: "Delivery") -> "DeliveryOut":
+    from segue.server.scheduled_messages import delivery
+
+    return delivery(there)

@@ -4,16 +4,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.configured import configured
-from segue.cli.output import AsJson, local_time, print_json, print_record, print_table, shape
-from segue.cli.whose import Account, Key, Limit, User
+from segue.cli.asking import Asked, asking
+from segue.cli.output import local_time
+from segue.cli.whose import Key, Limit
 from segue.errors import NotFound
-from segue.model import Owner
 
 if TYPE_CHECKING:
-    from segue.configuration import Configuration
     from segue.kernel import Kernel
     from segue.model import Recall
+    from segue.server.schema import RecallOut
 
 app = typer.Typer(help="How agents call themselves back.", no_args_is_help=True)
 
@@ -23,67 +22,52 @@ Instruction = Annotated[
 
 
 @app.command("list")
-@configured()
-def list_(
-    configuration: "Configuration",
-    key: Key,
-    limit: Limit = 100,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def list_(asked: Asked, key: Key, limit: Limit = 100) -> None:
     """List the recalls of a session, pending, fired and cancelled, the newest first."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.recalls(key, owner=Owner(account, user), limit=limit)
-        if as_json:
-            from segue.server import views
-
-            print_json({"recalls": [shape(views.recall(each, key)) for each in found]})
-            return
-        rows = [
+        found = await kernel.recalls(key, owner=asked.owner, limit=limit)
+        rows = (
             (
                 each.id,
                 each.status,
                 each.call_type,
-                local_time(each.trigger_at, configuration.timezone),
+                local_time(each.trigger_at, asked.zone),
                 each.interval_seconds,
                 each.comment or each.instruction,
             )
             for each in found
-        ]
-        columns = ("recall", "status", "type", "time", "every (s)", "about")
-        print_table(columns, rows, empty=f"No recall was ever set in {key}.")
+        )
+        asked.print_list(
+            "recalls",
+            lambda: [_shape(each, key) for each in found],
+            ("recall", "status", "type", "time", "every (s)", "about"),
+            rows,
+            empty=f"No recall was ever set in {key}.",
+        )
 
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command()
-@configured()
-def show(
-    configuration: "Configuration",
-    key: Key,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def show(asked: Asked, key: Key) -> None:
     """Show the pending recall of a session."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        pending = await kernel.recall(key, owner=Owner(account, user))
+        pending = await kernel.recall(key, owner=asked.owner)
         if pending is None:
             raise NotFound(f"no recall is pending in {key}")
-        _print(pending, key, configuration.timezone, as_json)
+        _print(asked, pending, key)
 
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command("set")
-@configured()
+@asking()
 def set_(
-    configuration: "Configuration",
+    asked: Asked,
     key: Key,
     instruction: Instruction,
     when: Annotated[
@@ -96,12 +80,8 @@ def set_(
         str | None, typer.Option(help="±HH:MM, for a time that names no zone.")
     ] = None,
     comment: Annotated[str | None, typer.Option(help="A note for people.")] = None,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
 ) -> None:
     """Have the agent of a session called back."""
-    from segue.cli.house import looking
     from segue.states import CallType
 
     call_type = CallType.ONCE if when is not None else CallType.IMMEDIATE
@@ -117,69 +97,51 @@ def set_(
             timezone_offset=timezone_offset,
             interval_seconds=interval_seconds,
             comment=comment,
-            owner=Owner(account, user),
+            owner=asked.owner,
         )
-        _print(made, key, configuration.timezone, as_json)
+        _print(asked, made, key)
 
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command()
-@configured()
-def cancel(
-    configuration: "Configuration",
-    key: Key,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def cancel(asked: Asked, key: Key) -> None:
     """Cancel the recall of a session: the pending one, or one that has come due and waits."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        await kernel.cancel_recall(key, owner=Owner(account, user))
-        if as_json:
-            print_json({"cancelled": True})
-        else:
-            typer.echo(f"No recall is pending in {key} now.")
+        await kernel.cancel_recall(key, owner=asked.owner)
+        asked.say(f"No recall is pending in {key} now.", {"cancelled": True})
 
-    looking(configuration, work)
+    asked.look(work)
 
 
 @app.command()
-@configured()
-def skip(
-    configuration: "Configuration",
-    key: Key,
-    account: Account = "default",
-    user: User = "default",
-    as_json: AsJson = False,
-) -> None:
+@asking()
+def skip(asked: Asked, key: Key) -> None:
     """Let the next time of a recurring recall go by."""
-    from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        skipped = await kernel.skip_recall(key, owner=Owner(account, user))
-        _print(skipped, key, configuration.timezone, as_json)
+        _print(asked, await kernel.skip_recall(key, owner=asked.owner), key)
 
-    looking(configuration, work)
+    asked.look(work)
 
 
-def _print(recall: "Recall", key: str, zone: str, as_json: bool) -> None:
-    if as_json:
-        from segue.server import views
+def _print(asked: Asked, recall: "Recall", key: str) -> None:
+    fields = {
+        "recall": recall.id,
+        "session": key,
+        "status": recall.status,
+        "type": recall.call_type,
+        "time": local_time(recall.trigger_at, asked.zone),
+        "every (s)": recall.interval_seconds,
+        "comment": recall.comment,
+        "instruction": recall.instruction,
+    }
+    asked.print_one(lambda: _shape(recall, key), fields)
 
-        print_json(shape(views.recall(recall, key)))
-        return
-    print_record(
-        {
-            "recall": recall.id,
-            "session": key,
-            "status": recall.status,
-            "type": recall.call_type,
-            "time": local_time(recall.trigger_at, zone),
-            "every (s)": recall.interval_seconds,
-            "comment": recall.comment,
-            "instruction": recall.instruction,
-        }
-    )
+
+def _shape(recall: "Recall", key: str) -> "RecallOut":
+    from segue.server import views
+
+    return views.recall(recall, key)
