@@ -73,7 +73,7 @@ SAID = {
 
 
 class PageAgent:
-    """`stream 50 20`: fifty words, 20 ms apart. `hold`: until it is stopped. `think`, `tool`, `rich`, `fail`,
+    """`stream 50 20`: fifty words, 20 ms apart. `hold` and `blocks`: until stopped. `think`, `tool`, `rich`, `fail`,
     `nothing`: one of each. Anything else is said back."""
 
     reports_tools = True
@@ -91,6 +91,11 @@ class PageAgent:
                 for number in range(int(count)):
                     yield Text(f"w{number} " if number % 9 else f"w{number} 🙂 **b{number}** ")
                     await asyncio.sleep(int(pause) / 1000)
+            case ["blocks", *_]:
+                for piece in ("First **one**.\n\n", "```\ncode\n\nLine\n```\n\n", "Last *two*."):
+                    yield Text(piece)
+                    await asyncio.sleep(0.5)
+                await asyncio.sleep(600)
             case ["hold", *_]:
                 yield Text("One moment")
                 await asyncio.sleep(600)

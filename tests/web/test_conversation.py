@@ -27,6 +27,22 @@ def test_an_answer_streams_in_and_is_rendered_while_it_grows(server: Served, ope
     assert said == [f"w{number}" for number in range(120)]
 
 
+def test_only_the_block_that_is_still_open_is_rendered_again(server: Served, open_page: Open) -> None:
+    page = open_page(server.at(server.session("websocket:blocks")))
+    rendered: list[str] = []
+    page.on(
+        "request", lambda asked: rendered.append(asked.post_data or "") if "markdown" in asked.url else None
+    )
+    write(page, "blocks")
+    text = page.locator("segue-turn .text")
+    expect(text.locator("em")).to_have_text("two")
+    expect(text.locator("strong")).to_have_text("one")
+    expect(text.locator("pre")).to_contain_text("Line")
+    assert "one" not in rendered[-1]
+    assert "code" not in rendered[-1]
+    page.keyboard.press("Escape")
+
+
 def test_markdown_is_shown_and_nothing_in_it_runs(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:rich")))
     write(page, "rich")
