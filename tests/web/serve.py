@@ -73,8 +73,8 @@ SAID = {
 
 
 class PageAgent:
-    """`stream 50 20`: fifty words, 20 ms apart. `hold` and `blocks`: until stopped. `think`, `tool`, `rich`, `fail`,
-    `nothing`: one of each. Anything else is said back."""
+    """`stream 50 20`: fifty words, 20 ms apart. `hold` and `blocks`: until stopped. `think`, `tool`, `rich`,
+    `fail`, `nothing`: one of each. Anything else is said back."""
 
     reports_tools = True
 
