@@ -6,4 +6,4 @@ nothing of files and variables. An error is a `BadSetting` whose sentence names 
 
 from segue.configuration.fields import ApiKey, Configuration, LogFormat, McpServer, Role
 
-__all__ = ["ApiKey", "Configuration", "LogFormat", "McpServer", "Role", "UnifiedOwner"]
+__all__ = ["ApiKey", "Configuration", "LogFormat", "McpServer", "Role"]

@@ -1,41 +1,45 @@
 """The settings and what each may be.
 
-Secrets are `SecretStr`, or hidden from `repr` where a URL may carry one. What a field wants is said once, by
-`Wanted`, in the words that an error uses.
+Secrets are `SecretStr`, or hidden from `repr` where a URL may carry one.
 """
 
 import ipaddress
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
-from segue.auto_commit import AutoCommitPolicy
 from segue.configuration import layers
 from segue.configuration.layers import Wanted
-from segue.configuration.surroundings import is_zone, system_zone, user_data_folder
-from segue.errors import BadPolicy, BadSetting
+from segue.configuration.networks import MatrixPart, TelegramPart
+from segue.configuration.surroundings import system_zone, user_data_folder
+from segue.configuration.values import (
+    Count,
+    CountFromOne,
+    DatabaseUrl,
+    DefaultPolicy,
+    Folder,
+    HostName,
+    Interval,
+    LeaseSeconds,
+    MaybeFolder,
+    ModelName,
+    Port,
+    Seconds,
+    SecondsFromOne,
+    Steps,
+    Strict,
+    Switch,
+    Zone,
+)
+from segue.errors import BadSetting
 from segue.policy import Busy
 from segue.settings import Settings
 from segue.states import UnifiedOwner, WhenBusy
-
-_DATABASES = ("sqlite://", "postgresql://", "postgres://")
 
 
 class Role(StrEnum):
@@ -52,35 +56,6 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-def _not_bool(value: object) -> object:
-    if isinstance(value, bool):  # which Python counts among the numbers
-        raise ValueError("a number is wanted")
-    return value
-
-
-def _zone(name: str) -> str:
-    if not is_zone(name):
-        raise ValueError("there is no such zone")
-    return name
-
-
-def _model(name: str | None) -> str | None:
-    if name is None or name == "offline":
-        return None
-    provider, _, rest = name.partition(":")
-    if not provider or not rest or any(letter.isspace() for letter in name):
-        raise ValueError("it has no provider")
-    return name
-
-
-def _folder(path: Path) -> Path:
-    return path.expanduser().absolute()
-
-
-def _maybe_folder(path: Path | None) -> Path | None:
-    return None if path is None else _folder(path)
-
-
 def _key(key: SecretStr) -> SecretStr:
     text = key.get_secret_value()
     if not text or not text.isascii() or not text.isprintable() or " " in text:
@@ -88,81 +63,14 @@ def _key(key: SecretStr) -> SecretStr:
     return key
 
 
-def _default_policy(given: object) -> AutoCommitPolicy | None:
-    if given is None or isinstance(given, AutoCommitPolicy):
-        return given
-    if not isinstance(given, Mapping):
-        raise ValueError("it is no object")
-    try:
-        return AutoCommitPolicy.from_json(given)
-    except BadPolicy as wrong:
-        raise ValueError(str(wrong)) from None
-
-
-def _database(url: str | None) -> str | None:
-    if url is not None and not url.startswith(_DATABASES):
-        raise ValueError("it begins otherwise")
-    return url
-
-
-Count = Annotated[
-    int,
-    BeforeValidator(_not_bool),
-    Field(ge=0, le=1_000_000),
-    Wanted("a whole number from 0 to 1,000,000"),
-]
-Seconds = Annotated[
-    float, BeforeValidator(_not_bool), Field(ge=0, le=1_000_000), Wanted("a number from 0 to 1,000,000")
-]
-LeaseSeconds = Annotated[
-    float, BeforeValidator(_not_bool), Field(ge=0.1, le=1_000_000), Wanted("a number from 0.1 to 1,000,000")
-]
-Interval = Annotated[
-    float,
-    BeforeValidator(_not_bool),
-    Field(gt=0, le=1_000_000),
-    Wanted("a number above 0, at most 1,000,000"),
-]
-Port = Annotated[
-    int, BeforeValidator(_not_bool), Field(ge=0, le=65_535), Wanted("a port from 0 (any free one) to 65535")
-]
-Switch = Annotated[bool, Wanted("true or false")]
-Folder = Annotated[Path, AfterValidator(_folder), Wanted("the path of a folder", path=True)]
-MaybeFolder = Annotated[Path | None, AfterValidator(_maybe_folder), Wanted("the path of a folder", path=True)]
-HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,253}$")]
-Zone = Annotated[str, AfterValidator(_zone), Wanted("an IANA zone such as 'Europe/Berlin' or 'UTC'")]
-ModelName = Annotated[
-    str | None,
-    AfterValidator(_model),
-    # Of models with open weights: what one provider retires is still there at another.
-    Wanted("provider:name such as 'openai-chat:gpt-oss-120b' or 'ollama:smollm2', or 'offline'"),
-]
-DatabaseUrl = Annotated[
-    str | None,
-    AfterValidator(_database),
-    Wanted("a URL such as 'sqlite:///segue.db', 'sqlite://:memory:' or 'postgresql://user@host/name'"),
-]
-
-
-DefaultPolicy = Annotated[
-    AutoCommitPolicy | None,
-    PlainValidator(_default_policy),
-    Wanted('a JSON object such as {"enabled": true, "idle_timeout_seconds": 1800}, or @file', json=True),
-]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class ApiKey(_Strict):
+class ApiKey(Strict):
     key: Annotated[SecretStr, AfterValidator(_key)]
     account: Annotated[str, Field(min_length=1, max_length=200)] = "default"
     user: Annotated[str, Field(min_length=1, max_length=200)] = "default"
     role: Role = Role.USER
 
 
-class McpServer(_Strict):
+class McpServer(Strict):
     """A program that is started and spoken to over its pipes, or an address."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -192,7 +100,7 @@ def _distinct_names(servers: tuple[McpServer, ...]) -> tuple[McpServer, ...]:
     return servers
 
 
-class SessionAutoCommit(_Strict):
+class SessionAutoCommit(Strict):
     idle_enabled: Switch = True
     """Whether quiet sessions are committed at all."""
     check_interval_seconds: Interval = 60.0
@@ -201,81 +109,18 @@ class SessionAutoCommit(_Strict):
     """For sessions that are made without a word about it, as a JSON object. Unset: none."""
 
 
-class ServerPart(_Strict):
+class ServerPart(Strict):
     session_auto_commit: SessionAutoCommit = SessionAutoCommit()
 
 
-def _address(url: str | None) -> str | None:
-    if url is not None and not re.fullmatch(r"https?://[^\s/?#@]+[^\s?#]*", url):
-        raise ValueError("it is no address")
-    return url
-
-
-Address = Annotated[
-    str, AfterValidator(_address), Wanted("an address such as 'https://example.org', without a password")
-]
-MaybeAddress = Annotated[
-    str | None,
-    AfterValidator(_address),
-    Wanted("an address such as 'https://example.org', without a password"),
-]
-People = Annotated[
-    tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
-    Wanted('a JSON list of ids, such as ["12345"], or ["*"] for everybody', json=True),
-]
-
-
-class TelegramPart(_Strict):
-    token: Annotated[SecretStr | None, Wanted("the token that Telegram gave the bot")] = None
-    """Set, `segue serve` speaks and listens as this bot."""
-    url: Address = "https://api.telegram.org"
-    """Where the Bot API is."""
-    webhook_url: MaybeAddress = None
-    """Where Telegram can reach `/webhooks/telegram` of this server. Unset: long polling."""
-    webhook_secret: Annotated[SecretStr | None, Wanted("a word of letters, digits, _ and -")] = None
-    """By which a call is known to come from Telegram."""
-    allow: People = ()
-    """Ids of those who may talk to the bot; nobody else is answered."""
-    pairing: Switch = False
-    """Whether somebody else gets a code to be let in by."""
-
-    @property
-    def lacks(self) -> str | None:
-        """What is missing beside what is set."""
-        if (self.webhook_url is None) == (self.webhook_secret is None):
-            return None
-        return "telegram.webhook_url and telegram.webhook_secret are set together, or not at all"
-
-
-class MatrixPart(_Strict):
-    url: MaybeAddress = None
-    """Of the homeserver."""
-    user: Annotated[str | None, Wanted("a full user id such as '@bot:example.org'")] = None
-    token: Annotated[SecretStr | None, Wanted("an access token of that user")] = None
-    """Set, `segue serve` speaks and listens as this user. Keep the same one: repeats are known by it."""
-    allow: People = ()
-    """Full ids of those who may talk to the bot; nobody else is answered."""
-    pairing: Switch = False
-    """Whether somebody else gets a code to be let in by."""
-
-    @property
-    def lacks(self) -> str | None:
-        """What is missing beside what is set."""
-        if self.token is None or (self.url is not None and self.user is not None):
-            return None
-        return "matrix.token needs matrix.url and matrix.user; set them too"
-
-
-class Configuration(_Strict):
+class Configuration(Strict):
     database: Annotated[DatabaseUrl, Field(repr=False)] = None
     """Unset: `segue.db` in the data folder."""
     data: Folder = Field(default_factory=lambda: user_data_folder(os.environ))
     """The folder of the embedded database."""
     model: ModelName = None
     """provider:name. Unset: offline, a small model of rules that needs no key and no network."""
-    model_steps: Annotated[
-        int, BeforeValidator(_not_bool), Field(ge=1, le=1_000), Wanted("a whole number from 1 to 1,000")
-    ] = 50
+    model_steps: Steps = 50
     """The most requests to the model in one turn; one that needs more ends with what it has said."""
     timezone: Zone = Field(default_factory=lambda: system_zone(os.environ) or "UTC")
     """For times that name no zone, in sessions that have none."""
@@ -312,16 +157,9 @@ class Configuration(_Strict):
     """Who owns a job that is made while they do."""
     recall_on_busy: Annotated[Busy, Wanted(f"one of {', '.join(Busy)}")] = Busy.WAIT
     """What a recall does when it is due in a busy session."""
-    jobs_per_session: Annotated[
-        int,
-        BeforeValidator(_not_bool),
-        Field(ge=1, le=1_000_000),
-        Wanted("a whole number from 1 to 1,000,000"),
-    ] = 50
+    jobs_per_session: CountFromOne = 50
     """Automations that users may have in one session."""
-    least_interval_seconds: Annotated[
-        float, BeforeValidator(_not_bool), Field(ge=1, le=1_000_000), Wanted("a number from 1 to 1,000,000")
-    ] = 10
+    least_interval_seconds: SecondsFromOne = 10
     """How close together the runs of a user's automation may be."""
     workspace: MaybeFolder = None
     """The folder of the file tools. Nothing outside it is reachable; unset, nothing is."""
