@@ -1,24 +1,20 @@
 """Automating: a user's cron jobs, within the limits that users have, and why they ran or did not."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from segue import jobs
 from segue.action import Ask
 from segue.clock import to_moment, to_ms
 from segue.errors import Conflict, NotFound
 from segue.explain import Explanation, Facts, explain, stands_for
-from segue.jobs import Changed
 from segue.model import NEWEST, Job, Owner, Place, Run, Session, Turn
-from segue.once import Request, once
+from segue.once import Request
 from segue.policy import Policy
 from segue.prompts import Mode
 from segue.schedule import check_rhythm
 from segue.states import JobKind, JobState
-from segue.store.database import Transaction
 from segue.text import check_text
 from segue.trigger import Trigger
 from segue.verbs.looking import ME
@@ -57,7 +53,7 @@ class Automating(Ordering):
             new_session_id=self.ids(now),
             most=self.settings.jobs_per_session,
         )
-        return self._changed(await self.store.commit(once, request, work, now, keep=_kept, again=_again))
+        return await self._made_once(request, work, now)
 
     async def automation(self, job_id: str, *, owner: Owner = ME) -> Job:
         """One of the jobs that people read as automations, or a protected one of the system."""
@@ -154,11 +150,3 @@ class Automating(Ordering):
 
     def _check_rhythm(self, trigger: Trigger, now: int) -> None:
         check_rhythm(trigger, timedelta(seconds=self.settings.least_interval_seconds), to_moment(now))
-
-
-def _kept(changed: Changed) -> Mapping[str, Any]:
-    return {"job_id": changed.job.id}
-
-
-def _again(kept: Mapping[str, Any]) -> Transaction[Changed]:
-    return Changed(job=(yield from jobs.load(kept["job_id"])))

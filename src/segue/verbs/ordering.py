@@ -1,7 +1,9 @@
 """Ordering: how jobs are made, changed and removed."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from segue import jobs, unified
 from segue.action import Action, Ask, Call, Say
@@ -11,8 +13,10 @@ from segue.decision import End, Pass, keeps_no_appointments
 from segue.errors import BadSetting, BadTrigger, Conflict, DuplicateId
 from segue.jobs import Changed
 from segue.model import Job, Owner
+from segue.once import Request, once
 from segue.policy import Policy, jittered
 from segue.states import JobKind, JobState, Outcome, UnifiedOwner
+from segue.store.database import Transaction
 from segue.text import MAX_NAME, check_key, check_text
 from segue.trigger import At, Trigger, resolve
 from segue.verbs.looking import ME, Looking
@@ -208,6 +212,12 @@ class Ordering(Looking):
         zone = (session.timezone if session else None) or self.settings.timezone
         return resolve(trigger, now=to_moment(now), zone=zone)
 
+    async def _made_once(
+        self, request: Request | None, work: Callable[[], Transaction[Changed]], now: int
+    ) -> Job:
+        """The job that the work makes, or made when it was asked for under the same name before."""
+        return self._changed(await self.store.commit(once, request, work, now, keep=_kept, again=_again))
+
     async def _change(self, job: Job) -> Job:
         _refuse_protected(job)
         return self._changed(await self.store.commit(jobs.change, job, self.clock.ms()))
@@ -219,6 +229,14 @@ class Ordering(Looking):
         if changed.next_pool is not None:
             self.bell.ring(Name.USER, Name.SCHEDULE)
         return changed.job
+
+
+def _kept(changed: Changed) -> Mapping[str, Any]:
+    return {"job_id": changed.job.id}
+
+
+def _again(kept: Mapping[str, Any]) -> Transaction[Changed]:
+    return Changed(job=(yield from jobs.load(kept["job_id"])))
 
 
 def _aimed(job: Job, now: int) -> Job:

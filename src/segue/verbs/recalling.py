@@ -1,19 +1,15 @@
 """Recalling: how an agent, or its user, has a conversation called back."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
-from segue import jobs, recalls
+from segue import recalls
 from segue.action import Ask
 from segue.clock import to_moment
 from segue.errors import NotFound, NotRecurring
-from segue.jobs import Changed
 from segue.model import NEWEST, Owner, Place, Recall, Session, Source
-from segue.once import Request, once
+from segue.once import Request
 from segue.recalls import Facts
 from segue.states import CallType, JobKind
-from segue.store.database import Transaction
 from segue.text import check_text
 from segue.verbs.looking import ME
 from segue.verbs.ordering import Ordering
@@ -73,7 +69,7 @@ class Recalling(Ordering):
         )
         facts = Facts(call_type=kind, comment=comment, set_in=set_in)
         work = partial(recalls.create, session, job, facts)
-        stored = self._changed(await self.store.commit(once, request, work, now, keep=_kept, again=_again))
+        stored = await self._made_once(request, work, now)
         return await self.store.recall(stored.id)
 
     async def cancel_recall(self, key: str, *, owner: Owner = ME) -> None:
@@ -103,11 +99,3 @@ class Recalling(Ordering):
 
 def _none(key: str) -> NotFound:
     return NotFound(f"no recall is pending in {key}")
-
-
-def _kept(changed: Changed) -> Mapping[str, Any]:
-    return {"job_id": changed.job.id}
-
-
-def _again(kept: Mapping[str, Any]) -> Transaction[Changed]:
-    return Changed(job=(yield from jobs.load(kept["job_id"])))
