@@ -257,8 +257,7 @@ async def _trigger(kernel: "Kernel", asked: Asked, key: str, schedule: str) -> "
     from segue.schedule import read_trigger
 
     session = await kernel.store.session(asked.owner, key)
-    zone = (session.timezone if session else None) or kernel.settings.timezone
-    return read_trigger(schedule, now=to_moment(kernel.clock.ms()), zone=zone)
+    return read_trigger(schedule, now=to_moment(kernel.clock.ms()), zone=kernel.zone_in(session))
 
 
 def _policy(given: list[str] | None, before: "Policy | None") -> "Policy | None":

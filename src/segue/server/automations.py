@@ -249,7 +249,7 @@ async def shown(kernel: Kernel, jobs: Collection[Job]) -> list[JobOut]:
             job,
             sessions[job.session_id].key,
             pending=job.id in pending,
-            zone=sessions[job.session_id].timezone or kernel.settings.timezone,
+            zone=kernel.zone_in(sessions[job.session_id]),
         )
         for job in jobs
     ]
@@ -282,5 +282,4 @@ async def explained(
     told = await kernel.explain(job_id, slot=slot, owner=owner)
     job = await kernel.store.job(job_id)
     session = await kernel.store.session_by_id(job.session_id)
-    zone = session.timezone or kernel.settings.timezone
-    return told, explanation_out(job, session.key, told, zone)
+    return told, explanation_out(job, session.key, told, kernel.zone_in(session))

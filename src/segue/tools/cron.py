@@ -183,7 +183,7 @@ def _told(job: Job, context: ToolContext) -> str:
     head = f"Job {job.id} ({job.name!r}): {job.trigger}."
     if job.state is not JobState.ACTIVE:
         return f"{head} It is {job.state}" + (f": {job.state_reason}." if job.state_reason else ".")
-    zone = zone_of(job.trigger, context.session.timezone or context.kernel.settings.timezone)
+    zone = zone_of(job.trigger, context.zone)
     slots = [local(slot, zone).isoformat(timespec="seconds") for slot in upcoming(job, _TOLD)]
     if len(slots) == 1:
         return f"{head} It runs on {slots[0]}."

@@ -10,11 +10,11 @@ Invariants
 import json
 from collections.abc import Mapping
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from segue.clock import to_moment
 from segue.errors import NotFound, SegueError, StoreError
 from segue.model import ScheduledMessage
+from segue.schedule import local
 from segue.states import MessageStatus
 from segue.tools.arguments import flat
 from segue.tools.registry import Tool, ToolContext, ToolRefused
@@ -150,9 +150,7 @@ def _end(message: ScheduledMessage, context: ToolContext) -> dict[str, Any]:
 
 
 def _moment(ms: int, context: ToolContext) -> str:
-    zone = context.session.timezone or context.kernel.settings.timezone
-    at = to_moment(ms)
-    return (at.astimezone(ZoneInfo(zone)) if zone else at).isoformat()
+    return local(to_moment(ms), context.zone).isoformat()
 
 
 def _text(told: Mapping[str, Any]) -> str:

@@ -7,12 +7,11 @@ Invariants
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from segue.clock import to_moment
 from segue.model import Recall
+from segue.schedule import local
 from segue.states import CallType, RecallStatus
 from segue.tools.arguments import flat
 from segue.tools.instructions import RULE, lazy
@@ -141,12 +140,7 @@ def _told(recall: Recall, context: ToolContext) -> str:
     at = to_moment(recall.trigger_at)
     moment = at.isoformat(timespec="seconds")
     if recall.status is RecallStatus.PENDING:
-        moment = f"{moment}, {explain(_local(at, context), to_moment(context.kernel.clock.ms()))}"
+        moment = f"{moment}, {explain(local(at, context.zone), to_moment(context.kernel.clock.ms()))}"
     repeats = f", then every {recall.interval_seconds:g} s" if recall.interval_seconds else ""
     about = recall.comment or recall.instruction
     return f"Recall {recall.id} ({recall.call_type}, {recall.status}): {moment}{repeats}. {shown(about)}"
-
-
-def _local(at: datetime, context: ToolContext) -> datetime:
-    zone = context.session.timezone or context.kernel.settings.timezone
-    return at.astimezone(ZoneInfo(zone)) if zone else at

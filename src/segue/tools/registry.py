@@ -52,6 +52,10 @@ class ToolContext:
         return self.session.owner
 
     @property
+    def zone(self) -> str | None:
+        return self.kernel.zone_in(self.session)
+
+    @property
     def run_id(self) -> str | None:
         return self.source.run_id if self.source else None
 

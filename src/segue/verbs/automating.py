@@ -121,7 +121,7 @@ class Automating(Ordering):
             job=job,
             session=session,
             now=to_moment(self.clock.ms()),
-            zone=session.timezone or self.settings.timezone or "UTC",
+            zone=self.zone_in(session) or "UTC",
             run=run,
             asked=asked,
             turn=turn,

@@ -52,6 +52,10 @@ class Looking:
             return session
         return await self.store.session(session.owner, unified.KEY) or session
 
+    def zone_in(self, session: Session | None) -> str | None:
+        """The zone of a time that names none: the session's own, else that of the settings."""
+        return (session.timezone if session else None) or self.settings.timezone
+
     async def overview(self, key: str, *, owner: Owner = ME) -> Overview:
         return await self.overview_of((await self.session(key, owner=owner)).id)
 

@@ -56,7 +56,7 @@ class Messaging(Ordering):
         now = self.clock.ms()
         job = await self._drafted(
             key,
-            At(_moment(send_at, now, session.timezone or self.settings.timezone)),
+            At(_moment(send_at, now, self.zone_in(session))),
             Say(text),
             now,
             policy=scheduled.POLICY,

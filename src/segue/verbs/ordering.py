@@ -209,8 +209,7 @@ class Ordering(Looking):
 
     async def _resolved(self, trigger: Trigger, key: str, owner: Owner, now: int) -> Trigger:
         session = await self.store.session(owner, key)
-        zone = (session.timezone if session else None) or self.settings.timezone
-        return resolve(trigger, now=to_moment(now), zone=zone)
+        return resolve(trigger, now=to_moment(now), zone=self.zone_in(session))
 
     async def _made_once(
         self, request: Request | None, work: Callable[[], Transaction[Changed]], now: int

@@ -55,7 +55,7 @@ class Recalling(Ordering):
             when,
             interval_seconds,
             now=to_moment(now),
-            zone=offset or session.timezone or self.settings.timezone,
+            zone=offset or self.zone_in(session),
         )
         job = await self._drafted(
             key,

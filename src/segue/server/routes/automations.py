@@ -180,8 +180,7 @@ async def _one(kernel: Kernel, job: Job) -> shapes.JobOut:
 
 async def _trigger(kernel: Kernel, key: str, owner: Owner, schedule: shapes.Schedule) -> Trigger:
     session = await kernel.store.session(owner, key)
-    zone = (session.timezone if session else None) or kernel.settings.timezone
-    return shapes.trigger_in(schedule, now=to_moment(kernel.clock.ms()), zone=zone)
+    return shapes.trigger_in(schedule, now=to_moment(kernel.clock.ms()), zone=kernel.zone_in(session))
 
 
 def _moment(text: str | None) -> datetime | None:
