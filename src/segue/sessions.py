@@ -161,7 +161,7 @@ def check_jobs(session: Session, *, with_jobs: bool) -> Transaction[None]:
     if blocking and not with_jobs:
         raise SessionHasJobs(
             f"{session.key} has {len(blocking)} jobs; delete them with it, or remove them first",
-            readable(blocking),
+            readable(blocking, "job", rows.job),
         )
 
 

@@ -181,7 +181,7 @@ class Store:
 
     async def jobs(self, session_id: str, limit: int) -> list[Job]:
         found = await self.database.read(sql.jobs.of_session, {"session_id": session_id, "limit": limit})
-        return readable(found)
+        return readable(found, "job", rows.job)
 
     async def automations(self, session_id: str, *, limit: int, before: Place, ended: bool) -> list[Job]:
         asked: Params = {
@@ -191,7 +191,7 @@ class Store:
             "before_id": before.id,
             "limit": limit,
         }
-        return readable(await self.database.read(sql.jobs.automations, asked))
+        return readable(await self.database.read(sql.jobs.automations, asked), "job", rows.job)
 
     async def jobs_at_work(self, session_id: str) -> list[str]:
         """Those that have a run which waits or is under way."""
@@ -199,7 +199,7 @@ class Store:
 
     async def protected_jobs(self, owner: Owner, limit: int) -> list[Job]:
         whose: Params = {"account": owner.account, "user_id": owner.user, "limit": limit}
-        return readable(await self.database.read(sql.jobs.protected, whose))
+        return readable(await self.database.read(sql.jobs.protected, whose), "job", rows.job)
 
     async def due_jobs(self, now: int, limit: int) -> list[DueJob | Unreadable]:
         """What is due, soonest first; of a flood, a share for each of some accounts in turn."""
@@ -259,7 +259,7 @@ class Store:
 
     async def pending_recall(self, session_id: str) -> Recall | None:
         found = await self.database.read(sql.recalls.pending, {"session_id": session_id})
-        return next(iter(_recalls(found)), None)
+        return next(iter(readable(found, "recall", rows.recall)), None)
 
     async def waiting_recall(self, session_id: str, *, lane_id: str) -> str | None:
         """The one that has come due and stands first in the lane."""
@@ -274,7 +274,7 @@ class Store:
             "before_id": before.id,
             "limit": limit,
         }
-        return _recalls(await self.database.read(sql.recalls.of_session, asked))
+        return readable(await self.database.read(sql.recalls.of_session, asked), "recall", rows.recall)
 
     # Scheduled messages
 
@@ -348,25 +348,15 @@ def _one(found: Rows, what: str) -> Row:
     return found[0]
 
 
-def readable(found: Rows) -> list[Job]:
+def readable(found: Rows, what: str, read: Callable[[Row], T]) -> list[T]:
     """Less those whose row makes no sense to this version: one of them must not hide the others."""
-    jobs: list[Job] = []
+    records: list[T] = []
     for row in found:
         try:
-            jobs.append(rows.job(row))
+            records.append(read(row))
         except rows.UNREADABLE as error:
-            _log.warning("job %s cannot be read: %s", row["id"], error)
-    return jobs
-
-
-def _recalls(found: Rows) -> list[Recall]:
-    recalls: list[Recall] = []
-    for row in found:
-        try:
-            recalls.append(rows.recall(row))
-        except rows.UNREADABLE as error:
-            _log.warning("recall %s cannot be read: %s", row["id"], error)
-    return recalls
+            _log.warning("%s %s cannot be read: %s", what, row["id"], error)
+    return records
 
 
 def _number(found: Rows, column: str) -> int | None:
