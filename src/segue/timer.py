@@ -21,6 +21,7 @@ from segue.lane import Admission
 from segue.model import Ids, Source, run_id
 from segue.policy import Busy, jittered
 from segue.prompts import Brief, template_for
+from segue.states import JobKind
 from segue.store.store import DueJob, Store, Unreadable
 
 _log = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ class Timer:
     async def _handle(self, due: DueJob | Unreadable, now: int) -> None:
         if isinstance(due, Unreadable):
             await self._store.commit(jobs.give_up, due.job_id, due.reason, now)
+            self._bell.ring(Name.COURIER)
             return
         try:
             if self._unified and due.job.policy.busy is not Busy.WAIT and due.job.kind in unified.SHARED:
@@ -86,6 +88,8 @@ class Timer:
             taken = await self._act(due, decide(_facts(due), to_moment(now)), now)
         except NotFound:  # its session was deleted between the look and the taking, and the job with it
             return
+        if due.job.kind is JobKind.MESSAGE:  # sent or not: others may have waited behind it
+            self._bell.ring(Name.COURIER)
         if taken is None:
             return
         self._hub.publish(taken.events)
