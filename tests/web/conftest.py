@@ -119,7 +119,7 @@ def own_server(tmp_path: Path) -> Iterator[Served]:
     served.end()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # while it lives, no other event loop can run in this thread
 def browser() -> Iterator[Browser]:
     found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
@@ -166,7 +166,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 @pytest.fixture
 def picture(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
     """A picture for the documentation, when the run was asked for them."""
-    wanted = request.config.getoption("--pictures")
+    wanted = request.config.getoption("--pictures", default=False)
 
     def taken(page: Page, name: str) -> None:
         if wanted:
