@@ -103,7 +103,7 @@ class People:
 
     async def _wait(self, kernel: Kernel, turn_id: str) -> None:
         with suppress(*EXPECTED):
-            await kernel.wait(turn_id)
+            await kernel.wait(turn_id, owner=self.turns[turn_id][0])
 
     async def _write(self, kernel: Kernel) -> None:
         owner, key = self._anywhere()
@@ -116,7 +116,7 @@ class People:
     async def _cancel(self, kernel: Kernel) -> None:
         if self.turns:
             turn_id = self.rng.choice(list(self.turns))
-            await kernel.cancel(turn_id)
+            await kernel.cancel(turn_id, owner=self.turns[turn_id][0])
             self.cancelled[turn_id] = self.play.loop.time()
 
     async def _delete(self, kernel: Kernel) -> None:

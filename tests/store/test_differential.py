@@ -51,7 +51,7 @@ class History:
         self.clock = clock
         self.told: list[str] = []
         self.jobs: list[tuple[str, Owner]] = []
-        self.turns: list[str] = []
+        self.turns: list[tuple[str, Owner]] = []
         self.orders = 0
 
     async def unfold(self) -> list[str]:
@@ -88,9 +88,11 @@ class History:
     async def talk(self) -> None:
         key, owner = self.where()
         mode = self.rng.choice((None, *WhenBusy))
-        self.turns.append((await self.kernel.receive(key, "hello", owner=owner, when_busy=mode)).turn_id)
+        admitted = await self.kernel.receive(key, "hello", owner=owner, when_busy=mode)
+        self.turns.append((admitted.turn_id, owner))
         if self.rng.random() < 0.2:
-            await self.kernel.cancel(self.rng.choice(self.turns))
+            turn_id, whose = self.rng.choice(self.turns)
+            await self.kernel.cancel(turn_id, owner=whose)
 
     async def write(self) -> None:
         key, owner = self.where()
