@@ -50,6 +50,11 @@ class AutoCommitPolicy:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
+    def stored(cls, data: Mapping[str, Any]) -> Self:
+        """As the store has it: what a newer version added to it is left out, and the session goes on."""
+        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
+
+    @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         if "enabled" not in data:
             raise BadPolicy("auto_commit_policy needs enabled, true or false")

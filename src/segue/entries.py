@@ -13,7 +13,7 @@ from segue import unified
 from segue.auto_commit import AutoCommitPolicy, Live, next_look
 from segue.errors import NotFound
 from segue.model import Event, Owner, Session
-from segue.store import rows, sql
+from segue.store import live_rows, rows, sql
 from segue.store.database import Params, Row, Transaction, Value
 from segue.tokens import estimate
 
@@ -47,7 +47,7 @@ def open_session(
 
 def policy_columns(policy: AutoCommitPolicy | None) -> dict[str, Value]:
     return {
-        "auto_commit_policy": rows.auto_commit_text(policy),
+        "auto_commit_policy": live_rows.auto_commit_text(policy),
         "keep_recent_count": policy.keep_recent_count if policy else 0,
     }
 
@@ -95,7 +95,7 @@ _LEFT_ALONE = Live()
 
 def standing_in(row: Row) -> Standing:
     watched = row["auto_commit_policy"] is not None or row["keep_recent_count"]
-    return Standing(row["last_seq"], row["last_message_at"], rows.live(row) if watched else _LEFT_ALONE)
+    return Standing(row["last_seq"], row["last_message_at"], live_rows.live(row) if watched else _LEFT_ALONE)
 
 
 def growth(

@@ -6,7 +6,7 @@ from segue.errors import NotFound
 from segue.kept import Archive, Found, Memory, Task
 from segue.memory.search import MOST_ROWS, ranked, sought
 from segue.model import NEWEST, Event, Owner, Place
-from segue.store import kept_rows, rows, sql
+from segue.store import kept_rows, live_rows, rows, sql
 from segue.store.database import Params
 from segue.store.store import Store
 
@@ -126,7 +126,7 @@ class Shelf:
         found = await self._database.read(sql.sessions.awaiting_commit, {"limit": limit})
         waiting = []
         for row in found:
-            policy = rows.auto_commit_policy(row["auto_commit_policy"])
+            policy = live_rows.auto_commit_policy(row["auto_commit_policy"])
             if policy is not None and policy.enabled and policy.idle_timeout_seconds is not None:
                 waiting.append((Owner(row["account"], row["user_id"]), row["key"]))
         return waiting

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 from segue.action import Action, Ask, Say, action_from_json
-from segue.auto_commit import AutoCommitPolicy, Live
 from segue.clock import to_ms
 from segue.errors import SegueError
 from segue.model import (
@@ -37,6 +36,7 @@ from segue.states import (
     recall_status,
 )
 from segue.store.database import Row
+from segue.store.live_rows import live
 from segue.text import clean
 from segue.tokens import estimate
 from segue.trigger import At, Every, Trigger, trigger_from_json
@@ -97,16 +97,6 @@ def _policy(text: str) -> Policy:
 
 
 @lru_cache(256)
-def auto_commit_policy(text: str | None) -> AutoCommitPolicy | None:
-    return AutoCommitPolicy.from_json(json.loads(text)) if text else None
-
-
-@lru_cache(256)
-def auto_commit_text(policy: AutoCommitPolicy | None) -> str | None:
-    return None if policy is None else to_text(policy.to_json())
-
-
-@lru_cache(256)
 def _action(text: str) -> Action:
     return action_from_json(json.loads(text))
 
@@ -157,23 +147,6 @@ def session(row: Row) -> Session:
         holder=row["holder"],
         fence=row["fence"],
         live=live(row),
-    )
-
-
-def live(row: Row) -> Live:
-    return Live(
-        messages=row["live_messages"],
-        tokens=row["live_tokens"],
-        kept_tokens=row["kept_tokens"],
-        keep_recent_count=row["keep_recent_count"],
-        archived_seq=row["archived_seq"],
-        archives=row["archives"],
-        policy=auto_commit_policy(row["auto_commit_policy"]),
-        commit_at=row["commit_at"],
-        last_auto_commit_at=row["last_auto_commit_at"],
-        last_error=row["auto_commit_last_error"],
-        last_error_at=row["auto_commit_last_error_at"],
-        failures=row["auto_commit_failures"],
     )
 
 

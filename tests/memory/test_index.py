@@ -1,0 +1,210 @@
+"""Who waits for a silence. The seed keeps them in a file; here they are what the sessions' rows say."""
+
+import asyncio
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from segue import Kernel
+from segue.auto_commit import AutoCommitPolicy
+from segue.store import live_rows, sql
+from segue.store.database import Transaction
+from segue.store.opening import open_database
+from segue.testing import Fault, FaultyStore, ManualClock, ScriptedAgent, audit, quiet
+from tests.flows.house import OpenKernel
+
+CHAT = "web:1"
+BY_SILENCE = AutoCommitPolicy(enabled=True, idle_timeout_seconds=600)
+MOST_STATEMENTS = 100
+
+
+def spoil(key: str, policy: str) -> Transaction[None]:
+    changed = sql.translate("test.spoil", "UPDATE sessions SET auto_commit_policy = :policy WHERE key = :key")
+    yield changed, {"key": key, "policy": policy}
+
+
+async def members(kernel: Kernel) -> list[str]:
+    return sorted(key for _, key in await kernel.auto_commit_members())
+
+
+async def reasons(kernel: Kernel, key: str = CHAT) -> list[str]:
+    """Of its archives, the oldest first."""
+    return [each.reason for each in reversed(await kernel.archives(key))]
+
+
+async def test_where_nobody_waits_there_is_nothing_to_do(
+    kernel: Kernel, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A7.13: a store without a session is an empty index, and no reason for a warning."""
+    assert await members(kernel) == []
+    assert await kernel.workers.archivist.step() == 0
+    assert [record for record in caplog.records if record.name.startswith("segue")] == []
+
+
+async def test_every_process_knows_at_once_who_is_a_member(open_kernel: OpenKernel) -> None:
+    """A7.10, A8.1: what one adds or takes out is so for the other; no process has an index of its own."""
+    one, two = await open_kernel(), await open_kernel()
+    await one.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    assert await members(two) == [CHAT]
+    await two.change(CHAT, auto_commit_policy=None)
+    assert await members(one) == []
+
+
+async def test_a_round_goes_by_what_another_process_left(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    """A8.3, A8.4: committed or deleted over there, there is nothing to commit here."""
+    one, two = await open_kernel(), await open_kernel()
+    for key in ("web:archived", "web:deleted", "web:stays"):
+        await one.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await two.commit("web:archived")
+    await two.delete("web:deleted")
+    clock.advance(minutes=10)
+    await quiet(one)
+    assert await reasons(one, "web:archived") == ["manual"]
+    assert await reasons(one, "web:stays") == ["idle_timeout"]
+    assert await members(one) == []
+
+
+async def test_the_index_is_no_file(tmp_path: Path, agent: ScriptedAgent) -> None:
+    """A7.1, A7.2, A7.14: the folder is made, and holds the database and its own companions alone."""
+    folder = tmp_path / "not" / "there yet"
+    async with Kernel(f"sqlite:///{folder}/segue.db", agent=agent) as kernel:
+        await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+        await kernel.commit(CHAT)
+        await quiet(kernel)
+        there = {path.name for path in folder.iterdir()}
+    companions = {f"segue.db{ending}" for ending in ("-wal", "-shm", ".lock", ".next")}
+    assert {"segue.db"} <= there <= {"segue.db"} | companions
+
+
+async def test_sessions_that_join_at_once_are_all_members(open_kernel: OpenKernel) -> None:
+    """A7.12: in two processes; a file that each rewrites as a whole would lose some of them."""
+    kernels = [await open_kernel(), await open_kernel()]
+    keys = [f"web:{n:02}" for n in range(20)]
+    await asyncio.gather(
+        *(
+            kernels[n % 2].write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+            for n, key in enumerate(keys)
+        )
+    )
+    assert await members(kernels[0]) == keys
+    await asyncio.gather(
+        *(kernels[n % 2].change(key, auto_commit_policy=None) for n, key in enumerate(keys[:10]))
+    )
+    assert await members(kernels[1]) == keys[10:]
+
+
+async def test_a_message_and_its_membership_are_written_together(
+    database_url: str, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """A12.3: a fault at any statement leaves neither, so the seed's window between the two is not there."""
+    database = await open_database(database_url)
+    async with Kernel(database, agent=agent, clock=clock) as sound:
+        for statement in count(1):
+            assert statement < MOST_STATEMENTS
+            faulty = FaultyStore(database, fail_at=statement)
+            async with Kernel(faulty, agent=agent, clock=clock) as kernel:
+                try:
+                    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+                    break
+                except Fault:
+                    assert (await members(sound), await sound.sessions()) == ([], [])
+        assert statement > 3
+        assert await members(sound) == [CHAT]
+        assert not await audit(database)
+    await database.close()
+
+
+async def test_a_round_commits_those_whose_silence_is_over_and_no_others(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    """A9.1: each that is due is looked at once more, as it is then."""
+    for key in ("web:silent", "web:talks", "web:left"):
+        await kernel.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+    clock.advance(minutes=5)
+    await kernel.write("web:talks", "user", "still here")
+    await kernel.write("web:new", "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.change("web:left", auto_commit_policy=None)
+    clock.advance(minutes=5)
+    await kernel.workers.archivist.step()
+    keys = ("web:silent", "web:talks", "web:left", "web:new")
+    assert [key for key in keys if await reasons(kernel, key)] == ["web:silent"]
+    assert await members(kernel) == ["web:new", "web:talks"]
+
+
+@pytest.mark.parametrize(("seconds", "minutes"), [(300, 5), (1200, 20)], ids=["shorter", "longer"])
+async def test_another_timeout_counts_from_the_last_message(
+    kernel: Kernel, clock: ManualClock, seconds: int, minutes: int
+) -> None:
+    """A8.2: the moment that was armed is armed anew."""
+    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    clock.advance(minutes=2)
+    await kernel.change(CHAT, auto_commit_policy={"idle_timeout_seconds": seconds})
+    clock.advance(minutes=minutes - 3)
+    await quiet(kernel)
+    assert await reasons(kernel) == []
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    assert await reasons(kernel) == ["idle_timeout"]
+
+
+async def test_a_commit_by_size_ends_the_wait_for_a_silence(kernel: Kernel, clock: ManualClock) -> None:
+    """A4.7, A8.2: until the next message."""
+    both = AutoCommitPolicy(enabled=True, token_threshold=10, idle_timeout_seconds=600)
+    await kernel.write(CHAT, "user", "hi", auto_commit_policy=both)
+    assert await members(kernel) == [CHAT]
+    await kernel.write(CHAT, "user", "abcd" * 10)
+    await quiet(kernel)
+    assert (await reasons(kernel), await members(kernel)) == (["token_threshold"], [])
+    clock.advance(hours=1)
+    await quiet(kernel)
+    assert await reasons(kernel) == ["token_threshold"]
+    await kernel.write(CHAT, "user", "hi again")
+    assert await members(kernel) == [CHAT]
+    clock.advance(minutes=10)
+    await quiet(kernel)
+    assert await reasons(kernel) == ["token_threshold", "idle_timeout"]
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo", "America/New_York"])
+async def test_a_silence_is_as_long_in_every_zone(
+    kernel: Kernel, clock: ManualClock, zone: str | None
+) -> None:
+    """A5.3: moments are counted, not written, so none has to be parsed or placed."""
+    await kernel.open(CHAT, timezone=zone, auto_commit_policy=BY_SILENCE)
+    await kernel.write(CHAT, "user", "hello")
+    clock.advance(minutes=9, seconds=59)
+    await quiet(kernel)
+    assert await reasons(kernel) == []
+    clock.advance(seconds=1)
+    await quiet(kernel)
+    assert await reasons(kernel) == ["idle_timeout"]
+
+
+@pytest.mark.parametrize("policy", ["{", "3", "{}", '{"enabled": true, "idle_timeout_seconds": "soon"}'])
+async def test_a_policy_that_cannot_be_read_is_none_and_stops_nobody(
+    kernel: Kernel, clock: ManualClock, caplog: pytest.LogCaptureFixture, policy: str
+) -> None:
+    """A5.3, A7.13, A8.4: it is said in the log, the others are committed, and a new policy mends it."""
+    live_rows.auto_commit_policy.cache_clear()  # each text is complained of once
+    for key in ("web:spoilt", "web:well"):
+        await kernel.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.store.commit(spoil, "web:spoilt", policy)
+    assert await members(kernel) == ["web:well"]
+    assert "cannot be read" in caplog.text
+    clock.advance(minutes=10)
+    await quiet(kernel)
+    assert await reasons(kernel, "web:well") == ["idle_timeout"]
+    assert await reasons(kernel, "web:spoilt") == []
+    await kernel.write("web:spoilt", "user", "still here", auto_commit_policy=BY_SILENCE)
+    assert await members(kernel) == ["web:spoilt"]
+
+
+async def test_a_policy_with_a_field_from_a_newer_version_goes_on(kernel: Kernel, clock: ManualClock) -> None:
+    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    newer = '{"enabled": true, "idle_timeout_seconds": 600, "mood": "patient"}'
+    await kernel.store.commit(spoil, CHAT, newer)
+    assert await members(kernel) == [CHAT]
+    clock.advance(minutes=10)
+    await quiet(kernel)
+    assert await reasons(kernel) == ["idle_timeout"]
