@@ -76,6 +76,7 @@ async def play(
 async def test_telegram_never_gets_it_twice_and_what_nobody_knows_is_said(
     database_url: str, point: str, times: int
 ) -> None:
+    """B8.2: claimed before the kill, it is failed after it, and not sent again."""
     async with bot_api() as api:
 
         async def shown() -> list[str]:
@@ -90,6 +91,7 @@ async def test_telegram_never_gets_it_twice_and_what_nobody_knows_is_said(
 
 @pytest.mark.parametrize("point", ["before", "after"])
 async def test_matrix_gets_it_once(database_url: str, tmp_path: Path, point: str) -> None:
+    """B8.2: where a repeat cannot double, it is neither lost nor there twice."""
     async with synapse(tmp_path) as home:
         bot, ada = await home.register("bot"), await home.register("ada")
         room = await ada.open_room(bot.user)

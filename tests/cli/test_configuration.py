@@ -68,6 +68,7 @@ def test_the_offline_model_can_be_asked_for_by_its_name() -> None:
 
 
 def test_settings_in_the_depth_have_short_names_in_the_environment() -> None:
+    """A6.2: what is set is honoured."""
     file = "[server.session_auto_commit]\nidle_enabled = false\ncheck_interval_seconds = 3.5\n"
     deep = load({"SEGUE_AUTO_COMMIT_IDLE_ENABLED": "true"}, file).server.session_auto_commit
     assert (deep.idle_enabled, deep.check_interval_seconds) == (True, 3.5)
@@ -177,6 +178,7 @@ def test_further_host_names_are_a_list() -> None:
         ({"SEGUE_UNIFIED_SESSION": "perhaps"}, ["SEGUE_UNIFIED_SESSION must be true or false"]),
         ({"SEGUE_LEASE_SECONDS": "0"}, ["from 0.1 to 1,000,000"]),
         ({"SEGUE_AUTO_COMMIT_CHECK_INTERVAL_SECONDS": "0"}, ["above 0"]),
+        ({"SEGUE_AUTO_COMMIT_CHECK_INTERVAL_SECONDS": "-1"}, ["above 0"]),
         ({"SEGUE_DATABASE": "mysql://ann:hush@db/x"}, ["SEGUE_DATABASE must be a URL such as 'sqlite://"]),
         ({"SEGUE_API_KEYS": "[{"}, ["SEGUE_API_KEYS", "not JSON"]),
         ({"SEGUE_API_KEYS": "@nowhere.json"}, ["SEGUE_API_KEYS (the file nowhere.json)", "no such file"]),
@@ -191,6 +193,7 @@ def test_further_host_names_are_a_list() -> None:
     ],
 )
 def test_a_wrong_variable_is_told_in_a_sentence(env: dict[str, str], words: list[str]) -> None:
+    """A6.2: among them a check interval of nothing, or less."""
     with pytest.raises(BadSetting) as refused:
         load(env)
     for word in words:
@@ -214,6 +217,7 @@ def test_a_wrong_variable_is_told_in_a_sentence(env: dict[str, str], words: list
     ],
 )
 def test_a_wrong_file_is_told_in_a_sentence(file: str, words: list[str]) -> None:
+    """A6.2: among them a key of session_auto_commit that there is not."""
     with pytest.raises(BadSetting) as refused:
         load(file=file)
     for word in words:

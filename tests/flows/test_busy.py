@@ -57,7 +57,7 @@ async def test_a_due_job_that_skips_leaves_a_row_that_says_why(
 @pytest.mark.parametrize(
     ("overlap", "expected"),
     [
-        (Overlap.BUFFER_ONE, ["ok", "ok", "skipped", "skipped"]),
+        (Policy().overlap, ["ok", "ok", "skipped", "skipped"]),
         (Overlap.SKIP, ["ok", "skipped", "skipped", "skipped"]),
         (Overlap.BUFFER_ALL, ["ok", "ok", "ok", "ok"]),
     ],
@@ -65,6 +65,7 @@ async def test_a_due_job_that_skips_leaves_a_row_that_says_why(
 async def test_a_job_that_overtakes_itself_obeys_its_policy(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, overlap: Overlap, expected: list[str]
 ) -> None:
+    """4.7: by default one waits, and the others are recorded as skipped."""
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."), policy=Policy(overlap=overlap))
     clock.advance(minutes=1)
     async with under_way(kernel, agent):

@@ -1,10 +1,12 @@
 """Who goes first, who waits for whom, and who never has to."""
 
 import asyncio
+from contextlib import aclosing
 
 import pytest
 
-from segue import Ask, Every, Kernel, Owner, Settings
+from segue import Ask, Event, Every, Kernel, Owner, Settings
+from segue.hub import LiveText
 from segue.lane import QUANTUM
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
@@ -23,9 +25,47 @@ async def test_a_sessions_turns_run_one_by_one_in_their_order(kernel: Kernel, ag
     assert [len(asked.history) for asked in agent.asked] == list(range(0, 20, 2))
 
 
+async def _passage(kernel: Kernel, agent: ScriptedAgent, key: str) -> tuple[str | None, list[str]]:
+    """Who holds the session while its turn runs, and what its listeners hear of the turn."""
+    heard: list[str] = []
+    begun = asyncio.Event()
+    before = (await kernel.session(key)).last_seq
+
+    async def listen() -> None:
+        async with aclosing(kernel.follow(key, after=before)) as following:
+            async for one in following:
+                assert isinstance(one, Event | LiveText)
+                heard.append(one.type)
+                begun.set()
+                if one.type == "session_sync":
+                    return
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        group.create_task(listen())
+        async with under_way(kernel, agent):
+            await begun.wait()
+            holder = (await kernel.session(key)).holder
+    return holder, heard
+
+
+async def test_a_scheduled_turn_takes_the_way_of_a_users_turn(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """3.1: the same lock, status, live text and events, and the same place in the next one's history."""
+    await kernel.schedule(CHAT, Every(3600), Ask("Look."), name="Look")
+    clock.advance(hours=1)
+    scheduled = await _passage(kernel, agent, CHAT)
+    await kernel.receive(CHAT, "And?")
+    users = await _passage(kernel, agent, CHAT)
+    assert scheduled == users == ("worker-1", ["stream_start", "stream_delta", "stream_end", "session_sync"])
+    history = [(message.role, message.content) for message in agent.asked[-1].history]
+    assert history == [("user", "Scheduled cron job triggered: Look\n\nLook."), ("assistant", "ok")]
+
+
 async def test_a_user_goes_before_a_run_that_waits(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
+    """4.5: within its patience, a deferred run does not stand in front of a user."""
     await kernel.schedule(CHAT, Every(3600), Ask("Look."))
     clock.advance(hours=1)
     await kernel.workers.timer.step()
@@ -38,6 +78,7 @@ async def test_a_user_goes_before_a_run_that_waits(
 async def test_a_run_that_waited_out_its_patience_goes_before_a_user(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
+    """4.5: the patience is bounded."""
     await kernel.schedule(CHAT, Every(3600), Ask("Look."))
     clock.advance(hours=1)
     await kernel.workers.timer.step()
@@ -50,6 +91,7 @@ async def test_a_run_that_waited_out_its_patience_goes_before_a_user(
 async def test_a_chatty_user_cannot_starve_a_run(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
+    """4.5."""
     job = await kernel.schedule(CHAT, Every(3600), Ask("Look."))
     clock.advance(hours=1)
     await kernel.receive(CHAT, "Hello")

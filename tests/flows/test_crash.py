@@ -281,6 +281,7 @@ async def test_a_shutdown_lets_a_turn_end_within_the_grace(
 async def test_a_queued_run_survives_a_restart(
     open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
+    """4.3."""
     before = await open_kernel()
     job = await before.schedule(CHAT, Every(3600), Ask("Look."))
     message = await before.schedule(CHAT, Every(3600), Say("Drink water."))

@@ -85,6 +85,7 @@ async def test_a_schedule_cannot_be_edited_into_the_past(kernel: Kernel, clock: 
 async def test_editing_a_job_that_runs_neither_repeats_nor_loses_its_run(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
+    """3.6: nor does adding another one."""
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     clock.advance(minutes=1)
     async with under_way(kernel, agent):
@@ -133,6 +134,7 @@ async def test_removing_a_job_cancels_the_run_that_waits(
 async def test_removing_a_job_lets_the_run_that_has_started_end(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
+    """3.6."""
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     clock.advance(minutes=1)
     async with under_way(kernel, agent):

@@ -4,6 +4,7 @@ import pytest
 
 from segue import Ask, Call, Every, JobKind, Kernel, OpenTurn
 from segue.errors import BadSetting
+from segue.model import Source
 from segue.prompts import Mode
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
@@ -124,8 +125,26 @@ async def test_a_legacy_job_that_fails_says_so_only_when_it_gives_up(
     assert "failed 10 times in a row and is paused" in last
 
 
+async def test_a_bound_turn_is_given_its_session_as_it_is_when_it_fires(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
+) -> None:
+    """3.2: it knows its job, run and prompt; channel, chat and metadata are those of that moment."""
+    await kernel.open(TELEGRAM, metadata={"thread": "old"})
+    job = await kernel.schedule(TELEGRAM, Every(60), Ask("Look."), name="Look")
+    await kernel.change(TELEGRAM, metadata={"thread": "new"})
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    [run] = await slots(kernel, job)
+    turn = agent.asked[0].turn
+    assert turn.source == Source(kind="cron", job_id=job.id, label="Look", run_id=run.id)
+    assert turn.prompt_ref == run.prompt_ref
+    assert (turn.session.channel, turn.session.chat_id) == ("test", "42")
+    assert turn.session.metadata == {"thread": "new"}
+    assert channel.texts == ["ok"]
+
+
 async def test_only_a_legacy_job_has_a_target_of_its_own(kernel: Kernel) -> None:
-    """1.1: there is no separate delivery target."""
+    """1.1, 3.2: there is no separate delivery target."""
     with pytest.raises(BadSetting, match="speaks in the session it belongs to"):
         await kernel.schedule(CHAT, Every(60), Ask("Look.", to=TELEGRAM))
 

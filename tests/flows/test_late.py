@@ -129,6 +129,7 @@ async def test_missed_slots_of_a_repeating_job_do_not_clutter_the_chat(
 async def test_a_clock_that_is_set_back_repeats_nothing(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
+    """10.4: no double run."""
     job = await kernel.schedule(CHAT, Every(3600), Ask("Look."))
     clock.advance(hours=1)
     await quiet(kernel)
@@ -138,3 +139,35 @@ async def test_a_clock_that_is_set_back_repeats_nothing(
     await quiet(kernel)
     assert await outcomes(kernel, job) == ["ok"]
     assert len(agent.asked) == 1
+
+
+async def test_a_clock_that_is_set_forward_runs_once_and_counts_what_it_jumped_over(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """10.4: no double run, no loss; nor when it is set right again."""
+    hourly = await kernel.schedule(CHAT, Every(3600), Ask("Look."))
+    once = await kernel.schedule(CHAT, IN_AN_HOUR, Ask("Once."))
+    clock.advance(hours=3)
+    await quiet(kernel)
+    clock.advance(hours=-3)
+    await quiet(kernel)
+    assert await outcomes(kernel, once) == ["ok"]
+    assert [(run.outcome, run.missed_count) for run in await slots(kernel, hourly)] == [
+        ("missed", 2),
+        ("ok", 2),
+    ]
+    clock.advance(hours=4)
+    await quiet(kernel)
+    assert await outcomes(kernel, hourly) == ["missed", "ok", "ok"]
+
+
+async def test_a_one_shot_waits_for_a_clock_that_was_set_back(kernel: Kernel, clock: ManualClock) -> None:
+    """10.4: it runs when its moment is there, once."""
+    job = await kernel.schedule(CHAT, IN_AN_HOUR, Ask("Look."))
+    clock.advance(hours=-5)
+    await quiet(kernel)
+    assert await slots(kernel, job) == []
+    clock.advance(hours=6)
+    await quiet(kernel)
+    [run] = await slots(kernel, job)
+    assert (run.outcome, run.lateness_ms) == ("ok", 0)

@@ -63,7 +63,7 @@ async def test_the_interval_of_one_that_fires_once_is_ignored(kernel: Kernel) ->
 async def test_a_recurring_one_fires_first_at_its_moment_and_then_by_its_interval(
     kernel: Kernel, clock: ManualClock
 ) -> None:
-    """C2.6, C5.9."""
+    """C2.6, C4.1, C5.9: looked at every minute, it is taken when its moment has come and not before."""
     recall = await set_one(kernel, call_type="recurring", when="10m", interval_seconds=300)
     begun = clock.now()
     for _ in range(16):

@@ -152,6 +152,31 @@ async def test_each_end_is_a_row_that_says_why(
     assert [one.id for one in await kernel.runs(CHAT)] == [run.id]
 
 
+@pytest.mark.parametrize(
+    ("end", "shown"),
+    [
+        ("ok", ["Fine."]),
+        ("empty", ["(no answer)"]),
+        ("error", ["This turn failed; its record says why."]),
+        ("stopped", ["(stopped)"]),
+        ("interrupted", ["This turn was interrupted: its worker was lost after it may have acted."]),
+        ("skipped", []),
+        ("missed", []),
+        ("cancelled", []),
+    ],
+)
+async def test_a_run_that_started_has_one_visible_end_and_any_other_none(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent, end: str, shown: list[str]
+) -> None:
+    """7.1: no word of an exception in it, and none more when another process comes."""
+    kernel, job_id = await getattr(Ends(open_kernel, clock, agent), end)()
+    await quiet(await open_kernel())
+    [run] = await kernel.runs_of(job_id)
+    answers = [m for m in await kernel.messages(CHAT) if m.role == "assistant"]
+    assert [m.content for m in answers] == shown
+    assert [m.source and m.source.run_id for m in answers] == [run.id] * len(shown)
+
+
 async def test_a_scheduled_message_is_a_run_too(
     kernel: Kernel, clock: ManualClock, channel: RecordingChannel
 ) -> None:

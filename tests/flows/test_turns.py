@@ -181,6 +181,7 @@ async def test_an_injected_message_that_nobody_asked_for_is_the_next_turn(
 
 
 async def test_nothing_is_injected_into_a_scheduled_turn(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    """4.4."""
     agent = Halting()
     kernel = await open_kernel(agent=agent)
     job = await kernel.schedule(CHAT, Every(60), Ask("the build"))
@@ -299,6 +300,7 @@ async def _refused(work: Coroutine[Any, Any, object]) -> Exception | None:
 async def test_a_message_during_a_scheduled_turn_is_the_next_turn(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
+    """4.4: both answers stand there, each with its own source."""
     agent.script("The build is green.", "Hello yourself.")
     await kernel.schedule(CHAT, Every(60), Ask("Look."), name="Look")
     clock.advance(minutes=1)
@@ -310,4 +312,6 @@ async def test_a_message_during_a_scheduled_turn_is_the_next_turn(
         ("user", "Hello"),
         ("assistant", "Hello yourself."),
     ]
+    sources = [message.source and message.source.label for message in await kernel.messages(CHAT)]
+    assert sources == ["Look", "Look", None, None]
     assert (await log(kernel))[-1] == "session_sync"

@@ -205,7 +205,7 @@ async def test_only_members_are_looked_at(kernel: Kernel, clock: ManualClock) ->
 
 
 async def test_a_restart_forgets_nothing(open_kernel: OpenKernel, clock: ManualClock) -> None:
-    """A12.2, A12.5, A12.6, A9.3: what came due meanwhile is committed in the first step."""
+    """A8.1, A12.2, A12.5, A12.6, A9.3: what came due meanwhile is committed in the first step."""
     first = await open_kernel()
     await first.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     clock.advance(hours=1)
@@ -242,7 +242,7 @@ async def test_a_safety_look_comes_even_if_nobody_rings(open_kernel: OpenKernel)
 async def test_two_looks_and_two_reasons_make_one_archive(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
-    """A10.2, A10.3, A10.4."""
+    """A10.1, A10.2, A10.3, A10.4."""
     both = AutoCommitPolicy(enabled=True, token_threshold=1, idle_timeout_seconds=1)
     one, two = await open_kernel(), await open_kernel()
     await one.write(CHAT, "user", LONG, auto_commit_policy=both)

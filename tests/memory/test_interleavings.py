@@ -129,7 +129,7 @@ async def test_interleaved_at_random_nothing_is_lost_and_nothing_is_twice(open_k
 
 
 async def test_two_commits_at_once_make_one_archive(kernel: Kernel) -> None:
-    """A10.4."""
+    """A10.1, A10.4: under the row's lock, and a commit of nothing is none."""
     await kernel.write_all("web:1", [("user", "one"), ("user", "two")])
     done = await asyncio.gather(*(kernel.commit("web:1") for _ in range(20)))
     assert len([one for one in done if isinstance(one, Committed)]) == 1

@@ -99,6 +99,24 @@ async def test_pending_tokens_are_those_of_all_but_the_kept(kernel: Kernel, keep
         assert (await kernel.overview(CHAT)).pending_tokens == written.pending_tokens
 
 
+@pytest.mark.parametrize(
+    ("messages", "tokens", "kept_tokens", "keep", "uncommitted"),
+    [
+        pytest.param(0, 0, 0, 0, False, id="nothing"),
+        pytest.param(1, 0, 0, 0, True, id="a message that counts no tokens"),
+        pytest.param(2, 10, 10, 2, False, id="all of it kept"),
+        pytest.param(3, 10, 10, 2, True, id="one more than is kept"),
+        pytest.param(2, 10, 4, 2, True, id="tokens beyond those that are kept"),
+    ],
+)
+def test_what_is_uncommitted_has_tokens_or_is_more_than_is_kept(
+    messages: int, tokens: int, kept_tokens: int, keep: int, uncommitted: bool
+) -> None:
+    """A3.5."""
+    live = Live(messages=messages, tokens=tokens, kept_tokens=kept_tokens, keep_recent_count=keep)
+    assert live.uncommitted is uncommitted
+
+
 async def test_turns_are_counted_when_they_end(kernel: Kernel, agent: ScriptedAgent) -> None:
     """A3.6, A3.7: the counts are those of the log, whoever wrote it."""
     agent.script("abcd" * 5)

@@ -49,7 +49,7 @@ async def messages(http: httpx2.AsyncClient, key: str = CHAT) -> list[dict[str, 
 async def test_the_trigger_carries_the_names_of_its_seed_and_the_answer_its_source(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """5.1, 5.2, 5.3, 6.2: the wire shows the seed's names; the record's digest recomputes."""
+    """3.2, 5.1, 5.2, 5.3, 6.2: the wire shows the seed's names; the record's digest recomputes."""
     job = await kernel.schedule(CHAT, Every(3600), Ask("Look at the build."), name="Build")
     clock.advance(hours=1)
     await quiet(kernel)

@@ -230,7 +230,7 @@ async def test_the_index_has_the_seeds_shape(http: httpx2.AsyncClient, kernel: K
 
 
 async def test_one_sees_ones_own_only(guarded: httpx2.AsyncClient, kernel: Kernel) -> None:
-    """Tasks and memories are owner-scoped; the index is the operator's."""
+    """A7.1: tasks and memories are owner-scoped; the index is the operator's."""
     await guarded.post(
         "/sessions/web:1/messages", json={"role": "user", "content": "My name is Ada."}, headers=bearer(ADA)
     )

@@ -106,6 +106,7 @@ def slots(cron: Cron, after: datetime, until: datetime) -> list[datetime]:
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("expr", [*FIXED, *FOLLOWING])
 def test_a_line_fires_as_the_oracle_says_around_every_change_of_twenty_years(expr: str, zone: str) -> None:
+    """10.3: both hemispheres, and zones that change by half an hour."""
     cron = Cron(expr, tz=zone)
     for walked in readings(zone):
         first, last = walked[0][0], walked[-1][0]
@@ -132,6 +133,7 @@ def test_wherever_the_question_starts_the_answer_is_the_same(expr: str, zone: st
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_a_daily_line_fires_once_a_day_for_twenty_years(zone: str) -> None:
+    """10.3: once on the day with 23 hours, once on that with 25."""
     cron, info = Cron("30 2 * * *", tz=zone), ZoneInfo(zone)
     start, end = (datetime(year, 1, 1, tzinfo=info).astimezone(UTC) for year in (YEARS[0], YEARS[-1] + 1))
     fired = slots(cron, start, end)
@@ -221,6 +223,7 @@ def utc(text: str) -> datetime:
     ],
 )
 def test_the_rule_in_examples(expr: str, zone: str, after: str, expected: list[str]) -> None:
+    """10.3."""
     cron = Cron(expr, tz=zone)
     found, moment = [], utc(after)
     for _ in expected:

@@ -10,6 +10,7 @@ from segue.errors import BadSetting
 
 
 def test_the_defaults_are_those_of_the_contract() -> None:
+    """4.5, 6.3: two minutes of patience; 200 runs a job, and 90 days."""
     settings = Settings()
     assert (settings.runners, settings.user_runners, settings.lease_seconds) == (3, 32, 15)
     assert (settings.patience_seconds, settings.shutdown_grace_seconds) == (120, 20)

@@ -87,6 +87,7 @@ async def test_the_systems_clock_is_woken_by_a_ring_before_its_moment() -> None:
 
 
 async def test_the_systems_clock_follows_a_clock_that_is_set_while_it_sleeps() -> None:
+    """10.4."""
     now = [0]
     clock = SystemClock(lambda: now[0])
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:

@@ -103,6 +103,7 @@ def test_a_check_that_found_nothing_is_a_slim_line(server: Served, open_page: Op
 def test_the_banner_counts_down_and_a_cancelled_recall_can_be_taken_back(
     server: Served, open_page: Open
 ) -> None:
+    """C9.1, C9.5: its time and Cancel; no Skip, for it comes once."""
     key = server.session("websocket:banner")
     recall(server, key, seconds=900)
     page = open_page(server.at(key))
@@ -120,6 +121,7 @@ def test_the_banner_counts_down_and_a_cancelled_recall_can_be_taken_back(
 
 
 def test_a_recurring_recall_can_be_skipped(server: Served, open_page: Open) -> None:
+    """C9.1, C9.5."""
     key = server.session("websocket:skip-recall")
     recall(server, key, seconds=600, every=3600)
     page = open_page(server.at(key))

@@ -159,6 +159,7 @@ async def test_where_a_repeat_cannot_double_it_is_repeated(
 async def test_a_courier_lost_between_send_and_mark(
     open_kernel: OpenKernel, clock: ManualClock, idempotent: bool, outcome: str, sends: int
 ) -> None:
+    """B8.2: claimed and not marked, it is sent again only where that cannot double; else it has failed."""
     phone = Phone(idempotent=idempotent)
     kernel = await open_kernel(channels=[phone])
     job = await kernel.schedule(PHONE, Every(3600), Say("Drink water."))

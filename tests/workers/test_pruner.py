@@ -12,6 +12,7 @@ from tests.flows.story import CHAT, count_rows, said, slots
 
 
 async def test_each_job_keeps_its_newest_runs(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    """6.3: bounded by count, for each job."""
     kernel = await open_kernel(settings=Settings(runs_per_job=3))
     busy = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     rare = await kernel.schedule(CHAT, Every(180), Ask("Stare."))
@@ -27,6 +28,7 @@ async def test_each_job_keeps_its_newest_runs(open_kernel: OpenKernel, clock: Ma
 
 
 async def test_runs_grow_old_but_the_newest_of_a_job_stays(kernel: Kernel, clock: ManualClock) -> None:
+    """6.3: 90 days, and the newest is always kept."""
     job = await kernel.schedule(CHAT, Every(86_400), Ask("Look."))
     for _ in range(3):
         clock.advance(days=1)
