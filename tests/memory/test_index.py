@@ -154,7 +154,7 @@ async def test_a_commit_by_size_ends_the_wait_for_a_silence(kernel: Kernel, cloc
     await kernel.write(CHAT, "user", "hi", auto_commit_policy=both)
     assert await members(kernel) == [CHAT]
     await kernel.write(CHAT, "user", "abcd" * 10)
-    await quiet(kernel)
+    await kernel.workers.archivist.step()
     assert (await reasons(kernel), await members(kernel)) == (["token_threshold"], [])
     clock.advance(hours=1)
     await quiet(kernel)
