@@ -23,6 +23,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from segue.errors import BadSetting
 from segue.model import Session, Source
 from segue.prompts import PromptRef
+from segue.record import record
 from segue.transcript import Message
 
 
@@ -36,7 +37,7 @@ class Thinking:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ToolStarted:
     """Said before the call; it is in the store before the agent goes on."""
 
@@ -45,7 +46,7 @@ class ToolStarted:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ToolCalled:
     call_id: str
     name: str
@@ -65,7 +66,7 @@ class Usage:
 Delta: TypeAlias = Text | Thinking | ToolStarted | ToolCalled | Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class OpenTurn:
     """A turn under way, as its agent sees it."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self, TypeAlias
 
 from segue.errors import BadPolicy
+from segue.record import record
 
 MOST_KEPT = 10_000
 """Messages that a commit may be told to leave live."""
@@ -21,7 +22,7 @@ _LONGEST_PAUSE_MS = 3_600_000
 _LARGEST = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AutoCommitPolicy:
     """What of a session is put away, and when. A trigger that is None is off."""
 
@@ -73,7 +74,7 @@ def _check(name: str, value: object, *, least: int, most: int) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Live:
     """What no commit has put away, and what was said about putting it away."""
 

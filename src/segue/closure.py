@@ -4,9 +4,10 @@ What happened, in full, belongs to the run record. What the conversation shows i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from segue.record import record
 from segue.states import Outcome, TurnState
 from segue.text import clean
 
@@ -17,7 +18,7 @@ NOT_EVALUATED = "(the answer was held back: it could not be evaluated)"
 PAUSED = "This job failed {failures} times in a row and is paused. Resume it when the cause is mended."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Ending:
     """How a turn ended: for the turn, for its run, and for the people who watch."""
 

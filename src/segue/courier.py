@@ -27,7 +27,7 @@ from segue.errors import LeaseLost, NotFound, StoreError
 from segue.hub import Hub
 from segue.model import Delivery, Event
 from segue.pace import Pace
-from segue.store import rows, sql
+from segue.store import shown_rows, sql
 from segue.store.database import Params, Transaction
 from segue.store.store import EVERY_CHANNEL, Store
 from segue.text import clean
@@ -272,7 +272,7 @@ def lease(
         "now": now,
     }
     leased = yield sql.deliveries.lease, asked
-    return [rows.delivery(row) for row in leased]
+    return [shown_rows.delivery(row) for row in leased]
 
 
 def keep(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> Transaction[None]:

@@ -24,6 +24,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from segue.policy import Busy, Late, Overlap, Policy
+from segue.record import record
 from segue.states import Outcome
 from segue.trigger import Every, Idle, Phase, Trigger
 from segue.wording import spoken
@@ -36,7 +37,7 @@ POSTPONED_BY = timedelta(seconds=60)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Due:
     """A job whose slot has come, and what is known about its session."""
 
@@ -74,7 +75,7 @@ class Missed:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Fire:
     """Run that slot now."""
 
@@ -85,7 +86,7 @@ class Fire:
     end: End | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Pass:
     """Run nothing: `count` slots, counted from this one, are recorded as one row."""
 
@@ -98,7 +99,7 @@ class Pass:
     end: End | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Postpone:
     """Look at the same slot again at that moment."""
 

@@ -94,8 +94,9 @@ _LEFT_ALONE = Live()
 
 
 def standing_in(row: Row) -> Standing:
+    heard_at, last_seq, *live = row
     watched = row["auto_commit_policy"] is not None or row["keep_recent_count"]
-    return Standing(row["last_seq"], row["last_message_at"], live_rows.live(row) if watched else _LEFT_ALONE)
+    return Standing(last_seq, heard_at, live_rows.live(live) if watched else _LEFT_ALONE)
 
 
 def growth(

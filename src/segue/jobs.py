@@ -7,7 +7,7 @@ Invariants
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from segue import entries, lane, unified
 from segue.clock import to_moment, to_ms
@@ -16,8 +16,9 @@ from segue.errors import Conflict, DuplicateId, NotFound, RecallPending, TooMany
 from segue.lane import Admission, Pool
 from segue.model import Event, Job, Owner, Session, Source, run_id
 from segue.policy import jittered
+from segue.record import record
 from segue.states import JobKind, JobState, Outcome
-from segue.store import rows, sql
+from segue.store import rows, shown_rows, sql
 from segue.store.database import Transaction
 from segue.trigger import Idle
 
@@ -30,7 +31,7 @@ UPDATES: Mapping[str, str] = {
 """What a session's listeners are told when one of its jobs has changed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Parcel:
     """A written message on its way: what a `Say` becomes instead of a turn."""
 
@@ -39,7 +40,7 @@ class Parcel:
     source: Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Changed:
     """A job after a verb, with what to tell listeners and who may have work now."""
 
@@ -48,7 +49,7 @@ class Changed:
     next_pool: Pool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Taken:
     """A slot that was taken: nothing else will run it."""
 
@@ -109,7 +110,7 @@ def _made_before(session: Session, job: Job) -> Transaction[Changed]:
 
 def _second_recall(session: Session) -> Transaction[RecallPending]:
     found = yield sql.recalls.pending, {"session_id": session.id}
-    there = rows.recall(found[0])
+    there = shown_rows.recall(found[0])
     return RecallPending(
         f"{session.key} has a pending recall already, {there.id}, which fires at "
         f"{to_moment(there.trigger_at).isoformat()}; cancel it before you set another"

@@ -1,11 +1,11 @@
 """The records of memory: what a session has put away, what was learned from it, and the task that learns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from segue.model import Owner, Place
+from segue.record import record
 
 
 class ArchiveState(StrEnum):
@@ -37,7 +37,7 @@ class MemoryKind(StrEnum):
 KNOWN = (MemoryKind.FACT, MemoryKind.PREFERENCE, MemoryKind.DECISION, MemoryKind.THREAD)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Archive:
     """A stretch of a session's log that a commit has put away."""
 
@@ -58,7 +58,7 @@ class Archive:
     undone_at: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Task:
     """The learning from one archive."""
 
@@ -83,7 +83,7 @@ class Task:
         return Place(0, self.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Memory:
     """Something known of a user. Of one topic there is one memory: what is newer takes its place."""
 
@@ -106,7 +106,7 @@ class Memory:
         return Place(self.updated_at, self.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Found:
     """A memory that a search found, and how well it fits."""
 

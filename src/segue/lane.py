@@ -12,7 +12,7 @@ Invariants
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from typing import Any
 
@@ -22,6 +22,7 @@ from segue.clock import to_moment, to_ms
 from segue.errors import AlreadyStarted, LeaseLost, NotFound, SessionBusy
 from segue.model import Event, Owner, Session, Source, Turn
 from segue.prompts import Brief
+from segue.record import record
 from segue.states import Outcome, WhenBusy
 from segue.store import rows, sql
 from segue.store.database import Rows, Transaction
@@ -37,7 +38,7 @@ class Pool(IntEnum):
     USER = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Admission:
     """A turn that asks to be let in."""
 
@@ -55,7 +56,7 @@ class Admission:
     crash: str = "auto"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Admitted:
     turn_id: str
     session_id: str
@@ -65,7 +66,7 @@ class Admitted:
     events: Sequence[Event] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Held:
     """A lane under lease, with the turn that runs in it."""
 
@@ -84,7 +85,7 @@ class Held:
         return self.turn.via_id if self.turn.via_id != self.session.id else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Left:
     """What a turn that ended leaves behind."""
 

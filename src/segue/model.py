@@ -2,13 +2,14 @@
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from segue.action import Action
 from segue.auto_commit import Live
 from segue.policy import Policy
 from segue.prompts import Brief, PromptRef, Rendered, render
+from segue.record import record
 from segue.states import (
     CallType,
     DeliveryState,
@@ -29,7 +30,7 @@ class Owner(NamedTuple):
     user: str = "default"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Session:
     id: str
     owner: Owner
@@ -63,7 +64,7 @@ class Session:
         return self.holder is not None or self.ready_at is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Overview:
     """A session with what is counted in it."""
 
@@ -90,7 +91,7 @@ class Overview:
         return Place(self.session.created_at if heard_at is None else heard_at, self.session.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Recall:
     """A job by which an agent calls itself back into a conversation, as people are shown it."""
 
@@ -110,7 +111,7 @@ class Recall:
         return Place(self.created_at, self.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ScheduledMessage:
     """A text written now and sent then, as people are shown it: a job, its delivery and who asked for it."""
 
@@ -148,7 +149,7 @@ NEWEST = Place(1 << 62, "")
 """Before anything that is there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Source:
     """Where a scheduled turn or message comes from; None stands for the user."""
 
@@ -158,7 +159,7 @@ class Source:
     run_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Turn:
     id: str
     session_id: str
@@ -204,7 +205,7 @@ class Turn:
         return render(self.brief, job=self.source.label, message=self.prompt or "", now=self.started_at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Job:
     id: str
     session_id: str
@@ -231,7 +232,7 @@ class Job:
     updated_at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Run:
     id: str
     job_id: str
@@ -261,7 +262,7 @@ class Run:
         return Place(self.queued_at, self.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Event:
     """A numbered fact of a session's log. One that has a role is a message of the transcript."""
 
@@ -277,7 +278,7 @@ class Event:
     body: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Delivery:
     id: str
     session_id: str

@@ -9,7 +9,6 @@ Invariants
 """
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from segue import entries, jobs
@@ -17,6 +16,7 @@ from segue.errors import BadRecall, BadTime, TooManyRecalls
 from segue.jobs import Changed
 from segue.model import Job, Session, Source
 from segue.policy import Busy, Overlap, Policy
+from segue.record import record
 from segue.states import CallType, JobKind
 from segue.store import sql
 from segue.store.database import Transaction
@@ -34,7 +34,7 @@ _TEN_YEARS = 10 * 365 * 86_400
 _OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Facts:
     """What a recall has beside its job."""
 

@@ -10,13 +10,14 @@ Invariants
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from segue import entries, jobs
 from segue.errors import AlreadyStarted
 from segue.jobs import Changed
 from segue.model import Event, Job, Owner
 from segue.policy import Policy
+from segue.record import record
 from segue.states import JobState
 from segue.store import sql
 from segue.store.database import Transaction
@@ -24,7 +25,7 @@ from segue.store.database import Transaction
 _TEN_YEARS = 10 * 365 * 86_400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Facts:
     """What a scheduled message has beside its job."""
 
@@ -34,7 +35,7 @@ class Facts:
     """The model's call that asked for it; None for people."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Written:
     """A message that will be sent, and those that will not be in its place."""
 

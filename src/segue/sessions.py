@@ -11,7 +11,7 @@ from segue.errors import SessionHasJobs
 from segue.lane import Left
 from segue.model import Event, Owner, Session
 from segue.states import Outcome
-from segue.store import rows, sql
+from segue.store import rows, shown_rows, sql
 from segue.store.database import Transaction
 from segue.store.store import readable
 
@@ -104,7 +104,7 @@ def write(
     if common is not None:
         events += yield from entries.share(common, session, said)
     counted = yield sql.sessions.overview, {"id": session.id}
-    overview = rows.overview(counted[0])
+    overview = shown_rows.overview(counted[0])
     return Written(
         added=added,
         message_count=overview.message_count,

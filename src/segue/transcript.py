@@ -6,13 +6,13 @@ after the turn that it interrupted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from segue.model import Event, Source
+from segue.record import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Message:
     seq: int
     role: str

@@ -63,10 +63,7 @@ async def open_work(database: Database) -> list[tuple[str, str]]:
 
 
 async def everything(database: Database) -> list[Any]:
-    return [
-        [tuple(row) for row in await database.read(query, {})]  # type: ignore[arg-type]
-        for query in _dump.values()
-    ]
+    return [[tuple(row) for row in await database.read(query, {})] for query in _dump.values()]
 
 
 async def between(play: "Play") -> list[str]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
@@ -10,13 +10,14 @@ from zoneinfo import ZoneInfo
 
 from segue.clock import to_moment
 from segue.prompts.templates import Mode, published
+from segue.record import record
 from segue.wording import spoken
 
 ON_TIME_MS = 60_000
 """Lanes, timers and restarts take their seconds; nobody calls that late."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Brief:
     """What is known of a scheduled turn when its slot is taken. The rest is known when it starts."""
 
@@ -32,10 +33,13 @@ class Brief:
     """The key of the session in which a legacy job's answer is said."""
 
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in Brief.__slots__}
+        return {name: getattr(self, name) for name in _FIELDS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_FIELDS = tuple(field.name for field in fields(Brief))
+
+
+@record
 class PromptRef:
     id: str
     version: int
@@ -46,7 +50,7 @@ class PromptRef:
         return {"id": self.id, "version": self.version, "sha256": self.sha256}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Rendered:
     ref: PromptRef
     vars: Mapping[str, Any]
@@ -56,7 +60,7 @@ class Rendered:
 
 def brief_from_json(data: Mapping[str, Any]) -> Brief:
     """Fields that a newer version added are left out."""
-    return Brief(**{name: data[name] for name in Brief.__slots__ if name in data})
+    return Brief(**{name: data[name] for name in _FIELDS if name in data})
 
 
 @lru_cache(128)  # of one turn it is asked for at its start, by its agent and at its end

@@ -16,7 +16,7 @@ Invariants
   - a generator that raises rolls back its own statements and nobody else's
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -27,14 +27,16 @@ T = TypeVar("T")
 Value: TypeAlias = str | int | float | None
 Params: TypeAlias = Mapping[str, Value]
 
-Statement: TypeAlias = tuple[Query, Params | Sequence[Params]]
+Statement: TypeAlias = tuple[Query, Params | list[Params]]
 """A query and its parameters; a list of them runs it once for each, and all rows come back in order."""
 
 
 class Row(Protocol):
-    """A row by column name: what `sqlite3.Row` and `asyncpg.Record` have in common."""
+    """What `sqlite3.Row` and `asyncpg.Record` have in common: columns by name, or all of them in order."""
 
     def __getitem__(self, column: str, /) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
 
 
 Rows: TypeAlias = Sequence[Row]

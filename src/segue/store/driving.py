@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -37,7 +37,7 @@ def execute(connection: sqlite3.Connection, statement: Statement) -> Rows:
     query, params = statement
     text, pick, returns = positional(query)
     try:
-        if isinstance(params, Mapping):
+        if not isinstance(params, list):
             done = connection.execute(text, pick(params))
             return done.fetchall() if returns else ()
         if returns:

@@ -5,11 +5,12 @@ A policy that this version cannot read is none, and the log says so: its session
 
 import json
 import logging
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from segue.auto_commit import AutoCommitPolicy, Live
 from segue.errors import BadPolicy
-from segue.store.database import Row
 
 _log = logging.getLogger(__name__)
 
@@ -28,18 +29,34 @@ def auto_commit_text(policy: AutoCommitPolicy | None) -> str | None:
     return None if policy is None else json.dumps(policy.to_json(), separators=(",", ":"))
 
 
-def live(row: Row) -> Live:
+def live(columns: Iterable[Any]) -> Live:
+    """From its columns, in the order in which every query lists them; what comes after is left alone."""
+    (
+        archived_seq,
+        archives,
+        messages,
+        tokens,
+        kept_tokens,
+        keep_recent_count,
+        policy,
+        commit_at,
+        last_auto_commit_at,
+        last_error,
+        last_error_at,
+        failures,
+        *_,
+    ) = columns
     return Live(
-        messages=row["live_messages"],
-        tokens=row["live_tokens"],
-        kept_tokens=row["kept_tokens"],
-        keep_recent_count=row["keep_recent_count"],
-        archived_seq=row["archived_seq"],
-        archives=row["archives"],
-        policy=auto_commit_policy(row["auto_commit_policy"]),
-        commit_at=row["commit_at"],
-        last_auto_commit_at=row["last_auto_commit_at"],
-        last_error=row["auto_commit_last_error"],
-        last_error_at=row["auto_commit_last_error_at"],
-        failures=row["auto_commit_failures"],
+        messages=messages,
+        tokens=tokens,
+        kept_tokens=kept_tokens,
+        keep_recent_count=keep_recent_count,
+        archived_seq=archived_seq,
+        archives=archives,
+        policy=auto_commit_policy(policy),
+        commit_at=commit_at,
+        last_auto_commit_at=last_auto_commit_at,
+        last_error=last_error,
+        last_error_at=last_error_at,
+        failures=failures,
     )

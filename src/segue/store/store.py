@@ -21,7 +21,8 @@ from segue.model import (
     Session,
     Turn,
 )
-from segue.store import rows, sql
+from segue.record import record
+from segue.store import rows, shown_rows, sql
 from segue.store.database import Database, Params, Row, Rows, Transaction
 
 P = ParamSpec("P")
@@ -38,7 +39,7 @@ REBOOTED_MS = 60_000
 """A lease that begins this far in the future was written before the machine restarted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DueJob:
     """A job whose moment has come, with the facts its policy is decided on."""
 
@@ -93,7 +94,7 @@ class Store:
 
     async def overview(self, session_id: str) -> Overview:
         found = await self.database.read(sql.sessions.overview, {"id": session_id})
-        return rows.overview(_one(found, "session"))
+        return shown_rows.overview(_one(found, "session"))
 
     async def overviews(
         self, owner: Owner, *, limit: int, before: Place, pending_recall: bool = False
@@ -106,7 +107,7 @@ class Store:
             "pending_recall": int(pending_recall),
             "limit": limit,
         }
-        return [rows.overview(row) for row in await self.database.read(sql.sessions.overviews, asked)]
+        return [shown_rows.overview(row) for row in await self.database.read(sql.sessions.overviews, asked)]
 
     async def expired_lanes(self, limit: int) -> list[str]:
         judged: Params = {"lease_now": self.lease_now(), "horizon": self.horizon(), "limit": limit}
@@ -235,13 +236,13 @@ class Store:
         return _number(await self.database.read(sql.jobs.next_due, {}), "next_at")
 
     async def run(self, run_id: str) -> Run:
-        return rows.run(_one(await self.database.read(sql.runs.by_id, {"id": run_id}), "run"))
+        return shown_rows.run(_one(await self.database.read(sql.runs.by_id, {"id": run_id}), "run"))
 
     async def runs_of_job(self, job_id: str, limit: int, before: int = NEWEST.at) -> list[Run]:
         """The newest first, of slots before that moment."""
         asked: Params = {"job_id": job_id, "before": before, "limit": limit}
         found = await self.database.read(sql.runs.of_job, asked)
-        return [rows.run(row) for row in found]
+        return [shown_rows.run(row) for row in found]
 
     async def runs_of_session(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Run]:
         asked: Params = {
@@ -250,16 +251,16 @@ class Store:
             "before_id": before.id,
             "limit": limit,
         }
-        return [rows.run(row) for row in await self.database.read(sql.runs.of_session, asked)]
+        return [shown_rows.run(row) for row in await self.database.read(sql.runs.of_session, asked)]
 
     # Recalls
 
     async def recall(self, job_id: str) -> Recall:
-        return rows.recall(_one(await self.database.read(sql.recalls.by_id, {"id": job_id}), "recall"))
+        return shown_rows.recall(_one(await self.database.read(sql.recalls.by_id, {"id": job_id}), "recall"))
 
     async def pending_recall(self, session_id: str) -> Recall | None:
         found = await self.database.read(sql.recalls.pending, {"session_id": session_id})
-        return next(iter(readable(found, "recall", rows.recall)), None)
+        return next(iter(readable(found, "recall", shown_rows.recall)), None)
 
     async def waiting_recall(self, session_id: str, *, lane_id: str) -> str | None:
         """The one that has come due and stands first in the lane."""
@@ -274,13 +275,13 @@ class Store:
             "before_id": before.id,
             "limit": limit,
         }
-        return readable(await self.database.read(sql.recalls.of_session, asked), "recall", rows.recall)
+        return readable(await self.database.read(sql.recalls.of_session, asked), "recall", shown_rows.recall)
 
     # Scheduled messages
 
     async def scheduled_message(self, job_id: str) -> ScheduledMessage:
         found = await self.database.read(sql.scheduled_messages.by_id, {"id": job_id})
-        return rows.scheduled_message(_one(found, "scheduled message"))
+        return shown_rows.scheduled_message(_one(found, "scheduled message"))
 
     async def scheduled_messages(
         self, session_id: str, *, status: str | None, limit: int, before: Place
@@ -293,18 +294,20 @@ class Store:
             "limit": limit,
         }
         found = await self.database.read(sql.scheduled_messages.of_session, asked)
-        return [rows.scheduled_message(row) for row in found]
+        return [shown_rows.scheduled_message(row) for row in found]
 
     # Deliveries
 
     async def delivery(self, delivery_id: str) -> Delivery:
-        return rows.delivery(
+        return shown_rows.delivery(
             _one(await self.database.read(sql.deliveries.by_id, {"id": delivery_id}), "delivery")
         )
 
     async def deliveries(self, session_id: str, limit: int) -> list[Delivery]:
         asked: Params = {"session_id": session_id, "limit": limit}
-        return [rows.delivery(row) for row in await self.database.read(sql.deliveries.of_session, asked)]
+        return [
+            shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.of_session, asked)
+        ]
 
     async def next_delivery(self, channels: str = EVERY_CHANNEL) -> int | None:
         found = await self.database.read(sql.deliveries.next_due, {"channels": channels})
@@ -313,7 +316,7 @@ class Store:
     async def stranded_deliveries(self, before: int, limit: int) -> list[Delivery]:
         """Due since before that moment, and nobody came for them."""
         asked: Params = {"before": before, "limit": limit}
-        return [rows.delivery(row) for row in await self.database.read(sql.deliveries.stranded, asked)]
+        return [shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.stranded, asked)]
 
     async def expired_deliveries(self, channels: str, limit: int) -> list[Delivery]:
         judged: Params = {
@@ -322,12 +325,13 @@ class Store:
             "horizon": self.horizon(),
             "limit": limit,
         }
-        return [rows.delivery(row) for row in await self.database.read(sql.deliveries.expired, judged)]
+        return [shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.expired, judged)]
 
     async def failed_deliveries(self, limit: int) -> list[Delivery]:
         """Of all sessions, the newest first."""
         return [
-            rows.delivery(row) for row in await self.database.read(sql.deliveries.failed, {"limit": limit})
+            shown_rows.delivery(row)
+            for row in await self.database.read(sql.deliveries.failed, {"limit": limit})
         ]
 
     # The invariants

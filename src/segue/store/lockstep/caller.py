@@ -39,7 +39,7 @@ class Step:
 
 def _step(statement: Statement) -> Step:
     query, params = statement
-    executions = params if isinstance(params, Sequence) else (params,)
+    executions = params if isinstance(params, list) else (params,)
     of_sessions = query.name.startswith("sessions.")
     named = {values.get("id" if of_sessions else "session_id") for values in executions}
     ids = frozenset(each for each in named if isinstance(each, str))
