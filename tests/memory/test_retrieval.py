@@ -2,7 +2,16 @@
 
 from pathlib import Path
 
-from tests.memory.retrieval.measure import Half, conversations, found, missed, questions, remembering
+from tests.memory.retrieval.measure import (
+    HALVES,
+    Part,
+    conversations,
+    found,
+    fresh_conversations,
+    missed,
+    questions,
+    remembering,
+)
 
 FLOOR = 35
 """Of the 36 questions of the first half, by which the ranking was changed."""
@@ -12,24 +21,24 @@ def test_the_set_is_sound() -> None:
     """Every answer stands in one exchange, so that whoever finds it has found the right one."""
     exchanges = [
         f"{each.said[place][1]}\n{each.said[place + 1][1]}"
-        for each in conversations()
+        for each in [*conversations(), *fresh_conversations()]
         for place in range(0, len(each.said), 2)
     ]
-    asked = [question for half in Half for question in questions(half)]
-    assert len(conversations()) >= 20
-    assert len(asked) >= 60
-    assert len(questions(Half.FIRST)) == len(questions(Half.SECOND)) == 36
+    asked = [question for part in Part for question in questions(part)]
+    assert len(conversations()) == 24
+    assert len(fresh_conversations()) == 10
+    assert [len(questions(part)) for part in Part] == [36, 36, 30]
     for question in asked:
         assert sum(question.answer in words for words in exchanges) == 1, question.ask
 
 
 async def test_both_databases_find_the_answers_in_the_same_order(tmp_path: Path, postgres_url: str) -> None:
-    first = questions(Half.FIRST)
+    first = questions(Part.FIRST)
     async with (
-        remembering(f"sqlite:///{tmp_path}/segue.db") as on_sqlite,
-        remembering(postgres_url) as on_postgres,
+        remembering(f"sqlite:///{tmp_path}/segue.db", conversations()) as on_sqlite,
+        remembering(postgres_url, conversations()) as on_postgres,
     ):
-        for half in Half:
+        for half in HALVES:
             for question in questions(half):
                 assert await found(on_sqlite, question) == await found(on_postgres, question)
         assert len(first) - len(await missed(on_sqlite, first)) >= FLOOR

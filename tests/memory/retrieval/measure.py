@@ -1,9 +1,10 @@
-"""How well search finds, on a labelled set: `python -m tests.memory.retrieval.measure [first|second]`.
+"""How well search finds, on a labelled set: `python -m tests.memory.retrieval.measure [first|second|fresh]`.
 
 The set is one user's conversations, in English and in Chinese, and the questions that are asked about them
 later. All of them are put away and learned from; a question counts if its answer is among the first five that
 are found. Ranking is changed by the first half alone: the questions about every other conversation, from the
-first on. The second half shows whether that helps questions that nobody looked at.
+first on. The second half shows whether that helps questions that nobody looked at. The fresh part is newer
+than the ranking, was written without a look at it, and is asked when all the others are put away as well.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from segue import Kernel
 from segue.testing import ManualClock, ScriptedAgent, quiet
@@ -23,15 +25,19 @@ LANGUAGES = ("english", "chinese")
 FOUND = 5
 
 
-class Half(StrEnum):
+class Part(StrEnum):
     FIRST = "first"
     SECOND = "second"
+    FRESH = "fresh"
+
+
+HALVES = (Part.FIRST, Part.SECOND)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     language: str
-    half: Half
+    part: Part
     ask: str
     answer: str
     """Words of the passage that has it."""
@@ -45,24 +51,31 @@ class Conversation:
 
 
 def conversations() -> list[Conversation]:
+    """Those of the two halves."""
     return [
-        _conversation(f"{language}:{number}", language, list(Half)[number % 2], each)
+        _conversation(f"{language}:{number}", language, HALVES[number % 2], each)
         for language in LANGUAGES
-        for number, each in enumerate(
-            tomllib.loads((FOLDER / f"{language}.toml").read_text("utf-8"))["conversation"]
-        )
+        for number, each in enumerate(_read(language))
     ]
 
 
-def questions(half: Half) -> list[Question]:
-    return [question for each in conversations() for question in each.questions if question.half is half]
+def fresh_conversations() -> list[Conversation]:
+    return [
+        _conversation(f"fresh:{number}", each["language"], Part.FRESH, each)
+        for number, each in enumerate(_read("fresh"))
+    ]
+
+
+def questions(part: Part) -> list[Question]:
+    asked_about = fresh_conversations() if part is Part.FRESH else conversations()
+    return [question for each in asked_about for question in each.questions if question.part is part]
 
 
 @asynccontextmanager
-async def remembering(url: str) -> AsyncIterator[Kernel]:
-    """A kernel that has put all conversations away."""
+async def remembering(url: str, put_away: Iterable[Conversation]) -> AsyncIterator[Kernel]:
+    """A kernel that has put these conversations away."""
     async with Kernel(url, agent=ScriptedAgent(), clock=ManualClock()) as kernel:
-        for conversation in conversations():
+        for conversation in put_away:
             await kernel.write_all(conversation.key, conversation.said)
             await kernel.commit(conversation.key)
         await quiet(kernel)
@@ -82,24 +95,34 @@ async def missed(kernel: Kernel, asked: Iterable[Question]) -> list[Question]:
     ]
 
 
-def _conversation(key: str, language: str, half: Half, given: dict[str, list[str]]) -> Conversation:
+def _read(name: str) -> list[dict[str, Any]]:
+    read: list[dict[str, Any]] = tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))["conversation"]
+    return read
+
+
+def _conversation(key: str, language: str, part: Part, given: dict[str, Any]) -> Conversation:
     lines = [line.partition(": ") for line in given["said"]]
     said = [(role, words) for role, _, words in lines]
-    asked = [Question(language, half, **question) for question in given["questions"]]  # type: ignore[arg-type]
+    asked = [Question(language, part, **question) for question in given["questions"]]
     return Conversation(key, said, asked)
 
 
-async def main(halves: Iterable[Half]) -> None:
-    async with remembering("sqlite://:memory:") as kernel:
-        for half in halves:
-            for language in LANGUAGES:
-                asked = [question for question in questions(half) if question.language == language]
-                lost = await missed(kernel, asked)
-                share = 1 - len(lost) / len(asked)
-                print(f"{half} half, {language}: {len(asked) - len(lost)} of {len(asked)}, {share:.2f}")  # noqa: T201
-                for question in lost:
-                    print(f"  missed: {question.ask} ({question.answer})")  # noqa: T201
+async def measure(part: Part) -> None:
+    put_away = [*conversations(), *(fresh_conversations() if part is Part.FRESH else ())]
+    async with remembering("sqlite://:memory:", put_away) as kernel:
+        for language in LANGUAGES:
+            asked = [question for question in questions(part) if question.language == language]
+            lost = await missed(kernel, asked)
+            share = 1 - len(lost) / len(asked)
+            print(f"{part}, {language}: {len(asked) - len(lost)} of {len(asked)}, {share:.2f}")  # noqa: T201
+            for question in lost:
+                print(f"  missed: {question.ask} ({question.answer})")  # noqa: T201
+
+
+async def main(parts: Iterable[Part]) -> None:
+    for part in parts:
+        await measure(part)
 
 
 if __name__ == "__main__":
-    asyncio.run(main([Half(name) for name in sys.argv[1:]] or list(Half)))
+    asyncio.run(main([Part(name) for name in sys.argv[1:]] or list(Part)))
