@@ -21,7 +21,7 @@ class Name(StrEnum):
     COURIER = "courier"
     """A delivery was written."""
     KEEPER = "keeper"
-    """A turn was taken up, or asked to stop."""
+    """A turn was asked to stop."""
     ARCHIVIST = "archivist"
     """A session may want to be committed, or an archive waits to be learned from."""
     REAPER = "reaper"

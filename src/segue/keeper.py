@@ -52,12 +52,12 @@ class Keeper:
         self._holder = holder
         self._lease_ms = lease_ms
         self._outbox = outbox
-        self._renew_at = 0
 
     async def run(self) -> None:
         while True:
-            until = self._clock.ms() + min(TICK_MS, self._lease_ms // 3) if len(self._turns) else None
-            await self._bell.wait(Name.KEEPER, until)
+            await self._turns.some()
+            # Not at once: what was just taken up has a fresh lease, and has said nothing yet.
+            await self._bell.wait(Name.KEEPER, self._clock.ms() + min(TICK_MS, self._lease_ms // 3))
             await self.step()
 
     async def step(self) -> None:
@@ -81,16 +81,12 @@ class Keeper:
         return max(left / 1000, 1.0)
 
     async def _renew_in_time(self) -> None:
-        if self._clock.steady_ms() >= self._renew_at:
-            await self._renew()
-
-    async def _renew(self) -> None:
+        """All of them, as soon as a third of one has passed."""
         held = self._ours()
-        if not held:
-            return
         now = self._clock.steady_ms()
+        if all(live.lease_ends - now > self._lease_ms * 2 // 3 for live in held):
+            return
         kept = await self._store.commit(renew, held, self._lease_ms, self._store.lease_now())
-        self._renew_at = now + self._lease_ms // 3
         for live in held:
             if live.held.session.id in kept:
                 live.lease_ends = now + self._lease_ms

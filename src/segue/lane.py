@@ -64,6 +64,8 @@ class Admitted:
     position: int
     """How many turns stand before it, the running one included."""
     events: Sequence[Event] = ()
+    armed: bool = False
+    """A job that waits for the session to fall quiet has its moment now."""
 
 
 @record
@@ -128,7 +130,8 @@ def receive(
         yield from hear(common, now)
         yield sql.sessions.hear_via, {"id": common.id, "via_id": chat.id}
     joins = bool(session.holder) and mode == WhenBusy.INJECT
-    return (yield from admit(session, replace(words, joins=joins), now, via_id=chat.id))
+    admitted = yield from admit(session, replace(words, joins=joins), now, via_id=chat.id)
+    return replace(admitted, armed=True) if chat.unarmed or session.unarmed else admitted
 
 
 def hear(session: Session, now: int, *, title: str | None = None) -> Transaction[None]:

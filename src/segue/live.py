@@ -72,6 +72,7 @@ class LiveTurns:
 
     def __init__(self) -> None:
         self._live: dict[Live, None] = {}
+        self._some = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._live)
@@ -79,8 +80,13 @@ class LiveTurns:
     def __iter__(self) -> Iterator[Live]:
         return iter(list(self._live))
 
+    async def some(self) -> None:
+        """Sleep until there is one."""
+        await self._some.wait()
+
     def add(self, live: Live) -> None:
         self._live[live] = None
+        self._some.set()
 
     def get(self, turn_id: str) -> Live | None:
         """Its newest attempt."""
@@ -88,3 +94,5 @@ class LiveTurns:
 
     def drop(self, live: Live) -> None:
         self._live.pop(live, None)
+        if not self._live:
+            self._some.clear()

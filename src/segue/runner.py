@@ -152,8 +152,6 @@ class Runner:
         crew = self._crew
         live = Live(held, task, crew.clock.steady_ms(), lease_ends, last_seq=held.opened.seq)
         crew.turns.add(live)
-        # Not before it is among the live ones: a keeper that finds nobody to look after goes to sleep.
-        crew.bell.ring(Name.KEEPER)
         crew.hub.publish((held.opened, *held.copies))
         try:
             left = await self._see_through(live)

@@ -84,7 +84,7 @@ async def measure_without(url: str) -> float:
         for number in range(WARM + TURNS):
             if number == WARM:
                 began = time.process_time()
-            await kernel.wait((await kernel.receive("web:2", "Hi")).turn_id)
+            await kernel.wait(await kernel.receive("web:2", "Hi"))
         spent = (time.process_time() - began) / TURNS * 1000
         working.cancel()
     return spent

@@ -57,7 +57,7 @@ class Talk:
         self._ear.expect(admitted.turn_id, admitted.position)
         self._turn_id = admitted.turn_id
         await self._tell_waiters()
-        turn = await self._kernel.wait(admitted.turn_id, owner=self._owner)
+        turn = await self._kernel.wait(admitted)
         if turn.started_at is not None:
             async with self._news:
                 await self._news.wait_for(lambda: turn.id in self._ended or not self._listening)

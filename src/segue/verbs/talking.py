@@ -124,13 +124,25 @@ class Talking(Looking):
             once, request, work, now, keep=_admitted_kept, again=_admitted_again
         )
         self.hub.publish(admitted.events)
-        self.bell.ring(Name.USER, Name.TIMER, Name.KEEPER)
+        self.bell.ring(Name.USER)
+        if admitted.armed:
+            self.bell.ring(Name.TIMER)
+        if admitted.position:  # it may have asked the turn before it to stop
+            self.bell.ring(Name.KEEPER)
         return admitted
 
-    async def wait(self, turn_id: str, *, owner: Owner = ME) -> Turn:
-        """The turn, when it has ended. One that joined another ends with its host."""
-        turn = await self.turn(turn_id, owner=owner)
-        with self.hub.listen(turn.session_id) as listener:
+    async def wait(self, turn: str | Admitted, *, owner: Owner = ME) -> Turn:
+        """The turn, when it has ended. One that joined another ends with its host.
+
+        By its id it is found for its owner only. What was just admitted is the caller's, and not looked for.
+        """
+        if isinstance(turn, str):
+            there = await self.turn(turn, owner=owner)
+            return await self._end_of(there.id, there.session_id)
+        return await self._end_of(turn.turn_id, turn.session_id)
+
+    async def _end_of(self, turn_id: str, session_id: str) -> Turn:
+        with self.hub.listen(session_id) as listener:
             while True:
                 turn = await self.store.turn(turn_id)
                 if turn.joined_into is not None:

@@ -49,7 +49,7 @@ async def say(
     if wait:
         try:
             async with asyncio.timeout(wait):
-                ended = await kernel.wait(admitted.turn_id, owner=caller.owner)
+                ended = await kernel.wait(admitted)
         except TimeoutError:
             pass
         else:
