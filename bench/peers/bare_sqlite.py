@@ -151,7 +151,7 @@ def _settle(database: sqlite3.Connection, turn: Held) -> None:
     finish = {"id": turn.turn_id, "fence": turn.fence, "now": NOW} | outcome
     _rows(database, sql.turns.finish, finish)
     if turn.run_id is not None:
-        _close_run(database, turn.run_id)
+        _close_run(database, turn)
     source = None if turn.run_id is None else _SOURCE
     words = {"role": "assistant", "content": "done", "body": '{"outcome":"ok"}', "source": source}
     _append(database, turn.session_id, lane["last_seq"] + 1, "stream_end", turn.turn_id, **words)
@@ -159,10 +159,10 @@ def _settle(database: sqlite3.Connection, turn: Held) -> None:
     _rows(database, sql.sessions.release, owner | {**NOTHING, "events": 2})
 
 
-def _close_run(database: sqlite3.Connection, run_id: str) -> None:
-    close = {"id": run_id, "outcome": "ok", "reason": None, "error": None, "now": NOW}
-    (run,) = _rows(database, sql.runs.close, close | _PROMPT)
-    _rows(database, sql.jobs.record_success, {"id": run["job_id"], "outcome": "ok", "now": NOW})
+def _close_run(database: sqlite3.Connection, turn: Held) -> None:
+    close = {"id": turn.run_id, "outcome": "ok", "reason": None, "error": None, "now": NOW}
+    _rows(database, sql.runs.close, close | _PROMPT)
+    _rows(database, sql.jobs.record_success, {"id": f"job-{turn.session_id}", "outcome": "ok", "now": NOW})
 
 
 def _append(

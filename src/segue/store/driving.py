@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Callable
+from enum import Enum
 from functools import cache
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -16,7 +17,15 @@ _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
 _WRITES = re.compile(r"INSERT|UPDATE|DELETE")
 
+_RETURNS_ITS_ID = re.compile(r"\s+RETURNING id$")
+
 Pick: TypeAlias = Callable[[Params], tuple[Any, ...]]
+
+
+class Gives(Enum):
+    ROWS = "rows"
+    ITS_ID = "the id it was given, if there was such a row"
+    NOTHING = "nothing"
 
 
 def drive(connection: sqlite3.Connection, begin: Begin[T]) -> T:
@@ -35,19 +44,28 @@ def drive(connection: sqlite3.Connection, begin: Begin[T]) -> T:
 
 def execute(connection: sqlite3.Connection, statement: Statement) -> Rows:
     query, params = statement
-    text, pick, returns = positional(query)
     try:
         if not isinstance(params, list):
-            done = connection.execute(text, pick(params))
-            return done.fetchall() if returns else ()
-        if returns:
-            return [row for each in params for row in connection.execute(text, pick(each)).fetchall()]
-        connection.executemany(text, map(pick, params))
-        return ()
+            return _execute(connection, query, params)
+        text, pick, gives = positional(query)
+        if gives is Gives.NOTHING:
+            connection.executemany(text, map(pick, params))
+            return ()
+        return [row for each in params for row in _execute(connection, query, each)]
     except sqlite3.Error as error:
         if blames_the_statement(error):
             raise StoreError(f"SQLite refused {query.name}: {error}") from error
         raise
+
+
+def _execute(connection: sqlite3.Connection, query: Query, params: Params) -> Rows:
+    text, pick, gives = positional(query)
+    done = connection.execute(text, pick(params))
+    if gives is Gives.ROWS:
+        return done.fetchall()
+    if gives is Gives.ITS_ID and done.rowcount:
+        return ({"id": params["id"]},)
+    return ()
 
 
 def just_read(query: Query, params: Params) -> Begin[Rows]:
@@ -58,11 +76,12 @@ def just_read(query: Query, params: Params) -> Begin[Rows]:
 
 
 @cache
-def positional(query: Query) -> tuple[str, Pick, bool]:
-    """The query with numbered parameters, how to pick them from named ones, and whether it gives rows.
+def positional(query: Query) -> tuple[str, Pick, Gives]:
+    """The query with numbered parameters, how to pick them from named ones, and what it gives.
 
     The sqlite3 module lets go of the interpreter to ask for each parameter's name. Beside a busy loop that is
-    a chance to lose it, ten times a statement.
+    a chance to lose it, ten times a statement. And SQLite collects what a write returns in a table of its
+    own: where that is only the id we named, a count tells for half the price whether there was such a row.
     """
     names: list[str] = []
 
@@ -73,7 +92,10 @@ def positional(query: Query) -> tuple[str, Pick, bool]:
         return f"?{names.index(name) + 1}"
 
     text = _PARAMETER.sub(number, query.sqlite)
-    return text, _picker(names), _WRITES.match(text) is None or "RETURNING" in text
+    gives = Gives.ROWS if _WRITES.match(text) is None or "RETURNING" in text else Gives.NOTHING
+    if "id" in names and _RETURNS_ITS_ID.search(text):
+        text, gives = _RETURNS_ITS_ID.sub("", text), Gives.ITS_ID
+    return text, _picker(names), gives
 
 
 def _picker(names: list[str]) -> Pick:
