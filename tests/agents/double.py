@@ -92,6 +92,9 @@ class Double:
     def script(self, *lines: Line) -> None:
         self._lines.extend(lines)
 
+    def line_for(self, asked: Asked) -> Line:
+        return self._lines.popleft() if self._lines else says("ok")
+
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -109,8 +112,7 @@ class Double:
         try:
             while asked := await _request(reader):
                 self.asked.append(asked)
-                line = self._lines.popleft() if self._lines else says("ok")
-                if not await self._answer(asked, line, reader, writer):
+                if not await self._answer(asked, self.line_for(asked), reader, writer):
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
             self.left.set()

@@ -15,7 +15,7 @@ FACT = "The disk to watch is called sda7, and 90 percent is too much."
 REPORT = " ".join(["Nothing out of the ordinary was found on any of the volumes."] * 40)
 COMMITS = AutoCommitPolicy(enabled=True, message_count_threshold=30, keep_recent_count=2)
 SUMMARY = 50
-"""Tokens, of one that has a single line."""
+"""Tokens, of one that has two lines."""
 
 
 def given(asked: Asked) -> int:
@@ -37,21 +37,19 @@ def assert_enough(asked: Asked, *, found: str) -> None:
     assert f" {found}" in words(asked)
 
 
+def reports(report: str) -> list[str]:
+    return [f"{report} {day}%" for day in range(1, RUNS + 1)]
+
+
 async def a_hundred_days(
-    kernel: Kernel,
-    clock: ManualClock,
-    agent: ScriptedAgent,
-    *,
-    report: str,
-    policy: AutoCommitPolicy | None = None,
+    kernel: Kernel, clock: ManualClock, *, policy: AutoCommitPolicy | None = None
 ) -> None:
     await kernel.write_all(CHAT, [("user", FACT), ("assistant", "Noted.")], auto_commit_policy=policy)
     await kernel.schedule(CHAT, Cron("0 9 * * *", "UTC"), Ask("How full is the disk?"), name="disk")
-    agent.script(*(f"{report} {day}%" for day in range(1, RUNS + 1)))
     for _ in range(RUNS):
         clock.advance(days=1)
         await quiet(kernel)
-    assert len(agent.asked) == RUNS
+    assert len(await kernel.runs(CHAT, limit=RUNS + 1)) == RUNS
 
 
 @pytest.mark.parametrize("report", ["", REPORT], ids=["short", "long"])
@@ -59,7 +57,8 @@ async def test_the_hundredth_run_is_given_as_much_as_the_second_within_a_fifth(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, report: str
 ) -> None:
     """In its history alone, too, where it is not the prompt that makes most of it."""
-    await a_hundred_days(kernel, clock, agent, report=report)
+    agent.script(*reports(report))
+    await a_hundred_days(kernel, clock)
     second, last = agent.asked[1], agent.asked[-1]
     assert given(last) <= 1.2 * given(second)
     assert history(last) <= 1.2 * history(second)
@@ -72,13 +71,26 @@ async def test_the_hundredth_run_is_given_as_much_as_the_second_within_a_fifth(
 async def test_with_commits_it_does_not_grow_either(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, report: str
 ) -> None:
-    """The first commit adds a summary, once. Where answers are a word or two, that is more than a fifth."""
-    await a_hundred_days(kernel, clock, agent, report=report, policy=COMMITS)
+    """The first commit adds a summary, once. Where answers are a word or two, that is more than a fifth of
+    the conversation; of all that a model is sent it is little (`test_whole_request`)."""
+    agent.script(*reports(report))
+    await a_hundred_days(kernel, clock, policy=COMMITS)
     assert len(await kernel.archives(CHAT)) > 3
     second, middle, last = agent.asked[1], agent.asked[RUNS // 2], agent.asked[-1]
     assert given(last) <= 1.2 * given(middle)
     assert given(last) <= 1.2 * given(second) + SUMMARY
     assert_enough(last, found="99%")
+
+
+async def test_a_run_knows_what_the_last_one_found_also_when_that_was_put_away(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """Nothing is kept live: between two runs, all that was said may have become a summary."""
+    keeps_none = AutoCommitPolicy(enabled=True, message_count_threshold=4)
+    agent.script(*reports(""))
+    await a_hundred_days(kernel, clock, policy=keeps_none)
+    for day, asked in enumerate(agent.asked[1:], 1):
+        assert_enough(asked, found=f"{day}%")
 
 
 async def test_every_run_is_in_the_log_as_it_was(

@@ -1,17 +1,19 @@
 """An extractor of rules: it needs no model, understands a few plain sentences, and says what it is.
 
-Its summary is an excerpt: the user's own sentences, cut. What it learns it takes from sentences that state it
-outright, such as "my name is Ada", "I moved to Lisbon", "I prefer tea", "let's go with PostgreSQL", "remember
-that the door code is 4711", and the same in Chinese.
+Its summary is an excerpt: the user's own sentences, cut, and of each job what it found last. What it learns
+it takes from sentences that state it outright, such as "my name is Ada", "I moved to Lisbon", "I prefer tea",
+"let's go with PostgreSQL", "remember that the door code is 4711", and the same in Chinese.
 """
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from segue.clock import to_moment
 from segue.kept import MemoryKind
 from segue.memory.extraction import Lesson, Material
 from segue.memory.search import terms_of
+from segue.model import Source
 from segue.transcript import Message
 
 _LINES = 40
@@ -25,10 +27,17 @@ class RuleExtractor:
 
     async def summarise(self, material: Material) -> str:
         said = [message for message in material.messages if message.role in ("user", "assistant")]
-        lines = [] if material.earlier is None else material.earlier.splitlines()[1:]
+        found = {
+            _job(message.source): _line(message)
+            for message in said
+            if message.source and message.role == "assistant"
+        }
+        earlier = [] if material.earlier is None else material.earlier.splitlines()[1:]
+        lines = [line for line in earlier if not line.startswith(tuple(found))]
         lines += [_line(message) for message in said if message.source is None and message.role == "user"]
+        lines += found.values()
         head = f"{len(said)} messages, by excerpt (no model was asked):"
-        return "\n".join([head, *lines[-_LINES:]])
+        return "\n".join([head, *lines[-_LINES:]]) if lines else ""
 
     async def learn(self, material: Material) -> Sequence[Lesson]:
         lessons: dict[str, Lesson] = {}
@@ -135,4 +144,10 @@ def _lessons(message: Message) -> Iterable[Lesson]:
 
 def _line(message: Message) -> str:
     words = " ".join(message.content.split())
-    return f"- {words[:_LINE]}{'…' if len(words) > _LINE else ''}"
+    begins = f"{_job(message.source)}{to_moment(message.at):%d %b}) " if message.source else "- "
+    return f"{begins}{words[:_LINE]}{'…' if len(words) > _LINE else ''}"
+
+
+def _job(source: Source) -> str:
+    """How the line begins that tells what a job found last."""
+    return f"- ({source.label}, "
