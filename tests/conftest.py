@@ -1,12 +1,14 @@
-"""What every test can ask for: an empty database of either kind.
+"""What every test can ask for: a database of either kind, with no rows in it.
 
 One PostgreSQL serves a whole run. The process that sees the run to its end owns it: under xdist that is the
 controller, which starts it before its workers and stops it after the last of them.
 """
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,11 +16,14 @@ from uuid import uuid4
 import hypothesis
 import pytest
 
+from segue.store.opening import open_database
 from tests.postgres import (
     create_database,
     drop_database,
     empty_database,
+    empty_tables,
     in_database,
+    objects_of,
     temporary_server,
     wait_for,
 )
@@ -56,11 +61,22 @@ def postgres_server(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def _postgres_database(postgres_server: str) -> Iterator[str]:
-    name = f"segue_{uuid4().hex}"
-    wait_for(create_database(postgres_server, name))
-    yield in_database(postgres_server, name)
-    wait_for(drop_database(postgres_server, name))
+def _new_database(postgres_server: str) -> Iterator[Callable[[], str]]:
+    made: list[str] = []
+
+    def make() -> str:
+        made.append(f"segue_{uuid4().hex}")
+        wait_for(create_database(postgres_server, made[-1]))
+        return in_database(postgres_server, made[-1])
+
+    yield make
+    for name in made:
+        wait_for(drop_database(postgres_server, name))
+
+
+@pytest.fixture(scope="session")
+def _postgres_database(_new_database: Callable[[], str]) -> str:
+    return _new_database()
 
 
 @pytest.fixture
@@ -70,9 +86,52 @@ def postgres_url(_postgres_database: str) -> str:
     return _postgres_database
 
 
+@dataclass
+class _Prepared:
+    """A PostgreSQL database with our schema, and how it looked when it was made."""
+
+    url: str
+    objects: int = 0
+
+    async def be_ready(self) -> None:
+        """Without rows. To give each test a schema of its own would cost more than most tests do."""
+        if not await empty_tables(self.url, self.objects):
+            await empty_database(self.url)
+            await (await open_database(self.url)).close()
+            self.objects = await objects_of(self.url)
+
+
+@pytest.fixture(scope="session")
+def _prepared_postgres(_new_database: Callable[[], str]) -> _Prepared:
+    return _Prepared(_new_database())
+
+
+@pytest.fixture(scope="session")
+def _prepared_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with our schema, to be copied."""
+    file = tmp_path_factory.mktemp("prepared") / "segue.db"
+
+    async def migrated() -> None:
+        await (await open_database(f"sqlite:///{file}")).close()
+
+    wait_for(migrated())
+    return file
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database; a test that asks for it runs once on each kind."""
+    """A database with our schema and no rows; a test that asks for it runs once on each kind."""
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("_prepared_sqlite"), tmp_path / "segue.db")
+        return f"sqlite:///{tmp_path}/segue.db"
+    prepared: _Prepared = request.getfixturevalue("_prepared_postgres")
+    wait_for(prepared.be_ready())
+    return prepared.url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def bare_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database without even a schema, for tests of how it gets one."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/segue.db"
     url: str = request.getfixturevalue("postgres_url")

@@ -197,16 +197,51 @@ async def drop_database(server_url: str, name: str) -> None:
 
 async def empty_database(url: str) -> None:
     """Make a database as good as new, whatever the last test left in it, open connections included."""
-    await _execute(
-        url,
-        """
-        SELECT pg_terminate_backend(pid, 5000)
-        FROM pg_stat_activity
-        WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid();
-        DROP SCHEMA public CASCADE;
-        CREATE SCHEMA public;
-        """,
-    )
+    await _execute(url, f"{_ALONE}; DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+
+
+async def empty_tables(url: str, objects: int) -> bool:
+    """The same for one that keeps its schema, unless its objects have become others."""
+    connection = await asyncpg.connect(url)
+    try:
+        if await connection.fetchval(_OBJECTS) != objects:
+            return False
+        await connection.execute(f"{_ALONE}; {_NO_ROWS}")
+        return True
+    finally:
+        await connection.close()
+
+
+async def objects_of(url: str) -> int:
+    """A number for the tables, indexes, triggers and the like in a database."""
+    connection = await asyncpg.connect(url)
+    try:
+        return int(await connection.fetchval(_OBJECTS))
+    finally:
+        await connection.close()
+
+
+_ALONE = """
+    SELECT pg_terminate_backend(pid, 5000)
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+"""
+
+_NO_ROWS = """
+    DO $$
+    DECLARE
+        name TEXT;
+    BEGIN
+        FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+            IF name <> 'schema_migrations' THEN
+                EXECUTE format('DELETE FROM %I', name);
+            END IF;
+        END LOOP;
+    END $$
+"""
+
+# Whatever is made depends on its schema and on its parts, under a number that nothing had before it.
+_OBJECTS = "SELECT SUM(hashint8(objid::BIGINT * 4096 + objsubid)::BIGINT)::BIGINT FROM pg_depend"
 
 
 async def _execute(url: str, commands: str) -> None:

@@ -13,12 +13,12 @@ AT_ONCE = 3
 
 
 async def test_processes_that_start_at_once_on_an_empty_store_make_one_schema(
-    database_url: str, tmp_path: Path
+    bare_url: str, tmp_path: Path
 ) -> None:
     for number in range(ROUNDS):
         folder = tmp_path / str(number)
         folder.mkdir()
-        async with crew(await _emptied(database_url, folder), folder) as together:
+        async with crew(await _emptied(bare_url, folder), folder) as together:
             opens = together.gate()
             workers = [together.start(opens=opens) for _ in range(AT_ONCE)]
             opens.touch()

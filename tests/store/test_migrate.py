@@ -39,9 +39,9 @@ when_applied = translate("schema.when", "SELECT applied_at FROM schema_migration
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
+async def database(bare_url: str) -> AsyncIterator[Database]:
     """A database without a schema, on either kind."""
-    opened = await _open(database_url)
+    opened = await _open(bare_url)
     yield opened
     await opened.close()
 
@@ -158,9 +158,9 @@ async def test_a_gap_in_the_record_is_refused(database: Database, folder: Path) 
         await migrate(database, folder, now_ms=2)
 
 
-async def test_of_two_who_start_at_once_one_applies(database_url: str, folder: Path) -> None:
+async def test_of_two_who_start_at_once_one_applies(bare_url: str, folder: Path) -> None:
     written(folder, second=SECOND)
-    both = [await _open(database_url) for _ in range(2)]
+    both = [await _open(bare_url) for _ in range(2)]
     applied = await asyncio.gather(*(migrate(each, folder, now_ms=1) for each in both))
     for each in both:
         await each.close()
