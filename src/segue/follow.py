@@ -20,14 +20,23 @@ _PAGE = 500
 
 
 async def follow(
-    store: Store, hub: Hub, turns: LiveTurns, session_id: str, after: int, *, lane_id: str | None = None
+    store: Store,
+    hub: Hub,
+    turns: LiveTurns,
+    session_id: str,
+    after: int,
+    *,
+    lane_id: str | None = None,
+    came_at: int | None = None,
 ) -> AsyncIterator[Heard]:
     """Whoever comes in the middle of a turn is first given what was said so far, as one piece.
 
     `lane_id`: the session that its turns run in, if that is another one.
+    `came_at`: the newest number when its follower came. Of a turn that ended since, the text is given too: to
+    whom its end is news, what was said is.
     """
     with hub.listen(session_id) as listener:
-        reader = _Reader(store, turns, session_id, after, lane_id or session_id)
+        reader = _Reader(store, turns, session_id, after, lane_id or session_id, came_at)
         async for old in reader.begin():
             yield old
         while True:
@@ -58,12 +67,21 @@ async def follow(
 class _Reader:
     """Where one listener is: in the log, and in the text of the turn under way."""
 
-    def __init__(self, store: Store, turns: LiveTurns, session_id: str, after: int, lane_id: str) -> None:
+    def __init__(
+        self,
+        store: Store,
+        turns: LiveTurns,
+        session_id: str,
+        after: int,
+        lane_id: str,
+        came_at: int | None,
+    ) -> None:
         self._store = store
         self._turns = turns
         self._session_id = session_id
         self._lane_id = lane_id
         self.after = after
+        self._came_at = came_at
         self._turn_id: str | None = None
         self._attempt = 0
         self._since = 0
@@ -80,11 +98,8 @@ class _Reader:
         if running is not None and self._session_id in (running.session_id, running.via_id):
             self._turn_id, self._attempt = running.id, running.attempt
         async for event in self._log():
-            if event.type == "stream_end" and not self._since:
-                # It left in the middle of this turn: before the end, what it may have missed.
-                self._turn_id = event.turn_id
-                if (whole := self._rest_before(event)) is not None:
-                    yield replace(whole, replay=True)
+            if (whole := self._missed_before(event)) is not None:
+                yield replace(whole, replay=True)
             self._pass(event)
             yield event
         so_far = await self._so_far()
@@ -134,6 +149,13 @@ class _Reader:
             self._since, self._said = event.seq, 0
         elif event.type == "stream_end":
             self._turn_id, self._since = None, event.seq
+
+    def _missed_before(self, event: Event) -> LiveText | None:
+        if event.type == "stream_end" and not self._since:  # it left in the middle of this turn
+            self._turn_id = event.turn_id
+        elif self._came_at is None or event.seq <= self._came_at:
+            return None
+        return self._rest_before(event)
 
     def _rest_before(self, event: Event) -> LiveText | None:
         if event.type != "stream_end" or event.turn_id != self._turn_id or event.body["outcome"] != "ok":

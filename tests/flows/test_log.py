@@ -101,10 +101,12 @@ async def test_a_tool_is_in_the_log_before_the_agent_goes_on(open_kernel: OpenKe
     assert seen == ["stream_start", "tool_started"]
 
 
-async def _heard(kernel: Kernel, *, after: int = 0, last: str = "session_sync") -> list[Heard]:
+async def _heard(
+    kernel: Kernel, *, after: int = 0, last: str = "session_sync", came_at: int | None = None
+) -> list[Heard]:
     """What a follower hears, up to the first event of that type."""
     heard: list[Heard] = []
-    async with aclosing(kernel.follow(CHAT, after=after)) as following:
+    async with aclosing(kernel.follow(CHAT, after=after, came_at=came_at)) as following:
         async for one in following:
             heard.append(one)
             if isinstance(one, Event) and one.type == last:
@@ -151,6 +153,18 @@ async def test_a_follower_from_any_number_hears_each_event_once(
         kernel.hub.publish([end])
     heard = [one.seq for one in follower.result() if isinstance(one, Event)]
     assert heard == list(range(after + 1, len(events) + 2))
+
+
+@pytest.mark.parametrize(("came_at", "pieces"), [(None, []), (0, ["Green."]), (9, [])])
+async def test_of_a_turn_that_ended_while_its_follower_came_the_text_is_news(
+    kernel: Kernel, agent: ScriptedAgent, came_at: int | None, pieces: list[str]
+) -> None:
+    """Its end is not told as a replay, so nobody would look for the words in it."""
+    agent.script("Green.")
+    await kernel.receive(CHAT, "How is the build?")
+    await quiet(kernel)
+    heard = await _heard(kernel, came_at=came_at)
+    assert [one.text for one in heard if isinstance(one, LiveText)] == pieces
 
 
 class Pausing:

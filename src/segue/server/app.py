@@ -43,7 +43,6 @@ are `application/problem+json` with a stable `code`. `Idempotency-Key` on a POST
 answer the first result."""
 
 _PARTS = (
-    page,
     sessions,
     talking,
     reading,
@@ -57,6 +56,7 @@ _PARTS = (
     login,
     operations,
     reference,
+    page,
 )
 
 
@@ -76,13 +76,16 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
+        # Our own traces are of runs (`segue.tracing`). Those of requests would tell the keys in their paths.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.segue = house
     hosts = Hosts(configuration.host, open_to_all=bool(house.keys), more=configuration.allowed_hosts)
     app.add_middleware(Gate, hosts=hosts, metrics=metrics)
     errors.install(app)
     for part in _PARTS:
-        app.include_router(part.router)
+        # As they are: a router that is included looks for its route twice, in every request.
+        app.router.routes.extend(part.router.routes)
     app.openapi = lambda: _openapi(app, house)  # type: ignore[method-assign]
     return app
 

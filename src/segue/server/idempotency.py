@@ -3,32 +3,27 @@
 from hashlib import sha256
 from typing import Annotated, TypeAlias
 
-from fastapi import Depends, Header, Request
+from fastapi import Header
 
 from segue import once
-from segue.server.house import CallerOf
+from segue.server.house import Asked
 
 LONGEST = 200
 
+IdempotencyKey: TypeAlias = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=LONGEST,
+        pattern=r"^[\x21-\x7e]+$",
+        description="A name of your choice: within a day, a repeat under it answers the first result.",
+    ),
+]
 
-async def _named(
-    request: Request,
-    caller: CallerOf,
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            min_length=1,
-            max_length=LONGEST,
-            pattern=r"^[\x21-\x7e]+$",
-            description="A name of your choice: within a day, a repeat under it answers the first result.",
-        ),
-    ] = None,
-) -> once.Request | None:
-    if idempotency_key is None:
+
+async def named(asked: Asked, name: str | None) -> once.Request | None:
+    if name is None:
         return None
     # What a request asks for is its route and its body; how long it is willing to wait is not.
-    asked = f"{request.method} {request.url.path}\n".encode("utf-8", "surrogatepass") + await request.body()
-    return once.Request(owner=caller.owner, name=idempotency_key, digest=sha256(asked).hexdigest())
-
-
-Named: TypeAlias = Annotated[once.Request | None, Depends(_named)]
+    wanted = f"{asked.method} {asked.url.path}\n".encode("utf-8", "surrogatepass") + await asked.body()
+    return once.Request(owner=asked.owner, name=name, digest=sha256(wanted).hexdigest())

@@ -25,12 +25,12 @@ from segue.kernel import Kernel
 from segue.model import Event, Overview, Owner, Session
 from segue.server import schema, wire
 from segue.server.errors import Refused, answer, problem_of, responses
-from segue.server.house import CallerOf, HouseOf, house_of
+from segue.server.house import Asked, Guarded, house_of
 from segue.server.paging import LARGEST_SEQ
 from segue.server.routes.sessions import KeyInPath
 from segue.server.wire import Wired
 
-router = APIRouter(tags=["Live"])
+router = APIRouter(route_class=Guarded, tags=["Live"])
 
 MOST_FOLLOWED = 1000
 """Sessions by one connection."""
@@ -46,7 +46,8 @@ async def events(
     """A session's events as they go over the wire; what was there before the client came is a replay."""
     overview = await kernel.overview_of(session.id)
     there_before = overview.session.last_seq
-    async with aclosing(kernel.follow(session.key, owner=owner, after=after)) as following:
+    follow = kernel.follow(session.key, owner=owner, after=after, came_at=there_before)
+    async with aclosing(follow) as following:
         async for heard in following:
             if isinstance(heard, LiveText):
                 yield wire.live(session, heard, kernel.clock.ms())
@@ -116,8 +117,7 @@ async def _compared(
 )
 async def follow(
     key: KeyInPath,
-    house: HouseOf,
-    caller: CallerOf,
+    asked: Asked,
     after: Annotated[
         int | None, Query(ge=0, le=LARGEST_SEQ, description="Only what has a higher seq.")
     ] = None,
@@ -125,13 +125,14 @@ async def follow(
 ) -> EventSourceResponse:
     """The same events as over the WebSocket. Without `after` or `Last-Event-ID`, from the start of the turn
     under way, or from now on."""
-    session = await house.kernel.session(key, owner=caller.owner)
+    kernel, owner = asked.kernel, asked.owner
+    session = await kernel.session(key, owner=owner)
     start = after if last_event_id is None else last_event_id
 
     async def stream() -> AsyncIterator[ServerSentEvent]:
-        with house.metrics.clients.labels("sse").track_inprogress():
+        with asked.house.metrics.clients.labels("sse").track_inprogress():
             try:
-                async with aclosing(events(house.kernel, session, caller.owner, start)) as happening:
+                async with aclosing(events(kernel, session, owner, start)) as happening:
                     async for wired in happening:
                         yield ServerSentEvent(data=_text(wired), event=wired["type"], id=str(wired["seq"]))
             except NotFound:  # the session was deleted

@@ -144,17 +144,20 @@ class Looking:
         session = await self.session(key, owner=owner)
         return await self.store.told(session.id, before=before, limit=limit)
 
-    async def follow(self, key: str, *, owner: Owner = ME, after: int | None = 0) -> AsyncGenerator[Heard]:
+    async def follow(
+        self, key: str, *, owner: Owner = ME, after: int | None = 0, came_at: int | None = None
+    ) -> AsyncGenerator[Heard]:
         """The log from a number on, and then what happens, as it happens.
 
-        Without a number it is followed from the start of the turn under way, or from now on.
+        Without a number it is followed from the start of the turn under way, or from now on. Who takes what
+        is newer than `came_at` for news is given the text of turns that ended between then and now.
         """
         session = await self.session(key, owner=owner)
         if after is None:
             after = await self._beginning(session)
         place = await self.lane_of(session)
         async for heard in follow(
-            self.store, self.hub, self.workers.turns, session.id, after, lane_id=place.id
+            self.store, self.hub, self.workers.turns, session.id, after, lane_id=place.id, came_at=came_at
         ):
             yield heard
 

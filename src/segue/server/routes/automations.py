@@ -13,14 +13,14 @@ from segue.prompts import Mode
 from segue.server import automations as shapes
 from segue.server import schema, views
 from segue.server.errors import Refused, responses
-from segue.server.house import CallerOf, KernelOf
-from segue.server.idempotency import Named
+from segue.server.house import Asked, Guarded
+from segue.server.idempotency import IdempotencyKey, named
 from segue.server.paging import Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
 from segue.server.routes.sessions import KeyInPath
 from segue.trigger import Trigger
 from segue.view import View
 
-router = APIRouter(tags=["Automations"], responses=responses(400, 401, 403, 404, 422))
+router = APIRouter(route_class=Guarded, tags=["Automations"], responses=responses(400, 401, 403, 404, 422))
 
 JobId: TypeAlias = Annotated[
     str, Path(description="The job's id.", min_length=1, max_length=200, pattern=r"^[^\x00]+$")
@@ -34,59 +34,56 @@ Include: TypeAlias = Annotated[
 @router.get("/sessions/{key}/automations", summary="List automations")
 async def list_automations(
     key: KeyInPath,
-    kernel: KernelOf,
-    caller: CallerOf,
+    asked: Asked,
     include: Include = [],  # noqa: B006 — FastAPI reads it as the default, and nobody writes to it
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> shapes.JobsOut:
     """The session's own cron jobs, paused ones too, the newest first."""
-    found = await kernel.automations(
-        key, owner=caller.owner, limit=limit + 1, before=place_of(cursor), ended="ended" in include
+    found = await asked.kernel.automations(
+        key, owner=asked.owner, limit=limit + 1, before=place_of(cursor), ended="ended" in include
     )
     shown = found[:limit]
     more = cursor_of(Place(shown[-1].created_at, shown[-1].id)) if len(found) > limit else None
     if "system" in include and cursor is None:
-        shown += await kernel.protected(owner=caller.owner)
-    return shapes.JobsOut(jobs=await shapes.shown(kernel, shown), next_cursor=more)
+        shown += await asked.kernel.protected(owner=asked.owner)
+    return shapes.JobsOut(jobs=await shapes.shown(asked.kernel, shown), next_cursor=more)
 
 
 @router.post(
     "/sessions/{key}/automations", summary="Add an automation", status_code=201, responses=responses(409, 413)
 )
 async def add_automation(
-    key: KeyInPath, body: shapes.AddAutomation, kernel: KernelOf, caller: CallerOf, request: Named
+    key: KeyInPath, body: shapes.AddAutomation, asked: Asked, idempotency_key: IdempotencyKey = None
 ) -> shapes.JobOut:
     """At its times the agent gets a turn in this session. A missing session is made."""
-    job = await kernel.automate(
+    job = await asked.kernel.automate(
         key,
-        await _trigger(kernel, key, caller.owner, body.schedule),
+        await _trigger(asked.kernel, key, asked.owner, body.schedule),
         body.message,
         name=body.name,
         policy=shapes.policy_in(body.policy, Policy()),
         mode=Mode(body.mode),
         view=View(body.view),
-        owner=caller.owner,
-        request=request,
+        owner=asked.owner,
+        request=await named(asked, idempotency_key),
     )
-    return await _one(kernel, job)
+    return await _one(asked.kernel, job)
 
 
 @router.get("/automations/{job_id}", summary="Look at an automation")
-async def get_automation(job_id: JobId, kernel: KernelOf, caller: CallerOf) -> shapes.JobOut:
-    return await _one(kernel, await kernel.automation(job_id, owner=caller.owner))
+async def get_automation(job_id: JobId, asked: Asked) -> shapes.JobOut:
+    return await _one(asked.kernel, await asked.kernel.automation(job_id, owner=asked.owner))
 
 
 @router.patch("/automations/{job_id}", summary="Change an automation", responses=responses(409, 413))
-async def change_automation(
-    job_id: JobId, body: shapes.ChangeAutomation, kernel: KernelOf, caller: CallerOf
-) -> shapes.JobOut:
+async def change_automation(job_id: JobId, body: shapes.ChangeAutomation, asked: Asked) -> shapes.JobOut:
     """What is given is changed; a run that waits or runs goes on as it was."""
-    job = await kernel.automation(job_id, owner=caller.owner)
+    job = await asked.kernel.automation(job_id, owner=asked.owner)
     if body.model_dump(exclude_none=True):
-        session = await kernel.store.session_by_id(job.session_id)
-        trigger = body.schedule and await _trigger(kernel, session.key, caller.owner, body.schedule)
-        job = await kernel.amend(
+        session = await asked.kernel.store.session_by_id(job.session_id)
+        trigger = body.schedule and await _trigger(asked.kernel, session.key, asked.owner, body.schedule)
+        job = await asked.kernel.amend(
             job_id,
             name=body.name,
             message=body.message,
@@ -94,9 +91,9 @@ async def change_automation(
             mode=body.mode and Mode(body.mode),
             view=body.view and View(body.view),
             policy=shapes.policy_in(body.policy, job.policy),
-            owner=caller.owner,
+            owner=asked.owner,
         )
-    return await _one(kernel, job)
+    return await _one(asked.kernel, job)
 
 
 @router.delete(
@@ -105,43 +102,43 @@ async def change_automation(
     response_model_exclude_none=True,
     responses=responses(409),
 )
-async def remove_automation(job_id: JobId, kernel: KernelOf, caller: CallerOf) -> schema.Deleted:
+async def remove_automation(job_id: JobId, asked: Asked) -> schema.Deleted:
     """No run starts after this. One that waits is withdrawn; one that has started goes on to its end."""
-    job = await kernel.automation(job_id, owner=caller.owner)
-    await kernel.remove(job.id, owner=caller.owner)
+    job = await asked.kernel.automation(job_id, owner=asked.owner)
+    await asked.kernel.remove(job.id, owner=asked.owner)
     return schema.Deleted(deleted=True)
 
 
 @router.post("/automations/{job_id}/pause", summary="Pause an automation", responses=responses(409))
-async def pause_automation(job_id: JobId, kernel: KernelOf, caller: CallerOf) -> shapes.JobOut:
+async def pause_automation(job_id: JobId, asked: Asked) -> shapes.JobOut:
     """No run until it is resumed. One that waits or runs goes on."""
-    job = await kernel.automation(job_id, owner=caller.owner)
-    return await _one(kernel, await kernel.pause(job.id, reason="paused by the user", owner=caller.owner))
+    job = await asked.kernel.automation(job_id, owner=asked.owner)
+    return await _one(
+        asked.kernel, await asked.kernel.pause(job.id, reason="paused by the user", owner=asked.owner)
+    )
 
 
 @router.post("/automations/{job_id}/resume", summary="Resume an automation", responses=responses(409))
-async def resume_automation(job_id: JobId, kernel: KernelOf, caller: CallerOf) -> shapes.JobOut:
+async def resume_automation(job_id: JobId, asked: Asked) -> shapes.JobOut:
     """From its next moment on. What passed meanwhile does not run."""
-    job = await kernel.automation(job_id, owner=caller.owner)
-    return await _one(kernel, await kernel.resume(job.id, owner=caller.owner))
+    job = await asked.kernel.automation(job_id, owner=asked.owner)
+    return await _one(asked.kernel, await asked.kernel.resume(job.id, owner=asked.owner))
 
 
 @router.post("/automations/{job_id}/skip", summary="Skip the next run", responses=responses(409))
-async def skip_automation(job_id: JobId, kernel: KernelOf, caller: CallerOf) -> shapes.JobOut:
+async def skip_automation(job_id: JobId, asked: Asked) -> shapes.JobOut:
     """Let the next moment go by; it is recorded as skipped."""
-    job = await kernel.automation(job_id, owner=caller.owner)
-    return await _one(kernel, await kernel.skip(job.id, owner=caller.owner))
+    job = await asked.kernel.automation(job_id, owner=asked.owner)
+    return await _one(asked.kernel, await asked.kernel.skip(job.id, owner=asked.owner))
 
 
 @router.get("/automations/{job_id}/runs", summary="List an automation's runs")
-async def list_runs(
-    job_id: JobId, kernel: KernelOf, caller: CallerOf, limit: Limit = 100, cursor: Cursor = None
-) -> schema.RunsOut:
+async def list_runs(job_id: JobId, asked: Asked, limit: Limit = 100, cursor: Cursor = None) -> schema.RunsOut:
     """Newest first, those that were skipped or missed among them."""
-    job = await kernel.automation(job_id, owner=caller.owner)
-    session = await kernel.store.session_by_id(job.session_id)
-    found = await kernel.runs_of(
-        job.id, owner=caller.owner, limit=limit + 1, before=seq_of(cursor, _AFTER_ALL)
+    job = await asked.kernel.automation(job_id, owner=asked.owner)
+    session = await asked.kernel.store.session_by_id(job.session_id)
+    found = await asked.kernel.runs_of(
+        job.id, owner=asked.owner, limit=limit + 1, before=seq_of(cursor, _AFTER_ALL)
     )
     shown = found[:limit]
     return schema.RunsOut(
@@ -157,8 +154,7 @@ _AFTER_ALL = 1 << 53
 @router.get("/automations/{job_id}/explain", summary="Why did it run, or not?")
 async def explain_automation(
     job_id: JobId,
-    kernel: KernelOf,
-    caller: CallerOf,
+    asked: Asked,
     slot: Annotated[
         str | None,
         Query(
@@ -168,8 +164,8 @@ async def explain_automation(
     ] = None,
 ) -> shapes.ExplanationOut:
     """What became of a moment, what decided it, and the next five."""
-    job = await kernel.automation(job_id, owner=caller.owner)
-    _, told = await shapes.explained(kernel, job.id, slot=_moment(slot), owner=caller.owner)
+    job = await asked.kernel.automation(job_id, owner=asked.owner)
+    _, told = await shapes.explained(asked.kernel, job.id, slot=_moment(slot), owner=asked.owner)
     return told
 
 

@@ -5,14 +5,15 @@ from fastapi import APIRouter, Request, Response
 from segue.server import schema
 from segue.server.auth import COOKIE, COOKIE_SECONDS, Caller, secure
 from segue.server.errors import Refused, responses
-from segue.server.house import CallerOf, HouseOf
+from segue.server.house import house_of
 
 router = APIRouter(prefix="/auth", tags=["Login"], responses=responses(400, 401, 403, 422))
 
 
 @router.post("/session", summary="Log in", responses=responses(413))
-async def log_in(body: schema.Login, request: Request, response: Response, house: HouseOf) -> schema.Who:
+async def log_in(body: schema.Login, request: Request, response: Response) -> schema.Who:
     """Sets a cookie for half a day. It ends with the key."""
+    house = house_of(request)
     caller = house.keys.caller_of(body.key)
     if caller is None:
         raise Refused(401, "unauthorized", "this server does not know that key")
@@ -30,8 +31,8 @@ async def log_in(body: schema.Login, request: Request, response: Response, house
 
 
 @router.get("/session", summary="Who am I?")
-async def who_am_i(caller: CallerOf) -> schema.Who:
-    return _who(caller)
+async def who_am_i(request: Request) -> schema.Who:
+    return _who(house_of(request).caller(request))
 
 
 @router.delete("/session", summary="Log out", status_code=204, response_class=Response)

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Path, Query, Response
 from segue.server import memory as shapes
 from segue.server.auth import require_admin
 from segue.server.errors import responses
-from segue.server.house import CallerOf, KernelOf
+from segue.server.house import Asked, Guarded
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
 from segue.server.routes.sessions import KeyInPath
 from segue.text import MAX_KEY
 
-router = APIRouter(tags=["Memory"], responses=responses(400, 401, 403, 422))
+router = APIRouter(route_class=Guarded, tags=["Memory"], responses=responses(400, 401, 403, 422))
 
 IdInPath = Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")]
 NumberInPath = Annotated[int, Path(ge=1, le=LARGEST_SEQ)]
@@ -37,13 +37,12 @@ Status = Annotated[
 async def commit_session(
     key: KeyInPath,
     response: Response,
-    kernel: KernelOf,
-    caller: CallerOf,
+    asked: Asked,
     body: shapes.CommitSession | None = None,
 ) -> shapes.CommitOut:
     """What has settled becomes an archive, at once. A task then learns from it."""
     keep = body.keep_recent_count if body else None
-    done = shapes.committed(await kernel.commit(key, keep_recent_count=keep, owner=caller.owner))
+    done = shapes.committed(await asked.kernel.commit(key, keep_recent_count=keep, owner=asked.owner))
     if not done.archived:
         response.status_code = 200
     return done
@@ -51,8 +50,7 @@ async def commit_session(
 
 @router.get("/tasks", summary="List tasks")
 async def list_tasks(
-    kernel: KernelOf,
-    caller: CallerOf,
+    asked: Asked,
     limit: Limit = 100,
     cursor: Cursor = None,
     status: Status = None,
@@ -60,8 +58,8 @@ async def list_tasks(
 ) -> shapes.TasksOut:
     """The caller's, newest first. Completed ones are kept for a day, others for a week."""
     before = None if cursor is None else place_of(cursor).id
-    found = await kernel.tasks(
-        owner=caller.owner, state=status or "", session_key=session_key or "", limit=limit + 1, before=before
+    found = await asked.kernel.tasks(
+        owner=asked.owner, state=status or "", session_key=session_key or "", limit=limit + 1, before=before
     )
     shown = found[:limit]
     return shapes.TasksOut(
@@ -71,23 +69,23 @@ async def list_tasks(
 
 
 @router.get("/tasks/{task_id}", summary="Look at a task", responses=responses(404))
-async def get_task(task_id: IdInPath, kernel: KernelOf, caller: CallerOf) -> shapes.TaskOut:
-    return shapes.task(await kernel.task(task_id, owner=caller.owner))
+async def get_task(task_id: IdInPath, asked: Asked) -> shapes.TaskOut:
+    return shapes.task(await asked.kernel.task(task_id, owner=asked.owner))
 
 
 @router.post("/tasks/{task_id}/cancel", summary="Cancel a task", responses=responses(404, 409))
-async def cancel_task(task_id: IdInPath, kernel: KernelOf, caller: CallerOf) -> shapes.TaskOut:
+async def cancel_task(task_id: IdInPath, asked: Asked) -> shapes.TaskOut:
     """Its archive stays; nothing is learned from it. One that runs ends when it next looks."""
-    return shapes.task(await kernel.cancel_task(task_id, owner=caller.owner))
+    return shapes.task(await asked.kernel.cancel_task(task_id, owner=asked.owner))
 
 
 @router.get("/sessions/{key}/archives", summary="List archives", responses=responses(404))
 async def list_archives(
-    key: KeyInPath, kernel: KernelOf, caller: CallerOf, limit: Limit = 100, cursor: Cursor = None
+    key: KeyInPath, asked: Asked, limit: Limit = 100, cursor: Cursor = None
 ) -> shapes.ArchivesOut:
     """Newest first, without their messages."""
     before = seq_of(cursor, LARGEST_SEQ)
-    found = await kernel.archives(key, owner=caller.owner, limit=limit + 1, before=before)
+    found = await asked.kernel.archives(key, owner=asked.owner, limit=limit + 1, before=before)
     shown = found[:limit]
     return shapes.ArchivesOut(
         archives=[shapes.archive_short(each) for each in shown],
@@ -96,46 +94,41 @@ async def list_archives(
 
 
 @router.get("/sessions/{key}/archives/{n}", summary="Read an archive", responses=responses(404))
-async def get_archive(
-    key: KeyInPath, n: NumberInPath, kernel: KernelOf, caller: CallerOf
-) -> shapes.ArchiveOut:
+async def get_archive(key: KeyInPath, n: NumberInPath, asked: Asked) -> shapes.ArchiveOut:
     """Readable at once, whether or not it has been learned from."""
-    there = await kernel.archive(key, n, owner=caller.owner)
-    return shapes.archive(there, await kernel.archived(key, n, owner=caller.owner))
+    there = await asked.kernel.archive(key, n, owner=asked.owner)
+    return shapes.archive(there, await asked.kernel.archived(key, n, owner=asked.owner))
 
 
 @router.post("/sessions/{key}/archives/{n}/undo", summary="Unlearn an archive", responses=responses(404, 409))
-async def undo_archive(
-    key: KeyInPath, n: NumberInPath, kernel: KernelOf, caller: CallerOf
-) -> shapes.UndoneOut:
+async def undo_archive(key: KeyInPath, n: NumberInPath, asked: Asked) -> shapes.UndoneOut:
     """Memories are as they were before it. One that was changed since stays as it is."""
-    undone = await kernel.undo(key, n, owner=caller.owner)
+    undone = await asked.kernel.undo(key, n, owner=asked.owner)
     return shapes.UndoneOut(undone=True, restored=undone.restored, kept=undone.kept)
 
 
 @router.get("/sessions/{key}/context", summary="What a model would be given", responses=responses(404))
 async def get_context(
     key: KeyInPath,
-    kernel: KernelOf,
-    caller: CallerOf,
+    asked: Asked,
     token_budget: Annotated[int, Query(ge=1, le=10_000_000)] = 128_000,
     query: Query_ = None,
 ) -> shapes.ContextOut:
     """If this were asked now: the newest summary, the messages since, and the memories that fit."""
-    session = await kernel.session(key, owner=caller.owner)
-    given = await kernel.context(key, asked=query or "", token_budget=token_budget, owner=caller.owner)
+    session = await asked.kernel.session(key, owner=asked.owner)
+    given = await asked.kernel.context(key, asked=query or "", token_budget=token_budget, owner=asked.owner)
     return shapes.context(given, session.id, session.live.archived_seq)
 
 
 @router.get("/memories", summary="What is known")
 async def list_memories(
-    kernel: KernelOf, caller: CallerOf, limit: Limit = 100, cursor: Cursor = None, query: Query_ = None
+    asked: Asked, limit: Limit = 100, cursor: Cursor = None, query: Query_ = None
 ) -> shapes.MemoriesOut:
     """The caller's, newest first. With a query: those that fit, the best first, and passages of archives."""
     if query is not None:
-        found = await kernel.recollect(query, owner=caller.owner, limit=limit)
+        found = await asked.kernel.recollect(query, owner=asked.owner, limit=limit)
         return shapes.MemoriesOut(memories=[shapes.found(each) for each in found], next_cursor=None)
-    known = await kernel.memories(owner=caller.owner, limit=limit + 1, before=place_of(cursor))
+    known = await asked.kernel.memories(owner=asked.owner, limit=limit + 1, before=place_of(cursor))
     shown = known[:limit]
     return shapes.MemoriesOut(
         memories=[shapes.memory(each) for each in shown],
@@ -144,24 +137,22 @@ async def list_memories(
 
 
 @router.patch("/memories/{memory_id}", summary="Correct a memory", responses=responses(404, 409, 413))
-async def change_memory(
-    memory_id: IdInPath, body: shapes.ChangeMemory, kernel: KernelOf, caller: CallerOf
-) -> shapes.MemoryOut:
+async def change_memory(memory_id: IdInPath, body: shapes.ChangeMemory, asked: Asked) -> shapes.MemoryOut:
     """What a person says is certain, until they say something else."""
-    changed = await kernel.change_memory(
-        memory_id, content=body.content, topic=body.topic, kind=body.kind, owner=caller.owner
+    changed = await asked.kernel.change_memory(
+        memory_id, content=body.content, topic=body.topic, kind=body.kind, owner=asked.owner
     )
     return shapes.memory(changed)
 
 
 @router.delete("/memories/{memory_id}", summary="Forget something", responses=responses(404))
-async def forget(memory_id: IdInPath, kernel: KernelOf, caller: CallerOf) -> shapes.Forgotten:
-    await kernel.forget(memory_id, owner=caller.owner)
+async def forget(memory_id: IdInPath, asked: Asked) -> shapes.Forgotten:
+    await asked.kernel.forget(memory_id, owner=asked.owner)
     return shapes.Forgotten(deleted=True)
 
 
 @router.get("/system/auto-commit/index", summary="Who waits for a silence", responses=responses(403))
-async def auto_commit_index(kernel: KernelOf, caller: CallerOf) -> shapes.IndexOut:
+async def auto_commit_index(asked: Asked) -> shapes.IndexOut:
     """All sessions that will be committed after a silence, by account and user. For the role admin."""
-    require_admin(caller)
-    return shapes.index(await kernel.auto_commit_members(), kernel.clock.ms())
+    require_admin(asked.caller)
+    return shapes.index(await asked.kernel.auto_commit_index(), asked.kernel.clock.ms())

@@ -1,13 +1,13 @@
 """Operations: is it well, and what does it count."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from segue import __version__
 from segue.errors import StoreError
 from segue.server import schema
 from segue.server.auth import require_admin
 from segue.server.errors import responses
-from segue.server.house import CallerOf, House, HouseOf
+from segue.server.house import House, house_of
 from segue.server.metrics import MEDIA_TYPE
 
 router = APIRouter(tags=["Operations"])
@@ -26,8 +26,9 @@ TOO_LATE_MS = 10_000
     summary="Is it well?",
     responses={503: {"description": "The database does not answer.", "model": schema.Health}},
 )
-async def health(house: HouseOf, response: Response) -> schema.Health:
+async def health(request: Request, response: Response) -> schema.Health:
     """For everybody: it tells nothing about anyone."""
+    house = house_of(request)
     try:
         lag_ms = await _lag_ms(house)
     except StoreError:
@@ -46,9 +47,10 @@ async def health(house: HouseOf, response: Response) -> schema.Health:
         **responses(401, 403, 503),
     },
 )
-async def metrics(house: HouseOf, caller: CallerOf) -> Response:
+async def metrics(request: Request) -> Response:
     """For keys of the role admin."""
-    require_admin(caller)
+    house = house_of(request)
+    require_admin(house.caller(request))
     house.metrics.lag.set(await _lag_ms(house) / 1000)
     return Response(house.metrics.text(), media_type=MEDIA_TYPE)
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from segue.clock import to_moment
 from segue.server import schema, views, wire
 from segue.server.errors import responses
-from segue.server.house import CallerOf, KernelOf
+from segue.server.house import Asked, Guarded
 from segue.server.markdown import html
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of
 from segue.server.routes.sessions import KeyInPath
@@ -17,42 +17,41 @@ from segue.when import CronLine, Interval, Moment, When
 from segue.when.finding import find
 from segue.when.zones import find_zone
 
-router = APIRouter(tags=["Reading"], responses=responses(400, 401, 403, 422))
+router = APIRouter(route_class=Guarded, tags=["Reading"], responses=responses(400, 401, 403, 422))
 
 _NEXT_SHOWN = 3
 
 
 @router.get("/sessions/{key}/log", summary="Read the conversation backwards", responses=responses(404))
-async def read_log(
-    key: KeyInPath, kernel: KernelOf, caller: CallerOf, limit: Limit = 100, cursor: Cursor = None
-) -> schema.LogOut:
+async def read_log(key: KeyInPath, asked: Asked, limit: Limit = 100, cursor: Cursor = None) -> schema.LogOut:
     """The newest events that a reader is shown, oldest first, as they go over the socket; `next_cursor`
     leads to those before them."""
-    session = await kernel.session(key, owner=caller.owner)
-    overview = await kernel.overview_of(session.id)
-    found = await kernel.told(key, owner=caller.owner, before=seq_of(cursor, LARGEST_SEQ), limit=limit + 1)
+    session = await asked.kernel.session(key, owner=asked.owner)
+    overview = await asked.kernel.overview_of(session.id)
+    found = await asked.kernel.told(
+        key, owner=asked.owner, before=seq_of(cursor, LARGEST_SEQ), limit=limit + 1
+    )
     shown = found[-limit:]
     return schema.LogOut(
-        events=[await wire.event(kernel, session, event, overview=overview) for event in shown],
+        events=[await wire.event(asked.kernel, session, event, overview=overview) for event in shown],
         next_cursor=cursor_of_seq(shown[0].seq) if len(found) > limit else None,
     )
 
 
 @router.post("/markdown", summary="Render Markdown", responses=responses(413))
-async def render(body: schema.Markdown, caller: CallerOf) -> schema.Rendered:
+async def render(body: schema.Markdown) -> schema.Rendered:
     """As the `html` of a message is: for text that is still being written."""
     return schema.Rendered(html=html(body.text))
 
 
 @router.get("/when", summary="Find a time in a sentence")
 async def find_time(
-    kernel: KernelOf,
-    caller: CallerOf,
+    asked: Asked,
     text: Annotated[str, Query(max_length=1000, pattern=r"^[^\x00]*$", examples=["call Ana tomorrow at 9"])],
     timezone: Annotated[str, Query(max_length=100, examples=["Europe/Berlin"])] = "UTC",
 ) -> schema.FoundOut:
     """The longest part of it that reads as a time or a schedule, and when that would be."""
-    now, zone = to_moment(kernel.clock.ms()), find_zone(timezone)
+    now, zone = to_moment(asked.kernel.clock.ms()), find_zone(timezone)
     found = find(text, now=now.astimezone(zone), zone=timezone)
     moments = [] if found is None else _moments(found.when, now)
     if found is None or not moments:

@@ -6,19 +6,19 @@ from fastapi import APIRouter, Path
 
 from segue.server import schema, views
 from segue.server.errors import responses
-from segue.server.house import CallerOf, KernelOf
+from segue.server.house import Asked, Guarded
 from segue.server.paging import Cursor, Limit, cursor_of, place_of
 from segue.server.routes.sessions import KeyInPath
 
-router = APIRouter(tags=["Runs"], responses=responses(400, 401, 403, 404, 422))
+router = APIRouter(route_class=Guarded, tags=["Runs"], responses=responses(400, 401, 403, 404, 422))
 
 
 @router.get("/sessions/{key}/runs", summary="List a session's runs")
 async def list_runs(
-    key: KeyInPath, kernel: KernelOf, caller: CallerOf, limit: Limit = 100, cursor: Cursor = None
+    key: KeyInPath, asked: Asked, limit: Limit = 100, cursor: Cursor = None
 ) -> schema.RunsOut:
     """Newest first, those that were skipped or missed among them."""
-    found = await kernel.runs(key, owner=caller.owner, limit=limit + 1, before=place_of(cursor))
+    found = await asked.kernel.runs(key, owner=asked.owner, limit=limit + 1, before=place_of(cursor))
     shown = found[:limit]
     return schema.RunsOut(
         runs=[views.run(run, key) for run in shown],
@@ -28,8 +28,8 @@ async def list_runs(
 
 @router.get("/runs/{run_id}", summary="Look at a run")
 async def get_run(
-    run_id: Annotated[str, Path(max_length=400, pattern=r"^[^\x00]+$")], kernel: KernelOf, caller: CallerOf
+    run_id: Annotated[str, Path(max_length=400, pattern=r"^[^\x00]+$")], asked: Asked
 ) -> schema.RunOut:
-    run = await kernel.record(run_id, owner=caller.owner)
-    session = await kernel.store.session_by_id(run.session_id)
+    run = await asked.kernel.record(run_id, owner=asked.owner)
+    session = await asked.kernel.store.session_by_id(run.session_id)
     return views.run(run, session.key)

@@ -6,13 +6,15 @@ from fastapi import APIRouter, Path, Query
 
 from segue.server import scheduled_messages as shapes
 from segue.server.errors import responses
-from segue.server.house import CallerOf, KernelOf
-from segue.server.idempotency import Named
+from segue.server.house import Asked, Guarded
+from segue.server.idempotency import IdempotencyKey, named
 from segue.server.paging import Cursor, Limit, cursor_of, place_of
 from segue.server.routes.sessions import KeyInPath
 from segue.states import MessageStatus
 
-router = APIRouter(tags=["Scheduled messages"], responses=responses(400, 401, 403, 404, 422))
+router = APIRouter(
+    route_class=Guarded, tags=["Scheduled messages"], responses=responses(400, 401, 403, 404, 422)
+)
 
 MessageId: TypeAlias = Annotated[
     str, Path(description="The message's id.", min_length=1, max_length=200, pattern=r"^[^\x00]+$")
@@ -27,16 +29,16 @@ WithStatus: TypeAlias = Annotated[shapes.Status | None, Query(description="Only 
     responses=responses(409, 413, 503),
 )
 async def schedule_message(
-    key: KeyInPath, body: shapes.ScheduleMessage, kernel: KernelOf, caller: CallerOf, request: Named
+    key: KeyInPath, body: shapes.ScheduleMessage, asked: Asked, idempotency_key: IdempotencyKey = None
 ) -> shapes.PromisedOut:
     """Sent word for word at its time, however busy the session is then. For chats with one person only."""
-    made = await kernel.schedule_message(
+    made = await asked.kernel.schedule_message(
         key,
         body.send_at,
         body.message_text,
         replace_existing=body.replace_existing,
-        owner=caller.owner,
-        request=request,
+        owner=asked.owner,
+        request=await named(asked, idempotency_key),
     )
     return shapes.promised(made, key)
 
@@ -44,17 +46,16 @@ async def schedule_message(
 @router.get("/sessions/{key}/scheduled-messages", summary="List scheduled messages")
 async def list_scheduled_messages(
     key: KeyInPath,
-    kernel: KernelOf,
-    caller: CallerOf,
+    asked: Asked,
     status: WithStatus = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> shapes.ScheduledMessagesOut:
     """The session's, the newest first, whatever became of them."""
-    found = await kernel.scheduled_messages(
+    found = await asked.kernel.scheduled_messages(
         key,
         status=None if status is None else MessageStatus(status),
-        owner=caller.owner,
+        owner=asked.owner,
         limit=limit + 1,
         before=place_of(cursor),
     )
@@ -66,20 +67,16 @@ async def list_scheduled_messages(
 
 
 @router.delete("/scheduled-messages/{id}", summary="Cancel a scheduled message", responses=responses(409))
-async def cancel_scheduled_message(
-    id: MessageId, kernel: KernelOf, caller: CallerOf
-) -> shapes.ScheduledMessageOut:
+async def cancel_scheduled_message(id: MessageId, asked: Asked) -> shapes.ScheduledMessageOut:
     """It is not sent after this. 409 when it is being sent, or over."""
-    cancelled = await kernel.cancel_message(id, owner=caller.owner)
-    session = await kernel.store.session_by_id(cancelled.session_id)
+    cancelled = await asked.kernel.cancel_message(id, owner=asked.owner)
+    session = await asked.kernel.store.session_by_id(cancelled.session_id)
     return shapes.scheduled_message(cancelled, session.key)
 
 
 @router.get("/sessions/{key}/deliveries", summary="List deliveries")
-async def list_deliveries(
-    key: KeyInPath, kernel: KernelOf, caller: CallerOf, limit: Limit = 100
-) -> shapes.DeliveriesOut:
+async def list_deliveries(key: KeyInPath, asked: Asked, limit: Limit = 100) -> shapes.DeliveriesOut:
     """What went out, or is to go out, through the session's channel, newest first. How a run ended is one
     thing, whether its answer arrived another; where stored is sent, answers need no delivery."""
-    found = await kernel.deliveries(key, owner=caller.owner, limit=limit)
+    found = await asked.kernel.deliveries(key, owner=asked.owner, limit=limit)
     return shapes.DeliveriesOut(deliveries=[shapes.delivery(each) for each in found])

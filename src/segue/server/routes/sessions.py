@@ -8,13 +8,13 @@ from segue.errors import SessionHasJobs
 from segue.model import Job
 from segue.server import schema, views
 from segue.server.errors import Refused, responses
-from segue.server.house import CallerOf, KernelOf
-from segue.server.idempotency import Named
+from segue.server.house import Asked, Guarded
+from segue.server.idempotency import IdempotencyKey, named
 from segue.server.memory import policy_of
 from segue.server.paging import Cursor, Limit, cursor_of, place_of
 from segue.text import MAX_KEY
 
-router = APIRouter(tags=["Sessions"], responses=responses(400, 401, 403, 422))
+router = APIRouter(route_class=Guarded, tags=["Sessions"], responses=responses(400, 401, 403, 422))
 
 KeyInPath: TypeAlias = Annotated[
     str,
@@ -38,35 +38,34 @@ KeyInPath: TypeAlias = Annotated[
     },
 )
 async def open_session(
-    body: schema.OpenSession, response: Response, kernel: KernelOf, caller: CallerOf, request: Named
+    body: schema.OpenSession, response: Response, asked: Asked, idempotency_key: IdempotencyKey = None
 ) -> schema.SessionOut:
     """Make a session, or get the one of that key as it is. Messages make a missing session by themselves."""
-    opened = await kernel.open(
-        _key(body, kernel.ids(kernel.clock.ms())),
-        owner=caller.owner,
+    opened = await asked.kernel.open(
+        _key(body, asked.kernel.ids(asked.kernel.clock.ms())),
+        owner=asked.owner,
         chat_type=body.chat_type,
         title=body.title,
         timezone=body.timezone,
         metadata=body.metadata,
         auto_commit_policy=policy_of(body),
-        request=request,
+        request=await named(asked, idempotency_key),
     )
     if not opened.created:
         response.status_code = 200
-    return views.session(await kernel.overview_of(opened.session.id))
+    return views.session(await asked.kernel.overview_of(opened.session.id))
 
 
 @router.get("/sessions", summary="List sessions")
 async def list_sessions(
-    kernel: KernelOf,
-    caller: CallerOf,
+    asked: Asked,
     limit: Limit = 100,
     cursor: Cursor = None,
     pending_recall: Annotated[bool, Query(description="Only those with a pending recall.")] = False,
 ) -> schema.SessionsOut:
     """The caller's sessions, the most recently spoken to first."""
-    found = await kernel.overviews(
-        owner=caller.owner, limit=limit + 1, before=place_of(cursor), pending_recall=pending_recall
+    found = await asked.kernel.overviews(
+        owner=asked.owner, limit=limit + 1, before=place_of(cursor), pending_recall=pending_recall
     )
     shown = found[:limit]
     return schema.SessionsOut(
@@ -76,19 +75,17 @@ async def list_sessions(
 
 
 @router.get("/sessions/{key}", summary="Look at a session", responses=responses(404))
-async def get_session(key: KeyInPath, kernel: KernelOf, caller: CallerOf) -> schema.SessionOut:
-    return views.session(await kernel.overview(key, owner=caller.owner))
+async def get_session(key: KeyInPath, asked: Asked) -> schema.SessionOut:
+    return views.session(await asked.kernel.overview(key, owner=asked.owner))
 
 
 @router.patch("/sessions/{key}", summary="Change a session", responses=responses(404, 413))
-async def change_session(
-    key: KeyInPath, body: schema.ChangeSession, kernel: KernelOf, caller: CallerOf
-) -> schema.SessionOut:
+async def change_session(key: KeyInPath, body: schema.ChangeSession, asked: Asked) -> schema.SessionOut:
     about = body.model_dump(exclude_unset=True)
     if "metadata" in about:
         about["metadata"] = about["metadata"] or {}
-    changed = await kernel.change(key, owner=caller.owner, **about)
-    return views.session(await kernel.overview_of(changed.id))
+    changed = await asked.kernel.change(key, owner=asked.owner, **about)
+    return views.session(await asked.kernel.overview_of(changed.id))
 
 
 @router.delete(
@@ -99,15 +96,14 @@ async def change_session(
 )
 async def delete_session(
     key: KeyInPath,
-    kernel: KernelOf,
-    caller: CallerOf,
+    asked: Asked,
     delete_automations: Annotated[
         bool, Query(description="Its automations go with it, instead of standing in the way.")
     ] = False,
 ) -> schema.Deleted:
     """All of a session: its messages, turns and jobs. What runs in it is over with it."""
     try:
-        await kernel.delete(key, with_jobs=delete_automations, owner=caller.owner)
+        await asked.kernel.delete(key, with_jobs=delete_automations, owner=asked.owner)
     except SessionHasJobs as blocked:
         jobs = [views.blocking(job) for job in blocked.jobs if isinstance(job, Job)]
         return schema.Deleted(deleted=False, blocked_by_automations=True, automations=jobs)

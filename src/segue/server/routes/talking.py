@@ -7,13 +7,13 @@ from fastapi import APIRouter, Path, Query, Response
 
 from segue.server import schema, views
 from segue.server.errors import responses
-from segue.server.house import CallerOf, KernelOf
-from segue.server.idempotency import Named
+from segue.server.house import Asked, Guarded
+from segue.server.idempotency import IdempotencyKey, named
 from segue.server.memory import policy_of
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of
 from segue.server.routes.sessions import KeyInPath
 
-router = APIRouter(tags=["Talking"], responses=responses(400, 401, 403, 422))
+router = APIRouter(route_class=Guarded, tags=["Talking"], responses=responses(400, 401, 403, 422))
 
 LONGEST_WAIT = 600
 
@@ -31,10 +31,8 @@ LONGEST_WAIT = 600
 async def say(
     key: KeyInPath,
     body: schema.Say,
-    response: Response,
-    kernel: KernelOf,
-    caller: CallerOf,
-    request: Named,
+    asked: Asked,
+    idempotency_key: IdempotencyKey = None,
     wait: Annotated[
         float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the turn's end.")
     ] = 0,
@@ -43,13 +41,17 @@ async def say(
 
     Who stops waiting, or hangs up, stops nothing.
     """
-    admitted = await kernel.receive(
-        key, body.content, owner=caller.owner, when_busy=body.when_busy, request=request
+    admitted = await asked.kernel.receive(
+        key,
+        body.content,
+        owner=asked.owner,
+        when_busy=body.when_busy,
+        request=await named(asked, idempotency_key),
     )
     if wait:
         try:
             async with asyncio.timeout(wait):
-                ended = await kernel.wait(admitted)
+                ended = await asked.kernel.wait(admitted)
         except TimeoutError:
             pass
         else:
@@ -60,32 +62,31 @@ async def say(
 
 @router.get("/turns/{turn_id}", summary="Look at a turn", responses=responses(404))
 async def get_turn(
-    turn_id: Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")], kernel: KernelOf, caller: CallerOf
+    turn_id: Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")], asked: Asked
 ) -> schema.TurnOut:
-    turn = await kernel.turn(turn_id, owner=caller.owner)
-    session = await kernel.store.session_by_id(turn.via_id)
+    turn = await asked.kernel.turn(turn_id, owner=asked.owner)
+    session = await asked.kernel.store.session_by_id(turn.via_id)
     return views.turn(turn, session.key)
 
 
 @router.post("/sessions/{key}/stop", summary="Stop the running turn", responses=responses(404))
-async def stop(key: KeyInPath, kernel: KernelOf, caller: CallerOf) -> schema.Stopped:
+async def stop(key: KeyInPath, asked: Asked) -> schema.Stopped:
     """Ask the running turn to stop, in whichever process it runs. What it has said stays."""
-    turn_id = await kernel.stop(key, owner=caller.owner)
+    turn_id = await asked.kernel.stop(key, owner=asked.owner)
     return schema.Stopped(stopped=turn_id is not None, turn_id=turn_id)
 
 
 @router.get("/sessions/{key}/messages", summary="Read the transcript", responses=responses(404))
 async def list_messages(
     key: KeyInPath,
-    kernel: KernelOf,
-    caller: CallerOf,
+    asked: Asked,
     after: Annotated[int, Query(ge=0, le=LARGEST_SEQ, description="Only those with a higher seq.")] = 0,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> schema.MessagesOut:
     """Oldest first, by `seq`: the number of the event that brought it."""
-    session = await kernel.session(key, owner=caller.owner)
-    found = await kernel.messages(key, owner=caller.owner, after=seq_of(cursor, after), limit=limit + 1)
+    session = await asked.kernel.session(key, owner=asked.owner)
+    found = await asked.kernel.messages(key, owner=asked.owner, after=seq_of(cursor, after), limit=limit + 1)
     shown = found[:limit]
     return schema.MessagesOut(
         messages=[
@@ -97,15 +98,15 @@ async def list_messages(
 
 @router.post("/sessions/{key}/messages", summary="Store a message", responses=responses(404, 409, 413))
 async def write_message(
-    key: KeyInPath, body: schema.WriteMessage, kernel: KernelOf, caller: CallerOf, request: Named
+    key: KeyInPath, body: schema.WriteMessage, asked: Asked, idempotency_key: IdempotencyKey = None
 ) -> schema.MessageWritten:
     """Without running the agent. A missing session is made."""
-    written = await kernel.write_all(
+    written = await asked.kernel.write_all(
         key,
         [(body.role, body.content)],
-        owner=caller.owner,
+        owner=asked.owner,
         auto_commit_policy=policy_of(body),
-        request=request,
+        request=await named(asked, idempotency_key),
     )
     return schema.MessageWritten(
         session_key=key, message_count=written.message_count, pending_tokens=written.pending_tokens
@@ -116,12 +117,16 @@ async def write_message(
     "/sessions/{key}/messages/batch", summary="Store many messages", responses=responses(404, 409, 413)
 )
 async def write_messages(
-    key: KeyInPath, body: schema.WriteMessages, kernel: KernelOf, caller: CallerOf, request: Named
+    key: KeyInPath, body: schema.WriteMessages, asked: Asked, idempotency_key: IdempotencyKey = None
 ) -> schema.MessagesWritten:
     """All of them or none, in their order, without running the agent. A missing session is made."""
     words = [(message.role, message.content) for message in body.messages]
-    written = await kernel.write_all(
-        key, words, owner=caller.owner, auto_commit_policy=policy_of(body), request=request
+    written = await asked.kernel.write_all(
+        key,
+        words,
+        owner=asked.owner,
+        auto_commit_policy=policy_of(body),
+        request=await named(asked, idempotency_key),
     )
     return schema.MessagesWritten(
         session_key=key,

@@ -2,12 +2,12 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Header
+from fastapi import APIRouter, Body, Header, Request
 from pydantic import JsonValue
 
 from segue.channels.telegram import Telegram
 from segue.server.errors import Refused, responses
-from segue.server.house import KernelOf
+from segue.server.house import house_of
 
 router = APIRouter(tags=["Webhooks"])
 
@@ -19,12 +19,12 @@ router = APIRouter(tags=["Webhooks"])
     responses=responses(400, 403, 404, 413, 422, 503),
 )
 async def telegram_update(
-    kernel: KernelOf,
+    request: Request,
     update: Annotated[dict[str, JsonValue], Body()],
     x_telegram_bot_api_secret_token: Annotated[str, Header(max_length=300)] = "",
 ) -> None:
     """When this has answered, the message is kept. The header says that it is Telegram who calls."""
-    channel: Any = kernel.channels.get("telegram")
+    channel: Any = house_of(request).kernel.channels.get("telegram")
     if not isinstance(channel, Telegram):
         raise Refused(404, "not_found", "no Telegram bot is set up here")
     if not channel.knows(x_telegram_bot_api_secret_token):
