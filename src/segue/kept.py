@@ -1,6 +1,6 @@
 """The records of memory: what a session has put away, what was learned from it, and the task that learns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -112,3 +112,25 @@ class Found:
 
     memory: Memory
     score: float
+
+
+@record
+class Waiting:
+    """A session that waits for a silence to be committed."""
+
+    owner: Owner
+    key: str
+    since: int
+    """The moment from which its silence was counted when it was last armed."""
+
+
+@record
+class Index:
+    """Those that wait, and when that last changed, by what their rows and the commits' tell.
+
+    Whoever left because their policy or their session is gone has left no moment behind.
+    """
+
+    members: Sequence[Waiting]
+    changed_at: int | None
+    """None: nobody has waited yet."""

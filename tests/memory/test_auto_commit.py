@@ -31,7 +31,7 @@ async def archives(kernel: Kernel, key: str = CHAT) -> list[tuple[int, str, int]
 
 
 async def members(kernel: Kernel) -> list[str]:
-    return [key for _, key in await kernel.auto_commit_members()]
+    return [each.key for each in (await kernel.auto_commit_index()).members]
 
 
 async def test_a_write_that_reaches_the_threshold_commits(kernel: Kernel) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from segue import Kernel
 from segue.auto_commit import AutoCommitPolicy
+from segue.memory.commit import failed
 from segue.store import live_rows, sql
 from segue.store.database import Transaction
 from segue.store.opening import open_database
@@ -25,7 +26,7 @@ def spoil(key: str, policy: str) -> Transaction[None]:
 
 
 async def members(kernel: Kernel) -> list[str]:
-    return sorted(key for _, key in await kernel.auto_commit_members())
+    return sorted(each.key for each in (await kernel.auto_commit_index()).members)
 
 
 async def reasons(kernel: Kernel, key: str = CHAT) -> list[str]:
@@ -49,6 +50,39 @@ async def test_every_process_knows_at_once_who_is_a_member(open_kernel: OpenKern
     assert await members(two) == [CHAT]
     await two.change(CHAT, auto_commit_policy=None)
     assert await members(one) == []
+
+
+async def test_the_index_tells_when_it_last_changed(kernel: Kernel, clock: ManualClock) -> None:
+    """A7.10, A7.11: when somebody joined or was committed; not when it is read, nor with every message."""
+
+    async def changed_at() -> int | None:
+        return (await kernel.auto_commit_index()).changed_at
+
+    assert await changed_at() is None
+    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    joined = clock.ms()
+    for _ in range(10):
+        clock.advance(seconds=30)
+        await kernel.write(CHAT, "user", "more")
+        assert await changed_at() == joined
+    await kernel.write("web:2", "user", "hello", auto_commit_policy=BY_SILENCE)
+    assert await changed_at() == clock.ms() > joined
+    clock.advance(minutes=1)
+    await kernel.commit(CHAT)
+    committed = clock.ms()
+    clock.advance(minutes=1)
+    assert await changed_at() == committed
+
+
+async def test_a_commit_that_fails_is_no_change_in_the_future(kernel: Kernel, clock: ManualClock) -> None:
+    """A11.3: it stays a member, and is tried again after a pause longer than its silence."""
+    briefly = AutoCommitPolicy(enabled=True, idle_timeout_seconds=1)
+    await kernel.write(CHAT, "user", "hello", auto_commit_policy=briefly)
+    session = await kernel.session(CHAT)
+    await kernel.store.commit(failed, session.id, "no", clock.ms())
+    index = await kernel.auto_commit_index()
+    assert [each.key for each in index.members] == [CHAT]
+    assert index.changed_at == clock.ms()
 
 
 async def test_a_round_goes_by_what_another_process_left(open_kernel: OpenKernel, clock: ManualClock) -> None:

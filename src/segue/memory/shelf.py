@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 from segue.errors import NotFound
-from segue.kept import Archive, Found, Memory, Task
+from segue.kept import Archive, Found, Memory, Task, Waiting
 from segue.memory.search import MOST_ROWS, ranked, sought
 from segue.model import NEWEST, Event, Owner, Place
 from segue.store import kept_rows, live_rows, rows, sql
@@ -121,15 +121,22 @@ class Shelf:
             found += [Found(memory=kept_rows.memory(row), score=score) for row in there]
         return found[:limit]
 
-    async def awaiting_commit(self, limit: int) -> list[tuple[Owner, str]]:
+    async def awaiting_commit(self, limit: int) -> list[Waiting]:
         """The sessions that wait for a silence: policy on, a timeout set, and something to put away."""
         found = await self._database.read(sql.sessions.awaiting_commit, {"limit": limit})
         waiting = []
         for row in found:
             policy = live_rows.auto_commit_policy(row["auto_commit_policy"])
             if policy is not None and policy.enabled and policy.idle_timeout_seconds is not None:
-                waiting.append((Owner(row["account"], row["user_id"]), row["key"]))
+                owner = Owner(row["account"], row["user_id"])
+                since = row["commit_at"] - policy.idle_timeout_seconds * 1000
+                waiting.append(Waiting(owner=owner, key=row["key"], since=since))
         return waiting
+
+    async def last_put_away(self) -> int | None:
+        """When a session of anybody was committed last, as far as tasks are kept."""
+        found = await self._database.read(sql.tasks.newest, {})
+        return found[0]["created_at"] if found else None
 
     async def due_commits(self, now: int, limit: int) -> list[str]:
         found = await self._database.read(sql.sessions.due_to_commit, {"now": now, "limit": limit})

@@ -7,10 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
 
 from segue import auto_commit
 from segue.auto_commit import MOST_KEPT
-from segue.kept import Archive, Found, Memory, MemoryKind, Task
+from segue.kept import Archive, Found, Index, Memory, MemoryKind, Task
 from segue.memory.commit import Committed, Result
 from segue.memory.context import Context
-from segue.model import Owner
 from segue.server import schema, views
 from segue.server.schema import Body, MessageOut, Moment, Words
 from segue.sessions import UNSAID, MaybePolicy
@@ -230,8 +229,9 @@ def context(there: Context, session_id: str, archived_seq: int) -> ContextOut:
     )
 
 
-def index(members: Sequence[tuple[Owner, str]], now: int) -> IndexOut:
+def index(there: Index, now: int) -> IndexOut:
     data: dict[str, dict[str, dict[str, dict[str, JsonValue]]]] = {}
-    for owner, key in members:
-        data.setdefault(owner.account, {}).setdefault(owner.user, {})[key] = {}
-    return IndexOut(meta=IndexMeta(updated_at=views.moment(now)), data=data)
+    for member in there.members:
+        data.setdefault(member.owner.account, {}).setdefault(member.owner.user, {})[member.key] = {}
+    changed_at = now if there.changed_at is None else there.changed_at
+    return IndexOut(meta=IndexMeta(updated_at=views.moment(changed_at)), data=data)

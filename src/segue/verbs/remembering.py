@@ -6,7 +6,7 @@ from dataclasses import replace
 from segue.auto_commit import MOST_KEPT
 from segue.bell import Name
 from segue.errors import BadSetting, NotFound
-from segue.kept import KNOWN, Archive, Found, Memory, MemoryKind, Task
+from segue.kept import KNOWN, Archive, Found, Index, Memory, MemoryKind, Task
 from segue.memory import commit, learning
 from segue.memory.commit import Committed, Result
 from segue.memory.context import Context, assemble
@@ -150,6 +150,12 @@ class Remembering(Looking):
         session: Session = await self.session(key, owner=owner)
         return await assemble(self.shelf, session, asked=asked, token_budget=token_budget, view=view)
 
-    async def auto_commit_members(self, *, limit: int = _MOST_MEMBERS) -> list[tuple[Owner, str]]:
+    async def auto_commit_index(self, *, limit: int = _MOST_MEMBERS) -> Index:
         """The sessions that wait for a silence to be committed, of all owners."""
-        return await self.shelf.awaiting_commit(limit) if self.settings.idle_commits else []
+        members = await self.shelf.awaiting_commit(limit) if self.settings.idle_commits else []
+        moments = [each.since for each in members]
+        if (left := await self.shelf.last_put_away()) is not None:
+            moments.append(left)
+        # One whose commit failed is armed for longer than its silence.
+        changed_at = min(max(moments), self.clock.ms()) if moments else None
+        return Index(members=members, changed_at=changed_at)

@@ -13,6 +13,12 @@ SELECT id, account, user_id, type, session_id, session_key, archive_n, state, st
 FROM tasks
 WHERE id = :id;
 
+-- name: newest
+-- Of all owners: when a session was last put away.
+SELECT created_at
+FROM tasks
+WHERE id = (SELECT MAX(id) FROM tasks);
+
 -- name: newest_first
 SELECT id, account, user_id, type, session_id, session_key, archive_n, state, stage, attempt, not_before, fence,
        result, error, created_at, updated_at
