@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ import asyncpg
 
 from segue.store import sql
 from segue.store.database import Transaction
+from segue.store.lockstep.sets import joined, text_of
 from segue.store.opening import open_database
+from segue.store.server import BY_INDEX
 
 QUERIES = [query for table in sql.TABLES if table not in ("audit", "schema") for query in getattr(sql, table)]
 
@@ -43,6 +46,9 @@ GUESSES = {
 SEEN = WALKS | {
     "deliveries.prune": "PostgreSQL reads 20,000 narrow rows sooner than it looks up a hundred of them",
 }
+
+HELD = {"sessions.take_back", "tasks.finish", "tasks.put_back", "tasks.reach"}
+"""For many callers at once PostgreSQL may walk over what is held just now, and look there for each."""
 
 # One text for both databases: numbers 0 … 19,999 become rows.
 NUMBERS = "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 19999) "
@@ -185,6 +191,23 @@ async def test_postgres_finds_every_row_by_an_index(postgres_url: str) -> None:
         assert surprising(walks, known) == {}, mode
 
 
+async def test_postgres_finds_the_rows_of_many_callers_by_an_index(postgres_url: str) -> None:
+    """With the settings of a writer: a statement that takes the parameters of all of them as arrays."""
+    await seed(postgres_url)
+    for mode in ("force_custom_plan", "force_generic_plan"):
+        async with analysed(postgres_url, mode) as connection, connection.transaction():
+            await connection.execute(
+                "; ".join(f"SET LOCAL {name} = {value}" for name, value in BY_INDEX.items())
+            )
+            walks = {
+                query.name: await walks_in_postgres(connection, replace(query, postgres=text), "{{{0},{0}}}")
+                for query in QUERIES
+                if (shape := joined(query)) and (text := await text_of(connection, query, shape))
+            }
+        assert len(walks) > 50
+        assert {name for name, found in walks.items() if found} <= HELD, mode
+
+
 async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgres_url: str) -> None:
     """Whoever has ten thousand of them waits for a page, not for a sort of all."""
     listing = [sql.sessions.newest_first, sql.sessions.overviews]
@@ -255,9 +278,13 @@ async def analysed(url: str, mode: str) -> AsyncIterator["asyncpg.Connection[asy
         await connection.close()
 
 
-async def plan_in_postgres(connection: "asyncpg.Connection[Any]", query: sql.Query) -> dict[str, Any]:
+async def plan_in_postgres(
+    connection: "asyncpg.Connection[Any]", query: sql.Query, given: str | None = None
+) -> dict[str, Any]:
+    """`given`: how a value is written where the query takes arrays, the last of which counts executions."""
     await connection.execute(f"PREPARE asked AS {query.postgres}")
-    values = ", ".join(f"'{_value(query, name)}'" for name in query.parameters)
+    quoted = [(given or "{}").format(_value(query, name)) for name in query.parameters]
+    values = ", ".join(f"'{value}'" for value in ([*quoted, "{0,1}"] if given else quoted))
     answer = await connection.fetchval(
         f"EXPLAIN (FORMAT JSON) EXECUTE asked{f'({values})' if values else ''}"
     )
@@ -273,10 +300,12 @@ def sorts_under_a_limit(plan: dict[str, Any], *, limited: bool = False) -> Itera
         yield from sorts_under_a_limit(inner, limited=limited or plan["Node Type"] == "Limit")
 
 
-async def walks_in_postgres(connection: "asyncpg.Connection[Any]", query: sql.Query) -> list[str]:
+async def walks_in_postgres(
+    connection: "asyncpg.Connection[Any]", query: sql.Query, given: str | None = None
+) -> list[str]:
     return [
         f"{node['Node Type']} {node.get('Relation Name', '')} {node.get('Index Name', '')}".strip()
-        for node in _nodes(await plan_in_postgres(connection, query))
+        for node in _nodes(await plan_in_postgres(connection, query, given))
         if node["Node Type"] == "Seq Scan" or ("Index Name" in node and "Index Cond" not in node)
     ]
 

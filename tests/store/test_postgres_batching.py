@@ -8,6 +8,7 @@ import pytest
 
 from segue.store.database import Params, Rows
 from segue.store.lockstep.batching import fetch_each, shape_of
+from segue.store.lockstep.sets import fits, joined
 from segue.store.sql import translate
 
 if TYPE_CHECKING:
@@ -37,6 +38,51 @@ async def test_each_execution_sees_what_the_one_before_it_wrote(connection: "Con
     text = "UPDATE words SET n = n + 1 WHERE id = :id RETURNING id, n"
     answers = await ask(connection, text, {"id": "a"}, {"id": "b"}, {"id": "a"}, {"id": "none"}, {"id": "a"})
     assert answers == [[("a", 1)], [("b", 1)], [("a", 2)], [], [("a", 3)]]
+
+
+async def test_executions_with_a_row_each_are_one_statement(connection: "Connection") -> None:
+    """And whoever finds none gets none."""
+    text = "UPDATE words SET n = n + :more WHERE id = :id RETURNING id, n"
+    params: list[Params] = [{"id": "a", "more": 1}, {"id": "none", "more": 2}, {"id": "c", "more": 3}]
+    assert fits(translate("words.test", text), params)
+    assert await ask(connection, text, *params) == [[("a", 1)], [], [("c", 3)]]
+
+
+async def test_what_is_added_goes_back_to_who_added_it(connection: "Connection") -> None:
+    """One that was there before is not added again."""
+    text = "INSERT INTO words (id, n) VALUES (:id, length(:word)) ON CONFLICT (id) DO NOTHING RETURNING id"
+    query = translate("words.test", text)
+    params = [{"id": "y", "word": "no"}, {"id": "a", "word": "yes"}, {"id": "x", "word": "none"}]
+    assert fits(query, params)
+    async with connection.transaction():
+        answers = await fetch_each(connection, query, params)
+    assert [[row["id"] for row in rows] for rows in answers] == [["y"], [], ["x"]]
+    added = await connection.fetch("SELECT id, n FROM words WHERE n > 0 ORDER BY id")
+    assert [(row["id"], row["n"]) for row in added] == [("x", 4), ("y", 2)]
+
+
+async def test_nothing_is_a_value_of_any_type(connection: "Connection") -> None:
+    text = "UPDATE words SET n = COALESCE(:n, n + 7) WHERE id = :id RETURNING id, n"
+    assert await ask(connection, text, {"id": "a", "n": None}, {"id": "b", "n": None}) == [
+        [("a", 7)],
+        [("b", 7)],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "UPDATE words SET n = 1 WHERE n = :n RETURNING id",
+        "UPDATE words SET n = other.n FROM words AS other WHERE words.id = :id AND other.id = 'a'",
+        "INSERT INTO words VALUES (:id, 1) ON CONFLICT (id) DO UPDATE SET n = 2 RETURNING id",
+        "INSERT INTO words VALUES (:id, 1) RETURNING n",
+        "INSERT INTO words SELECT :id, 1",
+        "DELETE FROM words WHERE id = :id",
+        "WITH w AS (SELECT id FROM words) UPDATE words SET n = 1 WHERE id = :id",
+    ],
+)
+def test_what_cannot_be_told_apart_stays_apart(text: str) -> None:
+    assert joined(translate("words.test", text)) is None
 
 
 async def test_rows_keep_their_order(connection: "Connection") -> None:

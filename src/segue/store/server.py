@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 OLDEST_VERSION = 13
 
 LIMITS = {"statement_timeout": "5s", "lock_timeout": "1s", "idle_in_transaction_session_timeout": "1500ms"}
+BY_INDEX = {"enable_hashjoin": "off", "enable_mergejoin": "off"}
+"""A writer names its rows: a plan made while a table was small must not walk over it when it is large."""
 SETTINGS = {
     **LIMITS,
     "application_name": "segue",
@@ -83,8 +85,8 @@ class Server:
 
 def opening(lock_milliseconds: int) -> str:
     """What begins a transaction. The limits go with it: behind a pooler the connection has none."""
-    limits = {**LIMITS, "lock_timeout": f"{lock_milliseconds}ms"}
-    settings = "".join(f"; SET LOCAL {name} = '{value}'" for name, value in limits.items())
+    local = {**LIMITS, **BY_INDEX, "lock_timeout": f"{lock_milliseconds}ms"}
+    settings = "".join(f"; SET LOCAL {name} = '{value}'" for name, value in local.items())
     return f"BEGIN ISOLATION LEVEL READ COMMITTED{settings}"
 
 

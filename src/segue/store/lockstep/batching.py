@@ -1,20 +1,22 @@
 """One query for many callers in one round trip.
 
-asyncpg pipelines the executions of a query and hands all their rows back in one list, so each row must say
-whose it is: the query is rewritten to return the number of its execution in a column of its own.
+Most are run as one statement (see `sets`). The others are pipelined by asyncpg, which hands all their rows
+back in one list, so each row must say whose it is: the query is rewritten to return the number of its
+execution in a column of its own.
 
 Invariants
-  - every execution is a statement of its own: it sees what the one before it wrote
+  - every execution is as good as a statement of its own: it sees what the one before it wrote
   - a query that cannot be rewritten safely runs once for each caller, one after the other
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from segue.store.database import Params, Rows, Value
+from segue.store.lockstep.sets import EXECUTION, fetch_as_set, fits
+from segue.store.lockstep.words import words
 from segue.store.sql import Query
 
 if TYPE_CHECKING:
@@ -22,11 +24,6 @@ if TYPE_CHECKING:
 
     from segue.store.server import Connection
 
-EXECUTION = "segue_execution"
-
-_TOKEN = re.compile(
-    r"""'(?:[^']|'')*' | "[^"]*" | --[^\n]* | /\*.*?\*/ | [()] | [A-Za-z_]\w*""", re.DOTALL | re.VERBOSE
-)
 _WRITES = {"INSERT", "UPDATE", "DELETE", "MERGE"}
 _READS = {"SELECT", "VALUES"}
 # FOR UPDATE, FOR NO KEY UPDATE and ON CONFLICT DO UPDATE name a lock or a clause, not a statement.
@@ -69,21 +66,12 @@ def _words(text: str) -> tuple[list[str], list[str]]:
     """The words outside all parentheses, and those inside; what only looks like a statement is left out."""
     outside: list[str] = []
     inside: list[str] = []
-    depth = 0
     before = ""
-    for word in _tokens(text):
-        depth += (word == "(") - (word == ")")
-        if not (word in _WRITES and before in _BEFORE_A_CLAUSE):
-            (inside if depth else outside).append(word)
-        before = word
+    for word in words(text):
+        if not (word.text in _WRITES and before in _BEFORE_A_CLAUSE):
+            (inside if word.depth else outside).append(word.text)
+        before = word.text
     return outside, inside
-
-
-def _tokens(text: str) -> Iterator[str]:
-    for match in _TOKEN.finditer(text):
-        token = match.group()
-        if not token.startswith(("'", '"', "--", "/*")):
-            yield token.upper()
 
 
 async def fetch_each(connection: "Connection", query: Query, executions: Sequence[Params]) -> list[Rows]:
@@ -92,6 +80,8 @@ async def fetch_each(connection: "Connection", query: Query, executions: Sequenc
     arguments = [positional(query, params) for params in executions]
     if len(arguments) == 1 or not shape.pipelined:
         return [await connection.fetch(query.postgres, *values) for values in arguments]
+    if fits(query, executions):
+        return await fetch_as_set(connection, query, arguments)
     if shape.numbered is None:
         await connection.executemany(query.postgres, arguments)
         return [() for _ in arguments]

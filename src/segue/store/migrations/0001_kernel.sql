@@ -121,7 +121,7 @@ CREATE INDEX jobs_recalls ON jobs (session_id, created_at, id) WHERE kind = 'rec
 CREATE INDEX jobs_messages ON jobs (session_id, created_at, id) WHERE kind = 'message' AND trigger_kind = 'at';
 CREATE INDEX jobs_messages_due ON jobs (session_id, next_at) WHERE kind = 'message' AND next_at IS NOT NULL;
 CREATE INDEX jobs_protected ON jobs (account, id) WHERE protected = 1;
-CREATE INDEX jobs_over ON jobs (updated_at) WHERE state IN ('ended', 'removed');
+CREATE INDEX jobs_over ON jobs (created_at) WHERE state IN ('ended', 'removed');
 
 -- What a recall has beside its job. `depth` counts immediate recalls of which each was set by the one before.
 CREATE TABLE recalls (

@@ -158,14 +158,15 @@ WHERE id = :id AND state = 'active'
 RETURNING id;
 
 -- name: prune
--- A job that is over and has no run left goes; the newest runs of each are kept, so most stay.
+-- A job that is over and has no run left goes; the newest runs of each are kept, so most stay. Found by when it
+-- was made, which never changes: an index on what every run changes would have every run write to all of them.
 DELETE FROM jobs
 WHERE id IN (
     SELECT jobs.id
     FROM jobs
-    WHERE jobs.state IN ('ended', 'removed') AND jobs.updated_at < :before
+    WHERE jobs.state IN ('ended', 'removed') AND jobs.created_at < :before AND jobs.updated_at < :before
       AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.job_id = jobs.id)
-    ORDER BY jobs.updated_at
+    ORDER BY jobs.created_at
     LIMIT :limit
 )
 RETURNING id;
