@@ -25,6 +25,7 @@ class Terminal:
         self._news = asyncio.Event()
         self._seen = ""
         self._read_to = 0
+        self._gone = False
         asyncio.get_running_loop().add_reader(master, self._read)
 
     def type(self, keys: str) -> None:
@@ -32,10 +33,14 @@ class Terminal:
 
     async def see(self, words: str) -> str:
         """Until these words come after what was seen before; what came up to their end."""
-        async with asyncio.timeout(_PATIENCE):
-            while (found := self._seen.find(words, self._read_to)) < 0:
-                self._news.clear()
-                await self._news.wait()
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                while (found := self._seen.find(words, self._read_to)) < 0:
+                    assert not self._gone, f"it ended before {words!r}: {self._seen!r}"
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            raise AssertionError(f"{words!r} never came, but {self._seen[self._read_to :]!r}") from None
         end = found + len(words)
         seen, self._read_to = self._seen[self._read_to : end], end
         return seen
@@ -56,6 +61,8 @@ class Terminal:
             text = os.read(self._master, 65536).decode("utf-8", "replace")
         except OSError:  # the other side is closed
             asyncio.get_running_loop().remove_reader(self._master)
+            self._gone = True
+            self._news.set()
             return
         self._seen += _COLOURS.sub("", text).replace("\r\n", "\n")
         self._news.set()

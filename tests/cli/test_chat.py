@@ -3,7 +3,12 @@
 import asyncio
 import json
 
+import pytest
+
 from segue import Ask, At, Kernel, Outcome
+from segue.cli.screen import Screen
+from segue.cli.talk import Talk
+from segue.testing import ScriptedAgent, quiet
 from tests.agents.double import Double, Waits, says
 from tests.cli.gate import Gate
 from tests.cli.process import Segue
@@ -86,6 +91,9 @@ async def test_ctrl_c_twice_leaves_and_hands_the_turn_back(segue: Segue, gate: G
 async def test_tools_and_thoughts_are_shown(segue: Segue, gate: Gate) -> None:
     async with chatting(segue) as terminal:
         await begun(terminal)
+        # Thoughts are in no log: who sees an answer to its end listens, and will hear them.
+        terminal.type("Listen.\n")
+        await terminal.see("Listen.\nListen.\n> ")
         terminal.type("<think>|I look.|<look>|Seen.\n")
         await terminal.see('Hm.\nI look.\n· look {"at": "it"}\nSeen.\n> ')
 
@@ -108,6 +116,24 @@ async def test_what_a_job_says_appears_above_what_is_being_typed(segue: Segue) -
             await kernel.schedule("terminal:default", At("in 1 second"), Ask("hello"), name="greeting")
         await terminal.see("[cron: greeting] ")
         await terminal.see("> half a sent")
+
+
+async def test_an_answer_that_was_quicker_than_the_ear_is_heard(
+    kernel: Kernel, agent: ScriptedAgent, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a busy machine a turn may end before the terminal has begun to listen."""
+    agent.script("Quickly.")
+    session = (await kernel.open("web:1")).session
+    talk = Talk(kernel, "web:1", session.owner, Screen(), after=session.last_seq)
+    saying = asyncio.create_task(talk.say("Hurry."))
+    while not await kernel.store.queued_turns(session.id):  # noqa: ASYNC110 — it has no other sign
+        await asyncio.sleep(0)
+    await quiet(kernel)
+    listening = asyncio.create_task(talk.listen())
+    async with asyncio.timeout(60):
+        assert (await saying).reply == "Quickly."
+    listening.cancel()
+    assert capsys.readouterr().out == "Quickly.\n"
 
 
 async def test_words_cannot_steer_the_terminal(segue: Segue, gate: Gate) -> None:

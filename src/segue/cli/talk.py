@@ -24,12 +24,13 @@ class Ear(Protocol):
 class Talk:
     """Lives in the kernel's loop."""
 
-    def __init__(self, kernel: Kernel, key: str, owner: Owner, ear: Ear) -> None:
+    def __init__(self, kernel: Kernel, key: str, owner: Owner, ear: Ear, *, after: int) -> None:
+        """`after`: the newest number of the log, so that nothing is missed that is said before it listens."""
         self._kernel = kernel
         self._key = key
         self._owner = owner
         self._ear = ear
-        self._after: int | None = None
+        self._after = after
         self._listening = True
         self._ended: set[str] = set()
         self._news = asyncio.Condition()

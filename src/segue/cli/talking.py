@@ -1,5 +1,6 @@
 """The two ways to hold a talk: at a terminal, and through a pipe."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -67,22 +68,36 @@ def _lines_typed(screen: Screen) -> Iterator[str]:
 
 def _exchange(background: Background, talk: Talk, screen: Screen, text: str) -> bool:
     """Say it and wait for the end of the answer. False when the user would rather leave."""
-    saying = background.start(talk.say(text))
-    for interruptions in count(1):
+    with _ctrl_c_stops(background, talk):
         try:
+            saying = background.start(talk.say(text))
             if saying.result().started_at is None:
                 screen.note("(taken back)")
-            return True
-        except KeyboardInterrupt:
-            if interruptions > 1:
-                return False
-            background.start(talk.stop())
         except SegueError as error:
             screen.note(str(error))
-            return True
-        except CancelledError:  # whoever was at work there has ended
+        except (KeyboardInterrupt, CancelledError):  # told twice, or whoever was at work there has ended
             return False
-    raise AssertionError("counting ends with a return")
+    return True
+
+
+@contextmanager
+def _ctrl_c_stops(background: Background, talk: Talk) -> Iterator[None]:
+    """The first one stops the answer; the next is a KeyboardInterrupt.
+
+    As an exception the first would end the talk whenever it came in another moment than the wait.
+    """
+    times = count(1)
+
+    def told(*_: object) -> None:
+        if next(times) > 1:
+            raise KeyboardInterrupt
+        background.start(talk.stop())
+
+    before = signal.signal(signal.SIGINT, told)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -90,8 +105,8 @@ def _opened(background: Background, key: str, owner: Owner, ear: Ear) -> Iterato
     """The session, made if it is missing, with somebody who listens."""
 
     async def begin() -> Talk:
-        await background.kernel.open(key, owner=owner)
-        return Talk(background.kernel, key, owner, ear)
+        session = (await background.kernel.open(key, owner=owner)).session
+        return Talk(background.kernel, key, owner, ear, after=session.last_seq)
 
     talk = background.call(begin())
     listening = background.start(talk.listen())
