@@ -6,8 +6,8 @@ has none of the limits that ours have.
 
 import argparse
 import asyncio
-import os
 import signal
+import threading
 
 from segue import entries
 from segue.store import server, sql
@@ -19,7 +19,9 @@ _IDLE = "idle_in_transaction_session_timeout"
 
 def _falls_asleep(session_id: str) -> Transaction[None]:
     yield from entries.lock_session(session_id)
-    os.kill(os.getpid(), signal.SIGSTOP)
+    # To this thread, which is then the one that stops: a signal to the process may find another one first,
+    # and this one would go on until that one runs.
+    signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
     yield sql.sessions.hear, {"id": session_id, "now": 1, "title": None}
 
 
