@@ -119,7 +119,8 @@ class _Pick(NamedTuple):
 
 
 def decide(due: Due, now: datetime) -> Decision:
-    due = replace(due, slot=_true_slot(due))
+    if (slot := _true_slot(due)) != due.slot:
+        due = replace(due, slot=slot)
     if now < due.slot:
         return Postpone(until=due.slot, reason="it is not time yet")
     if over := _over(due):
