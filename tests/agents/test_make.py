@@ -13,6 +13,8 @@ from segue.agents.model import ModelAgent, load_model
 from segue.agents.offline import OfflineAgent
 from segue.configuration import Configuration
 from segue.errors import BadSetting
+from segue.testing import quiet
+from tests.agents.double import Calls, Double, says
 
 HEAVY = ("anthropic", "anyio", "httpx2", "mcp", "openai", "pydantic", "pydantic_ai")
 
@@ -57,6 +59,24 @@ async def test_files_come_with_a_workspace(tmp_path: Path) -> None:
 
 def names(configuration: Configuration) -> set[str]:
     return set(registry_of(configuration).names)
+
+
+async def test_a_turn_has_as_many_model_steps_as_the_settings_say(
+    provider: Double, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    provider.script(*[says("Let me see.", Calls("cron", '{"action": "list"}'))] * 5)
+    opened: list[Kernel] = []
+    agent = make_agent(configured(model="openai-chat:gpt-4o", model_steps=2), lambda: opened[0])
+    assert isinstance(agent, ModelAgent)
+    async with agent, Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent) as kernel:
+        opened.append(kernel)
+        admitted = await kernel.receive("web:1", "What is scheduled?")
+        await quiet(kernel)
+        turn = await kernel.turn(admitted.turn_id)
+    assert len(provider.asked) == 2
+    assert (turn.outcome, (turn.usage or {})["ended"]) == ("ok", "after 2 model steps")
 
 
 def test_importing_the_agents_loads_no_library() -> None:

@@ -42,6 +42,7 @@ from segue.agents.conversation import Conversation
 from segue.agents.failures import TRANSIENT, failure
 from segue.agents.figures import Figures
 from segue.agents.prompt import SYSTEM, system_prompt
+from segue.agents.shortcut import take_short_cut
 from segue.clock import Clock
 from segue.errors import BadSetting
 from segue.kernel import Kernel
@@ -67,9 +68,11 @@ class Limits:
 def load_model(name: str) -> Model:
     """The model of that name, as `provider:name`. Here its provider's library is imported."""
     try:
-        return infer_model(name)
+        model = infer_model(name)
     except (UserError, ImportError, ValueError) as error:
         raise BadSetting(f"the model {name!r} cannot be used: {error}") from error
+    take_short_cut()
+    return model
 
 
 class ModelAgent:

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from segue.cli.loop import keep_what_is_loaded
 from segue.kernel import Kernel
 
 _log = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ async def work_until_told(kernel: Kernel, told: Told, *, listen: bool = False) -
     Told to stop, they take no new work and see their turns through within the grace; told to hurry, what
     still runs is handed back at once.
     """
+    keep_what_is_loaded()
     async with asyncio.TaskGroup() as group:
         workers = group.create_task(kernel.run(listen=listen))
         await told.to_stop.wait()
