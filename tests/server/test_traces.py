@@ -1,0 +1,115 @@
+"""Traces over the wire: what a collector receives from `segue serve`."""
+
+import asyncio
+import gzip
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from websockets.asyncio.client import connect
+
+from tests.cli.process import Segue, Serving
+from tests.server.conftest import ADA, bearer
+
+KEY = "web:the-secret-chat"
+SECRET = "the code is 4711"
+API_KEYS = json.dumps([{"key": ADA, "account": "one", "user": "ada", "role": "user"}])
+
+
+@dataclass
+class Collector:
+    """A double of an OTLP collector: it takes what is sent to `/v1/traces`, and remembers."""
+
+    url: str = ""
+    bodies: list[bytes] = field(default_factory=list)
+    authorized_by: list[str | None] = field(default_factory=list)
+
+    @property
+    def spans(self) -> list[Span]:
+        requests = [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
+        return [
+            span
+            for request in requests
+            for resource in request.resource_spans
+            for scope in resource.scope_spans
+            for span in scope.spans
+        ]
+
+
+@contextmanager
+def collecting() -> Iterator[Collector]:
+    collector = Collector()
+
+    class Take(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            assert self.path == "/v1/traces"
+            zipped = self.headers["content-encoding"] == "gzip"
+            collector.bodies.append(gzip.decompress(body) if zipped else body)
+            collector.authorized_by.append(self.headers["authorization"])
+            self.send_response(200)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Take) as server:
+        collector.url = f"http://127.0.0.1:{server.server_port}"
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield collector
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+async def run_one(serving: Serving) -> None:
+    """A recall, which is due at once, to its end."""
+    body = {"call_type": "immediate", "additional_context_message": SECRET, "internal_comment": SECRET}
+    http = serving.client
+    asked = {"content": f"Remember: {SECRET}"}
+    await http.post(f"/sessions/{KEY}/turns?wait=30", json=asked, headers=bearer(ADA))
+    made = await http.post(f"/sessions/{KEY}/recall", json=body, headers=bearer(ADA))
+    assert made.status_code == 201, made.text
+    live = f"{str(http.base_url).replace('http', 'ws', 1).rstrip('/')}/ws"
+    async with asyncio.timeout(30), connect(live, additional_headers=bearer(ADA)) as socket:
+        await socket.send(json.dumps({"type": "subscribe", "session": KEY, "after": 0}))
+        ended: list[str] = []
+        while len(ended) < 2:  # the user's turn, and the recall's
+            event = json.loads(await socket.recv())
+            ended += [event["turn_id"]] if event["type"] == "stream_end" else []
+
+
+async def test_a_collector_receives_the_trace_of_a_run_and_no_word_of_anybody(tmp_path: Path) -> None:
+    """CONTRACT §3, Operations; no secret leaves by a trace."""
+    with collecting() as collector:
+        env = {
+            "SEGUE_API_KEYS": API_KEYS,
+            "SEGUE_TRACES": "true",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+            "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20of-the-collector",
+            # A framework that traces requests by itself would tell the keys in their paths.
+            "FASTAPI_OTEL_AUTO_CONFIGURE": "true",
+        }
+        async with Segue(tmp_path, env=env).serving() as serving:
+            await run_one(serving)
+            serving.process.tell(signal.SIGTERM)
+            assert await serving.process.end() == 0, serving.process.log
+    assert sorted(span.name for span in collector.spans) == ["due", "turn", "wait"]
+    assert len({span.trace_id for span in collector.spans}) == 1
+    told = {attribute.key: attribute.value for span in collector.spans for attribute in span.attributes}
+    assert told["segue.outcome"].string_value == "ok"
+    assert told["segue.run_id"].string_value
+    assert set(collector.authorized_by) == {"Bearer of-the-collector"}
+    sent = b"".join(collector.bodies)
+    for secret in (SECRET, KEY, ADA, "of-the-collector"):
+        assert secret.encode() not in sent, secret
