@@ -52,13 +52,22 @@ class Person:
         await self.call("PUT", path, msgtype="m.text", body=text)
 
     async def read(self, room_id: str, *, of: str | None = None) -> list[str]:
-        """The texts in the room, oldest first."""
+        """The texts in the room as a client shows them, oldest first: a message that was replaced reads as
+        its replacement, and the replacement is no message of its own."""
         found = await self.call("GET", f"/rooms/{quote(room_id)}/messages?dir=b&limit=200")
         return [
-            event["content"]["body"]
+            _newest(event)["body"]
             for event in reversed(found["chunk"])
-            if event["type"] == "m.room.message" and (of is None or event["sender"] == of)
+            if event["type"] == "m.room.message"
+            and "m.new_content" not in event["content"]
+            and (of is None or event["sender"] == of)
         ]
+
+
+def _newest(event: dict[str, Any]) -> dict[str, Any]:
+    replaced = event.get("unsigned", {}).get("m.relations", {}).get("m.replace")
+    content: dict[str, Any] = replaced["content"]["m.new_content"] if replaced else event["content"]
+    return content
 
 
 @dataclass

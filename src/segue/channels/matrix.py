@@ -1,12 +1,14 @@
 """Matrix: a user of a homeserver, spoken for with an access token.
 
 A send carries a transaction id, by which the homeserver knows a repeat: it is idempotent, for as long as the
-token is the same. How far the channel has listened is kept in the database, so what was written while nobody
-listened is heard later, once.
+token is the same. While a turn goes on, its answer is shown in a message that is replaced as it grows, and
+the complete answer takes that message's place. How far the channel has listened is kept in the database, so
+what was written while nobody listened is heard later, once.
 
 Invariants
   - the access token is in no error and no log
   - a batch of events is marked as heard after its messages were kept
+  - nothing is shown of a turn after its answer was sent
 """
 
 import asyncio
@@ -40,6 +42,7 @@ from segue.channel import (
     Rejected,
     Unreachable,
 )
+from segue.channels.drafts import Drafts
 from segue.channels.rendering import matrix_html
 from segue.channels.splitting import split
 from segue.clock import Clock, SystemClock
@@ -49,7 +52,11 @@ _log = logging.getLogger(__name__)
 
 NAME = "matrix"
 LONGEST = 10_000
-"""An event holds 65,536 bytes; this fits in four-byte letters, twice, with room for its marks."""
+"""An event holds 65,536 bytes; this fits in three-byte letters, twice, with room for its marks."""
+_FALLBACK = 500
+"""Characters for clients that do not know replacements: the whole would not fit a second time."""
+_LEAST_PAUSE_MS = 2000
+"""Between two changes of what is shown. Homeservers commonly take ten events at once, then one in 5 s."""
 _SYNC_MS = 30_000
 _BREATH_MS = 2000
 _PRIVATE_MEMBERS = 2
@@ -67,10 +74,11 @@ class Matrix(Channel):
         config = AsyncClientConfig(max_limit_exceeded=0, max_timeouts=0, request_timeout=60)
         self._client = AsyncClient(homeserver, user, config=config)
         self._client.restore_login(user, "segue", token)
+        self._drafts: Drafts[str] = Drafts()
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(idempotent=True, longest=LONGEST, markdown=Markdown.HTML, groups=True)
+        return Capabilities(idempotent=True, edits=True, longest=LONGEST, markdown=Markdown.HTML, groups=True)
 
     async def __aenter__(self) -> Self:
         return self
@@ -83,18 +91,51 @@ class Matrix(Channel):
     # Out
 
     async def send(self, delivery: Delivery) -> Receipt:
-        event_id = ""
-        for number, part in enumerate(split(delivery.content, LONGEST), 1):
+        first, *others = split(delivery.content, LONGEST)
+        event_id = await self._begin(delivery, first)
+        for number, part in enumerate(others, 2):
             event_id = await self._say(delivery.chat_id, part, f"{delivery.id}-{number}")
         return Receipt(event_id)
 
-    async def _say(self, room_id: str, text: str, transaction: str | None = None) -> str:
-        content = {
+    async def _begin(self, delivery: Delivery, text: str) -> str:
+        """In place of the draft, if there is one. A repeat is known by its id, whichever of both it was."""
+        transaction = f"{delivery.id}-1"
+        draft_id = await self._drafts.end(delivery.turn_id)
+        if draft_id is not None:
+            try:
+                await self._say(delivery.chat_id, text, transaction, replaces=draft_id)
+                return draft_id
+            except Rejected as refusal:
+                _log.info("an answer does not take the place of what was shown of it: %s", refusal)
+        return await self._say(delivery.chat_id, text, transaction)
+
+    async def show(self, chat_id: str, turn_id: str, text: str) -> None:
+        """Each change waits for as long as there was something to see: a long answer needs only a few."""
+        async with self._drafts.drawing:
+            draft, now = self._drafts.of(turn_id), self._clock.ms()
+            if draft.over or now < draft.again_at or not text.strip():
+                return
+            draft.began_at = now if draft.began_at is None else draft.began_at
+            draft.again_at = now + max(_LEAST_PAUSE_MS, now - draft.began_at)
+            shown = f"{split(text, LONGEST)[0]} …"
+            try:
+                if draft.message_id is None:
+                    draft.message_id = await self._say(chat_id, shown, f"draft-{turn_id}")
+                else:
+                    await self._say(chat_id, shown, replaces=draft.message_id)
+            except (NotTaken, ConnectionError) as error:
+                _log.info("an answer is not shown while it is being said: %s", error)
+
+    async def _say(
+        self, room_id: str, text: str, transaction: str | None = None, *, replaces: str | None = None
+    ) -> str:
+        said = {
             "msgtype": "m.text",
             "body": text,
             "format": "org.matrix.custom.html",
             "formatted_body": matrix_html(text),
         }
+        content = said if replaces is None else _replacement(said, replaces)
         try:
             answer = await self._client.room_send(room_id, "m.room.message", content, tx_id=transaction)
         except aiohttp.ClientConnectorError:
@@ -185,6 +226,15 @@ def _invitations(batch: SyncResponse) -> Iterator[tuple[str, str]]:
         for event in invited.invite_state:
             if isinstance(event, InviteMemberEvent) and event.membership == "invite":
                 yield room_id, event.sender
+
+
+def _replacement(said: dict[str, str], event_id: str) -> dict[str, object]:
+    return {
+        "msgtype": said["msgtype"],
+        "body": f"* {said['body'][:_FALLBACK]}",
+        "m.new_content": said,
+        "m.relates_to": {"rel_type": "m.replace", "event_id": event_id},
+    }
 
 
 def _is_edit(source: Mapping[str, Any]) -> bool:

@@ -13,7 +13,6 @@ Invariants
 import asyncio
 import hmac
 import logging
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -34,6 +33,7 @@ from segue.channel import (
     Rejected,
     Unreachable,
 )
+from segue.channels.drafts import Drafts
 from segue.channels.rendering import telegram_html
 from segue.channels.splitting import split
 from segue.clock import Clock, SystemClock
@@ -47,7 +47,6 @@ LONGEST = 4000
 _POLL_SECONDS = 50
 _MOST_PATIENCE = 30
 """Seconds that a part of a message waits when Telegram asks for a pause after an earlier part was taken."""
-_REMEMBERED = 1000
 _BREATH_MS = 2000
 
 
@@ -57,14 +56,6 @@ class Webhook:
 
     url: str
     secret: str
-
-
-@dataclass(slots=True)
-class _Draft:
-    """The message in which a turn's answer is shown as it grows."""
-
-    message_id: int | None = None
-    over: bool = False
 
 
 class _Refused(Exception):
@@ -93,8 +84,7 @@ class Telegram(Channel):
         self._webhook = webhook
         self._clock = clock or SystemClock()
         self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(30, read=_POLL_SECONDS + 20))
-        self._drafts: OrderedDict[str, _Draft] = OrderedDict()
-        self._drawing = asyncio.Lock()
+        self._drafts: Drafts[int] = Drafts()
         self._take: Reception | None = None
 
     @property
@@ -126,25 +116,21 @@ class Telegram(Channel):
 
     async def _begin(self, delivery: Delivery, text: str) -> int:
         """In place of the draft, if there is one: an edit says the same however often it is made."""
-        async with self._drawing:
-            draft = self._draft_of(delivery.turn_id)
-            draft.over = True
-        if draft.message_id is not None:
+        draft_id = await self._drafts.end(delivery.turn_id)
+        if draft_id is not None:
             try:
-                await self._write(
-                    "editMessageText", text, chat_id=delivery.chat_id, message_id=draft.message_id
-                )
-                return draft.message_id
+                await self._write("editMessageText", text, chat_id=delivery.chat_id, message_id=draft_id)
+                return draft_id
             except _Refused as refusal:
                 if "not modified" in str(refusal):
-                    return draft.message_id
+                    return draft_id
                 if refusal.status != 400:
                     raise
         return await self._say(delivery.chat_id, text)
 
     async def show(self, chat_id: str, turn_id: str, text: str) -> None:
-        async with self._drawing:
-            draft = self._draft_of(turn_id)
+        async with self._drafts.drawing:
+            draft = self._drafts.of(turn_id)
             if draft.over:
                 return
             shown = split(text, LONGEST)[0] if text.strip() else ""
@@ -159,14 +145,6 @@ class Telegram(Channel):
                     )
             except (_Refused, NotTaken, ConnectionError) as error:
                 _log.info("an answer is not shown while it is being said: %s", error)
-
-    def _draft_of(self, turn_id: str | None) -> _Draft:
-        if turn_id is None:
-            return _Draft()
-        draft = self._drafts.setdefault(turn_id, _Draft())
-        while len(self._drafts) > _REMEMBERED:
-            self._drafts.popitem(last=False)
-        return draft
 
     async def _patiently(self, chat_id: str, text: str) -> int:
         try:
