@@ -39,6 +39,15 @@ async def test_without_a_key_it_knows_the_server_says_nothing(guarded: httpx2.As
     assert (await guarded.get("/health")).status_code == 200
 
 
+async def test_of_a_stranger_not_even_the_body_is_read(guarded: httpx2.AsyncClient) -> None:
+    torn, json_of = b'{"content": ', {"content-type": "application/json"}
+    for path in ("/sessions/web:1/turns", "/sessions/not-a-key/turns", "/sessions/web:1/turns?wait=long"):
+        refused = await guarded.post(path, content=torn, headers=json_of)
+        assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized"), path
+    refused = await guarded.post("/sessions/web:1/turns", content=torn, headers={**json_of, **bearer(ADA)})
+    assert (refused.status_code, refused.json()["detail"]) == (422, "the body is not JSON")
+
+
 async def test_what_belongs_to_others_is_not_there(guarded: httpx2.AsyncClient, kernel: Kernel) -> None:
     ada = bearer(ADA)
     turn = (await guarded.post("/sessions/web:1/turns?wait=20", json={"content": "Hi"}, headers=ada)).json()
