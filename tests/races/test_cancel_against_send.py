@@ -4,6 +4,7 @@ Three transactions, their statements in any order that the database lets them ha
 becomes exactly one, and what was cancelled never reaches the channel (requirements B4.4 and B6.5).
 """
 
+from collections import Counter
 from functools import partial
 
 import pytest
@@ -20,6 +21,7 @@ from segue.scheduled import Facts
 from segue.states import JobKind, JobState
 from segue.store.database import Transaction
 from segue.trigger import At
+from tests.crash.figures import Record
 from tests.races.by_hand import Actor, Stage, orders, stage, walk
 from tests.races.scenes import LEASE_MS, NOW, Scene, ids
 
@@ -85,7 +87,8 @@ async def outcome_of(on: Stage, job: Job) -> tuple[str, str | None]:
 
 
 @pytest.mark.parametrize("due", [False, True], ids=["to be taken", "taken"])
-async def test_of_a_cancel_and_a_send_one_wins(database_url: str, due: bool) -> None:
+async def test_of_a_cancel_and_a_send_one_wins(database_url: str, due: bool, figure: Record) -> None:
+    won: Counter[str] = Counter()
     async with stage(database_url) as on:
         for choose in orders(few=25, many=1000):
             scene = Scene(on)
@@ -99,6 +102,7 @@ async def test_of_a_cancel_and_a_send_one_wins(database_url: str, due: bool) -> 
             order = await walk([cancel, timer, sender], choose)
             assert (timer.error, sender.error) == (None, None), order
             texts = await send_what_was_taken(on, sender)
+            won["cancelled" if cancel.error is None else "sent"] += 1
             if cancel.error is None:
                 assert texts == [], order
                 assert await outcome_of(on, job) in (("removed", None), ("ended", "cancelled")), order
@@ -107,9 +111,12 @@ async def test_of_a_cancel_and_a_send_one_wins(database_url: str, due: bool) -> 
                 assert texts == ["hello"], order
                 assert await outcome_of(on, job) == ("ended", "ok"), order
         assert not await on.broken()
+    assert set(won) == {"cancelled", "sent"}, "it was no race"
+    figure("who won", _told(won))
 
 
-async def test_of_a_replacement_and_a_send_one_wins(database_url: str) -> None:
+async def test_of_a_replacement_and_a_send_one_wins(database_url: str, figure: Record) -> None:
+    won: Counter[str] = Counter()
     async with stage(database_url) as on:
         for choose in orders(few=25, many=1000):
             scene = Scene(on)
@@ -121,8 +128,15 @@ async def test_of_a_replacement_and_a_send_one_wins(database_url: str) -> None:
             assert [actor.error for actor in (replacement, timer, sender)] == [None] * 3, order
             texts = await send_what_was_taken(on, sender)
             new: scheduled.Written = replacement.result
+            won["cancelled" if old.id in new.cancelled else "sent"] += 1
             assert texts == ([] if old.id in new.cancelled else ["old"]), order
             state, outcome = await outcome_of(on, old)
             assert (state == "removed" or outcome == "cancelled") == (old.id in new.cancelled), order
             await on.perform(jobs.remove(new.changed.job, "the scene is over", NOW))
         assert not await on.broken()
+    assert set(won) == {"cancelled", "sent"}, "it was no race"
+    figure("who won", _told(won))
+
+
+def _told(won: "Counter[str]") -> str:
+    return f"of {won.total():,} races, {won['cancelled']:,} ended cancelled and {won['sent']:,} sent"
