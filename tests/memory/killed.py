@@ -1,9 +1,12 @@
-"""A process that is killed at the n-th statement: `python -m tests.memory.killed URL NOW WORK STATEMENT`.
+"""Processes that are killed at the n-th statement: `python -m tests.memory.killed`.
 
-The end of a transaction counts as two: one before it is committed, one when it is.
+Each line of its input is an order, `[url, now, work, statement]`, for a process of its own; it answers with
+how that one ended. They are forked from one that has done nothing but import, which takes most of a start.
+The end of a transaction counts as two statements: one before it is committed, one when it is.
 """
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -54,13 +57,13 @@ async def silent(turn: OpenTurn) -> str:
     return "ok"
 
 
-async def main(url: str, now: str, work: str, statement: str) -> None:
+async def work_until_killed(url: str, now: str, work: str, statement: int) -> None:
     """`work` is the key of a session to commit, or what an archivist does."""
     database = Killed(await open_database(url))
     # By the clock of whoever looks afterwards, who may let the time of a lease pass.
     clock = ManualClock(datetime.fromisoformat(now))
     async with Kernel(database, agent=silent, clock=clock) as kernel:
-        database.arm(int(statement))
+        database.arm(statement)
         if work == "archivist":
             await kernel.workers.archivist.step()
         else:
@@ -68,5 +71,15 @@ async def main(url: str, now: str, work: str, statement: str) -> None:
         database.arm(0)
 
 
+def how_it_ended(order: str) -> int:
+    child = os.fork()
+    if not child:
+        asyncio.run(work_until_killed(*json.loads(order)))
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    for line in sys.stdin:
+        sys.stdout.write(f"{how_it_ended(line)}\n")
+        sys.stdout.flush()

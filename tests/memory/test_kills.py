@@ -1,9 +1,14 @@
 """kill -9 at every statement of a commit, and of all that an archivist does, each in a process of its own."""
 
 import asyncio
+import json
 import signal
 import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from itertools import count
+
+import pytest
 
 from segue import Kernel, Owner
 from segue.auto_commit import AutoCommitPolicy
@@ -16,17 +21,34 @@ MOST_STATEMENTS = 100
 SAID = [("user", "My name is Ada."), ("assistant", "Hello Ada."), ("user", "I moved to Lisbon.")]
 
 
-async def killed(url: str, clock: ManualClock, work: str, statement: int) -> bool:
-    """Whether it came to that statement."""
-    words = (url, clock.now().isoformat(), work, str(statement))
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.memory.killed", *words)
-    ended = await process.wait()
-    assert ended in (0, -signal.SIGKILL)
-    return ended != 0
+@pytest.fixture
+async def doomed() -> AsyncIterator["Doomed"]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.memory.killed"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    yield Doomed(process)
+    await process.communicate(b"")  # which ends its input
+
+
+@dataclass
+class Doomed:
+    process: asyncio.subprocess.Process
+
+    async def killed(self, url: str, clock: ManualClock, work: str, statement: int) -> bool:
+        """Whether it came to that statement."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        order = json.dumps([url, clock.now().isoformat(), work, statement])
+        self.process.stdin.write(f"{order}\n".encode())
+        ended = int(await self.process.stdout.readline())
+        assert ended in (0, -signal.SIGKILL)
+        return ended != 0
 
 
 async def test_a_commit_killed_at_any_statement_is_there_wholly_or_not_at_all(
-    database_url: str, clock: ManualClock, agent: ScriptedAgent
+    database_url: str, clock: ManualClock, agent: ScriptedAgent, doomed: Doomed
 ) -> None:
     """A10.6, A12.4, A12.6: nothing is lost, nothing is there twice, and the next commit is not blocked."""
     database = await open_database(database_url)
@@ -36,7 +58,7 @@ async def test_a_commit_killed_at_any_statement_is_there_wholly_or_not_at_all(
             assert statement < MOST_STATEMENTS
             key = f"web:{statement}"
             await heir.write_all(key, SAID)
-            if not await killed(database_url, clock, key, statement):
+            if not await doomed.killed(database_url, clock, key, statement):
                 break
             assert not await audit(database)
             found = await heir.archives(key)
@@ -52,7 +74,7 @@ async def test_a_commit_killed_at_any_statement_is_there_wholly_or_not_at_all(
 
 
 async def test_an_archivist_killed_at_any_statement_is_succeeded(
-    database_url: str, clock: ManualClock, agent: ScriptedAgent
+    database_url: str, clock: ManualClock, agent: ScriptedAgent, doomed: Doomed
 ) -> None:
     """A10.6, A12.6: the look, the commit, both steps of the learning and its end; each is done once."""
     policy = AutoCommitPolicy(enabled=True, token_threshold=1)
@@ -62,7 +84,7 @@ async def test_an_archivist_killed_at_any_statement_is_succeeded(
             assert statement < MOST_STATEMENTS
             somebody = Owner("default", f"user-{statement}")  # of whom nothing is known yet
             await heir.write_all(CHAT, SAID, auto_commit_policy=policy, owner=somebody)
-            came_to_it = await killed(database_url, clock, "archivist", statement)
+            came_to_it = await doomed.killed(database_url, clock, "archivist", statement)
             assert not await audit(database)
             for _ in range(2):
                 clock.advance(minutes=10)
