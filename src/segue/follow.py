@@ -133,9 +133,10 @@ class _Reader:
             known = self._said - piece.offset
             if not 0 <= known < len(piece.text):
                 return
-            piece = replace(piece, offset=self._said, text=piece.text[known:])
+            if known:
+                piece = replace(piece, offset=self._said, text=piece.text[known:])
             self._said += len(piece.text)
-        yield replace(piece, seq=self.after)
+        yield piece if piece.seq == self.after else replace(piece, seq=self.after)
 
     async def _log(self) -> AsyncIterator[Event]:
         while page := await self._store.events(self._session_id, after=self.after, limit=_PAGE):
