@@ -1,7 +1,7 @@
 """Drafts: the messages in which answers are shown while they grow, in channels that can change a message.
 
-A draft is known to the process that shows it. Where another one sends the answer, as after a kill, it comes as
-a message of its own.
+A draft is known to the process that shows it. Where another one sends the answer, as after a kill, it
+comes as a message of its own.
 
 Invariants
   - nothing is shown of a turn after its answer was sent
