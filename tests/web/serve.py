@@ -2,11 +2,11 @@
 
     python -m tests.web.serve DATABASE_URL PORT
 
-Its leases are short, so that a server that was killed is missed within a second.
+It listens and runs as `segue serve` does. Its leases are short, so that a server that was killed is missed
+within a second.
 """
 
 import asyncio
-import socket
 import sys
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,6 +14,8 @@ from typing import Any
 import uvicorn
 
 from segue import Delta, Kernel, OpenTurn, Settings, Text, Thinking, ToolCalled, ToolStarted, Usage
+from segue.cli.listening import listening_socket
+from segue.cli.loop import run
 from segue.configuration import Configuration
 from segue.server import create_app
 
@@ -124,7 +126,6 @@ class PageAgent:
 
 async def serve(url: str, port: int) -> None:
     configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url)
-    listening = socket.create_server(("127.0.0.1", port))
     settings = Settings(
         user_runners=20,
         lease_seconds=0.6,
@@ -132,13 +133,16 @@ async def serve(url: str, port: int) -> None:
         least_interval_seconds=1,
         timezone="Europe/Berlin",
     )
-    async with Kernel(url, agent=PageAgent(), settings=settings) as kernel:
-        app = create_app(kernel, configuration, run_workers=True)
-        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None)
-        sys.stdout.write(f"{listening.getsockname()[1]}\n")
-        sys.stdout.flush()
-        await uvicorn.Server(config).serve(sockets=[listening])
+    with listening_socket("127.0.0.1", port) as listening:
+        async with Kernel(url, agent=PageAgent(), settings=settings) as kernel:
+            app = create_app(kernel, configuration, run_workers=True)
+            config = uvicorn.Config(
+                app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None
+            )
+            sys.stdout.write(f"{listening.getsockname()[1]}\n")
+            sys.stdout.flush()
+            await uvicorn.Server(config).serve(sockets=[listening])
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1], int(sys.argv[2])))
+    run(serve(sys.argv[1], int(sys.argv[2])))

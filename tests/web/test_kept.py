@@ -90,6 +90,8 @@ def test_when_a_conversation_is_put_away_can_be_changed(server: Served, open_pag
     key = server.session("websocket:policy")
     server.say(key, "hello")
     page = open_page(server.at(key))
+    changes: list[object] = []
+    page.on("request", lambda asked: asked.method == "PATCH" and changes.append(asked.post_data_json))
     drawer = page.get_by_role("region", name="Memory")
     expect(drawer).to_contain_text("Commits by hand only")
     drawer.get_by_role("button", name="Edit the commit policy").click()
@@ -105,12 +107,16 @@ def test_when_a_conversation_is_put_away_can_be_changed(server: Served, open_pag
     policy = server.call("GET", f"sessions/{key}")["auto_commit_policy"]
     wanted = {"enabled": True, "token_threshold": 4000, "idle_timeout_seconds": 900, "keep_recent_count": 6}
     assert wanted.items() <= policy.items()
+    assert changes == [{"auto_commit_policy": wanted}]
     drawer.get_by_role("button", name="Edit the commit policy").click()
     expect(drawer.get_by_label("After so many quiet minutes")).to_have_value("15")
     drawer.get_by_label("After so many quiet minutes").fill("")
     drawer.get_by_role("button", name="Save").click()
     expect(drawer).to_contain_text("Commits by itself at 4,000 tokens")
     expect(drawer).not_to_contain_text("quiet minutes")
+    # Only what takes a trigger out of a policy gives the whole of it anew.
+    assert changes[1] == {"auto_commit_policy": None}
+    assert len(changes) == 3
     drawer.get_by_role("button", name="Edit the commit policy").click()
     page.keyboard.press("Escape")
     expect(drawer.get_by_role("button", name="Edit the commit policy")).to_be_focused()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from tests.web.conftest import Served
 
@@ -74,6 +74,41 @@ def test_search_finds_by_title_and_by_last_line(server: Served, open_page: Open)
     expect(listed(page, "Something else")).to_be_visible()
     page.get_by_role("searchbox").fill("nobody wrote this")
     expect(page.get_by_text("Nothing found.")).to_be_visible()
+
+
+def test_what_is_typed_to_find_something_stays_there_when_the_conversation_comes(
+    server: Served, open_page: Open
+) -> None:
+    """The conversation may take a while; whoever writes elsewhere meanwhile goes on writing there."""
+    key = server.session("websocket:slow", title="Slow to come")
+    server.say(key, "hello")
+    late: list[Route] = []
+    page = open_page("about:blank")
+    page.route("**/log?*", lambda route: late.append(route))
+    page.goto(server.at(key))
+    search = page.get_by_role("searchbox")
+    search.press_sequentially("slow")
+    late[0].continue_()
+    expect(page.locator("segue-turn")).to_have_count(1)
+    page.keyboard.type(" to")
+    expect(search).to_have_value("slow to")
+    expect(page.locator("segue-session")).to_have_count(1)
+
+
+def test_what_is_heard_while_the_list_is_on_its_way_stays_in_it(server: Served, open_page: Open) -> None:
+    page = open_page("about:blank")
+    late: list[tuple[Route, APIResponse]] = []
+    page.route("**/sessions?limit=500", lambda route: late.append((route, route.fetch())))
+    with page.expect_request("**/sessions?limit=500"):
+        page.goto(server.at(server.session("websocket:listing", title="While listing")))
+    expect(listed(page, "While listing")).to_be_visible()
+    server.say(server.session("websocket:meanwhile", title="Meanwhile"), "hello")
+    expect(listed(page, "Meanwhile").locator(".last")).to_have_text("You said: hello")
+    route, before = late[0]
+    with page.expect_response("**/sessions?limit=500"):
+        route.fulfill(response=before)
+    page.evaluate("new Promise((wake) => requestAnimationFrame(() => requestAnimationFrame(wake)))")
+    expect(listed(page, "Meanwhile").locator(".last")).to_have_text("You said: hello")
 
 
 def test_a_new_chat_begins_with_three_things_to_try(server: Served, open_page: Open) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from time import perf_counter
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from segue.server.errors import Refused, refuse
@@ -22,17 +22,22 @@ _SAME_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _ANYWHERE = frozenset({"0.0.0.0", "::"})
 
-_HEADERS = {
-    "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-        "connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-}
+_HEADERS = tuple(
+    (name.encode(), value.encode())
+    for name, value in {
+        "content-security-policy": (
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+            "font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
+            "base-uri 'none'; frame-ancestors 'none'"
+        ),
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "cache-control": "no-store",
+    }.items()
+)
 
 
 class Hosts:
@@ -100,10 +105,9 @@ class Gate:
 def _dressed(send: Send) -> Send:
     async def dressed(message: Message) -> None:
         if message["type"].endswith("http.response.start"):
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-            headers.setdefault("cache-control", "no-store")
+            given = message.get("headers", ())
+            named = {name for name, _ in given}
+            message["headers"] = [*given, *(header for header in _HEADERS if header[0] not in named)]
         await send(message)
 
     return dressed

@@ -1,15 +1,11 @@
 // The frame: conversations on the left, the one that is open, and what belongs to it on the right.
 
 import { Chat } from "../lib/chat.js";
-import { h, Part } from "../lib/dom.js";
+import { h, Part, t } from "../lib/dom.js";
 import { go, here, newKey } from "../lib/here.js";
 import { keys } from "../lib/keys.js";
 import { live } from "../lib/live.js";
 import { sessions } from "../lib/sessions.js";
-import { t } from "../lib/words.js";
-import "./segue-delete.js";
-import "./segue-palette.js";
-import "./segue-panel.js";
 import "./segue-sidebar.js";
 import "./segue-talk.js";
 import "./segue-toasts.js";
@@ -17,6 +13,10 @@ import "./segue-toasts.js";
 const LAST = "segue.last";
 const PANEL = "segue.panel";
 const WIDE = matchMedia("(min-width: 1180px)");
+/** Of an element that may still be on its way. */
+const ask = (element, act, about) => customElements.whenDefined(element.localName).then(() => element[act](about));
+/** A browser asks once for a script. If that failed, the page begins anew when it can. */
+const later = () => import("../later.js").catch(() => live.addEventListener("back", () => location.reload()));
 const wantsPanel = () => WIDE.matches && localStorage.getItem(PANEL) !== "closed";
 
 class App extends Part {
@@ -39,11 +39,11 @@ class App extends Part {
     this.on(this, "segue-new", () => go(newKey()));
     this.on(this, "segue-menu", () => this.classList.toggle("menu-open") && this.sidebar.querySelector("button").focus());
     this.on(this, "segue-panel", ({ detail }) => this.#showPanel(detail ?? !this.classList.contains("panel-open"), true));
-    this.on(this, "segue-delete", ({ detail }) => this.deleting.ask(detail));
-    this.on(this, "segue-find", () => this.palette.ask(this.#chat));
+    this.on(this, "segue-delete", ({ detail }) => ask(this.deleting, "ask", detail));
+    this.on(this, "segue-find", () => ask(this.palette, "ask", this.#chat));
     this.on(this, "segue-why", ({ detail }) => {
       this.#showPanel(true);
-      this.panel.explain(detail);
+      ask(this.panel, "explain", detail);
     });
     this.on(sessions, "gone", ({ detail }) => detail === here() && go(null));
     this.on(WIDE, "change", () => this.#showPanel(wantsPanel()));
@@ -51,17 +51,14 @@ class App extends Part {
     this.on(sessions, "change", () => this.#see());
     this.on(live, "state", () => live.state === "open" && this.#chat?.state === "failed" && this.#chat.open());
     keys(this, this.leaving.signal);
-    live.start();
-    sessions.start();
     this.#open();
+    sessions.start();
+    live.start();
   }
 
   #open() {
-    const key = here() ?? localStorage.getItem(LAST) ?? newKey();
-    if (!here()) {
-      if (this.#chat) localStorage.removeItem(LAST);
-      return location.replace(`#${encodeURIComponent(this.#chat ? newKey() : key)}`);
-    }
+    const key = here() ?? ((!this.#chat && localStorage.getItem(LAST)) || newKey());
+    if (!here()) history.replaceState(null, "", `#${encodeURIComponent(key)}`);
     if (this.#chat?.key === key) return;
     this.#chat?.close();
     this.#chat = new Chat(key);
@@ -74,6 +71,7 @@ class App extends Part {
     // A conversation that has not begun has nothing at its side.
     const begin = () => chat === this.#chat && this.classList.toggle("fresh", chat.state === "new");
     for (const type of ["opened", "session"]) chat.addEventListener(type, begin);
+    chat.addEventListener("opened", later);
     chat.open();
     this.#see();
   }

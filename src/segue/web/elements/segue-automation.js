@@ -2,11 +2,10 @@
 
 import { pauseJob, removeJob, resumeJob, skipJob } from "../lib/acts.js";
 import { get, inPath } from "../lib/api.js";
-import { h, Part } from "../lib/dom.js";
+import { h, Part, t } from "../lib/dom.js";
 import { verb } from "../lib/row.js";
 import { inWords } from "../lib/schedules.js";
 import { coming, whole, zone } from "../lib/times.js";
-import { t } from "../lib/words.js";
 import "./segue-edit.js";
 import "./segue-run.js";
 import "./segue-strip.js";

@@ -1,7 +1,6 @@
 // The automations of this conversation, and of no other: there is no calendar of everything.
 
-import { arrange, h, Part } from "../lib/dom.js";
-import { t } from "../lib/words.js";
+import { arrange, h, Part, t } from "../lib/dom.js";
 import "./segue-automation.js";
 
 class Automations extends Part {

@@ -1,12 +1,9 @@
 // Where one writes. Nothing typed is lost: not by leaving, not by a reload, not by a lost connection.
 
-import { h, Part } from "../lib/dom.js";
+import { h, icon, Part, t } from "../lib/dom.js";
 import { draft } from "../lib/here.js";
-import { icon } from "../lib/icons.js";
 import { live } from "../lib/live.js";
 import { toast } from "../lib/toast.js";
-import { t } from "../lib/words.js";
-import "./segue-hint.js";
 
 class Composer extends Part {
   #chat = null;
@@ -23,7 +20,7 @@ class Composer extends Part {
     this.on(this.field, "input", () => this.#typed());
     this.on(this.field, "keydown", (event) => this.#press(event));
     this.on(live, "refused", ({ detail }) => this.#refused(detail));
-    this.on(live, "accepted", ({ detail }) => detail.session === this.#chat?.key && this.hint.clear());
+    this.on(live, "accepted", ({ detail }) => detail.session === this.#chat?.key && (this.hint.text = ""));
   }
 
   set chat(chat) {
@@ -45,7 +42,7 @@ class Composer extends Part {
     const text = this.field.value;
     if (kept) draft.keep(this.#chat.key, text);
     this.send.disabled = !text.trim();
-    this.hint.look(text);
+    this.hint.text = text;
     this.#grow();
   }
 

@@ -1,9 +1,8 @@
 // Deleting a conversation: one yes for what was said, and a second one for the automations that go with it.
 
-import { h, Part } from "../lib/dom.js";
+import { h, Part, t } from "../lib/dom.js";
 import { sessions } from "../lib/sessions.js";
 import { refused, toast } from "../lib/toast.js";
-import { t } from "../lib/words.js";
 
 class Delete extends Part {
   build() {

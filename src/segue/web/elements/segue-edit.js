@@ -1,10 +1,9 @@
 // Changing an automation. A schedule is written as one says it, and read by the server.
 
 import { inPath, patch } from "../lib/api.js";
-import { h, Part } from "../lib/dom.js";
+import { h, Part, t } from "../lib/dom.js";
 import { field, form } from "../lib/form.js";
 import { toast } from "../lib/toast.js";
-import { t } from "../lib/words.js";
 
 class Edit extends Part {
   build() {

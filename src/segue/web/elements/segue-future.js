@@ -1,12 +1,12 @@
 // The conversation's future, below its last word. When a moment comes, its ghost gives its place to the turn.
 
-import { arrange, calm, h, Part } from "../lib/dom.js";
-import { t } from "../lib/words.js";
+import { arrange, calm, h, Part, t } from "../lib/dom.js";
 import "./segue-ghost.js";
 
 const SHOWN = 4;
 
 class Future extends Part {
+  #chat = null;
   #ghosts = new Map();
   #all = false;
 
@@ -17,14 +17,13 @@ class Future extends Part {
     this.hidden = true;
   }
 
-  show(chat) {
-    this.chat = chat;
+  set chat(chat) {
+    this.#chat = chat;
     const coming = chat.ghosts;
     const shown = this.#all || coming.length <= SHOWN + 1 ? coming : coming.slice(0, SHOWN);
-    const before = new Set(this.#ghosts.keys());
     const wanted = shown.map((ghost) => this.#ghost(ghost, chat));
     const names = new Set(shown.map(nameOf));
-    for (const name of before) if (!names.has(name)) this.#ghosts.delete(name);
+    for (const name of this.#ghosts.keys()) if (!names.has(name)) this.#ghosts.delete(name);
     arrange(this.list, wanted);
     this.more.hidden = shown.length === coming.length;
     this.more.textContent = t("more_coming", { count: coming.length - shown.length });
@@ -59,7 +58,7 @@ class Future extends Part {
 
   #unfold() {
     this.#all = true;
-    this.show(this.chat);
+    this.chat = this.#chat;
     this.list.lastElementChild?.scrollIntoView({ block: "nearest" });
   }
 }

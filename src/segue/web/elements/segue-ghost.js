@@ -1,10 +1,9 @@
 // Something that is to come: when, what, and the few verbs it has.
 
 import { acts } from "../lib/acts.js";
-import { h, Part, setText } from "../lib/dom.js";
+import { h, Part, setText, t } from "../lib/dom.js";
 import { row, verb } from "../lib/row.js";
 import { coming, everySecond, whole, zone } from "../lib/times.js";
-import { t } from "../lib/words.js";
 
 const KINDS = { recall: "recall", automation: "automation", message: "scheduled_message" };
 

@@ -1,10 +1,8 @@
 // The conversation's name, what goes on in it, and what can be done about it.
 
-import { h, Part, setText } from "../lib/dom.js";
-import { icon } from "../lib/icons.js";
+import { h, icon, Part, setText, t } from "../lib/dom.js";
 import { sessions } from "../lib/sessions.js";
 import { refused } from "../lib/toast.js";
-import { t } from "../lib/words.js";
 
 class Header extends Part {
   #chat = null;

@@ -1,10 +1,8 @@
 // A time that was written, as it will be understood, before it is sent.
 
 import { get } from "../lib/api.js";
-import { h, Part } from "../lib/dom.js";
-import { icon } from "../lib/icons.js";
+import { h, icon, Part, t } from "../lib/dom.js";
 import { date, distance, zone } from "../lib/times.js";
-import { t } from "../lib/words.js";
 
 const PAUSE = 160;
 /** Words that make it likely that a time is meant for later. */
@@ -19,14 +17,14 @@ class Hint extends Part {
     this.hidden = true;
   }
 
-  look(text) {
+  set text(text) {
     clearTimeout(this.#waiting);
     this.#asked += 1;
-    if (!CUES.test(text)) return this.clear();
+    if (!CUES.test(text)) return this.#clear();
     this.#waiting = setTimeout(() => this.#ask(text.slice(0, 600), this.#asked), PAUSE);
   }
 
-  clear() {
+  #clear() {
     this.hidden = true;
     this.replaceChildren();
   }
@@ -35,7 +33,7 @@ class Hint extends Part {
     const query = new URLSearchParams({ text, timezone: zone });
     const found = await get(`when?${query}`).catch(() => ({ when: null }));
     if (asked !== this.#asked) return;
-    if (!found.when) return this.clear();
+    if (!found.when) return this.#clear();
     this.#show(found.when);
   }
 

@@ -1,8 +1,7 @@
 // Where the server wants a key. It is exchanged for a cookie that no script can read.
 
 import { post } from "../lib/api.js";
-import { h, Part } from "../lib/dom.js";
-import { t } from "../lib/words.js";
+import { h, Part, t } from "../lib/dom.js";
 
 class Login extends Part {
   build() {
@@ -33,9 +32,9 @@ class Login extends Part {
     try {
       await post("auth/session", { key: this.field.value });
       localStorage.setItem("segue.logged-in", "yes");
-      dispatchEvent(new Event("segue-authorized"));
+      location.reload();
     } catch (problem) {
-      this.problem.textContent = problem.status === 401 ? t("unknown_key") : t("unreachable");
+      this.problem.textContent = problem.status === 401 ? t("unknown_key") : problem.message;
       this.button.disabled = false;
       this.field.select();
     }

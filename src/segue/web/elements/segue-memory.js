@@ -1,11 +1,10 @@
 // What is remembered: the last summary, the memories, and how much talk is left until the next commit.
 
 import { doing } from "../lib/acts.js";
-import { get, inPath, maybe, patch, post, remove } from "../lib/api.js";
-import { framed, h, Part } from "../lib/dom.js";
+import { get, maybe, patch, post, remove } from "../lib/api.js";
+import { framed, h, Part, t } from "../lib/dom.js";
 import { verb } from "../lib/row.js";
 import { toast } from "../lib/toast.js";
-import { t } from "../lib/words.js";
 import "./segue-policy.js";
 
 const LOOK_PAUSE = 500;
@@ -55,7 +54,7 @@ class Memory extends Part {
     const text = memory.content;
     const save = async (field) => {
       const content = field.value.trim();
-      if (content && content !== text) await doing(this.chat, () => patch(`memories/${inPath(memory.id)}`, { content }), t("saved"));
+      if (content && content !== text) await doing(this.chat, () => patch(`memories/${memory.id}`, { content }), t("saved"));
       this.load();
     };
     const edit = (item) => {
@@ -63,7 +62,7 @@ class Memory extends Part {
       item.replaceChildren(field, h("button.quiet", { onclick: () => save(field) }, t("save")));
       field.focus();
     };
-    const forget = () => doing(this.chat, () => remove(`memories/${inPath(memory.id)}`), t("forgotten")).then(() => this.load());
+    const forget = () => doing(this.chat, () => remove(`memories/${memory.id}`), t("forgotten")).then(() => this.load());
     const item = h("li", h("span", text));
     item.append(h("span.verbs", verb("edit", text, () => edit(item)), verb("forget", text, forget)));
     return item;
@@ -80,7 +79,7 @@ class Memory extends Part {
   /** What it taught is known a little later: with a model, when that has answered. */
   async #learned(task) {
     for (let looks = 0; looks < MOST_LOOKS && this.isConnected; looks += 1) {
-      const { status } = await get(`tasks/${inPath(task)}`).catch(() => ({ status: "failed" }));
+      const { status } = await get(`tasks/${task}`).catch(() => ({ status: "failed" }));
       if (status !== "pending" && status !== "running") return;
       await new Promise((wake) => setTimeout(wake, LOOK_PAUSE));
     }

@@ -1,10 +1,9 @@
 // Messages that were written for later.
 
 import { cancelMessage } from "../lib/acts.js";
-import { h, Part } from "../lib/dom.js";
+import { h, Part, t } from "../lib/dom.js";
 import { verb } from "../lib/row.js";
 import { coming, whole } from "../lib/times.js";
-import { t } from "../lib/words.js";
 
 class Messages extends Part {
   build() {

@@ -1,8 +1,7 @@
 // A message from outside any turn: one that was written for this moment, or stored by a program.
 
-import { h, Part, setHtml } from "../lib/dom.js";
+import { h, Part, setHtml, t } from "../lib/dom.js";
 import { row } from "../lib/row.js";
-import { t } from "../lib/words.js";
 
 class Note extends Part {
   show({ message, source, at }) {

@@ -1,8 +1,7 @@
 // Ctrl-K: find a conversation, or do something, by typing.
 
-import { h, Part } from "../lib/dom.js";
+import { h, icon, Part } from "../lib/dom.js";
 import { go } from "../lib/here.js";
-import { icon } from "../lib/icons.js";
 import { sessions } from "../lib/sessions.js";
 import { changeLanguage, language, t } from "../lib/words.js";
 

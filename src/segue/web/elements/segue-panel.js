@@ -1,8 +1,6 @@
 // What belongs to the conversation: its automations, its written messages, what is remembered of it.
 
-import { h, Part } from "../lib/dom.js";
-import { icon } from "../lib/icons.js";
-import { t } from "../lib/words.js";
+import { h, icon, Part, t } from "../lib/dom.js";
 import "./segue-automations.js";
 import "./segue-memory.js";
 import "./segue-messages.js";
@@ -22,10 +20,7 @@ class Panel extends Part {
 
   set chat(chat) {
     this.shown = chat;
-    const hearing = { future: () => this.#draw(), opened: () => this.#draw(), session: () => this.memory.show(chat) };
-    for (const [type, hear] of Object.entries(hearing)) {
-      chat.addEventListener(type, () => chat === this.shown && hear());
-    }
+    for (const type of ["opened", "session", "future"]) chat.addEventListener(type, () => chat === this.shown && this.#draw());
     this.#draw();
   }
 

@@ -1,8 +1,7 @@
 // What was said: turns and messages in the order of the log, with a line where a day begins.
 
-import { arrange, h, Part } from "../lib/dom.js";
+import { arrange, h, Part, t } from "../lib/dom.js";
 import { day, sameDay } from "../lib/times.js";
-import { t } from "../lib/words.js";
 import "./segue-note.js";
 import "./segue-turn.js";
 

@@ -1,9 +1,8 @@
 // When a conversation is put away by itself, and how much of it stays. A field that is empty is off.
 
 import { patch } from "../lib/api.js";
-import { h, Part } from "../lib/dom.js";
+import { h, Part, t } from "../lib/dom.js";
 import { field, form } from "../lib/form.js";
-import { t } from "../lib/words.js";
 
 const MINUTE = 60;
 
@@ -22,9 +21,10 @@ class Policy extends Part {
     const save = async ({ enabled, tokens, minutes, keep }) => {
       const triggers = { token_threshold: Number(tokens.value), idle_timeout_seconds: Number(minutes.value) * MINUTE };
       const wanted = { ...policy, ...triggers, enabled: enabled.checked, keep_recent_count: Number(keep.value) };
+      const given = Object.entries(wanted).filter(([name, value]) => value || !/_(threshold|seconds)$/.test(name));
       // No trigger can be taken out of a policy, but the whole of it can be given anew: what is left out is off.
-      await this.#send(null);
-      await this.#send(Object.fromEntries(Object.entries(wanted).filter(([name, value]) => value || name === "enabled")));
+      if (Object.keys(triggers).some((name) => policy[name] && !triggers[name])) await this.#send(null);
+      await this.#send(Object.fromEntries(given));
       this.chat.lookAhead(0);
     };
     const close = () => {

@@ -1,14 +1,13 @@
 // What waits: words that were sent and not accepted yet, words that wait for the answer, and scheduled turns.
 
-import { h, Part } from "../lib/dom.js";
+import { h, Part, t } from "../lib/dom.js";
 import { live } from "../lib/live.js";
 import { row } from "../lib/row.js";
-import { t } from "../lib/words.js";
 
 class Queue extends Part {
   show(chat) {
     const unsent = live.outbox(chat.key);
-    const waiting = chat.fold.waiting.filter((each) => !chat.fold.turn(each.turn_id) || chat.fold.turn(each.turn_id).state === "queued");
+    const waiting = chat.fold.waiting.filter((each) => (chat.fold.turn(each.turn_id)?.state ?? "queued") === "queued");
     const scheduled = waiting.filter((each) => each.label);
     const words = waiting.filter((each) => !each.label);
     this.replaceChildren(

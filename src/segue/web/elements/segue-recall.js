@@ -1,18 +1,18 @@
 // The recall that is pending here, counting down.
 
 import { cancelRecall, skipRecall } from "../lib/acts.js";
-import { h, Part } from "../lib/dom.js";
+import { h, icon, Part, t } from "../lib/dom.js";
 import { recallLabel } from "../lib/future.js";
-import { icon } from "../lib/icons.js";
 import { countdown, everySecond, whole } from "../lib/times.js";
-import { t } from "../lib/words.js";
 
 class Recall extends Part {
+  #chat = null;
+
   build() {
     this.left = h("span.left", { role: "timer" });
     this.label = h("span.of");
-    this.skip = h("button.quiet", { onclick: () => skipRecall(this.chat) }, t("skip"));
-    this.cancel = h("button.quiet", { onclick: () => cancelRecall(this.chat, this.chat.recall) }, t("cancel"));
+    this.skip = h("button.quiet", { onclick: () => skipRecall(this.#chat) }, t("skip"));
+    this.cancel = h("button.quiet", { onclick: () => cancelRecall(this.#chat, this.#chat.recall) }, t("cancel"));
     this.append(h("div.banner", { role: "group", "aria-label": t("pending_recall") }, icon("clock"), this.left, this.label, h("span.verbs", this.skip, this.cancel)));
     this.hidden = true;
   }
@@ -21,8 +21,8 @@ class Recall extends Part {
     everySecond(() => this.#tick(), this.leaving.signal);
   }
 
-  show(chat) {
-    this.chat = chat;
+  set chat(chat) {
+    this.#chat = chat;
     const recall = chat.recall;
     this.hidden = !recall;
     if (!recall) return;
@@ -33,8 +33,8 @@ class Recall extends Part {
   }
 
   #tick() {
-    if (this.hidden || !this.chat?.recall) return;
-    const ms = new Date(this.chat.recall.trigger_at) - Date.now();
+    if (this.hidden || !this.#chat?.recall) return;
+    const ms = new Date(this.#chat.recall.trigger_at) - Date.now();
     this.left.textContent = ms > 0 ? t("recall_in", { time: countdown(ms) }) : t("recall_due");
   }
 }

@@ -1,10 +1,8 @@
 // One run: when it was due and how late it was, how it ended, what the agent was given, and why.
 
 import { get, inPath } from "../lib/api.js";
-import { h, Part } from "../lib/dom.js";
-import { icon } from "../lib/icons.js";
+import { h, icon, Part, t } from "../lib/dom.js";
 import { date, took } from "../lib/times.js";
-import { t } from "../lib/words.js";
 
 class Run extends Part {
   build() {
@@ -50,7 +48,7 @@ class Run extends Part {
       const { text } = await get(`automations/${inPath(job.id)}/explain${slot}`);
       this.told.textContent = text;
     } catch (problem) {
-      this.told.textContent = problem.message || t("unreachable");
+      this.told.textContent = problem.message;
     }
   }
 }

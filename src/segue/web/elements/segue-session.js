@@ -1,9 +1,7 @@
 // One conversation in the list: its title, its last line, and what goes on in it.
 
-import { h, Part } from "../lib/dom.js";
-import { icon } from "../lib/icons.js";
+import { h, icon, Part, t } from "../lib/dom.js";
 import { ago, coming } from "../lib/times.js";
-import { t } from "../lib/words.js";
 
 class Session extends Part {
   show(session, { unread, current }) {

@@ -1,11 +1,12 @@
 // The conversations: found by words, or by having a recall ahead of them.
 
 import { remove } from "../lib/api.js";
-import { arrange, framed, h, Part } from "../lib/dom.js";
-import { icon } from "../lib/icons.js";
+import { arrange, framed, h, icon, Part, t } from "../lib/dom.js";
 import { sessions } from "../lib/sessions.js";
-import { t } from "../lib/words.js";
 import "./segue-session.js";
+
+/** New ones in a frame: making all of a long list would hold up what is typed meanwhile. */
+const AT_ONCE = 40;
 
 class Sidebar extends Part {
   #current = null;
@@ -43,7 +44,10 @@ class Sidebar extends Part {
     const words = this.search.value.trim().toLowerCase();
     const only = this.pending.getAttribute("aria-pressed") === "true";
     const shown = sessions.all.filter((session) => (!only || session.recall) && matches(session, words));
-    arrange(this.list, shown.map((session) => this.#item(session)));
+    let made = 0;
+    const drawn = shown.filter(({ key }) => this.#items.has(key) || (made += 1) <= AT_ONCE);
+    arrange(this.list, drawn.map((session) => this.#item(session)));
+    if (drawn.length < shown.length) this.draw();
     this.note.textContent = shown.length ? "" : this.#why(words, only);
     for (const key of this.#items.keys()) if (!sessions.get(key)) this.#items.delete(key);
   }

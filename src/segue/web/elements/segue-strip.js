@@ -1,8 +1,7 @@
 // How an automation went, over time: a mark for each run, the newest at the right.
 
-import { h, Part } from "../lib/dom.js";
+import { h, Part, t } from "../lib/dom.js";
 import { date } from "../lib/times.js";
-import { t } from "../lib/words.js";
 
 class Strip extends Part {
   build() {
@@ -20,8 +19,7 @@ class Strip extends Part {
   #mark(run) {
     const outcome = run.outcome ?? run.state ?? "queued";
     const name = `${date(new Date(run.slot))}: ${t(`outcome_${outcome}`)}`;
-    const open = () => this.tell("segue-run", run);
-    return h(`button.mark.${outcome}`, { named: name, onclick: open });
+    return h(`button.mark.${outcome}`, { named: name, onclick: () => this.tell("segue-run", run) });
   }
 }
 

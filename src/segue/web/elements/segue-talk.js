@@ -1,16 +1,11 @@
 // The open conversation, past and future in one column. Whoever reads at its end stays at its end.
 
-import { calm, framed, h, Part } from "../lib/dom.js";
-import { icon } from "../lib/icons.js";
+import { calm, framed, h, icon, Part, t } from "../lib/dom.js";
 import { live } from "../lib/live.js";
-import { t } from "../lib/words.js";
 import "./segue-composer.js";
-import "./segue-empty.js";
-import "./segue-future.js";
 import "./segue-header.js";
 import "./segue-past.js";
 import "./segue-queue.js";
-import "./segue-recall.js";
 
 const NEAR = 60;
 const MOVE_MS = 190;
@@ -30,7 +25,7 @@ class Talk extends Part {
     this.past = h("segue-past");
     this.queue = h("segue-queue");
     this.future = h("segue-future");
-    this.empty = h("segue-empty");
+    this.empty = h("segue-empty", { hidden: true });
     this.note = h("p.note", { role: "status" });
     this.column = h("div.column", this.note, this.past, this.queue, this.empty, this.future);
     this.scroller = h("div.scroll", { tabindex: "0", role: "region", "aria-label": t("conversation") }, this.column);
@@ -46,7 +41,10 @@ class Talk extends Part {
     this.on(live, "state", () => this.#connection());
     this.on(live, "outbox", () => this.#queue());
     this.on(this, "segue-try", ({ detail }) => this.composer.fill(detail));
-    const grown = new ResizeObserver(() => this.#pinned && this.#toEnd());
+    const grown = new ResizeObserver(() => {
+      if (this.#pinned) this.#toEnd();
+      this.#scrolled();
+    });
     grown.observe(this.column);
     grown.observe(this.scroller);
     this.#connection();
@@ -69,6 +67,7 @@ class Talk extends Part {
       chat.addEventListener(type, (event) => chat === this.#chat && hear(event.detail));
     }
     this.#draw();
+    if (matchMedia("(hover: hover)").matches) this.composer.focus();
   }
 
   write() {
@@ -81,18 +80,17 @@ class Talk extends Part {
 
   #draw() {
     const chat = this.#chat;
-    this.note.textContent = chat.state === "failed" ? chat.problem.message || t("unreachable") : chat.state === "loading" ? t("loading") : "";
+    this.note.textContent = chat.state === "failed" ? chat.problem.message : chat.state === "loading" ? t("loading") : "";
     this.note.hidden = !this.note.textContent;
     this.past.show(chat.fold.entries);
     this.#ahead();
     this.#queue();
     this.#toEnd();
-    if (matchMedia("(hover: hover)").matches) this.composer.focus();
   }
 
   #ahead() {
-    this.recall.show(this.#chat);
-    this.future.show(this.#chat);
+    this.recall.chat = this.#chat;
+    this.future.chat = this.#chat;
     this.#isEmpty();
   }
 
@@ -119,8 +117,8 @@ class Talk extends Part {
   /** A ghost becomes a turn where it stands: the turn is drawn first and moved from there. */
   #arrive(entry) {
     this.#queue();
-    const from = entry.source && this.future.placeOf(entry.source);
-    if (entry.source) this.future.give(entry.source);
+    const from = entry.source && this.future.placeOf?.(entry.source);
+    if (entry.source) this.future.give?.(entry.source);
     this.past.show(this.#chat.fold.entries);
     this.#isEmpty();
     if (this.#pinned) this.#toEnd();

@@ -1,7 +1,6 @@
 // What was just done, with Undo for as long as it can be undone.
 
-import { h, Part } from "../lib/dom.js";
-import { t } from "../lib/words.js";
+import { h, Part, t } from "../lib/dom.js";
 
 class Toasts extends Part {
   build() {

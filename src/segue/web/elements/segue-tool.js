@@ -1,8 +1,7 @@
 // A tool call: its name and how long it took; inside, what it was given and what it gave.
 
-import { h, Part } from "../lib/dom.js";
+import { h, Part, t } from "../lib/dom.js";
 import { took } from "../lib/times.js";
-import { t } from "../lib/words.js";
 
 const LONGEST = 4000;
 

@@ -1,9 +1,8 @@
 // A turn: what was asked, what was thought and done, what was said, and how it ended.
 
-import { arrange, h, Part, setHtml, setText } from "../lib/dom.js";
+import { arrange, h, Part, setHtml, setText, t } from "../lib/dom.js";
 import { copyButton, row } from "../lib/row.js";
 import { coming } from "../lib/times.js";
-import { t } from "../lib/words.js";
 import "./segue-tool.js";
 
 /** Outcomes whose closure is a line and not an answer. */
@@ -102,8 +101,7 @@ class Turn extends Part {
   #why(turn) {
     if (!turn.source || turn.outcome === "ok") return "";
     const detail = { job: turn.source.job_id, run: turn.source.run_id };
-    const ask = () => this.tell("segue-why", detail);
-    return h("button.quiet.why", { onclick: ask }, t("why"));
+    return h("button.quiet.why", { onclick: () => this.tell("segue-why", detail) }, t("why"));
   }
 }
 

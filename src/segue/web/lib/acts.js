@@ -34,8 +34,8 @@ export const cancelRecall = (chat, recall) =>
     post(`${chat.path}/recall`, {
       call_type: recall.interval_seconds ? "recurring" : "once",
       when: recall.trigger_at,
-      ...(recall.interval_seconds ? { interval_seconds: recall.interval_seconds } : {}),
-      ...(recall.internal_comment ? { internal_comment: recall.internal_comment } : {}),
+      interval_seconds: recall.interval_seconds || undefined,
+      internal_comment: recall.internal_comment || undefined,
       additional_context_message: recall.additional_context_message,
     }));
 

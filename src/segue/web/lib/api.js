@@ -1,9 +1,10 @@
 // The server's routes. Addresses are relative to the page, which may be mounted anywhere.
 
-const base = new URL(".", location.href.split("#")[0]);
+import { t } from "./words.js";
 
-export const address = (path) => new URL(path, base);
-export const inPath = (key) => encodeURIComponent(key);
+const { early } = window;
+export const address = (path) => new URL(path, document.baseURI);
+export const inPath = encodeURIComponent;
 
 /** What the server refused, or that it could not be reached (status 0). */
 export class Problem extends Error {
@@ -11,25 +12,21 @@ export class Problem extends Error {
     super(detail);
     this.status = status;
   }
-
-  get missing() {
-    return this.status === 404;
-  }
 }
 
 async function call(method, path, body, headers = {}) {
   // What is taken away is taken away also when the page is closed meanwhile.
-  const asked = { method, headers: { ...headers }, credentials: "same-origin", keepalive: method === "DELETE" };
+  const asked = { method, headers, keepalive: method === "DELETE" };
   if (body !== undefined) {
     asked.body = JSON.stringify(body);
-    asked.headers["Content-Type"] = "application/json";
+    headers["Content-Type"] = "application/json";
   }
-  let answer;
-  try {
-    answer = await fetch(address(path), asked);
-  } catch {
-    throw new Problem(0, "");
-  }
+  // Whoever is first gets what was asked for before this script was here.
+  const begun = method === "GET" && early.get(path);
+  early.delete(path);
+  const answer = await (begun || fetch(path, asked)).catch(() => {
+    throw new Problem(0, t("unreachable"));
+  });
   if (answer.ok) return answer.status === 204 ? null : answer.json();
   const said = await answer.json().catch(() => ({}));
   if (answer.status === 401) dispatchEvent(new Event("segue-unauthorized"));
@@ -43,14 +40,11 @@ export const remove = (path) => call("DELETE", path);
 export const post = (path, body, once = newId()) => call("POST", path, body, { "Idempotency-Key": once });
 
 /** Null where the server has no such thing. */
-export async function maybe(path) {
-  try {
-    return await get(path);
-  } catch (problem) {
-    if (problem.missing) return null;
+export const maybe = (path) =>
+  get(path).catch((problem) => {
+    if (problem.status === 404) return null;
     throw problem;
-  }
-}
+  });
 
 export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(12));

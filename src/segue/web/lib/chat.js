@@ -5,7 +5,7 @@ import { Fold } from "./fold.js";
 import { ghosts } from "./future.js";
 import { live } from "./live.js";
 
-const PAGE = 120;
+const PAGE = 50;
 const RENDER_PAUSE = 250;
 const FUTURE_PAUSE = 60;
 
@@ -64,9 +64,9 @@ export class Chat extends EventTarget {
       this.#tell("opened");
       this.lookAhead();
     } catch (problem) {
-      this.state = problem.missing ? "new" : "failed";
+      this.state = problem.status === 404 ? "new" : "failed";
       this.problem = problem;
-      if (problem.missing) live.follow(this.key, 0, (event) => this.#hear(event));
+      if (this.state === "new") live.follow(this.key, 0, (event) => this.#hear(event));
       this.#tell("opened");
     }
   }
@@ -93,7 +93,7 @@ export class Chat extends EventTarget {
   }
 
   say(text) {
-    live.speak(this.key, text, { opens: this.state === "new" });
+    live.speak(this.key, text, this.state === "new");
   }
 
   stop() {

@@ -8,6 +8,10 @@ function splice(text, length, offset, piece) {
   return Array.from(text).slice(0, offset).join("") + piece;
 }
 
+const UNSAID = {
+  text: "", length: 0, thinking: "", thought: 0, html: "", shown: 0, state: "running", outcome: null, retryAt: null,
+};
+
 const lengthOf = (text) => Array.from(text).length;
 
 export class Fold {
@@ -64,8 +68,7 @@ export class Fold {
     if (!turn) {
       turn = {
         kind: "turn", id: event.turn_id, at: event.at, source: event.source ?? null, asked: null, added: [],
-        tools: [], text: "", length: 0, thinking: "", thought: 0, html: "", shown: 0, state: "running",
-        outcome: null, attempt: 1, retryAt: null,
+        tools: [], attempt: 1, ...UNSAID,
       };
       this.#byTurn.set(turn.id, turn);
       this.entries.push(turn);
@@ -76,8 +79,7 @@ export class Fold {
   #start(event) {
     const turn = this.#turn(event);
     const asked = event.message ?? turn.asked;
-    Object.assign(turn, { source: event.source, attempt: event.attempt, asked, state: "running", outcome: null });
-    Object.assign(turn, { text: "", length: 0, thinking: "", thought: 0, html: "", shown: 0, retryAt: null });
+    Object.assign(turn, { source: event.source, attempt: event.attempt, asked, ...UNSAID });
     if (event.attempt > 1) turn.tools = [];
     this.waiting = this.waiting.filter((each) => each.turn_id !== turn.id);
     return turn;

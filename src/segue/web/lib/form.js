@@ -1,7 +1,6 @@
 // A small form: its fields, a place for what the server said against it, Save and Cancel.
 
-import { h } from "./dom.js";
-import { t } from "./words.js";
+import { h, t } from "./dom.js";
 
 export const field = (name, made) => h("label", t(`field_${name}`), Object.assign(made, { name }));
 
@@ -14,7 +13,7 @@ export function form(fields, save, close) {
       await save(made.elements);
       close();
     } catch (refused) {
-      problem.textContent = refused.message || t("unreachable");
+      problem.textContent = refused.message;
     }
   };
   const leave = (event) => {

@@ -13,6 +13,5 @@ export const newKey = () => `websocket:${newId()}`;
 /** Kept on this device: what was typed and not sent, and how the page was left. */
 export const draft = {
   of: (key) => localStorage.getItem(`segue.draft.${key}`) ?? "",
-  keep: (key, text) =>
-    text ? localStorage.setItem(`segue.draft.${key}`, text) : localStorage.removeItem(`segue.draft.${key}`),
+  keep: (key, text) => localStorage[text ? "setItem" : "removeItem"](`segue.draft.${key}`, text),
 };

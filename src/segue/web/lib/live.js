@@ -39,7 +39,7 @@ class Live extends EventTarget {
   }
 
   /** `opens`: the session is made here, and is to know its user's zone. */
-  speak(session, content, { opens = false } = {}) {
+  speak(session, content, opens) {
     const said = { id: newId(), session, content, opens, at: new Date().toISOString() };
     localStorage.setItem(KEPT + said.id, JSON.stringify(said));
     this.#tell("outbox");
@@ -72,7 +72,9 @@ class Live extends EventTarget {
       this.#send({ type: "subscribe", session: "*" });
       for (const [session, { after }] of this.#followed) this.#send({ type: "subscribe", session, after });
       this.outbox().forEach((said) => this.#deliver(said));
+      const back = this.state === "closed";
       this.#become("open");
+      if (back) this.#tell("back");
     };
     socket.onmessage = ({ data }) => this.#hear(JSON.parse(data));
     socket.onclose = () => {
@@ -86,7 +88,7 @@ class Live extends EventTarget {
   }
 
   #hurry() {
-    if (this.#socket?.readyState === WebSocket.OPEN || this.#socket?.readyState === WebSocket.CONNECTING) return;
+    if (this.#socket?.readyState < WebSocket.CLOSING) return;
     this.#pause = FIRST_PAUSE;
     this.#connect();
   }

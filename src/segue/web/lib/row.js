@@ -1,9 +1,7 @@
 // A row of the conversation: who or when at the left, a place on the thread, and what is there.
 
-import { h } from "./dom.js";
-import { icon } from "./icons.js";
+import { h, icon, t } from "./dom.js";
 import { clock, whole } from "./times.js";
-import { t } from "./words.js";
 
 /** `node` is a shape on the thread: `dot`, `clock`, `ring`, or nothing. */
 export function row(kind, { who = null, at = null, node = null, body }) {

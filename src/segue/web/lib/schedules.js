@@ -1,7 +1,7 @@
 // A schedule in words: what a cron line means, where it means something simple.
 
-import { date, distance } from "./times.js";
-import { language, t } from "./words.js";
+import { date, distance, format } from "./times.js";
+import { t } from "./words.js";
 
 const SUNDAY = new Date(2023, 0, 1);
 
@@ -32,5 +32,5 @@ function dayName(field) {
   const number = /^[0-7]$/.test(field) ? Number(field) % 7 : names.indexOf(field.toLowerCase());
   if (number < 0) return null;
   const at = new Date(SUNDAY.getFullYear(), 0, 1 + number);
-  return new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en", { weekday: "long" }).format(at);
+  return format(at, { weekday: "long" });
 }

@@ -4,45 +4,46 @@ import { get, inPath, patch, remove } from "./api.js";
 import { live } from "./live.js";
 
 const SEEN = "segue.seen";
-const FIRST_PAGE = 60;
-const PAGE = 500;
+/** As many as a screen shows. */
+export const FIRST = "sessions?limit=30";
+const ALL = "sessions?limit=500";
 const MOST = 5000;
 
 class Sessions extends EventTarget {
   #known = new Map();
   #seen = new Map(Object.entries(JSON.parse(localStorage.getItem(SEEN) ?? "{}")));
   #fresh = localStorage.getItem(SEEN) === null;
+  #heard = new Set();
   state = "loading";
 
   start() {
     live.addEventListener("session", ({ detail }) => this.#put(detail.key, detail.session));
-    let away = false;
-    live.addEventListener("state", () => {
-      if (live.state === "open" && away) this.load();
-      away = live.state !== "open";
-    });
+    // What was asked for while nobody listened may be old by now.
+    live.addEventListener("state", () => this.load(), { once: true });
+    live.addEventListener("back", () => this.load());
     addEventListener("storage", ({ key, newValue }) => {
       if (key !== SEEN || !newValue) return;
       this.#seen = new Map(Object.entries(JSON.parse(newValue)));
       this.#changed();
     });
-    this.load();
+    this.load(FIRST);
   }
 
-  /** First as many as a screen shows, then the rest. */
-  async load() {
+  /** All of them, or only these. */
+  async load(only = null) {
+    this.#heard.clear();
     try {
       const listed = new Set();
-      let page = await get(`sessions?limit=${FIRST_PAGE}`);
-      this.#take(page.sessions, listed);
-      this.state = "open";
-      this.#changed();
-      while (page.next_cursor && listed.size < MOST) {
-        page = await get(`sessions?limit=${PAGE}&cursor=${page.next_cursor}`);
+      const before = [...this.#known.keys()];
+      for (let path = only ?? ALL; path; ) {
+        const page = await get(path);
         this.#take(page.sessions, listed);
+        this.state = "open";
         this.#changed();
+        path = !only && page.next_cursor && listed.size < MOST && `${ALL}&cursor=${page.next_cursor}`;
       }
-      for (const key of this.#known.keys()) if (!listed.has(key)) this.#known.delete(key);
+      if (only) return;
+      for (const key of before) if (!listed.has(key)) this.#known.delete(key);
       this.#fresh = false;
       this.#keepSeen();
     } catch {
@@ -52,7 +53,7 @@ class Sessions extends EventTarget {
   }
 
   get all() {
-    return [...this.#known.values()].sort((one, other) => place(other).localeCompare(place(one)));
+    return [...this.#known.values()].sort((one, other) => (place(other) > place(one) ? 1 : -1));
   }
 
   get(key) {
@@ -85,6 +86,8 @@ class Sessions extends EventTarget {
   #take(sessions, listed) {
     for (const session of sessions) {
       listed.add(session.key);
+      // What was heard meanwhile is newer.
+      if (this.#heard.has(session.key)) continue;
       this.#known.set(session.key, session);
       // Who opens the page for the first time has nothing unread.
       if (this.#fresh && session.last_line_at) this.#seen.set(session.key, session.last_line_at);
@@ -92,6 +95,7 @@ class Sessions extends EventTarget {
   }
 
   #put(key, session) {
+    this.#heard.add(key);
     if (session) this.#known.set(key, session);
     else if (this.#known.delete(key)) this.dispatchEvent(new CustomEvent("gone", { detail: key }));
     this.#changed();

@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const made = new Map();
 
-function format(moment, options) {
+export function format(moment, options) {
   const locale = language === "zh" ? "zh-CN" : document.documentElement.lang || "en";
   const key = locale + JSON.stringify(options);
   if (!made.has(key)) made.set(key, new Intl.DateTimeFormat(locale, { hourCycle: "h23", ...options }));
@@ -82,7 +82,7 @@ export function countdown(ms) {
 }
 
 export function took(ms) {
-  if (ms === null || ms === undefined) return "";
+  if (ms == null) return "";
   if (ms < 1000) return `${Math.round(ms)} ms`;
   return ms < MINUTE ? `${(ms / 1000).toFixed(1)} s` : distance(ms);
 }

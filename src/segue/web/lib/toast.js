@@ -1,9 +1,7 @@
 // A word about what was done, said by whatever element shows such words.
 
-import { t } from "./words.js";
-
 export function toast(text, { undo = null, ms = 4000, bad = false } = {}) {
   dispatchEvent(new CustomEvent("segue-toast", { detail: { text, undo, ms, bad } }));
 }
 
-export const refused = (problem) => toast(problem.message || t("unreachable"), { bad: true });
+export const refused = (problem) => toast(problem.message, { bad: true });

@@ -1,0 +1,79 @@
+"""What the page needs before the conversation is there, and how it gets the rest."""
+
+from collections import Counter
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page, Request, Route, expect
+
+from tests.web.conftest import Served
+
+Open = Callable[..., Page]
+
+
+def test_the_conversation_does_not_wait_for_what_the_first_screen_does_without(
+    server: Served, open_page: Open
+) -> None:
+    """Issue 8: the conversation is there as soon as its own scripts are."""
+    key = server.session("websocket:first", title="First")
+    server.say(key, "hello")
+    page = open_page("about:blank")
+    page.route("**/later.js", lambda route: None)
+    page.goto(server.at(key))
+    expect(page.locator("segue-turn .text")).to_have_text("You said: hello")
+    expect(page.locator("segue-session a[aria-current]")).to_contain_text("First")
+    assert page.locator("segue-panel").evaluate("(panel) => panel.matches(':defined')") is False
+
+
+def test_neither_scripts_nor_the_conversation_are_asked_for_twice(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:once", title="Once")
+    server.say(key, "hello")
+    page = open_page("about:blank")
+    asked: Counter[str] = Counter()
+
+    def note(request: Request) -> None:
+        parts = urlsplit(request.url)
+        asked[f"{parts.path}?{parts.query}"] += 1
+
+    page.on("request", note)
+    page.goto(server.at(key))
+    expect(page.locator("segue-turn")).to_have_count(1)
+    expect(page.get_by_role("complementary")).to_be_visible()
+    path = "/sessions/websocket%3Aonce"
+    needed = {"/sessions?limit=30", f"{path}?", f"{path}/log?limit=50"}
+    assert {asked[each] for each in needed} == {1}
+    assert [each for each, times in asked.items() if each.startswith("/web/") and times > 1] == []
+
+
+def test_a_page_that_lost_its_network_half_way_begins_anew_when_it_is_back(
+    server: Served, open_page: Open
+) -> None:
+    key = server.session("websocket:half", title="Half a page")
+    server.say(key, "hello")
+    page = open_page("about:blank")
+    lost: list[str] = []
+
+    def lose(route: Route) -> None:
+        route.abort()
+        lost.append("")
+
+    page.route("**/later.js", lose, times=1)
+    page.goto(server.at(key))
+    expect(page.locator("segue-turn")).to_have_count(1)
+    page.get_by_role("textbox", name="Message").fill("half a sentence")
+    page.context.set_offline(True)
+    expect(page.get_by_text("Reconnecting…")).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.get_by_role("complementary")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("half a sentence")
+    expect(page.locator("segue-turn")).to_have_count(1)
+    assert lost == [""]
+
+
+def test_a_tall_screen_is_filled(server: Served, open_page: Open) -> None:
+    """A page of the log that leaves room is followed by the one before it; there is nothing to scroll yet."""
+    key = server.session("websocket:tall")
+    server.write(key, 80)
+    page = open_page(server.at(key), viewport={"width": 1360, "height": 9000})
+    expect(page.locator("segue-note")).to_have_count(80)
+    expect(page.locator("segue-note").first).to_contain_text("line 0 of")
