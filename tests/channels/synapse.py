@@ -73,6 +73,12 @@ def _newest(event: dict[str, Any]) -> dict[str, Any]:
 @dataclass
 class Homeserver:
     url: str
+    _pairs: int = 0
+
+    async def pair(self) -> tuple[Person, Person]:
+        """A bot and somebody who talks to it."""
+        self._pairs += 1
+        return await self.register(f"bot{self._pairs}"), await self.register(f"ada{self._pairs}")
 
     async def register(self, name: str) -> Person:
         body = {"username": name, "password": f"password of {name}", "auth": {"type": "m.login.dummy"}}

@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -17,10 +16,10 @@ from segue import Delivery, Kernel, Settings
 from segue.testing import ScriptedAgent
 from tests.channels.bot_api import TOKEN, bot_api
 from tests.channels.doomed import LEASE, make
-from tests.channels.synapse import synapse
+from tests.channels.synapse import Homeserver
 from tests.docs.pages import ROOT
 
-ROUNDS = 50 if os.environ.get("SEGUE_LONG") else 2
+ROUNDS = 50 if os.environ.get("SEGUE_LONG") else 1
 _PATIENCE = 60
 
 
@@ -90,16 +89,15 @@ async def test_telegram_never_gets_it_twice_and_what_nobody_knows_is_said(
 
 
 @pytest.mark.parametrize("point", ["before", "after"])
-async def test_matrix_gets_it_once(database_url: str, tmp_path: Path, point: str) -> None:
+async def test_matrix_gets_it_once(database_url: str, home: Homeserver, point: str) -> None:
     """B8.2: where a repeat cannot double, it is neither lost nor there twice."""
-    async with synapse(tmp_path) as home:
-        bot, ada = await home.register("bot"), await home.register("ada")
-        room = await ada.open_room(bot.user)
-        await bot.join(room)
+    bot, ada = await home.pair()
+    room = await ada.open_room(bot.user)
+    await bot.join(room)
 
-        async def shown() -> list[str]:
-            return await ada.read(room)
+    async def shown() -> list[str]:
+        return await ada.read(room)
 
-        channel = ("matrix", home.url, bot.user, bot.token)
-        ends = await play(database_url, point, f"matrix:{room}", shown, *channel)
-        assert ends == [("sent", None, 1)] * ROUNDS
+    channel = ("matrix", home.url, bot.user, bot.token)
+    ends = await play(database_url, point, f"matrix:{room}", shown, *channel)
+    assert ends == [("sent", None, 1)] * ROUNDS

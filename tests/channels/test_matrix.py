@@ -5,30 +5,12 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-import pytest_asyncio
-
 from segue import Ask, At, Delivery, Kernel, OpenTurn
 from segue.channel import Door
 from segue.channels.matrix import Matrix
 from segue.testing import ManualClock, ScriptedAgent, check_arrival, check_channel
 from segue.testing.conformance import delivery
-from tests.channels.synapse import Homeserver, Person, synapse
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def home(tmp_path_factory: object) -> AsyncIterator[Homeserver]:
-    folder: Path = tmp_path_factory.mktemp("synapse")  # type: ignore[attr-defined]
-    async with synapse(folder) as home:
-        yield home
-
-
-_people = iter(range(1000))
-
-
-async def pair(home: Homeserver) -> tuple[Person, Person]:
-    """A bot and somebody who talks to it."""
-    number = next(_people)
-    return await home.register(f"bot{number}"), await home.register(f"ada{number}")
+from tests.channels.synapse import Homeserver, Person
 
 
 def speaking_as(bot: Person, home: Homeserver, door: Door | None = None) -> Matrix:
@@ -47,7 +29,7 @@ async def until_said(person: Person, room: str, text: str) -> list[str]:
 
 
 async def test_it_keeps_what_a_channel_promises(home: Homeserver) -> None:
-    bot, ada = await pair(home)
+    bot, ada = await home.pair()
     room = await ada.open_room(bot.user)
     await bot.join(room)
     async with speaking_as(bot, home) as matrix:
@@ -70,7 +52,7 @@ async def test_an_answer_is_shown_while_it_grows_and_takes_the_place_of_what_was
     home: Homeserver,
 ) -> None:
     """Whoever sends it again, with the draft or without, has said it once."""
-    bot, ada = await pair(home)
+    bot, ada = await home.pair()
     room = await ada.open_room(bot.user)
     await bot.join(room)
     clock = ManualClock()
@@ -93,7 +75,7 @@ async def test_an_answer_is_shown_while_it_grows_and_takes_the_place_of_what_was
 
 
 async def test_an_answer_whose_draft_nobody_knows_comes_as_a_message_of_its_own(home: Homeserver) -> None:
-    bot, ada = await pair(home)
+    bot, ada = await home.pair()
     room = await ada.open_room(bot.user)
     await bot.join(room)
     async with speaking_as(bot, home) as killed:
@@ -107,7 +89,7 @@ async def test_an_answer_whose_draft_nobody_knows_comes_as_a_message_of_its_own(
 
 async def test_a_second_attempt_goes_on_with_the_draft_of_the_first(home: Homeserver) -> None:
     """By its transaction id, the homeserver knows that message, and tells its name again."""
-    bot, ada = await pair(home)
+    bot, ada = await home.pair()
     room = await ada.open_room(bot.user)
     await bot.join(room)
     async with speaking_as(bot, home) as killed:
@@ -119,7 +101,7 @@ async def test_a_second_attempt_goes_on_with_the_draft_of_the_first(home: Homese
 
 
 async def test_a_long_answer_fits_in_place_of_its_draft(home: Homeserver) -> None:
-    bot, ada = await pair(home)
+    bot, ada = await home.pair()
     room = await ada.open_room(bot.user)
     await bot.join(room)
     async with speaking_as(bot, home) as matrix:
@@ -130,7 +112,7 @@ async def test_a_long_answer_fits_in_place_of_its_draft(home: Homeserver) -> Non
 
 
 async def test_a_slow_turn_is_shown_by_the_workers(home: Homeserver, tmp_path: Path) -> None:
-    bot, ada = await pair(home)
+    bot, ada = await home.pair()
     gate = asyncio.Event()
 
     async def slow(turn: OpenTurn) -> AsyncIterator[str]:
@@ -154,7 +136,7 @@ async def test_a_slow_turn_is_shown_by_the_workers(home: Homeserver, tmp_path: P
 
 async def test_a_conversation_with_a_cron_job(home: Homeserver, tmp_path: Path) -> None:
     """The report comes, somebody replies in their client, and the next run knows of it."""
-    bot, ada = await pair(home)
+    bot, ada = await home.pair()
     agent = ScriptedAgent()
     agent.script("Build 418 is green.", "You are welcome.", "Still green, and you said thanks.")
     url = f"sqlite:///{tmp_path}/segue.db"
@@ -184,7 +166,7 @@ async def test_a_conversation_with_a_cron_job(home: Homeserver, tmp_path: Path) 
 async def test_what_was_written_while_nobody_listened_is_heard_later_and_once(
     home: Homeserver, tmp_path: Path
 ) -> None:
-    bot, ada = await pair(home)
+    bot, ada = await home.pair()
     url = f"sqlite:///{tmp_path}/segue.db"
     room = await ada.open_room(bot.user)
     agent = ScriptedAgent()
@@ -210,8 +192,8 @@ async def _members(person: Person, room: str) -> list[str]:
 
 
 async def test_a_stranger_is_not_let_in_without_a_code(home: Homeserver, tmp_path: Path) -> None:
-    bot, ada = await pair(home)
-    _, eve = await pair(home)
+    bot, ada = await home.pair()
+    _, eve = await home.pair()
     url = f"sqlite:///{tmp_path}/segue.db"
     door = Door(allow=frozenset({ada.user}))
     async with speaking_as(bot, home, door) as matrix:  # noqa: SIM117

@@ -24,7 +24,7 @@ FOREIGN = {"post /webhooks/telegram"}
 """Bodies that others describe."""
 
 PHASES = "examples,coverage,fuzzing" if LONG else "examples,fuzzing"
-EXAMPLES = "300" if LONG else "10"
+EXAMPLES = "300" if LONG else "4"
 
 
 @pytest.mark.parametrize(

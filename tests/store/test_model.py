@@ -399,7 +399,7 @@ def test_the_store_does_what_the_model_does(open_store: tuple[Store, asyncio.Run
     class WalkHere(Walk):
         store, runner = open_store
 
-    examples = 500 if LONG else 50
+    examples = 500 if LONG else 25
     quick = settings(
         max_examples=examples,
         stateful_step_count=60 if LONG else 30,
