@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from segue.action import Ask
+from segue.errors import Conflict
 from segue.kernel import Kernel
 from segue.states import Outcome, TurnState
 from segue.trigger import Every
@@ -72,12 +73,20 @@ class Storm:
     async def drain(self) -> float:
         """Take no more in, and wait until nothing is left; how long that took."""
         for job in self.jobs:
-            await self.kernel.pause(job)
+            await self._pause(job)
         begun = time.monotonic()
         while await self._open_turns():
             assert time.monotonic() < begun + FOR_EVER, "the lanes never drained"
             await asyncio.sleep(0.02)
         return time.monotonic() - begun
+
+    async def _pause(self, job_id: str) -> None:
+        while True:
+            try:
+                await self.kernel.pause(job_id)
+            except Conflict:  # it has fired between the look and the change
+                continue
+            return
 
     async def _open_turns(self) -> bool:
         return any(session.busy for session in await self.kernel.sessions())
