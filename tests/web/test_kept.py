@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from tests.web.conftest import Served
 from tests.web.test_pictures import around
@@ -91,7 +91,12 @@ def test_when_a_conversation_is_put_away_can_be_changed(server: Served, open_pag
     server.say(key, "hello")
     page = open_page(server.at(key))
     changes: list[object] = []
-    page.on("request", lambda asked: asked.method == "PATCH" and changes.append(asked.post_data_json))
+
+    def note(asked: Request) -> None:
+        if asked.method == "PATCH":
+            changes.append(asked.post_data_json)
+
+    page.on("request", note)
     drawer = page.get_by_role("region", name="Memory")
     expect(drawer).to_contain_text("Commits by hand only")
     drawer.get_by_role("button", name="Edit the commit policy").click()
