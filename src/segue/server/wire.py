@@ -9,6 +9,7 @@ from segue.jobs import UPDATES
 from segue.kernel import Kernel
 from segue.model import Event, Overview, Session
 from segue.server import automations, scheduled_messages, views
+from segue.server.markdown import render_ahead
 from segue.states import JobKind, JobState
 from segue.transcript import message_of
 
@@ -17,6 +18,8 @@ Wired = dict[str, Any]
 
 async def event(kernel: Kernel, session: Session, happened: Event, *, overview: Overview | None) -> Wired:
     """`overview`, if the caller has one that is new enough, saves a look at the session."""
+    if happened.content:
+        await render_ahead([happened.content])
     wired = {
         "type": happened.type,
         "session": session.key,

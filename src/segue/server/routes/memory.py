@@ -8,6 +8,7 @@ from segue.server import memory as shapes
 from segue.server.auth import require_admin
 from segue.server.errors import responses
 from segue.server.house import Asked, Guarded
+from segue.server.markdown import render_ahead
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
 from segue.server.routes.sessions import KeyInPath
 from segue.text import MAX_KEY
@@ -97,7 +98,9 @@ async def list_archives(
 async def get_archive(key: KeyInPath, n: NumberInPath, asked: Asked) -> shapes.ArchiveOut:
     """Readable at once, whether or not it has been learned from."""
     there = await asked.kernel.archive(key, n, owner=asked.owner)
-    return shapes.archive(there, await asked.kernel.archived(key, n, owner=asked.owner))
+    messages = await asked.kernel.archived(key, n, owner=asked.owner)
+    await render_ahead(message.content for message in messages)
+    return shapes.archive(there, messages)
 
 
 @router.post("/sessions/{key}/archives/{n}/undo", summary="Unlearn an archive", responses=responses(404, 409))
@@ -117,6 +120,7 @@ async def get_context(
     """If this were asked now: the newest summary, the messages since, and the memories that fit."""
     session = await asked.kernel.session(key, owner=asked.owner)
     given = await asked.kernel.context(key, asked=query or "", token_budget=token_budget, owner=asked.owner)
+    await render_ahead(message.content for message in given.messages)
     return shapes.context(given, session.id, session.live.archived_seq)
 
 
