@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sys
+import threading
 from pathlib import Path
 from time import perf_counter
 
@@ -67,7 +68,8 @@ async def stop_in_the_middle(path: str) -> None:
     def transaction() -> Transaction[None]:
         yield add, {"id": "half a thought", "note": ""}
         say("inside")
-        os.kill(os.getpid(), signal.SIGSTOP)
+        # To this thread: a signal to the process may find another first, and this one would go on meanwhile.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
     database = await Sqlite.open(path)
     await database.run(transaction)
