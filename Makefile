@@ -24,7 +24,7 @@ run: .venv/.run ## Serve on this machine, with the data in .segue/ and a model t
 test: check ## Check, then run every test
 	$(BIN)/pytest -n $(WORKERS) -m "not serial"
 	@# There may be no test that needs the machine for itself (5); that there is none at all fails above.
-	$(BIN)/pytest -m serial || test $$? -eq 5
+	$(BIN)/pytest -m serial $$(grep -rl --include='*.py' 'mark\.serial' tests) || test $$? -eq 5
 
 check: .venv/.dev ## Lint, format, types and the direction of imports
 	$(BIN)/ruff check
@@ -33,7 +33,8 @@ check: .venv/.dev ## Lint, format, types and the direction of imports
 	$(BIN)/lint-imports --no-logo
 
 faults: .venv/.dev ## Run the long forms of the crash, race and simulation tests
-	SEGUE_LONG=1 $(BIN)/pytest -x tests/crash tests/races tests/simulation
+	SEGUE_LONG=1 $(BIN)/pytest -x tests/crash tests/races tests/simulation \
+		tests/channels/test_kill.py tests/store/test_faults.py tests/store/test_model.py
 
 bench: .venv/.dev ## Measure Segue and its peers, and print one table
 	$(BIN)/python -m bench

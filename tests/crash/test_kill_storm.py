@@ -24,7 +24,7 @@ from tests.crash.crew import LONG, Crew, Worker, crew
 from tests.crash.figures import Record
 from tests.crash.journal import fences_out_of_order, overlaps
 
-SECONDS = 60.0 if LONG else 8.0
+SECONDS = 60.0 if LONG else 5.0
 BETWEEN_KILLS = 1.2
 BETWEEN_MESSAGES = 0.04
 SESSIONS = 20
