@@ -69,6 +69,23 @@ async def test_a_session_is_the_same_by_key_and_by_id(database: Postgres) -> Non
     assert await count(database, "s000") == 61
 
 
+async def test_a_session_is_the_same_by_a_key_that_nobody_has_seen(database: Postgres) -> None:
+    """The two meet when the row is found, in the middle of both."""
+    work = [
+        kind(name, f"{kind.__name__} {name}") for name in SESSIONS for kind in (increment, increment_by_key)
+    ]
+    await asyncio.gather(*map(database.run, work))
+    assert [await count(database, name) for name in SESSIONS] == [2] * len(SESSIONS)
+
+
+async def test_keys_that_nobody_has_seen_share_commits(database: Postgres) -> None:
+    """A thousand new conversations do not come in one by one."""
+    commits: list[None] = []
+    database._writers._on_commit = lambda: commits.append(None)
+    await asyncio.gather(*(database.run(increment_by_key(name, name)) for name in SESSIONS))
+    assert len(commits) <= 4
+
+
 async def test_a_key_may_come_to_mean_another_session(database: Postgres, postgres_url: str) -> None:
     await database.run(increment_by_key("s000", "known as s000"))
     connection = await asyncpg.connect(postgres_url)

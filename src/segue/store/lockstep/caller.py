@@ -1,7 +1,7 @@
 """One transaction on its way through the database, and the sessions it has to itself.
 
-A statement names a session by `:session_id`, by the `:id` of a query on sessions, or by the account, user and
-key of one whose id was seen before.
+A statement names a session by `:session_id`, by the `:id` of a query on sessions, or by its account, user and
+key.
 """
 
 from asyncio import Future
@@ -129,11 +129,10 @@ class Caller:
 
     @property
     def sessions(self) -> frozenset[str]:
-        """The sessions that the current step names."""
+        """The sessions that the current step names; one whose id was never seen goes by its key."""
         if self.step is None or self.step.key is None:
             return self.step.ids if self.step else frozenset()
-        known = self._keys.resolve(self.step.key)
-        return frozenset((known,)) if known else frozenset()
+        return frozenset((self._keys.resolve(self.step.key) or "\n".join(map(str, self.step.key)),))
 
     @property
     def must_be_undone(self) -> bool:

@@ -6,7 +6,8 @@ each caller its rows. One BEGIN, one COMMIT and a few round trips serve the whol
 Inside one transaction the database's row locks keep nobody apart: two callers that lock the same session's
 row would both get it at once, and each could act on what the other is about to change. So the group keeps
 them apart itself. A session belongs to the first caller that names it until that caller has finished, and a
-transaction that begins without naming one has the group to itself.
+transaction that begins without naming one has the group to itself. A session that is named by a key and found
+to be one that another caller has by its id spoils the group for who named it: that one is driven alone.
 
 Between processes the row locks do their work, but a group that waits for one of its rows would hold up all of
 its callers, and two groups might wait for each other. So a group first marks its sessions by advisory locks,
@@ -24,8 +25,9 @@ from hashlib import blake2b
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from segue.store.database import Rows
 from segue.store.lockstep.batching import fetch_each, shape_of
-from segue.store.lockstep.caller import Caller, Keys, Step
+from segue.store.lockstep.caller import Caller, Key, Keys, Step
 from segue.store.sql import Query
 
 if TYPE_CHECKING:
@@ -88,6 +90,8 @@ class Group:
             for query, batch in _by_query(ready):
                 try:
                     await self._run(connection, query, batch)
+                except Spoiled:
+                    raise
                 except Exception as error:
                     raise Spoiled([caller for _, caller in batch], error, query.name) from error
         if any(caller.must_be_undone for caller in self.begun):
@@ -157,10 +161,17 @@ class Group:
         )
         for step, caller in batch:
             rows = [row for _ in step.executions for row in next(answers)]
-            if step.key is not None and not self._keys.learn(step.key, rows) and caller is not self._sole:
-                # The key belongs to another session by now, and that one was not the caller's to read.
-                raise Entangled(f"{query.name} found another session than before")
+            if step.key is not None and caller is not self._sole:
+                self._takes_what_it_found(caller, step.key, rows)
             caller.answer(rows, wrote=shape.wrote(rows))
+
+    def _takes_what_it_found(self, caller: Caller, key: Key, rows: Rows) -> None:
+        """The session behind a key: it may be another one than was thought, or one that others have by id."""
+        as_thought = self._keys.learn(key, rows)
+        found = {row["id"]: caller for row in rows}
+        if not as_thought or any(self._holders.get(each, caller) is not caller for each in found):
+            raise Spoiled([caller], Entangled(), "a session that was not the caller's to read")
+        self._holders.update(found)
 
 
 def _marks(caller: Caller) -> list[int]:
