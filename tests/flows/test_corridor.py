@@ -167,9 +167,11 @@ async def test_a_pool_of_one_serves_accounts_in_turn(open_kernel: OpenKernel) ->
 
 
 async def test_one_accounts_flood_of_jobs_is_not_anothers_wait(kernel: Kernel, clock: ManualClock) -> None:
-    async with asyncio.TaskGroup() as flood:
-        for n in range(1000):
-            flood.create_task(kernel.schedule(f"web:{n}", Every(3600), Ask("Look."), owner=Owner("flood")))
+    for first in range(0, 1000, 100):  # whoever is thousandth in line on a busy machine may lose patience
+        async with asyncio.TaskGroup() as flood:
+            for n in range(first, first + 100):
+                look = kernel.schedule(f"web:{n}", Every(3600), Ask("Look."), owner=Owner("flood"))
+                flood.create_task(look)
     clock.advance(seconds=1)
     lone = await kernel.schedule(CHAT, Every(3600), Ask("Look."), owner=Owner("quiet"))
     clock.advance(hours=1)
