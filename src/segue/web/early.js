@@ -6,8 +6,8 @@
     const said = await answer.json();
     return { ok: answer.ok, status: answer.status, json: async () => said };
   };
-  const key = decodeURIComponent(location.hash.slice(1)) || localStorage.getItem("segue.last");
-  const path = key && `sessions/${encodeURIComponent(key)}`;
+  const key = location.hash.slice(1) || encodeURIComponent(localStorage.getItem("segue.last") ?? "");
+  const path = key && `sessions/${key}`;
   const wanted = ["sessions?limit=30", path, path && `${path}/log?limit=50`].filter(Boolean);
   window.early = new Map(wanted.map((each) => [each, ask(each)]));
   // Whoever takes it hears that it failed.

@@ -51,9 +51,9 @@ class App extends Part {
     this.on(sessions, "change", () => this.#see());
     this.on(live, "state", () => live.state === "open" && this.#chat?.state === "failed" && this.#chat.open());
     keys(this, this.leaving.signal);
-    this.#open();
-    sessions.start();
     live.start();
+    sessions.start();
+    this.#open();
   }
 
   #open() {

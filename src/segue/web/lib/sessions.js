@@ -53,7 +53,7 @@ class Sessions extends EventTarget {
   }
 
   get all() {
-    return [...this.#known.values()].sort((one, other) => (place(other) > place(one) ? 1 : -1));
+    return [...this.#known.values()].sort((one, other) => (place(other) > place(one)) - (place(other) < place(one)));
   }
 
   get(key) {
