@@ -208,6 +208,16 @@ async def test_postgres_finds_the_rows_of_many_callers_by_an_index(postgres_url:
         assert {name for name, found in walks.items() if found} <= HELD, mode
 
 
+async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgres_url: str) -> None:
+    """A young database has none, and whoever has ten thousand sessions would pay for all of them."""
+    await seed(postgres_url)
+    connection = await asyncpg.connect(postgres_url)
+    for query in (sql.sessions.by_key, sql.sessions.lock_by_key):
+        plan = await plan_in_postgres(connection, query)
+        assert "sessions_by_key" in [node.get("Index Name") for node in _nodes(plan)], query.name
+    await connection.close()
+
+
 async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgres_url: str) -> None:
     """Whoever has ten thousand of them waits for a page, not for a sort of all."""
     listing = [sql.sessions.newest_first, sql.sessions.overviews]

@@ -38,7 +38,6 @@ CREATE TABLE sessions (
     auto_commit_last_error TEXT NOT NULL DEFAULT '',
     auto_commit_last_error_at BIGINT,
     auto_commit_failures BIGINT NOT NULL DEFAULT 0,
-    UNIQUE (account, user_id, key),
     CHECK (holder IS NULL OR ready_at IS NULL)
 ) /*pg WITH (fillfactor = 70) */;
 
@@ -47,6 +46,9 @@ CREATE INDEX sessions_leased ON sessions (lease_until) WHERE holder IS NOT NULL;
 -- An owner's sessions in the order in which they are listed.
 CREATE INDEX sessions_newest ON sessions (account, user_id, COALESCE(last_message_at, created_at), id);
 CREATE INDEX sessions_to_commit ON sessions (commit_at) WHERE commit_at IS NOT NULL;
+-- The last of them: before a table is analysed, two indexes that begin alike cost PostgreSQL the same, and it takes
+-- the newer one. By the one above it would walk over all sessions of an owner to find one of them.
+CREATE UNIQUE INDEX sessions_by_key ON sessions (account, user_id, key);
 
 CREATE TABLE turns (
     id TEXT PRIMARY KEY,
