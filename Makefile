@@ -22,7 +22,7 @@ run: .venv/.run ## Serve on this machine, with the data in .segue/ and a model t
 	$(BIN)/segue serve --data .segue
 
 test: check ## Check, then run every test
-	$(BIN)/pytest -n $(WORKERS) -m "not serial"
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not serial"
 	@# There may be no test that needs the machine for itself (5); that there is none at all fails above.
 	$(BIN)/pytest -m serial $$(grep -rl --include='*.py' 'mark\.serial' tests) || test $$? -eq 5
 
