@@ -124,7 +124,7 @@ def test_words_join_one_turn_only(mutate: Mutate) -> None:
 
 def test_a_changed_job_is_not_fired_as_it_was(mutate: Mutate) -> None:
     mutate("jobs.take", " AND revision = :revision AND next_at IS NOT NULL", "")
-    assert first_to_notice(faults=frozenset({"slow"}), fault_count=20, verbs=150, hosts=2)
+    assert first_to_notice(faults=frozenset({"slow"}), fault_count=40, verbs=80, hosts=3)
 
 
 def test_every_fact_has_a_number_of_its_own(mutate: Mutate) -> None:
