@@ -71,6 +71,7 @@ def test_all_of_it_goes_by_keyboard_alone(server: Served, open_page: Open) -> No
     page.keyboard.press("Escape")
     expect(page.locator("segue-turn.running")).to_have_count(0)
     page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog").get_by_role("combobox")).to_be_focused()
     page.keyboard.type("alpha of k")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Alpha of keys")).to_be_visible()

@@ -86,6 +86,7 @@ class Talk extends Part {
     this.#ahead();
     this.#queue();
     this.#toEnd();
+    this.#scrolled();
   }
 
   #ahead() {
@@ -148,6 +149,7 @@ class Talk extends Part {
     const { scrollHeight, scrollTop } = this.scroller;
     this.past.show(chat.fold.entries);
     this.scroller.scrollTop = scrollTop + this.scroller.scrollHeight - scrollHeight;
+    this.#scrolled();
   }
 
   #toEnd(smooth = false) {
