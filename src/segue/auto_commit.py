@@ -22,7 +22,7 @@ _LONGEST_PAUSE_MS = 3_600_000
 _LARGEST = 1_000_000_000
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AutoCommitPolicy:
     """What of a session is put away, and when. A trigger that is None is off."""
 

@@ -1,8 +1,8 @@
 """Rows to records and back. JSON is opened here and nowhere else.
 
-What is read for every turn is taken from its row by place, which is three times as fast as by name: wherever
-a query gives a session, a turn or a job, it lists their columns first and in this order, and
-`tests/store/test_columns.py` holds it to that.
+What is read for every turn is taken from its row by place, because a row of SQLite looks for a name from its
+first column on. Wherever a query gives a session, a turn or a job, it lists their columns first and in the
+order below, and `tests/store/test_columns.py` holds it to that.
 """
 
 import json
@@ -12,30 +12,33 @@ from typing import Any
 
 from segue.action import Action, action_from_json
 from segue.errors import SegueError
-from segue.model import (
-    Event,
-    Job,
-    Owner,
-    Session,
-    Source,
-    Turn,
-)
+from segue.model import Event, Job, Owner, Session, Source, Turn
 from segue.policy import Policy
 from segue.prompts import Brief, Rendered, brief_from_json
-from segue.states import (
-    JobKind,
-    JobState,
-    Outcome,
-    TurnState,
-)
+from segue.states import JobKind, JobState, Outcome, TurnState
 from segue.store.database import Row
-from segue.store.live_rows import live
+from segue.store.live_rows import columns, live
 from segue.text import clean
 from segue.tokens import estimate
 from segue.trigger import Trigger, trigger_from_json
 
 # Many jobs share a trigger, a policy, even an action, and all three are values: parse each text once.
 _MOST_TEXTS = 4096
+
+SESSION = columns(
+    "id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at, "
+    "last_message_at, last_seq, unarmed, ready_at, holder, fence"
+)
+"""Before those of its live part."""
+TURN = columns(
+    "id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, "
+    "joined_into, attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at, "
+    "started_at, finished_at, outcome, reply, error, usage"
+)
+JOB = columns(
+    "id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, "
+    "next_at, revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at"
+)
 
 UNREADABLE = (SegueError, ValueError, KeyError, TypeError)
 """What reading a row raises that a newer version wrote."""
@@ -123,157 +126,37 @@ def outcome_of(text: str | None) -> Outcome | None:
 
 
 def session(row: Row) -> Session:
-    (
-        id,
-        account,
-        user,
-        key,
-        chat_type,
-        title,
-        timezone,
-        when_busy,
-        metadata,
-        created_at,
-        last_message_at,
-        last_seq,
-        unarmed,
-        ready_at,
-        holder,
-        fence,
-        *live_part,
-    ) = row
-    return Session(
-        id=id,
-        owner=Owner(account, user),
-        key=key,
-        chat_type=chat_type,
-        title=title,
-        timezone=timezone,
-        when_busy=when_busy,
-        metadata={} if metadata == "{}" else from_text(metadata),
-        created_at=created_at,
-        last_message_at=last_message_at,
-        last_seq=last_seq,
-        unarmed=bool(unarmed),
-        ready_at=ready_at,
-        holder=holder,
-        fence=fence,
-        live=live(live_part),
-    )
+    values = tuple(row)
+    given: dict[str, Any] = dict(zip(SESSION, values, strict=False))
+    given["owner"] = Owner(given.pop("account"), given.pop("user_id"))
+    given["metadata"] = {} if given["metadata"] == "{}" else from_text(given["metadata"])
+    given["unarmed"] = bool(given["unarmed"])
+    return Session(**given, live=live(values[len(SESSION) :]))
 
 
 def turn(row: Row) -> Turn:
-    (
-        id,
-        session_id,
-        via_id,
-        run_id,
-        state,
-        _rank,
-        not_before,
-        content,
-        prompt,
-        brief,
-        call,
-        source,
-        joined_into,
-        attempt,
-        crashes,
-        retries,
-        crash,
-        timeout_ms,
-        acted,
-        _stop_asked,
-        fence,
-        draft,
-        queued_at,
-        started_at,
-        finished_at,
-        outcome,
-        reply,
-        error,
-        usage,
-        *_,
-    ) = row
-    return Turn(
-        id=id,
-        session_id=session_id,
-        via_id=via_id,
-        run_id=run_id,
-        state=TurnState(state),
-        content=content,
-        prompt=prompt,
-        brief=brief_of(brief),
-        call=from_text(call) if call else None,
-        source=source_of(source),
-        joined_into=joined_into,
-        attempt=attempt,
-        crashes=crashes,
-        retries=retries,
-        crash=crash,
-        timeout_ms=timeout_ms,
-        acted=bool(acted),
-        fence=fence,
-        draft=draft,
-        not_before=not_before,
-        queued_at=queued_at,
-        started_at=started_at,
-        finished_at=finished_at,
-        outcome=outcome_of(outcome),
-        reply=reply,
-        error=error,
-        usage=from_text(usage) if usage else None,
-    )
+    given: dict[str, Any] = dict(zip(TURN, row, strict=False))
+    del given["rank"], given["stop_asked"]
+    given["state"] = TurnState(given["state"])
+    given["brief"] = brief_of(given["brief"])
+    given["call"] = from_text(given["call"]) if given["call"] else None
+    given["source"] = source_of(given["source"])
+    given["acted"] = bool(given["acted"])
+    given["outcome"] = outcome_of(given["outcome"])
+    given["usage"] = from_text(given["usage"]) if given["usage"] else None
+    return Turn(**given)
 
 
 def job(row: Row) -> Job:
-    (
-        id,
-        session_id,
-        account,
-        kind,
-        name,
-        state,
-        state_reason,
-        protected,
-        trigger,
-        action,
-        policy,
-        slot,
-        next_at,
-        revision,
-        run_count,
-        failures,
-        last_run_at,
-        last_outcome,
-        last_error,
-        created_at,
-        updated_at,
-        *_,
-    ) = row
-    return Job(
-        id=id,
-        session_id=session_id,
-        account=account,
-        kind=JobKind(kind),
-        name=name,
-        state=JobState(state),
-        state_reason=state_reason,
-        protected=bool(protected),
-        trigger=trigger_of(trigger),
-        action=action_of(action),
-        policy=_policy(policy),
-        slot=slot,
-        next_at=next_at,
-        revision=revision,
-        run_count=run_count,
-        failures=failures,
-        last_run_at=last_run_at,
-        last_outcome=outcome_of(last_outcome),
-        last_error=last_error,
-        created_at=created_at,
-        updated_at=updated_at,
-    )
+    given: dict[str, Any] = dict(zip(JOB, row, strict=False))
+    given["kind"] = JobKind(given["kind"])
+    given["state"] = JobState(given["state"])
+    given["protected"] = bool(given["protected"])
+    given["trigger"] = trigger_of(given["trigger"])
+    given["action"] = action_of(given["action"])
+    given["policy"] = _policy(given["policy"])
+    given["last_outcome"] = outcome_of(given["last_outcome"])
+    return Job(**given)
 
 
 def event(row: Row) -> Event:
