@@ -20,7 +20,8 @@ import asyncpg
 
 from segue.store import sql
 from segue.store.database import Transaction
-from segue.store.lockstep.sets import joined, text_of
+from segue.store.lockstep.batching import text_of_set
+from segue.store.lockstep.sets import joined
 from segue.store.opening import open_database
 from segue.store.server import BY_INDEX
 
@@ -202,7 +203,8 @@ async def test_postgres_finds_the_rows_of_many_callers_by_an_index(postgres_url:
             walks = {
                 query.name: await walks_in_postgres(connection, replace(query, postgres=text), "{{{0},{0}}}")
                 for query in QUERIES
-                if (shape := joined(query)) and (text := await text_of(connection, query, shape))
+                if (shape := joined(query, "postgres"))
+                and (text := await text_of_set(connection, query, shape))
             }
         assert len(walks) > 50
         assert {name for name, found in walks.items() if found} <= HELD, mode

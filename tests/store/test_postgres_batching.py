@@ -7,8 +7,9 @@ import asyncpg
 import pytest
 
 from segue.store.database import Params, Rows
-from segue.store.lockstep.batching import fetch_each, shape_of
+from segue.store.lockstep.batching import fetch_each
 from segue.store.lockstep.sets import fits, joined
+from segue.store.lockstep.shapes import shape_of
 from segue.store.sql import translate
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ async def test_executions_with_a_row_each_are_one_statement(connection: "Connect
     """And whoever finds none gets none."""
     text = "UPDATE words SET n = n + :more WHERE id = :id RETURNING id, n"
     params: list[Params] = [{"id": "a", "more": 1}, {"id": "none", "more": 2}, {"id": "c", "more": 3}]
-    assert fits(translate("words.test", text), params)
+    assert fits(translate("words.test", text), params, "postgres")
     assert await ask(connection, text, *params) == [[("a", 1)], [], [("c", 3)]]
 
 
@@ -53,7 +54,7 @@ async def test_what_is_added_goes_back_to_who_added_it(connection: "Connection")
     text = "INSERT INTO words (id, n) VALUES (:id, length(:word)) ON CONFLICT (id) DO NOTHING RETURNING id"
     query = translate("words.test", text)
     params = [{"id": "y", "word": "no"}, {"id": "a", "word": "yes"}, {"id": "x", "word": "none"}]
-    assert fits(query, params)
+    assert fits(query, params, "postgres")
     async with connection.transaction():
         answers = await fetch_each(connection, query, params)
     assert [[row["id"] for row in rows] for rows in answers] == [["y"], [], ["x"]]
@@ -82,7 +83,7 @@ async def test_nothing_is_a_value_of_any_type(connection: "Connection") -> None:
     ],
 )
 def test_what_cannot_be_told_apart_stays_apart(text: str) -> None:
-    assert joined(translate("words.test", text)) is None
+    assert joined(translate("words.test", text), "postgres") is None
 
 
 async def test_rows_keep_their_order(connection: "Connection") -> None:

@@ -1,25 +1,26 @@
-"""How a SQLite connection drives a transaction: synchronously, statement by statement."""
+"""How a SQLite connection drives transactions: synchronously, one by one or in lock-step."""
 
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Sequence
 from enum import Enum
 from functools import cache
-from operator import itemgetter
-from typing import Any, TypeAlias
+from itertools import chain
+from typing import Any
 
 from segue.errors import StoreError
 from segue.store.database import Begin, Params, Rows, Statement, T, Transaction
-from segue.store.sql import Query
+from segue.store.lockstep.group import Entangled, Group, Spoiled
+from segue.store.lockstep.sets import GIVEN, Joined, fits, joined, told_apart
+from segue.store.sql import PARAMETER, Query
 from segue.store.sqlite_file import blames_the_statement
-
-_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
 _WRITES = re.compile(r"INSERT|UPDATE|DELETE")
 
 _RETURNS_ITS_ID = re.compile(r"\s+RETURNING id$")
 
-Pick: TypeAlias = Callable[[Params], tuple[Any, ...]]
+_SIZES = (64, 32, 16, 8, 4, 2)
+"""How many executions go into one statement. A few sizes: SQLite keeps what it has compiled, by its text."""
 
 
 class Gives(Enum):
@@ -42,16 +43,41 @@ def drive(connection: sqlite3.Connection, begin: Begin[T]) -> T:
         transaction.close()
 
 
+def drive_together(connection: sqlite3.Connection, group: Group[Any]) -> None:
+    """Take all callers of a group to their ends; `Spoiled` when one must be undone and others not."""
+    rounds = group.rounds()
+    try:
+        query, executions = next(rounds)
+        while True:
+            query, executions = rounds.send(_execute_each(connection, query, executions))
+    except StopIteration:
+        pass
+    if group.must_be_undone:
+        raise Spoiled(group.begun, Entangled(), "a caller that raised after it had written")
+
+
 def execute(connection: sqlite3.Connection, statement: Statement) -> Rows:
     query, params = statement
+    if isinstance(params, list):
+        return [*chain.from_iterable(_execute_each(connection, query, params))]
+    return _execute_each(connection, query, (params,))[0]
+
+
+def _execute_each(
+    connection: sqlite3.Connection, query: Query, executions: Sequence[Params]
+) -> Sequence[Rows]:
+    """The rows of each execution, in the order in which they were given."""
     try:
-        if not isinstance(params, list):
-            return _execute(connection, query, params)
-        text, pick, gives = positional(query)
-        if gives is Gives.NOTHING:
-            connection.executemany(text, map(pick, params))
-            return ()
-        return [row for each in params for row in _execute(connection, query, each)]
+        if len(executions) == 1 or not fits(query, executions, "sqlite"):
+            return [_execute(connection, query, params) for params in executions]
+        answers: list[Rows] = []
+        for size in _SIZES:
+            while len(executions) - len(answers) >= size:
+                some = executions[len(answers) : len(answers) + size]
+                answers += _execute_as_set(connection, query, some)
+        if len(answers) < len(executions):
+            answers.append(_execute(connection, query, executions[-1]))
+        return answers
     except sqlite3.Error as error:
         if blames_the_statement(error):
             raise StoreError(f"SQLite refused {query.name}: {error}") from error
@@ -59,13 +85,22 @@ def execute(connection: sqlite3.Connection, statement: Statement) -> Rows:
 
 
 def _execute(connection: sqlite3.Connection, query: Query, params: Params) -> Rows:
-    text, pick, gives = positional(query)
-    done = connection.execute(text, pick(params))
+    text, gives = positional(query)
+    done = connection.execute(text, query.pick(params))
     if gives is Gives.ROWS:
         return done.fetchall()
     if gives is Gives.ITS_ID and done.rowcount:
         return ({"id": params["id"]},)
     return ()
+
+
+def _execute_as_set(
+    connection: sqlite3.Connection, query: Query, executions: Sequence[Params]
+) -> Sequence[Rows]:
+    shape, text = _set_of(query, len(executions))
+    arguments = [*map(query.pick, executions)]
+    found = connection.execute(text, [*chain.from_iterable(arguments)]).fetchall()
+    return told_apart(shape, query, arguments, found)
 
 
 def just_read(query: Query, params: Params) -> Begin[Rows]:
@@ -76,32 +111,25 @@ def just_read(query: Query, params: Params) -> Begin[Rows]:
 
 
 @cache
-def positional(query: Query) -> tuple[str, Pick, Gives]:
-    """The query with numbered parameters, how to pick them from named ones, and what it gives.
+def positional(query: Query) -> tuple[str, Gives]:
+    """The query with numbered parameters, and what it gives.
 
     The sqlite3 module lets go of the interpreter to ask for each parameter's name. Beside a busy loop that is
     a chance to lose it, ten times a statement. And SQLite collects what a write returns in a table of its
     own: where that is only the id we named, a count tells for half the price whether there was such a row.
     """
-    names: list[str] = []
-
-    def number(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name not in names:
-            names.append(name)
-        return f"?{names.index(name) + 1}"
-
-    text = _PARAMETER.sub(number, query.sqlite)
+    text = PARAMETER.sub(lambda match: f"?{query.parameters.index(match.group(1)) + 1}", query.sqlite)
     gives = Gives.ROWS if _WRITES.match(text) is None or "RETURNING" in text else Gives.NOTHING
-    if "id" in names and _RETURNS_ITS_ID.search(text):
+    if "id" in query.parameters and _RETURNS_ITS_ID.search(text):
         text, gives = _RETURNS_ITS_ID.sub("", text), Gives.ITS_ID
-    return text, _picker(names), gives
+    return text, gives
 
 
-def _picker(names: list[str]) -> Pick:
-    match names:
-        case []:
-            return lambda params: ()
-        case [name]:
-            return lambda params: (params[name],)
-    return itemgetter(*names)
+@cache
+def _set_of(query: Query, size: int) -> tuple[Joined, str]:
+    """The query for so many executions at once."""
+    shape = joined(query, "sqlite")
+    assert shape is not None  # by `fits`
+    places = ["?"] * len(query.parameters)
+    rows = [f"({', '.join([*places, str(number)])})" for number in range(size)]
+    return shape, shape.text.replace(GIVEN, f"(VALUES {', '.join(rows)}) AS given")

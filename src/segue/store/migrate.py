@@ -11,7 +11,7 @@ Invariants
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from importlib.resources import files
@@ -47,7 +47,7 @@ class Migration:
                 f"{self.name} asks for :{both.parameters[0]}, and a migration gets no parameters"
             )
         for statement in _split(both.sqlite if dialect == "sqlite" else both.postgres):
-            yield Query(self.name, statement, statement, ())
+            yield replace(both, sqlite=statement, postgres=statement)
 
 
 @dataclass(frozen=True, slots=True)

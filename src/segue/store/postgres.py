@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from segue.errors import StoreUnavailable, StoreUnusable
 from segue.store.database import Begin, Params, Rows, T
-from segue.store.lockstep.batching import positional
 from segue.store.lockstep.writers import PATIENCE_SECONDS, Writers
 from segue.store.offset import Offset
 from segue.store.server import FIRST_PAUSE, OLDEST_VERSION, Fault, Line, Server, refusal, unusable, wait
@@ -95,7 +94,7 @@ class Postgres:
             raise StoreUnavailable(f"{self._server.shown} was closed here; nothing was read")
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                return await self._fetch(query, positional(query, params))
+                return await self._fetch(query, query.pick(params))
         except TimeoutError:
             sentence = f"{self._server.shown} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
             raise StoreUnavailable(sentence) from None

@@ -9,13 +9,16 @@ Each file in `sql/` belongs to a table and holds queries under `-- name: some_na
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 _FOLDER = Path(__file__).with_name("sql")
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
-_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+"""What stands for a value in the text that both databases share."""
 _LINE_COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
 
 
@@ -27,7 +30,9 @@ class Query:
     sqlite: str
     postgres: str
     parameters: tuple[str, ...]
-    """The order in which PostgreSQL's positional parameters take their names."""
+    """The order in which positional parameters take their names."""
+    pick: Callable[[Mapping[str, Any]], tuple[Any, ...]]
+    """Takes their values, in that order, from a mapping."""
 
 
 class Queries:
@@ -57,8 +62,17 @@ def translate(name: str, body: str) -> Query:
             order.append(parameter)
         return f"${order.index(parameter) + 1}"
 
-    numbered = _PARAMETER.sub(number, postgres)
-    return Query(name, _open(_drop(text, "pg"), "lite"), numbered, tuple(order))
+    numbered = PARAMETER.sub(number, postgres)
+    return Query(name, _open(_drop(text, "pg"), "lite"), numbered, tuple(order), _picker(order))
+
+
+def _picker(names: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    match names:
+        case []:
+            return lambda params: ()
+        case [name]:
+            return lambda params: (params[name],)
+    return itemgetter(*names)
 
 
 def _open(text: str, dialect: str) -> str:

@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from math import inf
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, TypeAlias
@@ -16,7 +17,9 @@ from typing import Any, TypeAlias
 from segue.errors import StoreError, StoreUnavailable
 from segue.store.crossing import Crossing, Outcome
 from segue.store.database import Begin, Params
-from segue.store.driving import drive, execute
+from segue.store.driving import drive, drive_together, execute
+from segue.store.lockstep.caller import Caller, Keys
+from segue.store.lockstep.group import Group
 from segue.store.sql import Query
 from segue.store.sqlite_file import explain
 from segue.store.turnstile import Turnstile
@@ -39,6 +42,7 @@ class Writer:
         self._path = path
         self._turnstile = turnstile
         self._crossing = crossing
+        self._keys = Keys()
         self._waiting: deque[Work] = deque()
         self._queueing_since: float | None = None
         self._ended: asyncio.Future[None] | None = None
@@ -121,7 +125,7 @@ class Writer:
     def _commit(self, group: list[Work]) -> list[Outcome]:
         try:
             try:
-                return self._commit_straight(group)
+                return self._commit_together(group)
             except sqlite3.Error:
                 raise
             except BaseException as error:
@@ -133,11 +137,22 @@ class Writer:
             self._roll_back()
             return _failed(group, explain(error, self._path))
 
-    def _commit_straight(self, group: list[Work]) -> list[Outcome]:
+    def _commit_together(self, group: list[Work]) -> list[Outcome]:
         self._connection.execute("BEGIN IMMEDIATE")
-        outcomes: list[Outcome] = [(future, drive(self._connection, begin), None) for begin, future in group]
+        if len(group) == 1:
+            begin, future = group[0]
+            outcomes: list[Outcome] = [(future, drive(self._connection, begin), None)]
+        else:
+            outcomes = self._drive_together(group)
         self._connection.execute("COMMIT")
         return outcomes
+
+    def _drive_together(self, group: list[Work]) -> list[Outcome]:
+        callers = [Caller(begin, self._keys) for begin, _ in group]
+        drive_together(self._connection, Group(callers, self._keys, beginning_seconds=inf))
+        return [
+            (future, caller.result, caller.error) for (_, future), caller in zip(group, callers, strict=True)
+        ]
 
     def _commit_apart(self, group: list[Work]) -> list[Outcome]:
         self._connection.execute("BEGIN IMMEDIATE")

@@ -1,22 +1,30 @@
-"""One query for many callers in one round trip.
+"""A group on PostgreSQL: one query for many callers in one round trip.
 
 Most are run as one statement (see `sets`). The others are pipelined by asyncpg, which hands all their rows
 back in one list, so each row must say whose it is: the query is rewritten to return the number of its
 execution in a column of its own.
 
+Between processes the row locks do their work, but a group that waits for one of its rows would hold up all of
+its callers, and two groups might wait for each other. So a group first marks its sessions by advisory locks,
+and leaves out those that another group has. These marks are a courtesy: what is right hangs on the row locks.
+
 Invariants
   - every execution is as good as a statement of its own: it sees what the one before it wrote
   - a query that cannot be rewritten safely runs once for each caller, one after the other
+  - nobody hears of an outcome before the commit: what a caller saw may still be rolled back
+  - a group waits for no session that another process has, so that groups neither deadlock nor queue up
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 from segue.store.database import Params, Rows, Value
-from segue.store.lockstep.sets import EXECUTION, fetch_as_set, fits
-from segue.store.lockstep.words import words
+from segue.store.lockstep.caller import Caller
+from segue.store.lockstep.group import C, Entangled, Group, Spoiled
+from segue.store.lockstep.sets import EXECUTION, GIVEN, Joined, fits, joined, told_apart
+from segue.store.lockstep.shapes import shape_of
 from segue.store.sql import Query
 
 if TYPE_CHECKING:
@@ -24,73 +32,99 @@ if TYPE_CHECKING:
 
     from segue.store.server import Connection
 
-_WRITES = {"INSERT", "UPDATE", "DELETE", "MERGE"}
-_READS = {"SELECT", "VALUES"}
-# FOR UPDATE, FOR NO KEY UPDATE and ON CONFLICT DO UPDATE name a lock or a clause, not a statement.
-_BEFORE_A_CLAUSE = {"FOR", "KEY", "DO"}
+_MARK = "SELECT key FROM unnest(CAST($1 AS BIGINT[])) AS key WHERE pg_try_advisory_xact_lock(key)"
+
+_numbers = count()
+_texts: dict[Query, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What a query's text says about how it may be run."""
-
-    reads_only: bool
-    numbered: str | None
-    """The text whose rows carry the number of their execution; None when it has no rows, or cannot."""
-    pipelined: bool
-    """Many executions may go out in one round trip."""
-
-    def wrote(self, rows: Rows) -> bool:
-        """Whether an execution changed anything. A guarded write that returns no row did not."""
-        return not self.reads_only and (self.numbered is None or bool(rows))
-
-
-@cache
-def shape_of(query: Query) -> Shape:
-    outside, inside = _words(query.postgres)
-    verb = next((word for word in outside if word in _WRITES | _READS), None)
-    nested_write = bool(_WRITES & set(inside))
-    number = f"CAST(${len(query.parameters) + 1} AS INTEGER) AS {EXECUTION}"
-    if nested_write or verb is None:
-        return Shape(reads_only=False, numbered=None, pipelined=False)
-    if verb in _READS:
-        text = f"SELECT q.*, {number} FROM (\n{query.postgres}\n) AS q"
-        return Shape(reads_only=True, numbered=text, pipelined=True)
-    if "RETURNING" in outside:
-        text = f"{query.postgres}\n, {number}"
-        return Shape(reads_only=False, numbered=text, pipelined=True)
-    return Shape(reads_only=False, numbered=None, pipelined=True)
+async def open_together(connection: "Connection", group: Group[C], opening: str) -> list[C]:
+    """Begin. Gives back, and leaves out, the callers whose sessions another process has just now."""
+    if len(group.waiting) == 1:
+        # Nobody else is held up: it may wait, and this way needs no round trip of its own.
+        marks = "".join(f"; SELECT pg_advisory_xact_lock({key})" for key in _marks(group.waiting[0]))
+        await connection.execute(opening + marks)
+        return []
+    await connection.execute(opening)
+    marked = [(caller, _marks(caller)) for caller in group.waiting]
+    wanted = {key for _, keys in marked for key in keys}
+    ours = {row["key"] for row in await connection.fetch(_MARK, list(wanted))} if wanted else set()
+    elsewhere = [caller for caller, keys in marked if not ours.issuperset(keys)]
+    group.waiting = [caller for caller, keys in marked if ours.issuperset(keys)]
+    return elsewhere
 
 
-def _words(text: str) -> tuple[list[str], list[str]]:
-    """The words outside all parentheses, and those inside; what only looks like a statement is left out."""
-    outside: list[str] = []
-    inside: list[str] = []
-    before = ""
-    for word in words(text):
-        if not (word.text in _WRITES and before in _BEFORE_A_CLAUSE):
-            (inside if word.depth else outside).append(word.text)
-        before = word.text
-    return outside, inside
+async def drive_together(connection: "Connection", group: Group[C]) -> None:
+    """Commit what has begun; for the rest, which is still `waiting`, there was no time.
+
+    After an exception the transaction is still open: rolling back is up to whoever has the connection.
+    """
+    rounds = group.rounds()
+    try:
+        query, executions = next(rounds)
+        while True:
+            try:
+                answers = await fetch_each(connection, query, executions)
+            except Exception as error:
+                raise Spoiled(group.at_work, error, query.name) from error
+            query, executions = rounds.send(answers)
+    except StopIteration:
+        pass
+    if group.must_be_undone:
+        await connection.execute("ROLLBACK")
+    elif await connection.execute("COMMIT") != "COMMIT":
+        # PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and raises nothing.
+        raise Entangled("COMMIT was answered with ROLLBACK")
 
 
-async def fetch_each(connection: "Connection", query: Query, executions: Sequence[Params]) -> list[Rows]:
+def _marks(caller: Caller) -> list[int]:
+    """The numbers of the advisory locks on its sessions, in the order in which everybody takes them."""
+    digests = (blake2b(each.encode("utf-8", "replace"), digest_size=8).digest() for each in caller.sessions)
+    return sorted(int.from_bytes(digest, signed=True) for digest in digests)
+
+
+async def fetch_each(connection: "Connection", query: Query, executions: Sequence[Params]) -> Sequence[Rows]:
     """Run the query once for each set of parameters; the rows of each, in the order they were given."""
     shape = shape_of(query)
-    arguments = [positional(query, params) for params in executions]
+    arguments = [*map(query.pick, executions)]
     if len(arguments) == 1 or not shape.pipelined:
         return [await connection.fetch(query.postgres, *values) for values in arguments]
-    if fits(query, executions):
-        return await fetch_as_set(connection, query, arguments)
+    if fits(query, executions, "postgres"):
+        return await _fetch_as_set(connection, query, arguments)
     if shape.numbered is None:
         await connection.executemany(query.postgres, arguments)
-        return [() for _ in arguments]
+        return [()] * len(arguments)
     numbered = [(*values, number) for number, values in enumerate(arguments)]
     answers: list[list[Record]] = [[] for _ in arguments]
     for row in await connection.fetchmany(shape.numbered, numbered):
         answers[row[EXECUTION]].append(row)
-    return list(answers)
+    return answers
 
 
-def positional(query: Query, params: Params) -> tuple[Value, ...]:
-    return tuple(params[name] for name in query.parameters)
+async def _fetch_as_set(
+    connection: "Connection", query: Query, arguments: Sequence[tuple[Value, ...]]
+) -> Sequence[Rows]:
+    """Inside a transaction only."""
+    shape = joined(query, "postgres")
+    assert shape is not None  # by `fits`
+    text = await text_of_set(connection, query, shape)
+    columns: list[Any] = [list(values) for values in zip(*arguments, strict=True)]
+    found = await connection.fetch(text, *columns, list(range(len(arguments))))
+    return told_apart(shape, query, arguments, found)
+
+
+async def text_of_set(connection: "Connection", query: Query, shape: Joined) -> str:
+    """With the types that the server gives its parameters, which it is asked for once."""
+    if query in _texts:
+        return _texts[query]
+    name = f"segue_asks_{next(_numbers)}"
+    # By words of SQL and not by the protocol: behind a pooler the next transaction has another connection.
+    await connection.execute(f"PREPARE {name} AS {query.postgres}")
+    types = await connection.fetchval(
+        f"SELECT CAST(parameter_types AS TEXT[]) FROM pg_prepared_statements WHERE name = '{name}'"
+    )
+    await connection.execute(f"DEALLOCATE {name}")
+    arrays = [f"CAST(${place} AS {each}[])" for place, each in enumerate([*types, "integer"], 1)]
+    names = ", ".join(f"column{place}" for place in range(1, len(arrays) + 1))
+    given = f"unnest({', '.join(arrays)}) AS given ({names})"
+    return _texts.setdefault(query, shape.text.replace(GIVEN, given))

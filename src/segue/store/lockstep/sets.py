@@ -1,82 +1,95 @@
 """One query for many callers as one statement: their parameters as a table that the query is joined to.
 
-An execution costs PostgreSQL more to begin and to end than to find its row. So where the executions of a
-query cannot touch each other's rows, it is rewritten to take the parameters of all of them as arrays:
+An execution costs more to begin and to end than to find its row: PostgreSQL pays for each by itself, and a
+thread that asks SQLite lets go of the interpreter for each. So where the executions of a query cannot touch
+each other's rows, it is rewritten to take the parameters of all of them as a table:
 
     UPDATE words SET n = $2 WHERE id = $1 RETURNING id
 
-    UPDATE words SET n = given.p2
-    FROM unnest(CAST($1 AS text[]), CAST($2 AS bigint[]), CAST($3 AS integer[])) AS given (p1, p2, execution)
-    WHERE id = given.p1 RETURNING id, given.execution
+    UPDATE words SET n = given.column2
+    FROM (VALUES ('a', 1), ('b', 2)) AS given (column1, column2)
+    WHERE id = given.column1 RETURNING id
+
+The last column of the table is the number of the execution.
 
 Invariants
   - a write is rewritten only if every execution names a row of its own: none would see what another wrote
-  - each row says whose it is: by the number of its execution, or by the id that the execution named
+  - each row says whose it is: by the number of its execution, or by the row that the execution named
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
-from typing import TYPE_CHECKING, Any
 
-from segue.store.database import Params, Rows, Value
+from segue.store.database import Params, Row, Rows, Value
 from segue.store.lockstep.words import Word, words
-from segue.store.sql import Query
-
-if TYPE_CHECKING:
-    from segue.store.server import Connection
+from segue.store.sql import PARAMETER, Query
 
 EXECUTION = "segue_execution"
+_ROW = "segue_row"
 
-_PARAMETER = re.compile(r"\$(\d+)")
-_GIVEN = "/* given */"
-"""Where the table of parameters goes, whose types are not known before a server is asked."""
+GIVEN = "/* given */"
+"""Where the table of parameters goes, which is called `given`."""
+
+_NUMBERED = re.compile(r"\$(\d+)")
 
 _ROW_NAMES = ("id", "session_id")
 """By which a write names its row: the first of these that it has."""
 
-_numbers = count()
-_texts: dict[Query, str] = {}
+_MORE_THAN_ITS_ROWS = {"JOIN", "GROUP", "ORDER", "LIMIT", "DISTINCT", "UNION"}
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A query whose parameters are columns of a table, which is still to be named."""
+    """A query whose parameters are columns of a table."""
 
     text: str
     names_its_row_by: str | None
     """A write must be given another one by each execution; None where they cannot meet."""
-    returns: str | None
-    """The column by which its rows are told apart; None when it has no rows."""
+    told_by: str | None
+    """The column of its rows that says whose each is; None when it has no rows."""
 
 
 @cache
-def joined(query: Query) -> Joined | None:
+def joined(query: Query, dialect: str) -> Joined | None:
     """None when the query is of another shape than those below."""
-    text = _PARAMETER.sub(r"given.p\1", query.postgres)
+    text = _with_columns(query, dialect)
     outside = {word.text: word for word in words(text) if word.depth == 0}
     match text.split(None, 1)[0]:
         case "UPDATE":
-            return _update(text, outside, query)
+            return _update(text, outside, query, dialect)
         case "INSERT":
             return _insert(text, outside, query)
-        case "SELECT" if "id" in query.parameters:
-            lateral = f"SELECT q.*, given.{EXECUTION} FROM {_GIVEN} CROSS JOIN LATERAL (\n{text}\n) AS q"
-            return Joined(lateral, None, EXECUTION)
+        case "SELECT":
+            return (_lateral if dialect == "postgres" else _select)(text, outside, query)
     return None
 
 
-def _update(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
+def _with_columns(query: Query, dialect: str) -> str:
+    if dialect == "postgres":
+        return _NUMBERED.sub(r"given.column\1", query.postgres)
+    return PARAMETER.sub(
+        lambda match: f"given.column{query.parameters.index(match.group(1)) + 1}", query.sqlite
+    )
+
+
+def _number(query: Query) -> str:
+    return f"given.column{len(query.parameters) + 1} AS {EXECUTION}"
+
+
+def _update(text: str, outside: dict[str, Word], query: Query, dialect: str) -> Joined | None:
     row = next((name for name in _ROW_NAMES if name in query.parameters), None)
     if row is None or "FROM" in outside or "WHERE" not in outside:
         return None
     where = outside["WHERE"].at
-    text = f"{text[:where]}FROM {_GIVEN}\n{text[where:]}"
+    text = f"{text[:where]}FROM {GIVEN}\n{text[where:]}"
     if "RETURNING" not in outside:
         return Joined(text, row, None)
-    return Joined(f"{text}, given.{EXECUTION}", row, EXECUTION)
+    if dialect == "postgres":
+        return Joined(f"{text}, {_number(query)}", row, EXECUTION)
+    # What SQLite returns of an UPDATE is of its own table.
+    return Joined(f"{text}, {row} AS {_ROW}", row, _ROW)
 
 
 def _insert(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
@@ -88,53 +101,55 @@ def _insert(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
         return None
     begin = text.index("(", outside["VALUES"].at)
     end = next(word.at for word in words(text[begin:]) if word.text == ")" and word.depth == 0) + begin
-    chosen = f"SELECT {text[begin + 1 : end]}\nFROM {_GIVEN}"
+    # With a condition, so that SQLite does not take ON CONFLICT for that of a join.
+    chosen = f"SELECT {text[begin + 1 : end]}\nFROM {GIVEN} WHERE TRUE"
     text = f"{text[: outside['VALUES'].at]}{chosen}{text[end + 1 :]}"
-    return Joined(text, None, None if returned is None else "id")
+    return Joined(text, None, None) if returned is None else Joined(text, "id", "id")
 
 
-def fits(query: Query, executions: Sequence[Params]) -> bool:
+def _lateral(text: str, _: dict[str, Word], query: Query) -> Joined | None:
+    if "id" not in query.parameters:
+        return None
+    return Joined(
+        f"SELECT q.*, {_number(query)} FROM {GIVEN} CROSS JOIN LATERAL (\n{text}\n) AS q", None, EXECUTION
+    )
+
+
+def _select(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
+    """SQLite has no LATERAL: only what takes its columns from the rows of one table, as they are."""
+    if "WHERE" not in outside or not _MORE_THAN_ITS_ROWS.isdisjoint(outside):
+        return None
+    columns, rest = text[: outside["FROM"].at], text[outside["FROM"].at + len("FROM") :]
+    if "(" in columns:
+        return None
+    return Joined(
+        f"{columns.rstrip()}, {_number(query)}\nFROM {GIVEN} CROSS JOIN {rest.lstrip()}", None, EXECUTION
+    )
+
+
+def fits(query: Query, executions: Sequence[Params], dialect: str) -> bool:
     """They may be run as one statement, and nobody could tell."""
-    shape = joined(query)
+    shape = joined(query, dialect)
     if shape is None:
         return False
     row = shape.names_its_row_by
     return row is None or len({params[row] for params in executions}) == len(executions)
 
 
-async def fetch_as_set(
-    connection: "Connection", query: Query, arguments: Sequence[tuple[Value, ...]]
-) -> list[Rows]:
-    """The rows of each execution, in the order in which they were given. Inside a transaction only."""
-    shape = joined(query)
-    assert shape is not None  # by `fits`
-    text = await text_of(connection, query, shape)
-    columns: list[Any] = [list(values) for values in zip(*arguments, strict=True)]
-    found = await connection.fetch(text, *columns, list(range(len(arguments))))
-    answers: list[list[Any]] = [[] for _ in arguments]
-    if shape.returns == EXECUTION:
-        for row in found:
+def told_apart(
+    shape: Joined, query: Query, arguments: Sequence[tuple[Value, ...]], rows: Rows
+) -> Sequence[Rows]:
+    """The rows of each execution, in the order in which the executions were given."""
+    if shape.told_by is None:
+        return [()] * len(arguments)
+    answers: list[list[Row]] = [[] for _ in arguments]
+    if shape.told_by == EXECUTION:
+        for row in rows:
             answers[row[EXECUTION]].append(row)
-    elif shape.returns is not None:
-        place = query.parameters.index(shape.returns)
-        whose = {values[place]: number for number, values in enumerate(arguments)}
-        for row in found:
-            answers[whose[row[shape.returns]]].append(row)
-    return list(answers)
-
-
-async def text_of(connection: "Connection", query: Query, shape: Joined) -> str:
-    """With the types that the server gives its parameters, which it is asked for once."""
-    if query in _texts:
-        return _texts[query]
-    name = f"segue_asks_{next(_numbers)}"
-    # By words of SQL and not by the protocol: behind a pooler the next transaction has another connection.
-    await connection.execute(f"PREPARE {name} AS {query.postgres}")
-    types = await connection.fetchval(
-        f"SELECT CAST(parameter_types AS TEXT[]) FROM pg_prepared_statements WHERE name = '{name}'"
-    )
-    await connection.execute(f"DEALLOCATE {name}")
-    arrays = [f"CAST(${place} AS {each}[])" for place, each in enumerate([*types, "integer"], 1)]
-    names = [*(f"p{place}" for place in range(1, len(types) + 1)), EXECUTION]
-    given = f"unnest({', '.join(arrays)}) AS given ({', '.join(names)})"
-    return _texts.setdefault(query, shape.text.replace(_GIVEN, given))
+        return answers
+    assert shape.names_its_row_by is not None  # that is what tells
+    place = query.parameters.index(shape.names_its_row_by)
+    whose = {values[place]: answer for values, answer in zip(arguments, answers, strict=True)}
+    for row in rows:
+        whose[row[shape.told_by]].append(row)
+    return answers

@@ -26,10 +26,14 @@ from typing import Any
 
 from segue.errors import StoreUnavailable
 from segue.store.database import Begin, T
-from segue.store.lockstep.caller import Caller, Keys
+from segue.store.lockstep.batching import drive_together, open_together
+from segue.store.lockstep.caller import Keys
 from segue.store.lockstep.group import Group, Spoiled
+from segue.store.lockstep.waiter import Waiter
 from segue.store.server import FIRST_PAUSE, Fault, Line, Server, opening, refusal, wait
 
+BEGINNING_SECONDS = 0.02
+"""A group lets callers begin for this long; who waits for a busy session longer goes with the next one."""
 PATIENCE_SECONDS = 10.0
 """How long a caller waits in all, whatever happens to the server meanwhile."""
 LOCK_SECONDS = 1.5
@@ -46,33 +50,33 @@ _log = logging.getLogger(__name__)
 class Queue:
     """Callers in the order in which they came, and how they are to be driven."""
 
-    def __init__(self, *, together: int, lock_milliseconds: int, may_go: Callable[[Caller], bool]) -> None:
-        self._callers: deque[Caller] = deque()
+    def __init__(self, *, together: int, lock_milliseconds: int, may_go: Callable[[Waiter], bool]) -> None:
+        self._callers: deque[Waiter] = deque()
         self._together = together
         self._may_go = may_go
         self._stirred = asyncio.Event()
         self.opening = opening(lock_milliseconds)
 
-    def put(self, *callers: Caller) -> None:
+    def put(self, *callers: Waiter) -> None:
         self._callers.extend(callers)
         self._stirred.set()
 
-    def put_back(self, callers: Sequence[Caller]) -> None:
+    def put_back(self, callers: Sequence[Waiter]) -> None:
         self._callers.extendleft(reversed(callers))
         self._stirred.set()
 
     def look_again(self) -> None:
         self._stirred.set()
 
-    async def take(self) -> list[Caller]:
+    async def take(self) -> list[Waiter]:
         while not (taken := self._pick()):
             self._stirred.clear()
             await self._stirred.wait()
         return taken
 
-    def _pick(self) -> list[Caller]:
-        picked: list[Caller] = []
-        passed: list[Caller] = []
+    def _pick(self) -> list[Waiter]:
+        picked: list[Waiter] = []
+        passed: list[Waiter] = []
         while self._callers and len(picked) < self._together:
             caller = self._callers.popleft()
             if not caller.outcome.done():
@@ -103,7 +107,7 @@ class Writers:
         if self._closing:
             raise StoreUnavailable(f"{self._server.shown} was closed here; nothing was written")
         outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        caller = Caller(begin, outcome, self._keys)
+        caller = Waiter(begin, outcome, self._keys)
         if caller.finished:
             caller.settle()
         else:
@@ -132,10 +136,10 @@ class Writers:
             # Looked at here, for a caller that is cancelled in this very moment will not.
             outcome.exception()
 
-    def _is_free(self, caller: Caller) -> bool:
+    def _is_free(self, caller: Waiter) -> bool:
         return self._busy.isdisjoint(caller.sessions)
 
-    def _is_next_in_line(self, caller: Caller) -> bool:
+    def _is_next_in_line(self, caller: Waiter) -> bool:
         return self._is_free(caller) and not any(session in self._set_aside for session in caller.sessions)
 
     async def _write(self, queue: Queue) -> None:
@@ -146,15 +150,15 @@ class Writers:
         finally:
             await line.close()
 
-    async def _commit(self, line: Line, queue: Queue, callers: Sequence[Caller]) -> None:
+    async def _commit(self, line: Line, queue: Queue, callers: Sequence[Waiter]) -> None:
         sessions = _sessions(callers)
         self._busy |= sessions
-        group = Group(callers, self._keys)
+        group = Group(callers, self._keys, beginning_seconds=BEGINNING_SECONDS)
         try:
             connection = await line.connected(lambda _: any(not caller.outcome.done() for caller in callers))
-            passed = await group.open(connection, queue.opening)
+            passed = await open_together(connection, group, queue.opening)
             sessions -= self._pass_over(queue, passed)
-            await group.drive(connection)
+            await drive_together(connection, group)
         except Exception as error:
             everybody = [*group.begun, *group.waiting]
             spoiled = error if isinstance(error, Spoiled) else Spoiled(everybody, error, "a transaction")
@@ -164,7 +168,7 @@ class Writers:
             queue.put_back(group.waiting)
             for caller in group.begun:
                 caller.settle()
-            if group.wrote:
+            if any(caller.wrote and not caller.error for caller in group.begun):
                 self._on_commit()
         self._free(sessions)
 
@@ -173,9 +177,9 @@ class Writers:
         for queue in (self._together, self._alone, self._blocked):
             queue.look_again()
 
-    def _pass_over(self, queue: Queue, callers: Sequence[Caller]) -> set[str]:
+    def _pass_over(self, queue: Queue, callers: Sequence[Waiter]) -> set[str]:
         """Let them try again later. The sessions that are free by this."""
-        later: list[Caller] = []
+        later: list[Waiter] = []
         for caller in callers:
             caller.passes += 1
             if caller.passes < PASSES:
@@ -190,12 +194,12 @@ class Writers:
         return freed
 
     async def _drive_again(
-        self, queue: Queue, callers: Sequence[Caller], fault: Fault, spoiled: Spoiled
+        self, queue: Queue, callers: Sequence[Waiter], fault: Fault, spoiled: Spoiled
     ) -> None:
         if fault is Fault.LOST:
             _log.warning("lost a connection to %s (%s)", self._server.shown, type(spoiled.cause).__name__)
             await wait(FIRST_PAUSE)
-        innocent: list[Caller] = []
+        innocent: list[Waiter] = []
         for caller in callers:
             caller.rewind()
             if caller.finished:
@@ -208,13 +212,13 @@ class Writers:
                 self._try_once_more_or_fail(caller, fault, spoiled)
         queue.put_back(innocent)
 
-    def _is_suspect(self, caller: Caller, fault: Fault, spoiled: Spoiled) -> bool:
+    def _is_suspect(self, caller: Waiter, fault: Fault, spoiled: Spoiled) -> bool:
         if fault is not Fault.LOST:
             return caller in spoiled.suspects
         caller.losses += 1
         return caller.losses == LOSSES
 
-    def _drive_alone(self, caller: Caller) -> None:
+    def _drive_alone(self, caller: Waiter) -> None:
         sessions = Counter(caller.sessions)
         self._set_aside += sessions
         caller.outcome.add_done_callback(partial(self._let_in_again, sessions))
@@ -224,7 +228,7 @@ class Writers:
         self._set_aside -= sessions
         self._together.look_again()
 
-    def _try_once_more_or_fail(self, caller: Caller, fault: Fault, spoiled: Spoiled) -> None:
+    def _try_once_more_or_fail(self, caller: Waiter, fault: Fault, spoiled: Spoiled) -> None:
         if fault is Fault.BLOCKED and monotonic() - caller.since < LOCK_SECONDS:
             self._blocked.put(caller)
         elif fault is Fault.BLOCKED:
@@ -236,5 +240,5 @@ class Writers:
             self._alone.put(caller)
 
 
-def _sessions(callers: Sequence[Caller]) -> set[str]:
+def _sessions(callers: Sequence[Waiter]) -> set[str]:
     return {session for caller in callers for session in caller.sessions}
