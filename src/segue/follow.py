@@ -97,14 +97,16 @@ class _Reader:
         running = await self._store.running_turn(self._lane_id)
         if running is not None and self._session_id in (running.session_id, running.via_id):
             self._turn_id, self._attempt = running.id, running.attempt
-        async for event in self._log():
-            if (whole := self._missed_before(event)) is not None:
-                yield replace(whole, replay=True)
-            self._pass(event)
-            yield event
+        async for old in self._read_up():
+            yield old
         so_far = await self._so_far()
         if so_far is not None:
             yield replace(so_far, replay=True)
+        elif self.mid_turn and not self._since:
+            # Nothing was said yet, or the turn ended behind what was read of the log. Then its end is there
+            # by now, and its text is no news to a follower who left in the middle of it.
+            async for old in self._read_up():
+                yield old
 
     async def read_on(self) -> AsyncIterator[Heard]:
         async for event in self._log():
@@ -137,6 +139,14 @@ class _Reader:
                 piece = replace(piece, offset=self._said, text=piece.text[known:])
             self._said += len(piece.text)
         yield piece if piece.seq == self.after else replace(piece, seq=self.after)
+
+    async def _read_up(self) -> AsyncIterator[Heard]:
+        """The log as it stands, to one who comes."""
+        async for event in self._log():
+            if (whole := self._missed_before(event)) is not None:
+                yield replace(whole, replay=True)
+            self._pass(event)
+            yield event
 
     async def _log(self) -> AsyncIterator[Event]:
         while page := await self._store.events(self._session_id, after=self.after, limit=_PAGE):

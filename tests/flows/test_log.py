@@ -22,6 +22,7 @@ from segue import (
 )
 from segue.errors import AgentFailed
 from segue.hub import MOST_WAITING, Heard, LiveText
+from segue.store.store import Store
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, log, under_way, until, working
@@ -236,6 +237,44 @@ async def test_any_process_can_read_what_was_said_so_far(open_kernel: OpenKernel
         assert draft.text == "One, "
         for _ in range(3):
             agent.go_on()
+
+
+class SlowLog(Store):
+    """Hands out what it has read of a log when it may, however old that is by then."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel.store.database, kernel.clock)
+        self.was_read = asyncio.Event()
+        self.may_go_on = asyncio.Event()
+
+    async def events(self, session_id: str, *, after: int, limit: int) -> list[Event]:
+        page = await super().events(session_id, after=after, limit=limit)
+        self.was_read.set()
+        await self.may_go_on.wait()
+        return page
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
+async def test_who_comes_back_while_its_turn_ends_is_not_told_as_news_what_it_may_have_heard(
+    open_kernel: OpenKernel, elsewhere: bool
+) -> None:
+    agent = Pausing()
+    speaks = await open_kernel(agent=agent)
+    reads = await open_kernel() if elsewhere else speaks
+    await speaks.receive(CHAT, "Count")
+    reads.store = store = SlowLog(reads)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        turn = group.create_task(speaks.workers.user_runner.step())
+        await agent.spoken()
+        follower = group.create_task(_heard(reads, after=1))
+        await store.was_read.wait()
+        for _ in range(3):
+            agent.go_on()
+        await turn
+        store.may_go_on.set()
+        reads.hub.look_again()
+    pieces = [(one.offset, one.text, one.replay) for one in follower.result() if isinstance(one, LiveText)]
+    assert pieces == [(0, "One, two, three.", True)]
 
 
 async def test_a_listener_that_cannot_keep_up_reads_on_from_the_log(kernel: Kernel) -> None:
