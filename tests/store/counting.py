@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-import asyncpg
-
 from segue.errors import Conflict
 from segue.store.database import Begin, Transaction
+from segue.store.opening import connect
 from segue.store.sql import Query, translate
 
-TABLES = """
-CREATE TABLE counters (id TEXT PRIMARY KEY, key TEXT UNIQUE, n BIGINT NOT NULL DEFAULT 0);
-CREATE TABLE marks (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, n BIGINT NOT NULL CHECK (n >= 0));
-"""
+TABLES = [
+    "CREATE TABLE counters (id TEXT PRIMARY KEY, key TEXT UNIQUE, n BIGINT NOT NULL DEFAULT 0)",
+    "CREATE TABLE marks (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, n BIGINT NOT NULL CHECK (n >= 0))",
+]
 
+begin = translate("counters.begin", "INSERT INTO counters (id, key) VALUES (:id, :key)")
 lock = translate("sessions.lock", "SELECT id, n FROM counters WHERE id = :id /*pg FOR UPDATE */")
 lock_by_key = translate(
     "sessions.lock_by_key", "SELECT id, n FROM counters WHERE key = :key /*pg FOR UPDATE */"
@@ -34,14 +34,16 @@ transaction_id = translate("sessions.xid", "SELECT CAST(pg_current_xact_id() AS 
 
 
 async def create(url: str, *sessions: str) -> None:
-    connection = await asyncpg.connect(url)
+    def transaction() -> Transaction[None]:
+        for text in TABLES:
+            yield translate("tables.create", text), {}
+        yield begin, [{"id": each, "key": f"key of {each}"} for each in sessions]
+
+    database = await connect(url)
     try:
-        await connection.execute(TABLES)
-        await connection.executemany(
-            "INSERT INTO counters (id, key) VALUES ($1, $2)", [(each, f"key of {each}") for each in sessions]
-        )
+        await database.run(transaction)
     finally:
-        await connection.close()
+        await database.close()
 
 
 def increment(session: str, mark_id: str) -> Begin[int]:
@@ -74,6 +76,14 @@ def increment_then_raise(session: str) -> Begin[None]:
     def transaction() -> Transaction[None]:
         yield add, {"id": session, "by": 1}
         raise Conflict("it has changed its mind")
+
+    return transaction
+
+
+def look_then_raise(session: str) -> Begin[None]:
+    def transaction() -> Transaction[None]:
+        yield lock, {"id": session}
+        raise Conflict("it does not like what it sees")
 
     return transaction
 

@@ -1,0 +1,297 @@
+"""Many callers in one transaction: each must come out as if it had been alone."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segue.errors import Conflict, StoreError
+from segue.store.database import Begin, Database, Params, Transaction
+from segue.store.opening import connect
+from segue.store.postgres import Postgres
+from segue.store.sql import translate
+from segue.store.sqlite import Sqlite
+from tests.store import counting
+from tests.store.counting import (
+    increment,
+    increment_by_key,
+    increment_then_raise,
+    look_then_raise,
+    make_mark,
+    move,
+    names,
+    sum_up_twice,
+)
+
+SESSIONS = names(20)
+SIZES = {65: 2, 127: 7, 130: 3}
+"""Groups that do not fit into one statement, and into how many SQLite puts them."""
+
+create_again = [
+    translate("counters.remove", "DELETE FROM counters WHERE id = 's000'"),
+    translate("counters.create", "INSERT INTO counters (id, key) VALUES ('new', 'key of s000')"),
+]
+
+
+@pytest.fixture
+async def database(bare_url: str) -> AsyncIterator[Database]:
+    await counting.create(bare_url, *SESSIONS)
+    database = await connect(bare_url)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def file(tmp_path: Path) -> AsyncIterator[Sqlite]:
+    """For what only SQLite can be asked: which statements it has run."""
+    await counting.create(f"sqlite:///{tmp_path}/segue.db", *SESSIONS)
+    file = await Sqlite.open(f"{tmp_path}/segue.db")
+    yield file
+    await file.close()
+
+
+@dataclass
+class Met:
+    """What became of callers that came at once."""
+
+    outcomes: list[Any]
+    commits: int
+    statements: Sequence[str] = ()
+    """Of SQLite, which tells them."""
+
+    @property
+    def results(self) -> list[Any]:
+        for outcome in self.outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return self.outcomes
+
+    @property
+    def one_by_one(self) -> bool:
+        """SQLite has driven them together, found that they cannot be, and given a savepoint to each."""
+        return "SAVEPOINT caller" in self.statements
+
+    def count(self, beginning: str) -> int:
+        return sum(statement.startswith(beginning) for statement in self.statements)
+
+
+async def at_once(database: Database, *work: Begin[Any]) -> Met:
+    if isinstance(database, Postgres):
+        return await at_once_on_postgres(database, work)
+    assert isinstance(database, Sqlite)
+    return await at_once_on_sqlite(database, work)
+
+
+async def at_once_on_postgres(database: Postgres, work: Sequence[Begin[Any]]) -> Met:
+    commits: list[None] = []
+    database._writers._on_commit = lambda: commits.append(None)
+    outcomes = await asyncio.gather(*map(database.run, work), return_exceptions=True)
+    return Met(outcomes, len(commits))
+
+
+async def at_once_on_sqlite(database: Sqlite, work: Sequence[Begin[Any]]) -> Met:
+    """They come while the writer is inside a transaction, and are the group that follows it."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def keep_the_writer() -> Transaction[None]:
+        yield counting.total, {}
+        inside.set()
+        assert go_on.wait(timeout=60)
+
+    statements: list[str] = []
+    connection: sqlite3.Connection = database._writer._connection
+    connection.set_trace_callback(statements.append)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(database.run(keep_the_writer))
+        await asyncio.to_thread(inside.wait)
+        group = asyncio.gather(*map(database.run, work), return_exceptions=True)
+        await asyncio.sleep(0)
+        go_on.set()
+        outcomes = await group
+    connection.set_trace_callback(None)
+    assert statements.count("COMMIT") == 2, "those who came at once are one group"
+    return Met(outcomes, 1, statements[statements.index("COMMIT") + 1 :])
+
+
+async def count(database: Database, session: str) -> int:
+    return int((await database.read(counting.lock, {"id": session}))[0]["n"])
+
+
+async def test_callers_share_commits(database: Database) -> None:
+    met = await at_once(database, *(increment(name, name) for name in SESSIONS))
+    assert met.results == [0] * len(SESSIONS)
+    assert met.commits <= 4
+
+
+async def test_callers_share_statements(file: Sqlite) -> None:
+    met = await at_once(file, *(increment(name, name) for name in SESSIONS))
+    # Twenty are sixteen and four.
+    assert [met.count(verb) for verb in ("SELECT", "INSERT", "UPDATE")] == [2, 2, 2]
+    assert not met.one_by_one
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_in_a_large_group_everybody_gets_its_own_rows(bare_url: str, size: int) -> None:
+    def visit(number: int, session: str) -> Transaction[tuple[list[Any], ...]]:
+        """A row that is there, one that is changed, one that is added, and one that is not there."""
+        found = yield counting.lock, {"id": session}
+        changed = yield counting.add, {"id": session, "by": number}
+        added = yield counting.mark, {"id": f"mark of {session}", "session_id": session, "n": number}
+        missed = yield counting.add, {"id": f"none like {session}", "by": number}
+        return (
+            [row["id"] for row in found],
+            [row["n"] for row in changed],
+            [row["id"] for row in added],
+            [*missed],
+        )
+
+    sessions = names(size)
+    await counting.create(bare_url, *sessions)
+    database = await connect(bare_url)
+    try:
+        met = await at_once(database, *(partial(visit, *each) for each in enumerate(sessions)))
+        marks = {row["id"]: row["n"] for row in await database.read(counting.marks, {})}
+    finally:
+        await database.close()
+    assert met.results == [([name], [n], [f"mark of {name}"], []) for n, name in enumerate(sessions)]
+    assert marks == {f"mark of {name}": n for n, name in enumerate(sessions)}
+    if isinstance(database, Sqlite):
+        verbs = [met.count(verb) for verb in ("SELECT", "INSERT", "UPDATE")]
+        assert verbs == [SIZES[size], SIZES[size], SIZES[size] * 2]
+
+
+async def test_callers_of_one_session_never_come_between_each_other(database: Database) -> None:
+    work = [increment(name, f"{name} {number}") for number in range(30) for name in SESSIONS[:3]]
+    met = await at_once(database, *work)
+    assert sorted(met.results) == [number for number in range(30) for _ in range(3)]
+    assert not met.one_by_one
+    assert [await count(database, name) for name in SESSIONS[:3]] == [30, 30, 30]
+
+
+async def test_a_session_is_the_same_by_key_and_by_id(database: Database) -> None:
+    await database.run(increment_by_key("s000", "the id behind the key is known from here on"))
+    work = [
+        kind("s000", f"{kind.__name__} {number}")
+        for number in range(30)
+        for kind in (increment, increment_by_key)
+    ]
+    met = await at_once(database, *work)
+    assert sorted(met.results) == [*range(1, 61)]
+    assert await count(database, "s000") == 61
+
+
+async def test_a_session_is_the_same_by_a_key_that_nobody_has_seen(database: Database) -> None:
+    """The two meet when the row is found, in the middle of both."""
+    work = [
+        kind(name, f"{kind.__name__} {name}") for name in SESSIONS for kind in (increment, increment_by_key)
+    ]
+    met = await at_once(database, *work)
+    assert sorted(met.results) == [*[0] * len(SESSIONS), *[1] * len(SESSIONS)]
+    assert [await count(database, name) for name in SESSIONS] == [2] * len(SESSIONS)
+
+
+async def test_keys_that_nobody_has_seen_share_commits(database: Database) -> None:
+    """A thousand new conversations do not come in one by one."""
+    met = await at_once(database, *(increment_by_key(name, name) for name in SESSIONS))
+    assert met.results == [0] * len(SESSIONS)
+    assert met.commits <= 4
+    assert not met.one_by_one
+
+
+async def test_a_key_may_come_to_mean_another_session(database: Database) -> None:
+    def create_it_again() -> Transaction[None]:
+        for query in create_again:
+            yield query, {}
+
+    await at_once(database, increment_by_key("s000", "known as s000"), increment("s001", "beside it"))
+    await database.run(create_it_again)
+    work = [increment_by_key("s000", f"again {number}") for number in range(10)]
+    work += [increment(name, f"beside {name}") for name in SESSIONS[1:]]
+    work += [increment("new", f"by its id {number}") for number in range(10)]
+    met = await at_once(database, *work)
+    assert met.results
+    assert await count(database, "new") == 20
+
+
+async def test_who_names_no_session_sees_nothing_half_done(database: Database) -> None:
+    pairs = [*zip(SESSIONS[::2], SESSIONS[1::2], strict=True)]
+    work: list[Begin[Any]] = [move(*pair, 5) for pair in pairs]
+    met = await at_once(database, *work, sum_up_twice, *(move(*pair, 3) for pair in pairs))
+    assert met.results[len(work)] == [0, 0]
+    assert not met.one_by_one
+    assert [await count(database, name) for name in SESSIONS] == [-8, 8] * len(pairs)
+
+
+async def test_callers_that_want_each_others_sessions_both_finish(database: Database) -> None:
+    met = await at_once(database, *(move(*pair, 1) for pair in [("s000", "s001"), ("s001", "s000")] * 10))
+    assert met.results == [None] * 20
+    assert [await count(database, name) for name in ("s000", "s001")] == [0, 0]
+
+
+async def test_a_caller_that_raises_takes_nobody_with_it(database: Database) -> None:
+    """Neither those who come to the same session before and after it, nor those who are elsewhere."""
+    work: list[Begin[Any]] = [increment(name, name) for name in SESSIONS]
+    work[1:1] = [increment_then_raise("s000"), increment("s000", "after it")]
+    met = await at_once(database, *work)
+    assert [type(outcome) for outcome in met.outcomes] == [int, Conflict, *[int] * len(SESSIONS)]
+    assert [await count(database, name) for name in SESSIONS] == [2, *[1] * (len(SESSIONS) - 1)]
+
+
+async def test_a_caller_that_raises_before_it_has_written_does_not_even_hold_up_the_others(
+    database: Database,
+) -> None:
+    work: list[Begin[Any]] = [increment(name, name) for name in SESSIONS]
+    work[1:1] = [look_then_raise("s000"), increment("s000", "after it")]
+    met = await at_once(database, *work)
+    assert [type(outcome) for outcome in met.outcomes] == [int, Conflict, *[int] * len(SESSIONS)]
+    assert not met.one_by_one
+    assert [await count(database, name) for name in SESSIONS] == [2, *[1] * (len(SESSIONS) - 1)]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"id": "a mark with half a character \ud800", "n": 0},
+        {"id": "a mark with a number that is too large", "n": 2**63},
+        {"id": "a mark that a constraint refuses", "n": -1},
+    ],
+)
+async def test_a_bad_value_is_one_callers_error(database: Database, bad: dict[str, str | int]) -> None:
+    work = [make_mark(id=name, session_id=name, n=0) for name in SESSIONS]
+    work.insert(7, make_mark(session_id="bad", **bad))
+    outcomes = (await at_once(database, *work)).outcomes
+    # What SQLite never sees is refused by Python, in words of its own.
+    refusal = (
+        StoreError if isinstance(database, Postgres) else StoreError | UnicodeEncodeError | OverflowError
+    )
+    assert isinstance(outcomes.pop(7), refusal)
+    assert outcomes == [True] * len(SESSIONS)
+    assert [row["id"] for row in await database.read(counting.marks, {})] == SESSIONS
+
+
+async def test_a_list_runs_for_each_and_its_rows_come_in_order(database: Database) -> None:
+    def transaction(session: str) -> Transaction[list[str]]:
+        marks: list[Params] = [{"id": f"{session} {n}", "session_id": session, "n": n} for n in (2, 1, 3)]
+        rows = yield counting.mark, marks
+        none = yield counting.mark, []
+        again = yield counting.mark, marks[1:]
+        return [row["id"] for row in (*rows, *none, *again)]
+
+    met = await at_once(database, *(partial(transaction, name) for name in SESSIONS))
+    assert met.results == [[f"{name} {n}" for n in (2, 1, 3)] for name in SESSIONS]
+    assert not met.one_by_one
+
+
+async def test_a_list_may_come_to_one_row_twice(database: Database) -> None:
+    def transaction(session: str) -> Transaction[list[int]]:
+        rows = yield counting.add, [{"id": session, "by": by} for by in (1, 2, 4)]
+        return [row["n"] for row in rows]
+
+    met = await at_once(database, *(partial(transaction, name) for name in SESSIONS))
+    assert met.results == [[1, 3, 7]] * len(SESSIONS)
