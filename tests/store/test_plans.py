@@ -12,18 +12,19 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+import pytest
 
 from segue.store import sql
-from segue.store.database import Transaction
+from segue.store.driving import _set_of
 from segue.store.lockstep.batching import text_of_set
 from segue.store.lockstep.sets import joined
 from segue.store.opening import open_database
 from segue.store.server import BY_INDEX
+from tests.store.seeds import seed
 
 QUERIES = [query for table in sql.TABLES if table not in ("audit", "schema") for query in getattr(sql, table)]
 
@@ -51,119 +52,6 @@ SEEN = WALKS | {
 HELD = {"sessions.take_back", "tasks.finish", "tasks.put_back", "tasks.reach"}
 """For many callers at once PostgreSQL may walk over what is held just now, and look there for each."""
 
-# One text for both databases: numbers 0 … 19,999 become rows.
-NUMBERS = "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 19999) "
-SEEDS = [
-    """
-    INSERT INTO sessions (id, account, user_id, key, created_at, last_message_at, last_seq, ready_at,
-                          user_waits, holder, leased_at, lease_until)
-    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'websocket:' || n, n, n, 20,
-           CASE WHEN n % 100 = 0 THEN n END, n % 2,
-           CASE WHEN n % 100 = 1 THEN 'worker' END, CASE WHEN n % 100 = 1 THEN n END,
-           CASE WHEN n % 100 = 1 THEN n END
-    FROM numbers
-    """,
-    """
-    INSERT INTO turns (id, session_id, via_id, run_id, state, rank, not_before, content, timeout_ms,
-                       stop_asked, queued_at, finished_at)
-    SELECT 'turn-' || n, 'session-' || n, 'session-' || n, 'run-' || n,
-           CASE n % 100 WHEN 0 THEN 'queued' WHEN 1 THEN 'running' ELSE 'done' END, n, n, 'go on', 1000,
-           CASE WHEN n % 5000 = 1 THEN 1 ELSE 0 END, n, CASE WHEN n % 100 > 1 THEN n END
-    FROM numbers
-    """,
-    """
-    INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy,
-                      slot, next_at, created_at, updated_at)
-    SELECT 'job-' || n, 'session-' || (n / 10), 'account-' || (n % 3),
-           CASE n % 10 WHEN 5 THEN 'recall' WHEN 6 THEN 'message' ELSE 'cron' END, 'go on',
-           CASE WHEN n % 20 = 0 THEN 'ended' ELSE 'active' END,
-           CASE n % 10 WHEN 6 THEN 'at' ELSE 'every' END, '{}', '{}', '{}',
-           CASE WHEN n % 20 > 0 THEN n END, CASE WHEN n % 20 > 0 THEN n END, n, n
-    FROM numbers
-    """,
-    """
-    INSERT INTO recalls (job_id, call_type, depth)
-    SELECT 'job-' || n, 'once', 0
-    FROM numbers
-    """,
-    """
-    INSERT INTO guests (channel, sender, code, came_at)
-    SELECT 'channel-' || (n % 3), 'sender-' || n, 'code-' || n, n
-    FROM numbers
-    """,
-    """
-    INSERT INTO marks (channel, mark)
-    SELECT 'channel-' || n, 'mark'
-    FROM numbers
-    """,
-    """
-    INSERT INTO scheduled_messages (job_id, chat_type, replaced_by)
-    SELECT 'job-' || n, 'private', 'job-' || (n + 10)
-    FROM numbers
-    """,
-    """
-    INSERT INTO runs (id, job_id, session_id, slot, turn_id, queued_at, finished_at, outcome)
-    SELECT 'run-' || n, 'job-' || (n / 4), 'session-' || (n / 40), n, 'turn-' || n, n,
-           CASE WHEN n % 100 > 1 THEN n END, CASE WHEN n % 100 > 1 THEN 'ok' END
-    FROM numbers
-    """,
-    """
-    INSERT INTO events (session_id, seq, type, at, role)
-    SELECT 'session-' || (n / 20), n % 20, 'message', n, CASE WHEN n % 2 = 0 THEN 'user' END
-    FROM numbers
-    """,
-    """
-    INSERT INTO deliveries (id, session_id, channel, chat_id, content, state, not_before, holder, leased_at,
-                            lease_until, created_at)
-    SELECT 'delivery-' || n, 'session-' || (n / 4), 'websocket', '1', 'hello',
-           CASE WHEN n % 100 < 2 THEN 'pending' ELSE 'sent' END, n, CASE WHEN n % 100 = 1 THEN 'worker' END,
-           CASE WHEN n % 100 = 1 THEN n END, CASE WHEN n % 100 = 1 THEN n END, n
-    FROM numbers
-    """,
-    """
-    INSERT INTO requests (account, user_id, name, digest, result, made_at)
-    SELECT 'account-' || (n % 3), 'user-' || (n % 500), 'request-' || n, 'digest', '{}', n
-    FROM numbers
-    """,
-]
-
-SEEDS += [
-    """
-    INSERT INTO archives (session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state,
-                          summary, created_at)
-    SELECT 'session-' || (n / 20), n % 20, n, n, 1, 1, 'manual', 'task-' || n, 'done', 'so far', n
-    FROM numbers
-    """,
-    """
-    INSERT INTO tasks (id, account, user_id, type, session_id, session_key, archive_n, state, stage,
-                       not_before, holder, leased_at, lease_until, created_at, updated_at)
-    SELECT 'task-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'session_commit',
-           'session-' || (n / 20), 'websocket:1', n % 20,
-           CASE n % 100 WHEN 0 THEN 'pending' WHEN 1 THEN 'running' WHEN 2 THEN 'failed' ELSE 'completed' END,
-           'queued', n, CASE WHEN n % 100 = 1 THEN 'worker' END, CASE WHEN n % 100 = 1 THEN n END,
-           CASE WHEN n % 100 = 1 THEN n END, n, n
-    FROM numbers
-    """,
-    """
-    INSERT INTO memories (id, account, user_id, kind, topic, content, confidence, session_id, archive_n,
-                          created_at, updated_at)
-    SELECT 'memory-' || n, 'account-' || (n % 3), 'user-' || (n % 500),
-           CASE WHEN n % 2 = 0 THEN 'fact' ELSE 'passage' END, 'topic ' || n, 'it is so', 80,
-           'session-' || (n / 20), n % 20, n, n
-    FROM numbers
-    """,
-    """
-    INSERT INTO memory_terms (account, user_id, term, memory_id, weight)
-    SELECT 'account-' || (n % 3), 'user-' || (n % 500), 'term-' || (n % 100), 'memory-' || n, 50
-    FROM numbers
-    """,
-    """
-    INSERT INTO memory_changes (session_id, archive_n, place, memory_id, after, at)
-    SELECT 'session-' || (n / 20), n % 20, 0, 'memory-' || n, '{}', n
-    FROM numbers
-    """,
-]
-
 VALUES = {
     "account": "account-1",
     "terms": '["term-1","term-2"]',
@@ -182,6 +70,26 @@ async def test_sqlite_finds_every_row_by_an_index(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         walks = {query.name: walks_in_sqlite(connection, query) for query in QUERIES}
     assert surprising(walks, WALKS) == {}
+
+
+@pytest.mark.parametrize("size", [2, 64])
+async def test_sqlite_finds_the_rows_of_many_callers_as_it_finds_those_of_one(
+    tmp_path: Path, size: int
+) -> None:
+    """It takes one set of parameters after the other, and looks for each where it would have anyway."""
+    path = tmp_path / "segue.db"
+    await (await open_database(f"sqlite:///{path}")).close()
+    with closing(sqlite3.connect(path)) as connection:
+        steps = {
+            query.name: (
+                steps_in_sqlite(connection, query.sqlite, dict.fromkeys(query.parameters, "1")),
+                steps_in_sqlite(connection, _set_of(query, size)[1], ["1"] * len(query.parameters) * size),
+            )
+            for query in QUERIES
+            if joined(query, "sqlite")
+        }
+    assert len(steps) > 75
+    assert {name: both for name, both in steps.items() if both[0] != both[1]} == {}
 
 
 async def test_postgres_finds_every_row_by_an_index(postgres_url: str) -> None:
@@ -250,19 +158,6 @@ def surprising(walks: dict[str, list[str]], known: dict[str, str]) -> dict[str, 
     return {name: lines for name, lines in walks.items() if bool(lines) != (name in known)}
 
 
-async def seed(url: str) -> None:
-    database = await open_database(url)
-    try:
-        for number, rows in enumerate(SEEDS):
-            await database.run(partial(_sow, number, rows))
-    finally:
-        await database.close()
-
-
-def _sow(number: int, rows: str) -> Transaction[None]:
-    yield sql.translate(f"seed.{number}", f"{rows.lstrip().replace('SELECT', NUMBERS + 'SELECT', 1)}"), {}
-
-
 def walks_in_sqlite(connection: sqlite3.Connection, query: sql.Query) -> list[str]:
     """SCAN is a walk; what it names is a table, or something that the query itself has made."""
     values = dict.fromkeys(query.parameters, "1")
@@ -270,6 +165,15 @@ def walks_in_sqlite(connection: sqlite3.Connection, query: sql.Query) -> list[st
     made = set(re.findall(r"(\w+) AS MATERIALIZED|AS (waiting)\b", query.sqlite))
     names = {name for pair in made for name in pair} | {"CONSTANT", "json_each"}
     return [line for *_, line in plan if line.startswith("SCAN") and line.split()[1] not in names]
+
+
+def steps_in_sqlite(
+    connection: sqlite3.Connection, text: str, values: dict[str, str] | list[str]
+) -> list[str]:
+    """Its searches and walks, but for those over the parameters; whether an index has it all is no matter."""
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {text}", values).fetchall()
+    lines = [line.replace("COVERING ", "") for *_, line in plan if line.startswith(("SCAN", "SEARCH"))]
+    return sorted(line for line in lines if not re.match(r"SCAN (given$|\d)", line))
 
 
 def sorts_in_sqlite(connection: sqlite3.Connection, query: sql.Query) -> list[str]:

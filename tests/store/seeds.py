@@ -1,0 +1,133 @@
+"""A house with something of everything in it, to ask for plans or to change."""
+
+from functools import partial
+
+from segue.store.database import Transaction
+from segue.store.opening import open_database
+from segue.store.sql import translate
+
+# One text for both databases: the numbers from 0 become rows.
+NUMBERS = "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < :last) "
+SEEDS = [
+    """
+    INSERT INTO sessions (id, account, user_id, key, created_at, last_message_at, last_seq, ready_at,
+                          user_waits, holder, leased_at, lease_until)
+    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'websocket:' || n, n, n, 20,
+           CASE WHEN n % :rare = 0 THEN n END, n % 2,
+           CASE WHEN n % :rare = 1 THEN 'worker' END, CASE WHEN n % :rare = 1 THEN n END,
+           CASE WHEN n % :rare = 1 THEN n END
+    FROM numbers
+    """,
+    """
+    INSERT INTO turns (id, session_id, via_id, run_id, state, rank, not_before, content, timeout_ms,
+                       stop_asked, queued_at, finished_at)
+    SELECT 'turn-' || n, 'session-' || n, 'session-' || n, 'run-' || n,
+           CASE n % :rare WHEN 0 THEN 'queued' WHEN 1 THEN 'running' ELSE 'done' END, n, n, 'go on', 1000,
+           CASE WHEN n % 5000 = 1 THEN 1 ELSE 0 END, n, CASE WHEN n % :rare > 1 THEN n END
+    FROM numbers
+    """,
+    """
+    INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy,
+                      slot, next_at, created_at, updated_at)
+    SELECT 'job-' || n, 'session-' || (n / 10), 'account-' || (n % 3),
+           CASE n % 10 WHEN 5 THEN 'recall' WHEN 6 THEN 'message' ELSE 'cron' END, 'go on',
+           CASE WHEN n % 20 = 0 THEN 'ended' ELSE 'active' END,
+           CASE n % 10 WHEN 6 THEN 'at' ELSE 'every' END, '{}', '{}', '{}',
+           CASE WHEN n % 20 > 0 THEN n END, CASE WHEN n % 20 > 0 THEN n END, n, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO recalls (job_id, call_type, depth)
+    SELECT 'job-' || n, 'once', 0
+    FROM numbers
+    """,
+    """
+    INSERT INTO guests (channel, sender, code, came_at)
+    SELECT 'channel-' || (n % 3), 'sender-' || n, 'code-' || n, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO marks (channel, mark)
+    SELECT 'channel-' || n, 'mark'
+    FROM numbers
+    """,
+    """
+    INSERT INTO scheduled_messages (job_id, chat_type, replaced_by)
+    SELECT 'job-' || n, 'private', 'job-' || (n + 10)
+    FROM numbers
+    """,
+    """
+    INSERT INTO runs (id, job_id, session_id, slot, turn_id, queued_at, finished_at, outcome)
+    SELECT 'run-' || n, 'job-' || (n / 4), 'session-' || (n / 40), n, 'turn-' || n, n,
+           CASE WHEN n % :rare > 1 THEN n END, CASE WHEN n % :rare > 1 THEN 'ok' END
+    FROM numbers
+    """,
+    """
+    INSERT INTO events (session_id, seq, type, at, role)
+    SELECT 'session-' || (n / 20), n % 20, 'message', n, CASE WHEN n % 2 = 0 THEN 'user' END
+    FROM numbers
+    """,
+    """
+    INSERT INTO deliveries (id, session_id, channel, chat_id, content, state, not_before, holder, leased_at,
+                            lease_until, created_at)
+    SELECT 'delivery-' || n, 'session-' || (n / 4), 'websocket', '1', 'hello',
+           CASE WHEN n % :rare < 2 THEN 'pending' ELSE 'sent' END, n,
+           CASE WHEN n % :rare = 1 THEN 'worker' END, CASE WHEN n % :rare = 1 THEN n END,
+           CASE WHEN n % :rare = 1 THEN n END, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO requests (account, user_id, name, digest, result, made_at)
+    SELECT 'account-' || (n % 3), 'user-' || (n % 500), 'request-' || n, 'digest', '{}', n
+    FROM numbers
+    """,
+    """
+    INSERT INTO archives (session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state,
+                          summary, created_at)
+    SELECT 'session-' || (n / 20), n % 20, n, n, 1, 1, 'manual', 'task-' || n, 'done', 'so far', n
+    FROM numbers
+    """,
+    """
+    INSERT INTO tasks (id, account, user_id, type, session_id, session_key, archive_n, state, stage,
+                       not_before, holder, leased_at, lease_until, created_at, updated_at)
+    SELECT 'task-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'session_commit',
+           'session-' || (n / 20), 'websocket:1', n % 20, CASE n % :rare
+               WHEN 0 THEN 'pending' WHEN 1 THEN 'running' WHEN 2 THEN 'failed' ELSE 'completed'
+           END, 'queued', n, CASE WHEN n % :rare = 1 THEN 'worker' END, CASE WHEN n % :rare = 1 THEN n END,
+           CASE WHEN n % :rare = 1 THEN n END, n, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO memories (id, account, user_id, kind, topic, content, confidence, session_id, archive_n,
+                          created_at, updated_at)
+    SELECT 'memory-' || n, 'account-' || (n % 3), 'user-' || (n % 500),
+           CASE WHEN n % 2 = 0 THEN 'fact' ELSE 'passage' END, 'topic ' || n, 'it is so', 80,
+           'session-' || (n / 20), n % 20, n, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO memory_terms (account, user_id, term, memory_id, weight)
+    SELECT 'account-' || (n % 3), 'user-' || (n % 500), 'term-' || (n % 100), 'memory-' || n, 50
+    FROM numbers
+    """,
+    """
+    INSERT INTO memory_changes (session_id, archive_n, place, memory_id, after, at)
+    SELECT 'session-' || (n / 20), n % 20, 0, 'memory-' || n, '{}', n
+    FROM numbers
+    """,
+]
+
+
+async def seed(url: str, rows: int = 20_000, *, rare: int = 100) -> None:
+    """So many rows in each table; of most, one in `rare` waits and one is under way."""
+    database = await open_database(url)
+    try:
+        for number, text in enumerate(SEEDS):
+            await database.run(partial(_sow, number, text, rows, rare))
+    finally:
+        await database.close()
+
+
+def _sow(number: int, text: str, rows: int, rare: int) -> Transaction[None]:
+    query = translate(f"seed.{number}", text.lstrip().replace("SELECT", f"{NUMBERS}SELECT", 1))
+    yield query, {"last": rows - 1, "rare": rare}
