@@ -1,4 +1,7 @@
-"""One query for many callers: whose row is whose, and what may be asked in one breath."""
+"""One query for many callers of PostgreSQL: its locks, and statements that SQLite does not have.
+
+What holds on both databases is in `test_sets.py`.
+"""
 
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
@@ -8,7 +11,6 @@ import pytest
 
 from segue.store.database import Params, Rows
 from segue.store.lockstep.batching import fetch_each
-from segue.store.lockstep.sets import fits, joined
 from segue.store.lockstep.shapes import shape_of
 from segue.store.sql import translate
 
@@ -33,63 +35,6 @@ async def ask(connection: "Connection", text: str, *params: Params) -> list[list
     async with connection.transaction():
         answers = await fetch_each(connection, translate("words.test", text), params)
     return [[(row["id"], row["n"]) for row in rows] for rows in answers]
-
-
-async def test_each_execution_sees_what_the_one_before_it_wrote(connection: "Connection") -> None:
-    text = "UPDATE words SET n = n + 1 WHERE id = :id RETURNING id, n"
-    answers = await ask(connection, text, {"id": "a"}, {"id": "b"}, {"id": "a"}, {"id": "none"}, {"id": "a"})
-    assert answers == [[("a", 1)], [("b", 1)], [("a", 2)], [], [("a", 3)]]
-
-
-async def test_executions_with_a_row_each_are_one_statement(connection: "Connection") -> None:
-    """And whoever finds none gets none."""
-    text = "UPDATE words SET n = n + :more WHERE id = :id RETURNING id, n"
-    params: list[Params] = [{"id": "a", "more": 1}, {"id": "none", "more": 2}, {"id": "c", "more": 3}]
-    assert fits(translate("words.test", text), params, "postgres")
-    assert await ask(connection, text, *params) == [[("a", 1)], [], [("c", 3)]]
-
-
-async def test_what_is_added_goes_back_to_who_added_it(connection: "Connection") -> None:
-    """One that was there before is not added again."""
-    text = "INSERT INTO words (id, n) VALUES (:id, length(:word)) ON CONFLICT (id) DO NOTHING RETURNING id"
-    query = translate("words.test", text)
-    params = [{"id": "y", "word": "no"}, {"id": "a", "word": "yes"}, {"id": "x", "word": "none"}]
-    assert fits(query, params, "postgres")
-    async with connection.transaction():
-        answers = await fetch_each(connection, query, params)
-    assert [[row["id"] for row in rows] for rows in answers] == [["y"], [], ["x"]]
-    added = await connection.fetch("SELECT id, n FROM words WHERE n > 0 ORDER BY id")
-    assert [(row["id"], row["n"]) for row in added] == [("x", 4), ("y", 2)]
-
-
-async def test_nothing_is_a_value_of_any_type(connection: "Connection") -> None:
-    text = "UPDATE words SET n = COALESCE(:n, n + 7) WHERE id = :id RETURNING id, n"
-    assert await ask(connection, text, {"id": "a", "n": None}, {"id": "b", "n": None}) == [
-        [("a", 7)],
-        [("b", 7)],
-    ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "UPDATE words SET n = 1 WHERE n = :n RETURNING id",
-        "UPDATE words SET n = other.n FROM words AS other WHERE words.id = :id AND other.id = 'a'",
-        "INSERT INTO words VALUES (:id, 1) ON CONFLICT (id) DO UPDATE SET n = 2 RETURNING id",
-        "INSERT INTO words VALUES (:id, 1) RETURNING n",
-        "INSERT INTO words SELECT :id, 1",
-        "DELETE FROM words WHERE id = :id",
-        "WITH w AS (SELECT id FROM words) UPDATE words SET n = 1 WHERE id = :id",
-    ],
-)
-def test_what_cannot_be_told_apart_stays_apart(text: str) -> None:
-    assert joined(translate("words.test", text), "postgres") is None
-
-
-async def test_rows_keep_their_order(connection: "Connection") -> None:
-    text = "SELECT id, n FROM words WHERE id >= :first ORDER BY id DESC"
-    answers = await ask(connection, text, {"first": "b"}, {"first": "a"}, {"first": "z"})
-    assert answers == [[("c", 0), ("b", 0)], [("c", 0), ("b", 0), ("a", 0)], []]
 
 
 @pytest.mark.parametrize("lock", ["FOR UPDATE", "FOR NO KEY UPDATE SKIP LOCKED"])
@@ -123,12 +68,6 @@ async def test_a_claim_skips_what_others_hold_and_what_it_has_taken(
         answers = await ask(connection, text, *({"limit": 1, "holder": holder} for holder in (7, 8, 9)))
     await other.close()
     assert answers == [[("b", 7)], [("c", 8)], []]
-
-
-async def test_a_write_without_rows_is_one_round_trip_too(connection: "Connection") -> None:
-    text = "INSERT INTO words (id, n) VALUES (:id || 'RETURNING', 5) -- RETURNING"
-    assert await ask(connection, text, {"id": "x"}, {"id": "y"}) == [[], []]
-    assert await connection.fetchval("SELECT COUNT(*) FROM words WHERE n = 5") == 2
 
 
 async def test_a_write_inside_a_query_is_not_taken_apart(connection: "Connection") -> None:

@@ -37,7 +37,7 @@ _NUMBERED = re.compile(r"\$(\d+)")
 _ROW_NAMES = ("id", "session_id")
 """By which a write names its row: the first of these that it has."""
 
-_MORE_THAN_ITS_ROWS = {"JOIN", "GROUP", "ORDER", "LIMIT", "DISTINCT", "UNION"}
+_MORE_THAN_ITS_ROWS = {"JOIN", "GROUP", "ORDER", "LIMIT", "DISTINCT", "UNION", "EXCEPT", "INTERSECT"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,8 @@ def _update(text: str, outside: dict[str, Word], query: Query, dialect: str) -> 
     if row is None or "FROM" in outside or "WHERE" not in outside:
         return None
     where = outside["WHERE"].at
+    if f"{row} = given.column{query.parameters.index(row) + 1}" not in text[where:]:
+        return None
     text = f"{text[:where]}FROM {GIVEN}\n{text[where:]}"
     if "RETURNING" not in outside:
         return Joined(text, row, None)
@@ -117,10 +119,11 @@ def _lateral(text: str, _: dict[str, Word], query: Query) -> Joined | None:
 
 def _select(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
     """SQLite has no LATERAL: only what takes its columns from the rows of one table, as they are."""
-    if "WHERE" not in outside or not _MORE_THAN_ITS_ROWS.isdisjoint(outside):
+    if not {"FROM", "WHERE"} <= outside.keys() or not _MORE_THAN_ITS_ROWS.isdisjoint(outside):
         return None
     columns, rest = text[: outside["FROM"].at], text[outside["FROM"].at + len("FROM") :]
-    if "(" in columns:
+    # A star would take the parameters for columns, and a table in parentheses cannot see them.
+    if not {"(", "*"}.isdisjoint(text[: outside["WHERE"].at]):
         return None
     return Joined(
         f"{columns.rstrip()}, {_number(query)}\nFROM {GIVEN} CROSS JOIN {rest.lstrip()}", None, EXECUTION
