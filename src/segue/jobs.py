@@ -9,11 +9,12 @@ Invariants
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from segue import entries, lane, unified
+from segue import entries, lane, leasing, unified
 from segue.clock import to_moment, to_ms
 from segue.decision import Fire, Missed, Pass
 from segue.errors import Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
 from segue.lane import Admission, Pool
+from segue.leasing import Held, Seat
 from segue.model import Event, Job, Owner, Session, Source, run_id
 from segue.policy import jittered
 from segue.record import record
@@ -55,6 +56,9 @@ class Taken:
 
     events: Sequence[Event] = ()
     pool: Pool | None = None
+    """Who may take the lane in which it waits."""
+    held: Held | None = None
+    """Its turn has started, in the seat that was offered."""
     parcel: bool = False
 
 
@@ -185,11 +189,18 @@ def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool
 
 
 def fire(
-    job: Job, decision: Fire, work: Admission | Parcel, now: int, *, common_id: str | None = None
+    job: Job,
+    decision: Fire,
+    work: Admission | Parcel,
+    now: int,
+    *,
+    seat: Seat | None = None,
+    common_id: str | None = None,
 ) -> Transaction[Taken | None]:
     """A due slot enters: the second door. None: another timer took it, or the job was changed.
 
-    `common_id`: in unified mode, for a common session that has to be made.
+    `seat`: where its turn starts at once if its lane is empty. `common_id`: in unified mode, for a common
+    session that has to be made.
     """
     common = (yield from _common_room(job, common_id, now)) if common_id else None
     session = yield from entries.lock_session(job.session_id)
@@ -220,6 +231,8 @@ def fire(
         yield sql.deliveries.create, _parcel_params(via, work, now)
         return Taken(parcel=True)
     via = (yield from _used_last(session)) if common_id and common is None else session
+    if seat is not None and not (common or session).busy:
+        return (yield from _start(job, common or session, work, seat, now, via_id=via.id))
     admitted = yield from lane.admit(common or session, work, now, via_id=via.id)
     events = admitted.events
     if events or job.kind is JobKind.RECALL:
@@ -228,6 +241,17 @@ def fire(
         session = replace(session, last_seq=session.last_seq + grown)
         events = (*events, *(yield from announce(session, job, now)).events)
     return Taken(events=events, pool=admitted.pool)
+
+
+def _start(
+    job: Job, session: Session, work: Admission, seat: Seat, now: int, *, via_id: str
+) -> Transaction[Taken]:
+    """Its turn's start says that it has fired; of a recall that it was claimed, too."""
+    events: Sequence[Event] = ()
+    if job.kind is JobKind.RECALL:
+        events = (yield from announce(session, job, now)).events
+        session = replace(session, last_seq=session.last_seq + len(events))
+    return Taken(events=events, held=(yield from leasing.begin(session, work, seat, now, via_id=via_id)))
 
 
 def _common_room(job: Job, common_id: str, now: int) -> Transaction[Session | None]:

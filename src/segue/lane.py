@@ -1,8 +1,8 @@
 """The lane: the only way to a turn.
 
-How a turn comes in, is taken up and is taken out; how it ends is in `settle`. Every transaction here is
-a generator (see `store.database`). Each takes the session's row first and looks at the turns after:
-under READ COMMITTED that is what keeps a turn that is admitted meanwhile from being overlooked.
+How a turn comes in and is taken out; how it is taken up is in `leasing`, and how it ends in `settle`. Every
+transaction here is a generator (see `store.database`). Each takes the session's row first and looks at the
+turns after: under READ COMMITTED that is what keeps a turn that is admitted meanwhile from being overlooked.
 
 Invariants
   - at most one running turn per session
@@ -19,16 +19,13 @@ from typing import Any
 from segue import entries, unified
 from segue.auto_commit import AutoCommitPolicy
 from segue.clock import to_moment, to_ms
-from segue.errors import AlreadyStarted, LeaseLost, NotFound, SessionBusy
+from segue.errors import AlreadyStarted, NotFound, SessionBusy
 from segue.model import Event, Owner, Session, Source, Turn
 from segue.prompts import Brief
 from segue.record import record
 from segue.states import Outcome, WhenBusy
 from segue.store import rows, sql
-from segue.store.database import Rows, Transaction
-
-QUANTUM = 8
-"""The most lanes taken for one account while another one waits."""
+from segue.store.database import Rows, Transaction, Value
 
 
 class Pool(IntEnum):
@@ -66,25 +63,6 @@ class Admitted:
     events: Sequence[Event] = ()
     armed: bool = False
     """A job that waits for the session to fall quiet has its moment now."""
-
-
-@record
-class Held:
-    """A lane under lease, with the turn that runs in it."""
-
-    session: Session
-    turn: Turn
-    holder: str
-    fence: int
-    opened: Event
-    """Its `stream_start`."""
-    copies: Sequence[Event] = ()
-    """The same in the log of the chat it came by."""
-
-    @property
-    def via_id(self) -> str | None:
-        """The chat it came by, if that is another session than the one it runs in."""
-        return self.turn.via_id if self.turn.via_id != self.session.id else None
 
 
 @record
@@ -150,27 +128,7 @@ def hear(session: Session, now: int, *, title: str | None = None) -> Transaction
 def admit(session: Session, words: Admission, now: int, *, via_id: str) -> Transaction[Admitted]:
     """Into the lane of a session whose row is locked. Whoever came by either door walks through here."""
     pool = Pool.USER if words.source is None else Pool.SCHEDULE
-    made = yield (
-        sql.turns.enqueue,
-        {
-            "id": words.turn_id,
-            "session_id": session.id,
-            "via_id": via_id,
-            "run_id": words.source.run_id if words.source else None,
-            "rank": words.rank,
-            "not_before": words.not_before,
-            "content": words.content,
-            "prompt": words.prompt,
-            "brief": rows.brief_text(words.brief),
-            "call": rows.to_text(words.call),
-            "source": rows.source_text(words.source),
-            "joins": int(words.joins),
-            "retries": words.retries,
-            "crash": words.crash,
-            "timeout_ms": words.timeout_ms,
-            "now": now,
-        },
-    )
+    made = yield sql.turns.enqueue, {**turn_params(session, words, now, via_id), "joins": int(words.joins)}
     admitted = Admitted(turn_id=words.turn_id, session_id=session.id, pool=pool, position=0)
     if not made:  # driven again after a commit whose answer was lost: it is in already
         return admitted
@@ -193,119 +151,24 @@ def admit(session: Session, words: Admission, now: int, *, via_id: str) -> Trans
     return replace(admitted, events=(*admitted.events, *copies)) if copies else admitted
 
 
-def lease(
-    *,
-    pool: Pool,
-    after: str,
-    limit: int,
-    holder: str,
-    lease_ms: int,
-    lease_now: int | None,
-    reports_tools: bool,
-    now: int,
-) -> Transaction[list[Held]]:
-    """Take ready lanes of the next account in turn and start the first turn of each."""
-    who = {"user_waits": int(pool), "now": now}
-    found = yield sql.sessions.next_account, {**who, "account": after}
-    if not found:
-        found = yield sql.sessions.next_account, {**who, "account": ""}
-    if not found:
-        return []
-    account = found[0]["account"]
-    leased = yield (
-        sql.sessions.lease,
-        {
-            **who,
-            "account": account,
-            "limit": limit if after in (account, "") else min(limit, QUANTUM),
-            "holder": holder,
-            "lease_ms": lease_ms,
-            "lease_now": lease_now,
-        },
-    )
-    return (yield from _start([rows.session(row) for row in leased], holder, not reports_tools, now))
-
-
-def _start(sessions: Sequence[Session], holder: str, acted: bool, now: int) -> Transaction[list[Held]]:
-    if not sessions:
-        return []
-    started = yield (
-        sql.turns.start_next,
-        [{"session_id": s.id, "fence": s.fence, "acted": int(acted), "now": now} for s in sessions],
-    )
-    turns = {turn.session_id: turn for turn in map(rows.turn, started)}
-    held = [_held(session, turns[session.id], holder, now) for session in sessions if session.id in turns]
-    yield sql.events.append, [rows.event_params(lane.opened) for lane in held]
-    for place, one in enumerate(held):
-        if one.via_id is not None:
-            held[place] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
-    for session in sessions:
-        if session.id not in turns:  # its turn was due by another clock; the number it took goes back
-            yield (
-                sql.sessions.release,
-                {"id": session.id, "holder": holder, "fence": session.fence, **entries.NOTHING, "events": -1},
-            )
-    return held
-
-
-def _held(session: Session, turn: Turn, holder: str, now: int) -> Held:
-    first = turn.attempt == 1 and turn.call is None
-    body: dict[str, Any] = {"attempt": turn.attempt}
-    if prompt := turn.rendered():
-        body["prompt_ref"] = prompt.ref.to_json()
-    opened = Event(
-        session_id=session.id,
-        seq=session.last_seq,
-        type="stream_start",
-        at=now,
-        turn_id=turn.id,
-        via_id=turn.via_id if turn.via_id != session.id else None,
-        # The words join the transcript here, once: a second attempt finds them there.
-        role="user" if first else None,
-        content=turn.content if first else None,
-        source=turn.source,
-        body=body,
-    )
-    return Held(session=session, turn=turn, holder=holder, fence=session.fence, opened=opened)
-
-
-def append(held: Held, facts: Sequence[Event], *, acted: bool = False) -> Transaction[Sequence[Event]]:
-    """Facts of the running turn, into the log. `acted`: from here on a crash is not run again unasked."""
-    last_seq, _, _ = yield from hold(held)
-    if acted:
-        yield sql.turns.note_act, {"id": held.turn.id, "fence": held.fence}
-    facts = entries.numbered(facts, last_seq)
-    yield sql.events.append, [rows.event_params(event) for event in facts]
-    yield sql.sessions.number_events, {"id": held.session.id, "events": len(facts)}
-    return [*facts, *(yield from unified.mirror(facts, held.via_id))]
-
-
-def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
-    """Let the messages that may be injected into the turn under way, if it is a user's."""
-    standing = yield from hold(held)
-    waiting: Rows = ()
-    if not held.turn.scheduled:
-        waiting = yield sql.turns.to_join, {"session_id": held.session.id}
-    if not waiting:
-        return ()
-    joined = [
-        Event(
-            session_id=held.session.id,
-            seq=standing.last_seq + place,
-            type="message",
-            at=now,
-            turn_id=held.turn.id,
-            role="user",
-            content=row["content"],
-            body={"joined_turn_id": row["id"]},
-        )
-        for place, row in enumerate(waiting, 1)
-    ]
-    yield sql.turns.join_into, [{"id": row["id"], "host_id": held.turn.id, "now": now} for row in waiting]
-    yield sql.events.append, [rows.event_params(event) for event in joined]
-    grown = yield from entries.growth(held.session.id, standing, joined, now)
-    yield sql.sessions.refresh, {"id": held.session.id, **grown}
-    return [*joined, *(yield from unified.mirror(joined, held.via_id))]
+def turn_params(session: Session, words: Admission, now: int, via_id: str) -> dict[str, Value]:
+    return {
+        "id": words.turn_id,
+        "session_id": session.id,
+        "via_id": via_id,
+        "run_id": words.source.run_id if words.source else None,
+        "rank": words.rank,
+        "not_before": words.not_before,
+        "content": words.content,
+        "prompt": words.prompt,
+        "brief": rows.brief_text(words.brief),
+        "call": rows.to_text(words.call),
+        "source": rows.source_text(words.source),
+        "retries": words.retries,
+        "crash": words.crash,
+        "timeout_ms": words.timeout_ms,
+        "now": now,
+    }
 
 
 def cancel(turn_id: str, reason: str, now: int) -> Transaction[Left]:
@@ -367,14 +230,6 @@ def stop(session_id: str) -> Transaction[str | None]:
     yield from entries.lock_session(session_id)
     asked = yield sql.turns.ask_to_stop, {"session_id": session_id}
     return asked[0]["id"] if asked else None
-
-
-def hold(held: Held) -> Transaction[entries.Standing]:
-    """The session's row, if the lane is still ours; gives how its log stands."""
-    found = yield sql.sessions.hold, {"id": held.session.id, "holder": held.holder, "fence": held.fence}
-    if not found:
-        raise LeaseLost(f"the lane of {held.session.key} is no longer held under fence {held.fence}")
-    return entries.standing_in(found[0])
 
 
 def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:

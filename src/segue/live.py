@@ -8,7 +8,7 @@ from typing import Any
 
 from segue import closure
 from segue.closure import Ending
-from segue.lane import Held
+from segue.leasing import Held
 
 LONGEST_ANSWER = 1_000_000
 """Characters. A model that does not end is ended."""

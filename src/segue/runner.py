@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from segue import closure, lane, settle
+from segue import closure, leasing, settle
 from segue.action import Ask
 from segue.agent import Agent, OpenTurn
 from segue.bell import Bell, Name
@@ -21,7 +21,9 @@ from segue.closure import Ending
 from segue.errors import AgentFailed, LeaseLost, NotFound, StoreError
 from segue.evaluation import EvaluateResponse, says_nothing
 from segue.hub import Hub
-from segue.lane import Held, Left, Pool
+from segue.jobs import Taken
+from segue.lane import Left, Pool
+from segue.leasing import Held, Seat
 from segue.live import LetGo, Live, LiveTurns
 from segue.memory.context import assemble
 from segue.memory.shelf import Shelf
@@ -29,6 +31,7 @@ from segue.model import Ids, Session, Source
 from segue.outbox import Outbox
 from segue.policy import backoff
 from segue.prompts import Mode
+from segue.seats import Admit
 from segue.speech import Speech
 from segue.states import EVALUATED, JobKind, Outcome
 from segue.store.store import Store
@@ -74,23 +77,74 @@ class Runner:
         self._crew = crew
         self._pool = pool
         self._slots = slots
+        # Half of them, so that one half can be taken up while the other is settled.
+        self._at_once = max(leasing.QUANTUM, slots // 2)
         self._busy = 0
+        self._leasing = 0
+        """Slots that a lease under way may fill."""
         self._account = ""
         self._lease_ends = 0
         self._store_failed = False
         self._closing = False
+        self._turns: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
         """Take lanes as slots come free, until closed; then wait for the turns under way."""
-        async with asyncio.TaskGroup() as turns:
-            while not self._closing:
-                wanted = min(self._slots - self._busy, lane.QUANTUM)
-                held = await self._lease()
-                for one in held:
-                    turns.create_task(self._perform(one, self._lease_ends))
-                # With fewer than it would give, the account is done: a look costs less than a try in vain.
-                if len(held) < max(wanted, 1) and not self._closing:
-                    await self._rest()
+        try:
+            async with asyncio.TaskGroup() as self._turns:
+                while not self._closing:
+                    await self._take_some(self._turns)
+        finally:
+            self._turns = None
+
+    async def _take_some(self, turns: asyncio.TaskGroup) -> None:
+        wanted = min(self._slots - self._busy, leasing.QUANTUM)
+        held = await self._lease()
+        for one in held:
+            turns.create_task(self._perform(one, self._lease_ends))
+        # With fewer than it would give, the account is done: a look costs less than a try in vain.
+        if len(held) < max(wanted, 1) and not self._closing:
+            await self._rest()
+
+    async def start(self, admit: Admit) -> Taken | None:
+        """Let a turn come in by a free slot, if there is one, so that it may start in the same commit.
+
+        The commit is made by a task of ours: whoever asked may go, and what it started is seen through.
+        """
+        if self._turns is None or self._closing or self._busy + self._leasing >= self._slots:
+            return await admit(None)
+        self._busy += 1
+        taken: asyncio.Future[Taken | None] = asyncio.get_running_loop().create_future()
+        self._turns.create_task(self._admit(admit, taken))
+        return await taken
+
+    async def _admit(self, admit: Admit, told: asyncio.Future[Taken | None]) -> None:
+        held = None
+        seat = self._seat()
+        try:
+            taken = await admit(seat)
+            held = taken.held if taken else None
+            if not told.done():
+                told.set_result(taken)
+        except Exception as error:
+            if not told.done():
+                told.set_exception(error)
+        finally:
+            if held is None:
+                self._leave()
+        if held is not None:
+            await self._perform(held, seat.lease_ends)
+
+    def _seat(self) -> Seat:
+        crew = self._crew
+        return Seat(
+            holder=crew.holder,
+            lease_ms=crew.lease_ms,
+            lease_now=crew.store.lease_now(),
+            # Counted from before the lease begins: by our own clock it never ends later than by the store's.
+            lease_ends=crew.clock.steady_ms() + crew.lease_ms,
+            reports_tools=crew.agent.reports_tools,
+        )
 
     async def step(self) -> int:
         """Take what is ready and see it through; how many turns that were."""
@@ -110,24 +164,27 @@ class Runner:
         free = self._slots - self._busy
         if free <= 0:
             return []
-        # Counted from before the lease began: by our own clock it never ends later than by the store's.
-        self._lease_ends = crew.clock.steady_ms() + crew.lease_ms
+        seat = self._seat()
+        self._lease_ends = seat.lease_ends
+        self._leasing = free
         try:
             held = await crew.store.commit(
-                lane.lease,
+                leasing.lease,
                 pool=self._pool,
                 after=self._account,
-                limit=free,
-                holder=crew.holder,
-                lease_ms=crew.lease_ms,
-                lease_now=crew.store.lease_now(),
-                reports_tools=crew.agent.reports_tools,
+                limit=min(free, self._at_once),
+                holder=seat.holder,
+                lease_ms=seat.lease_ms,
+                lease_now=seat.lease_now,
+                reports_tools=seat.reports_tools,
                 now=crew.clock.ms(),
             )
         except StoreError as error:
             _log.warning("no lane could be leased: %s", error)
             self._store_failed = True
             return []
+        finally:
+            self._leasing = 0
         self._store_failed = False
         self._busy += len(held)
         if held:
@@ -170,9 +227,12 @@ class Runner:
             _log.exception("turn %s could not be settled", held.turn.id)
         finally:
             crew.turns.drop(live)
-            self._busy -= 1
-            if self._busy == self._slots - 1:  # somebody may have waited for a slot
-                crew.bell.ring(_NAMES[self._pool])
+            self._leave()
+
+    def _leave(self) -> None:
+        self._busy -= 1
+        if self._busy == self._slots - 1:  # somebody may have waited for a slot
+            self._crew.bell.ring(_NAMES[self._pool])
 
     async def _see_through(self, live: Live) -> Left:
         crew = self._crew
@@ -281,7 +341,7 @@ class Runner:
             return given.as_messages()
 
         async def joined() -> list[Message]:
-            events = await self._crew.store.commit(lane.join, held, self._crew.clock.ms())
+            events = await self._crew.store.commit(leasing.join, held, self._crew.clock.ms())
             self._crew.hub.publish(events)
             own = [event for event in events if event.session_id == held.session.id]
             return [message for event in own if (message := message_of(event))]

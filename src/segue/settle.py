@@ -18,7 +18,8 @@ from segue.closure import Ending
 from segue.decision import LATE_AFTER
 from segue.entries import NOTHING, Standing, growth, numbered, standing_of
 from segue.errors import LeaseLost
-from segue.lane import Held, Left, hold, pool_of, queue_update, withdraw
+from segue.lane import Left, pool_of, queue_update, withdraw
+from segue.leasing import Held, hold
 from segue.model import Event, Session, Source, Turn
 from segue.outbox import Outbox, put
 from segue.policy import PAUSE_AFTER_FAILURES, Late, Overlap

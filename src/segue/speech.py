@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from segue import lane
+from segue import leasing
 from segue.agent import Delta, Text, Thinking, ToolCalled, ToolStarted, Usage
 from segue.clock import Clock
 from segue.errors import AgentFailed
@@ -69,6 +69,6 @@ class Speech:
             turn_id=held.turn.id,
             body=asdict(piece),
         )
-        events = await self._store.commit(lane.append, held, [fact], acted=acted)
+        events = await self._store.commit(leasing.append, held, [fact], acted=acted)
         self._live.last_seq = events[0].seq
         self._hub.publish(events)

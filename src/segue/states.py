@@ -9,7 +9,7 @@
 
 Moves and who makes them
   admit     a message or a due slot enters the lane               lane.admit
-  lease     the lane's owner takes the first turn in rank         lane.lease
+  lease     the lane's owner takes the first turn in rank         leasing.lease
   settle    the owner, under its fence, writes the end            lane.settle
   retry     a failed turn whose policy allows another try         lane.settle
   crash     the lease ran out before any tool was started         lane.hand_back (reaper, shutdown)

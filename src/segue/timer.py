@@ -6,6 +6,7 @@ compare-and-set: any number of timers may look at once, and each slot is taken b
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from dataclasses import replace
 
 from segue import jobs, unified
@@ -18,9 +19,11 @@ from segue.errors import NotFound
 from segue.hub import Hub
 from segue.jobs import Parcel, Taken
 from segue.lane import Admission
+from segue.leasing import Seat
 from segue.model import Ids, Source, run_id
 from segue.policy import Busy, jittered
 from segue.prompts import Brief, template_for
+from segue.seats import Seats
 from segue.states import JobKind
 from segue.store.store import DueJob, Store, Unreadable
 
@@ -43,6 +46,7 @@ class Timer:
         bell: Bell,
         hub: Hub,
         ids: Ids,
+        seats: Seats,
         *,
         patience_ms: int,
         runs_per_job: int,
@@ -54,6 +58,7 @@ class Timer:
         self._bell = bell
         self._hub = hub
         self._ids = ids
+        self._seats = seats
         self._patience_ms = patience_ms
         self._runs_per_job = runs_per_job
         self._zone = zone
@@ -108,7 +113,13 @@ class Timer:
                 work = self._work(due, decision, now)
                 shared = self._unified and job.kind in unified.SHARED
                 common_id = self._ids(now) if shared else None
-                return await self._store.commit(jobs.fire, job, decision, work, now, common_id=common_id)
+
+                def fire(seat: Seat | None) -> Awaitable[Taken | None]:
+                    return self._store.commit(
+                        jobs.fire, job, decision, work, now, seat=seat, common_id=common_id
+                    )
+
+                return await (self._seats.start(fire) if isinstance(work, Admission) else fire(None))
             case Pass():
                 return await self._store.commit(jobs.pass_over, job, decision, now)
             case Postpone():

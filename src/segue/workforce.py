@@ -88,7 +88,7 @@ class Workforce:
         )
         self.user_runner = Runner(crew, Pool.USER, settings.user_runners)
         self.runner = Runner(crew, Pool.SCHEDULE, settings.runners)
-        self.timer = _timer(crew, settings)
+        self.timer = _timer(crew, settings, self.runner)
         self.keeper = Keeper(
             store, clock, bell, hub, self.turns, holder=name, lease_ms=lease_ms, outbox=crew.outbox
         )
@@ -135,13 +135,14 @@ class Workforce:
         await asyncio.wait(closed)
 
 
-def _timer(crew: Crew, settings: Settings) -> Timer:
+def _timer(crew: Crew, settings: Settings, runner: Runner) -> Timer:
     return Timer(
         crew.store,
         crew.clock,
         crew.bell,
         crew.hub,
         crew.ids,
+        runner,
         patience_ms=round(settings.patience_seconds * 1000),
         runs_per_job=settings.runs_per_job,
         zone=settings.timezone or "UTC",

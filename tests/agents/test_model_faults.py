@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from segue import Event, lane
+from segue import Event, lane, leasing
 from segue.agents.model import Limits
 from segue.hub import LiveText
 from segue.states import Outcome
@@ -188,9 +188,9 @@ async def test_what_was_added_before_a_crash_is_given_behind_what_was_asked(hous
     await house.ask("Hi")
     admitted = await house.kernel.receive(CHAT, "Look.")
     now = house.clock.ms()
-    (lost,) = await house.kernel.store.commit(lane.lease, **LEASE, lease_now=now, now=now)
+    (lost,) = await house.kernel.store.commit(leasing.lease, **LEASE, lease_now=now, now=now)
     await house.kernel.receive(CHAT, "And hurry.", when_busy="inject")
-    await house.kernel.store.commit(lane.join, lost, now)
+    await house.kernel.store.commit(leasing.join, lost, now)
     house.clock.advance(minutes=1)
     await quiet(house.kernel)
     assert (await house.kernel.turn(admitted.turn_id)).attempt == 2

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import TypeVar, cast
 
-from segue.lane import Held
+from segue.leasing import Held
 from segue.store.database import Begin, Database, Params, Rows, Transaction
 from segue.store.sql import Query
 from tests.crash.journal import Did, Journal

@@ -16,11 +16,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from segue import closure, entries, lane, settle
+from segue import closure, entries, leasing, settle
 from segue.agent import Delta, OpenTurn, ToolCalled, ToolStarted
 from segue.errors import LeaseLost, SegueError
 from segue.kernel import Kernel
-from segue.lane import Held
+from segue.leasing import Held
 from segue.model import Event
 from segue.settings import Settings
 from segue.store import sql
@@ -107,7 +107,7 @@ def _late_writes(held: Held) -> dict[str, Begin[bool]]:
     word = Event(session_id=held.session.id, seq=0, type="message", at=0, turn_id=held.turn.id)
 
     def event() -> Transaction[bool]:
-        return bool((yield from lane.append(held, [word])))
+        return bool((yield from leasing.append(held, [word])))
 
     def renewal() -> Transaction[bool]:
         return bool((yield sql.sessions.renew, {**mine, "lease_ms": 60_000, "lease_now": 0}))

@@ -7,7 +7,7 @@ import pytest
 
 from segue import Ask, Event, Every, Kernel, Owner, Settings
 from segue.hub import LiveText
-from segue.lane import QUANTUM
+from segue.leasing import QUANTUM
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, Gatekeeper, outcomes, under_way, until, working

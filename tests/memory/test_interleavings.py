@@ -10,7 +10,8 @@ import random
 from collections.abc import Awaitable, Callable
 
 from segue import Kernel, closure, settle
-from segue.lane import Held, Pool, lease
+from segue.lane import Pool
+from segue.leasing import Held, lease
 from segue.memory.commit import Committed
 from tests.flows.house import OpenKernel
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 
-from segue import closure, jobs, lane, settle
+from segue import closure, jobs, lane, leasing, settle
 from segue.action import Ask
 from segue.clock import to_moment, to_ms
 from segue.decision import End, Fire
-from segue.lane import Admission, Admitted, Held, Left, Pool
+from segue.lane import Admission, Admitted, Left, Pool
+from segue.leasing import Held
 from segue.model import Ids, Job, Owner, Source, run_id
 from segue.policy import Policy
 from segue.states import JobKind, JobState, WhenBusy
@@ -42,7 +43,7 @@ class Scene:
         )
 
     def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[Held]]:
-        return lane.lease(
+        return leasing.lease(
             pool=pool,
             after=_just_before(self.owner.account),
             limit=1,

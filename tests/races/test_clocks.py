@@ -8,10 +8,11 @@ import asyncio
 
 import pytest
 
-from segue import lane
+from segue import leasing
 from segue.clock import SystemClock
 from segue.kernel import Kernel
-from segue.lane import Held, Pool
+from segue.lane import Pool
+from segue.leasing import Held
 from segue.store.database import Database
 from segue.store.opening import open_database
 from segue.testing import ScriptedAgent
@@ -49,7 +50,7 @@ def _wrong(by: int) -> SystemClock:
 async def _leased(database: Database, lease_now: int | None) -> Held:
     """The lane that is ready, under a lease that begins at that moment."""
     (held,) = await database.run(
-        lambda: lane.lease(
+        lambda: leasing.lease(
             pool=Pool.USER,
             after="",
             limit=1,

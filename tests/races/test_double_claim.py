@@ -14,8 +14,9 @@ from dataclasses import replace
 
 import pytest
 
-from segue import closure, lane, settle
-from segue.lane import Admission, Held, Pool
+from segue import closure, lane, leasing, settle
+from segue.lane import Admission, Pool
+from segue.leasing import Held
 from segue.model import Ids, Owner
 from segue.states import WhenBusy
 from segue.store.database import Database, Transaction
@@ -168,7 +169,7 @@ async def _settle(database: Database, held: Held) -> None:
 
 
 def _lease(database: Database, holder: str) -> Transaction[list[Held]]:
-    return lane.lease(
+    return leasing.lease(
         pool=Pool.USER,
         after="",
         limit=8,

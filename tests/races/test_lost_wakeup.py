@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from segue import closure, entries, lane, settle
-from segue.lane import Held
+from segue import closure, entries, lane, leasing, settle
+from segue.leasing import Held
 from segue.store import sql
 from segue.store.database import Params, Transaction
 from tests.races.by_hand import Branches, orders, stage, walk, without
@@ -79,7 +79,7 @@ async def _drained_later(scene: Scene) -> list[Held]:
 def finish_and_release(held: Held, *, lock_first: bool) -> Transaction[None]:
     """The statements of an end that matter here, with the session's row taken before them or not."""
     if lock_first:
-        yield from lane.hold(held)
+        yield from leasing.hold(held)
     ended: Params = {
         "state": "done",
         "outcome": "ok",

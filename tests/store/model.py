@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from segue.action import Ask
 from segue.clock import to_moment
-from segue.lane import Held, Pool
+from segue.lane import Pool
+from segue.leasing import Held
 from segue.model import Job, Owner
 from segue.policy import Policy
 from segue.states import JobKind, JobState

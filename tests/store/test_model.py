@@ -21,11 +21,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from segue import closure, jobs, keeper, lane, sessions, settle
+from segue import closure, jobs, keeper, lane, leasing, sessions, settle
 from segue.clock import to_moment
 from segue.decision import Fire, Pass
 from segue.errors import AlreadyStarted, LeaseLost, SessionBusy
-from segue.lane import Admission, Held, Pool
+from segue.lane import Admission, Pool
+from segue.leasing import Held
 from segue.live import Live
 from segue.model import Event, Job, Owner, Source, run_id
 from segue.states import Outcome, WhenBusy
@@ -117,7 +118,7 @@ class Walk(RuleBasedStateMachine):
     @rule(worker=st.sampled_from(WORKERS), pool=st.sampled_from(list(Pool)))
     def lease(self, worker: str, pool: Pool) -> None:
         taken = self.commit(
-            lane.lease,
+            leasing.lease,
             pool=pool,
             after="",
             limit=8,
@@ -177,14 +178,14 @@ class Walk(RuleBasedStateMachine):
     def append(self, data: st.DataObject, acted: bool) -> None:
         key, held = data.draw(st.sampled_from(self.held))
         fact = Event(session_id=held.session.id, seq=0, type="tool_call", at=self.now, turn_id=held.turn.id)
-        if turn := self._under_fence(key, held, lane.append, [fact], acted=acted):
+        if turn := self._under_fence(key, held, leasing.append, [fact], acted=acted):
             turn.acted |= acted
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
     def join(self, data: st.DataObject) -> None:
         key, held = data.draw(st.sampled_from(self.held))
-        if (host := self._under_fence(key, held, lane.join, self.now)) and host.run is None:
+        if (host := self._under_fence(key, held, leasing.join, self.now)) and host.run is None:
             for turn in self.lanes[key].queued():
                 if turn.joins and turn.attempt == 0:
                     turn.state, turn.outcome = "done", "ok"

@@ -45,9 +45,9 @@ class Postgres:
     dialect = "postgres"
 
     def __init__(self, server: Server, first: Line, offset: Offset, connections: int) -> None:
-        # One connection each to listen, to notify, and for those who are driven alone or wait for a lock.
-        groups = max(1, (connections - 4) // 3)
-        self._reader_count = max(1, connections - 4 - groups)
+        # One connection each to listen, to notify, for who names no session, is driven alone or waits for a lock.
+        groups = max(1, (connections - 5) // 2)
+        self._reader_count = max(1, connections - 5 - groups)
         self._server = server
         self._offset = offset
         self._closed = False

@@ -97,9 +97,10 @@ class Writers:
         self._accepted: set[asyncio.Future[Any]] = set()
         self._closing = False
         self._together = Queue(together=64, lock_milliseconds=50, may_go=self._is_next_in_line)
+        self._sole = Queue(together=64, lock_milliseconds=50, may_go=self._is_next_in_line)
         self._alone = Queue(together=1, lock_milliseconds=200, may_go=self._is_free)
         self._blocked = Queue(together=1, lock_milliseconds=500, may_go=self._is_free)
-        queues = (*[self._together] * groups_at_once, self._alone, self._blocked)
+        queues = (*[self._together] * groups_at_once, self._sole, self._alone, self._blocked)
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._write(queue)) for queue in queues]
 
@@ -113,7 +114,8 @@ class Writers:
         else:
             self._accepted.add(outcome)
             outcome.add_done_callback(self._forget)
-            self._together.put(caller)
+            # Who names no session would have a group to itself: beside it, nobody waits for the other.
+            (self._together if caller.sessions else self._sole).put(caller)
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 return await outcome
@@ -174,7 +176,7 @@ class Writers:
 
     def _free(self, sessions: set[str]) -> None:
         self._busy -= sessions
-        for queue in (self._together, self._alone, self._blocked):
+        for queue in (self._together, self._sole, self._alone, self._blocked):
             queue.look_again()
 
     def _pass_over(self, queue: Queue, callers: Sequence[Waiter]) -> set[str]:
@@ -206,7 +208,7 @@ class Writers:
                 caller.settle()
             elif not self._is_suspect(caller, fault, spoiled):
                 innocent.append(caller)
-            elif queue is self._together:
+            elif queue in (self._together, self._sole):
                 self._drive_alone(caller)
             else:
                 self._try_once_more_or_fail(caller, fault, spoiled)

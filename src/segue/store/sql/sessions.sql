@@ -201,6 +201,16 @@ SELECT MIN(ready_at) AS ready_at
 FROM sessions
 WHERE user_waits = :user_waits AND ready_at IS NOT NULL;
 
+-- name: take
+-- As `lease`, of a lane whose row is locked, and in which nothing waits.
+UPDATE sessions
+SET holder = :holder,
+    leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
+    lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms,
+    fence = fence + 1,
+    last_seq = last_seq + 1
+WHERE id = :id;
+
 -- name: lease
 WITH ready AS MATERIALIZED (
     SELECT id

@@ -9,6 +9,13 @@ VALUES (:id, :session_id, :via_id, :run_id, 'queued', :rank, :not_before, :conte
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
+-- name: begin
+-- One that starts as it comes in.
+INSERT INTO turns (id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source,
+                   retries, crash, timeout_ms, queued_at, fence, attempt, started_at, acted)
+VALUES (:id, :session_id, :via_id, :run_id, 'running', :rank, :not_before, :content, :prompt, :brief, :call, :source,
+        :retries, :crash, :timeout_ms, :now, :fence, 1, :now, :acted);
+
 -- name: start_next
 -- What a function does, nobody reports: a call has acted as soon as it starts.
 UPDATE turns

@@ -1,0 +1,229 @@
+"""A lane under lease: how its first turn is taken up, and what its holder may do until it ends.
+
+Transactions, as in `lane`. A turn that waits is taken up by `lease`; one that finds its lane empty and a
+runner with a free seat is taken up as it comes in, by `begin`.
+
+Invariants
+  - whoever holds a lane has the newest fence, and writes only under it: else `LeaseLost` is raised
+  - what a turn says is in the log before it is told to anybody
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from segue import entries, unified
+from segue.errors import LeaseLost
+from segue.lane import Admission, Pool, turn_params
+from segue.model import Event, Session, Turn
+from segue.record import record
+from segue.states import TurnState
+from segue.store import rows, sql
+from segue.store.database import Rows, Transaction
+
+QUANTUM = 8
+"""The most lanes taken for one account while another one waits."""
+
+
+@record
+class Held:
+    """A lane under lease, with the turn that runs in it."""
+
+    session: Session
+    turn: Turn
+    holder: str
+    fence: int
+    opened: Event
+    """Its `stream_start`."""
+    copies: Sequence[Event] = ()
+    """The same in the log of the chat it came by."""
+
+    @property
+    def via_id(self) -> str | None:
+        """The chat it came by, if that is another session than the one it runs in."""
+        return self.turn.via_id if self.turn.via_id != self.session.id else None
+
+
+@record
+class Seat:
+    """A free slot of a runner, offered to a turn that may start as soon as it comes in."""
+
+    holder: str
+    lease_ms: int
+    lease_now: int | None
+    lease_ends: int
+    """By the runner's own steady clock."""
+    reports_tools: bool
+
+
+def lease(
+    *,
+    pool: Pool,
+    after: str,
+    limit: int,
+    holder: str,
+    lease_ms: int,
+    lease_now: int | None,
+    reports_tools: bool,
+    now: int,
+) -> Transaction[list[Held]]:
+    """Take ready lanes of the next account in turn and start the first turn of each."""
+    who = {"user_waits": int(pool), "now": now}
+    found = yield sql.sessions.next_account, {**who, "account": after}
+    if not found:
+        found = yield sql.sessions.next_account, {**who, "account": ""}
+    if not found:
+        return []
+    account = found[0]["account"]
+    leased = yield (
+        sql.sessions.lease,
+        {
+            **who,
+            "account": account,
+            "limit": limit if after in (account, "") else min(limit, QUANTUM),
+            "holder": holder,
+            "lease_ms": lease_ms,
+            "lease_now": lease_now,
+        },
+    )
+    return (yield from _start([rows.session(row) for row in leased], holder, not reports_tools, now))
+
+
+def _start(sessions: Sequence[Session], holder: str, acted: bool, now: int) -> Transaction[list[Held]]:
+    if not sessions:
+        return []
+    started = yield (
+        sql.turns.start_next,
+        [{"session_id": s.id, "fence": s.fence, "acted": int(acted), "now": now} for s in sessions],
+    )
+    turns = {turn.session_id: turn for turn in map(rows.turn, started)}
+    held = [_held(session, turns[session.id], holder, now) for session in sessions if session.id in turns]
+    yield sql.events.append, [rows.event_params(lane.opened) for lane in held]
+    for place, one in enumerate(held):
+        if one.via_id is not None:
+            held[place] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
+    for session in sessions:
+        if session.id not in turns:  # its turn was due by another clock; the number it took goes back
+            yield (
+                sql.sessions.release,
+                {"id": session.id, "holder": holder, "fence": session.fence, **entries.NOTHING, "events": -1},
+            )
+    return held
+
+
+def _held(session: Session, turn: Turn, holder: str, now: int) -> Held:
+    first = turn.attempt == 1 and turn.call is None
+    body: dict[str, Any] = {"attempt": turn.attempt}
+    if prompt := turn.rendered():
+        body["prompt_ref"] = prompt.ref.to_json()
+    opened = Event(
+        session_id=session.id,
+        seq=session.last_seq,
+        type="stream_start",
+        at=now,
+        turn_id=turn.id,
+        via_id=turn.via_id if turn.via_id != session.id else None,
+        # The words join the transcript here, once: a second attempt finds them there.
+        role="user" if first else None,
+        content=turn.content if first else None,
+        source=turn.source,
+        body=body,
+    )
+    return Held(session=session, turn=turn, holder=holder, fence=session.fence, opened=opened)
+
+
+def append(held: Held, facts: Sequence[Event], *, acted: bool = False) -> Transaction[Sequence[Event]]:
+    """Facts of the running turn, into the log. `acted`: from here on a crash is not run again unasked."""
+    last_seq, _, _ = yield from hold(held)
+    if acted:
+        yield sql.turns.note_act, {"id": held.turn.id, "fence": held.fence}
+    facts = entries.numbered(facts, last_seq)
+    yield sql.events.append, [rows.event_params(event) for event in facts]
+    yield sql.sessions.number_events, {"id": held.session.id, "events": len(facts)}
+    return [*facts, *(yield from unified.mirror(facts, held.via_id))]
+
+
+def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
+    """Let the messages that may be injected into the turn under way, if it is a user's."""
+    standing = yield from hold(held)
+    waiting: Rows = ()
+    if not held.turn.scheduled:
+        waiting = yield sql.turns.to_join, {"session_id": held.session.id}
+    if not waiting:
+        return ()
+    joined = [
+        Event(
+            session_id=held.session.id,
+            seq=standing.last_seq + place,
+            type="message",
+            at=now,
+            turn_id=held.turn.id,
+            role="user",
+            content=row["content"],
+            body={"joined_turn_id": row["id"]},
+        )
+        for place, row in enumerate(waiting, 1)
+    ]
+    yield sql.turns.join_into, [{"id": row["id"], "host_id": held.turn.id, "now": now} for row in waiting]
+    yield sql.events.append, [rows.event_params(event) for event in joined]
+    grown = yield from entries.growth(held.session.id, standing, joined, now)
+    yield sql.sessions.refresh, {"id": held.session.id, **grown}
+    return [*joined, *(yield from unified.mirror(joined, held.via_id))]
+
+
+def begin(session: Session, words: Admission, seat: Seat, now: int, *, via_id: str) -> Transaction[Held]:
+    """Into the empty lane of a session whose row is locked, and under lease at once: nobody stands before it.
+
+    What `admit` and `lease` do, in one commit: a turn that comes alone waits for the disk once.
+    """
+    yield (
+        sql.sessions.take,
+        {"id": session.id, "holder": seat.holder, "lease_ms": seat.lease_ms, "lease_now": seat.lease_now},
+    )
+    session = replace(session, holder=seat.holder, fence=session.fence + 1, last_seq=session.last_seq + 1)
+    acted = not seat.reports_tools or words.call is not None
+    yield (
+        sql.turns.begin,
+        {**turn_params(session, words, now, via_id), "fence": session.fence, "acted": int(acted)},
+    )
+    turn = Turn(
+        id=words.turn_id,
+        session_id=session.id,
+        via_id=via_id,
+        run_id=words.source.run_id if words.source else None,
+        state=TurnState.RUNNING,
+        content=words.content,
+        prompt=words.prompt,
+        brief=words.brief,
+        call=words.call,
+        source=words.source,
+        joined_into=None,
+        attempt=1,
+        crashes=0,
+        retries=words.retries,
+        crash=words.crash,
+        timeout_ms=words.timeout_ms,
+        acted=acted,
+        fence=session.fence,
+        draft=None,
+        not_before=words.not_before,
+        queued_at=now,
+        started_at=now,
+        finished_at=None,
+        outcome=None,
+        reply=None,
+        error=None,
+        usage=None,
+    )
+    held = _held(session, turn, seat.holder, now)
+    yield sql.events.append, rows.event_params(held.opened)
+    copies = yield from unified.mirror((held.opened,), held.via_id)
+    return replace(held, copies=copies) if copies else held
+
+
+def hold(held: Held) -> Transaction[entries.Standing]:
+    """The session's row, if the lane is still ours; gives how its log stands."""
+    found = yield sql.sessions.hold, {"id": held.session.id, "holder": held.holder, "fence": held.fence}
+    if not found:
+        raise LeaseLost(f"the lane of {held.session.key} is no longer held under fence {held.fence}")
+    return entries.standing_in(found[0])
