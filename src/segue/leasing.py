@@ -70,11 +70,9 @@ def lease(
     """Take ready lanes of the next account in turn and start the first turn of each."""
     who = {"user_waits": int(pool), "now": now}
     found = yield sql.sessions.next_account, {**who, "account": after}
-    if not found:
-        found = yield sql.sessions.next_account, {**who, "account": ""}
-    if not found:
-        return []
     account = found[0]["account"]
+    if account is None:
+        return []
     leased = yield (
         sql.sessions.lease,
         {

@@ -77,8 +77,8 @@ class Runner:
         self._crew = crew
         self._pool = pool
         self._slots = slots
-        # Half of them, so that one half can be taken up while the other is settled.
-        self._at_once = max(leasing.QUANTUM, slots // 2)
+        # Where two commits go side by side, one half is taken up while the other is settled.
+        self._at_once = max(leasing.QUANTUM, slots // crew.store.database.commits_at_once)
         self._busy = 0
         self._leasing = 0
         """Slots that a lease under way may fill."""

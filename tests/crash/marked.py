@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import TypeVar, cast
 
+from segue.jobs import Taken
 from segue.leasing import Held
 from segue.store.database import Begin, Database, Params, Rows, Transaction
 from segue.store.sql import Query
@@ -43,6 +44,7 @@ class Marked:
         self._journal = journal
         self._point = point
         self.dialect = database.dialect
+        self.commits_at_once = database.commits_at_once
         self.held: dict[str, Held] = {}
         """By turn, what this process has leased last."""
         self.under_way = 0
@@ -62,8 +64,8 @@ class Marked:
             result = await self._database.run(lambda: self._watched(begin(), queries))
         finally:
             self.under_way -= 1
-        if _claims(queries, result):
-            self._note_claims(cast("list[Held]", result))
+        if claimed := _claimed(queries, result):
+            self._note_claims(claimed)
             self.reached(Point.AFTER_THE_CLAIM_COMMITS)
         if "turns.note_act" in queries:
             self.reached(Point.AFTER_THE_TOOL_IS_NOTED)
@@ -92,7 +94,7 @@ class Marked:
             transaction.close()
 
     def _about_to_commit(self, queries: Mapping[str, object], result: object) -> None:
-        if _claims(queries, result):
+        if _claimed(queries, result):
             self.reached(Point.BEFORE_THE_CLAIM_COMMITS)
         if "turns.note_act" in queries:
             self.reached(Point.BEFORE_THE_TOOL_IS_NOTED)
@@ -130,8 +132,12 @@ class Marked:
         await self._database.close()
 
 
-def _claims(queries: Mapping[str, object], result: object) -> bool:
-    return "sessions.lease" in queries and bool(result)
+def _claimed(queries: Mapping[str, object], result: object) -> list[Held]:
+    """Lanes that were taken with a turn that waited in them, or with one that came in."""
+    if "sessions.lease" in queries:
+        return cast("list[Held]", result)
+    held = result.held if isinstance(result, Taken) else None
+    return [] if held is None else [held]
 
 
 def _ends(queries: Mapping[str, object]) -> bool:

@@ -5,13 +5,13 @@ import sqlite3
 from collections.abc import Sequence
 from enum import Enum
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 from segue.errors import StoreError
 from segue.store.database import Begin, Params, Rows, Statement, T, Transaction
 from segue.store.lockstep.group import Entangled, Group, Spoiled
-from segue.store.lockstep.sets import GIVEN, Joined, fits, joined, told_apart
+from segue.store.lockstep.sets import Joined, alike, fits, joined, told_apart, with_given
 from segue.store.sql import PARAMETER, Query
 from segue.store.sqlite_file import blames_the_statement
 
@@ -70,11 +70,13 @@ def _execute_each(
     try:
         if len(executions) == 1 or not fits(query, executions, "sqlite"):
             return [_execute(connection, query, params) for params in executions]
+        arguments = [*map(query.pick, executions)]
+        shared = alike(arguments)
         answers: list[Rows] = []
         for size in _SIZES:
             while len(executions) - len(answers) >= size:
-                some = executions[len(answers) : len(answers) + size]
-                answers += _execute_as_set(connection, query, some)
+                some = arguments[len(answers) : len(answers) + size]
+                answers += _execute_as_set(connection, query, some, shared)
         if len(answers) < len(executions):
             answers.append(_execute(connection, query, executions[-1]))
         return answers
@@ -95,11 +97,16 @@ def _execute(connection: sqlite3.Connection, query: Query, params: Params) -> Ro
 
 
 def _execute_as_set(
-    connection: sqlite3.Connection, query: Query, executions: Sequence[Params]
+    connection: sqlite3.Connection,
+    query: Query,
+    arguments: Sequence[tuple[Any, ...]],
+    shared: tuple[int, ...],
 ) -> Sequence[Rows]:
-    shape, text = _set_of(query, len(executions))
-    arguments = [*map(query.pick, executions)]
-    found = connection.execute(text, [*chain.from_iterable(arguments)]).fetchall()
+    shape, text = _set_of(query, len(arguments), shared)
+    columns = [column for place, column in enumerate(zip(*arguments, strict=True)) if place not in shared]
+    once = [arguments[0][place] for place in shared]
+    values = chain(once, chain.from_iterable(zip(*columns, strict=True)))
+    found = connection.execute(text, [*values]).fetchall()
     return told_apart(shape, query, arguments, found)
 
 
@@ -126,10 +133,15 @@ def positional(query: Query) -> tuple[str, Gives]:
 
 
 @cache
-def _set_of(query: Query, size: int) -> tuple[Joined, str]:
-    """The query for so many executions at once."""
+def _set_of(query: Query, size: int, shared: tuple[int, ...] = ()) -> tuple[Joined, str]:
+    """The query for so many executions at once; the parameters at those places are the same for all."""
     shape = joined(query, "sqlite")
     assert shape is not None  # by `fits`
-    places = ["?"] * len(query.parameters)
-    rows = [f"({', '.join([*places, str(number)])})" for number in range(size)]
-    return shape, shape.text.replace(GIVEN, f"(VALUES {', '.join(rows)}) AS given")
+    own = [place for place in range(len(query.parameters)) if place not in shared]
+    places = {place + 1: f"?{number}" for number, place in enumerate(shared, 1)}
+    places |= {place + 1: f"given.column{number}" for number, place in enumerate(own, 1)}
+    places[len(query.parameters) + 1] = f"given.column{len(own) + 1}"
+    numbers = count(len(shared) + 1)
+    rows = [[*(f"?{next(numbers)}" for _ in own), str(execution)] for execution in range(size)]
+    given = ", ".join(f"({', '.join(row)})" for row in rows)
+    return shape, with_given(shape, f"(VALUES {given}) AS given", places)

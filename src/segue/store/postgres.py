@@ -43,9 +43,11 @@ class Postgres:
     """A PostgreSQL database, opened by `await Postgres.open(url)`."""
 
     dialect = "postgres"
+    commits_at_once = 2
 
     def __init__(self, server: Server, first: Line, offset: Offset, connections: int) -> None:
-        # One connection each to listen, to notify, for who names no session, is driven alone or waits for a lock.
+        # One connection each to listen, to notify, and for who names no session, is driven alone, or waits
+        # for a lock.
         groups = max(1, (connections - 5) // 2)
         self._reader_count = max(1, connections - 5 - groups)
         self._server = server

@@ -8,9 +8,10 @@ Invariants
 import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from random import uniform
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from segue.errors import StoreError, StoreUnavailable, StoreUnusable
@@ -32,6 +33,8 @@ SETTINGS = {
     "jit": "off",
     "default_transaction_isolation": "read committed",
 }
+
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 CONNECT_SECONDS = 3.0
 COMMAND_SECONDS = 7.0
@@ -59,11 +62,11 @@ class Server:
         self.pooled = False
         """Behind a pooler that gives each transaction whatever connection is free."""
 
-    async def connect(self) -> "Connection":
+    async def connect(self, settings: Mapping[str, str]) -> "Connection":
         if not self.pooled:
             try:
                 # Our queries are few and never change: a connection plans each of them once.
-                return await self._open(statement_cache_size=1000, server_settings=SETTINGS)
+                return await self._open(statement_cache_size=1000, server_settings={**SETTINGS, **settings})
             except Exception as error:
                 if sqlstate(error) != "08P01":
                     raise
@@ -83,26 +86,31 @@ class Server:
         )
 
 
-def opening(lock_milliseconds: int) -> str:
-    """What begins a transaction. The limits go with it: behind a pooler the connection has none."""
-    local = {**LIMITS, **BY_INDEX, "lock_timeout": f"{lock_milliseconds}ms"}
-    settings = "".join(f"; SET LOCAL {name} = '{value}'" for name, value in local.items())
-    return f"BEGIN ISOLATION LEVEL READ COMMITTED{settings}"
+def of_a_writer(lock_milliseconds: int) -> dict[str, str]:
+    """The settings of a connection that writes."""
+    return {**LIMITS, **BY_INDEX, "lock_timeout": f"{lock_milliseconds}ms"}
 
 
 class Line:
     """One connection, opened again when it was lost."""
 
-    def __init__(self, server: Server, connection: "Connection | None" = None) -> None:
+    def __init__(self, server: Server, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         self._server = server
-        self._connection = connection
+        self._settings = settings
+        self._connection: Connection | None = None
+
+    @property
+    def opening(self) -> str:
+        """What begins a transaction. Behind a pooler the connection has no settings: they go with it."""
+        local = self._settings.items() if self._server.pooled else ()
+        return BEGIN + "".join(f"; SET LOCAL {name} = '{value}'" for name, value in local)
 
     async def connected(self, keep_trying: Callable[[Exception], bool] = lambda _: True) -> "Connection":
         """The connection; what stands in its way is raised when there is no point in trying on."""
         pause = FIRST_PAUSE
         while self._connection is None or self._connection.is_closed():
             try:
-                self._connection = await self._server.connect()
+                self._connection = await self._server.connect(self._settings)
             except Exception as error:
                 if not keep_trying(error):
                     raise

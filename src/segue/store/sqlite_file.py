@@ -50,7 +50,7 @@ def _open(
     try:
         # Opened here, used on a thread of its own.
         connection = sqlite3.connect(
-            path, timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
+            path, timeout=busy_seconds, isolation_level=None, cached_statements=1024, check_same_thread=False
         )
         try:
             _configure(connection, cache_kib)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from segue.store.database import Params, Rows, Value
 from segue.store.lockstep.caller import Caller
 from segue.store.lockstep.group import C, Entangled, Group, Spoiled
-from segue.store.lockstep.sets import EXECUTION, GIVEN, Joined, fits, joined, told_apart
+from segue.store.lockstep.sets import EXECUTION, Joined, alike, fits, joined, told_apart, with_given
 from segue.store.lockstep.shapes import shape_of
 from segue.store.sql import Query
 
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 _MARK = "SELECT key FROM unnest(CAST($1 AS BIGINT[])) AS key WHERE pg_try_advisory_xact_lock(key)"
 
 _numbers = count()
-_texts: dict[Query, str] = {}
+_types: dict[Query, list[str]] = {}
+_texts: dict[tuple[Query, tuple[int, ...]], str] = {}
 
 
 async def open_together(connection: "Connection", group: Group[C], opening: str) -> list[C]:
@@ -107,24 +108,42 @@ async def _fetch_as_set(
     """Inside a transaction only."""
     shape = joined(query, "postgres")
     assert shape is not None  # by `fits`
-    text = await text_of_set(connection, query, shape)
-    columns: list[Any] = [list(values) for values in zip(*arguments, strict=True)]
-    found = await connection.fetch(text, *columns, list(range(len(arguments))))
+    shared = alike(arguments)
+    text = await text_of_set(connection, query, shape, shared)
+    values: list[Any] = [
+        column[0] if place in shared else list(column)
+        for place, column in enumerate(zip(*arguments, strict=True))
+    ]
+    found = await connection.fetch(text, *values, list(range(len(arguments))))
     return told_apart(shape, query, arguments, found)
 
 
-async def text_of_set(connection: "Connection", query: Query, shape: Joined) -> str:
+async def text_of_set(
+    connection: "Connection", query: Query, shape: Joined, shared: tuple[int, ...] = ()
+) -> str:
     """With the types that the server gives its parameters, which it is asked for once."""
-    if query in _texts:
-        return _texts[query]
+    if (query, shared) in _texts:
+        return _texts[query, shared]
+    if query not in _types:
+        _types[query] = await _types_of(connection, query)
+    places: dict[int, str] = {}
+    arrays: dict[str, str] = {}
+    for place, type in enumerate([*_types[query], "integer"]):
+        if place in shared:
+            places[place + 1] = f"CAST(${place + 1} AS {type})"
+        else:
+            places[place + 1] = f"given.column{place + 1}"
+            arrays[f"column{place + 1}"] = f"CAST(${place + 1} AS {type}[])"
+    given = f"unnest({', '.join(arrays.values())}) AS given ({', '.join(arrays)})"
+    return _texts.setdefault((query, shared), with_given(shape, given, places))
+
+
+async def _types_of(connection: "Connection", query: Query) -> list[str]:
     name = f"segue_asks_{next(_numbers)}"
     # By words of SQL and not by the protocol: behind a pooler the next transaction has another connection.
     await connection.execute(f"PREPARE {name} AS {query.postgres}")
-    types = await connection.fetchval(
+    types: list[str] = await connection.fetchval(
         f"SELECT CAST(parameter_types AS TEXT[]) FROM pg_prepared_statements WHERE name = '{name}'"
     )
     await connection.execute(f"DEALLOCATE {name}")
-    arrays = [f"CAST(${place} AS {each}[])" for place, each in enumerate([*types, "integer"], 1)]
-    names = ", ".join(f"column{place}" for place in range(1, len(arrays) + 1))
-    given = f"unnest({', '.join(arrays)}) AS given ({names})"
-    return _texts.setdefault(query, shape.text.replace(GIVEN, given))
+    return types

@@ -10,7 +10,8 @@ each other's rows, it is rewritten to take the parameters of all of them as a ta
     FROM (VALUES ('a', 1), ('b', 2)) AS given (column1, column2)
     WHERE id = given.column1 RETURNING id
 
-The last column of the table is the number of the execution.
+The last column of the table is the number of the execution. Of what all executions are given alike, a large
+group makes no column: it is given once.
 
 Invariants
   - a write is rewritten only if every execution names a row of its own: none would see what another wrote
@@ -18,7 +19,7 @@ Invariants
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -32,6 +33,10 @@ _ROW = "segue_row"
 GIVEN = "/* given */"
 """Where the table of parameters goes, which is called `given`."""
 
+ALIKE_FROM = 16
+"""What is alike among so many is so by its nature, and not by chance: there are few such forms of a query."""
+
+_COLUMN = re.compile(r"given\.column(\d+)")
 _NUMBERED = re.compile(r"\$(\d+)")
 
 _ROW_NAMES = ("id", "session_id")
@@ -128,6 +133,20 @@ def _select(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
     return Joined(
         f"{columns.rstrip()}, {_number(query)}\nFROM {GIVEN} CROSS JOIN {rest.lstrip()}", None, EXECUTION
     )
+
+
+def alike(arguments: Sequence[tuple[Value, ...]]) -> tuple[int, ...]:
+    """The places of the parameters that all executions share, as far as that is worth a form of its own."""
+    if len(arguments) < ALIKE_FROM:
+        return ()
+    columns = enumerate(zip(*arguments, strict=True))
+    return tuple(place for place, values in columns if values.count(values[0]) == len(values))
+
+
+def with_given(shape: Joined, given: str, places: Mapping[int, str]) -> str:
+    """The text with its table, and with what stands in place of each column, by its number."""
+    text = _COLUMN.sub(lambda match: places[int(match.group(1))], shape.text)
+    return text.replace(GIVEN, given)
 
 
 def fits(query: Query, executions: Sequence[Params], dialect: str) -> bool:

@@ -30,7 +30,7 @@ from segue.store.lockstep.batching import drive_together, open_together
 from segue.store.lockstep.caller import Keys
 from segue.store.lockstep.group import Group, Spoiled
 from segue.store.lockstep.waiter import Waiter
-from segue.store.server import FIRST_PAUSE, Fault, Line, Server, opening, refusal, wait
+from segue.store.server import FIRST_PAUSE, Fault, Line, Server, of_a_writer, refusal, wait
 
 BEGINNING_SECONDS = 0.02
 """A group lets callers begin for this long; who waits for a busy session longer goes with the next one."""
@@ -55,7 +55,7 @@ class Queue:
         self._together = together
         self._may_go = may_go
         self._stirred = asyncio.Event()
-        self.opening = opening(lock_milliseconds)
+        self.settings = of_a_writer(lock_milliseconds)
 
     def put(self, *callers: Waiter) -> None:
         self._callers.extend(callers)
@@ -145,7 +145,7 @@ class Writers:
         return self._is_free(caller) and not any(session in self._set_aside for session in caller.sessions)
 
     async def _write(self, queue: Queue) -> None:
-        line = Line(self._server)
+        line = Line(self._server, queue.settings)
         try:
             while True:
                 await self._commit(line, queue, await queue.take())
@@ -158,7 +158,7 @@ class Writers:
         group = Group(callers, self._keys, beginning_seconds=BEGINNING_SECONDS)
         try:
             connection = await line.connected(lambda _: any(not caller.outcome.done() for caller in callers))
-            passed = await open_together(connection, group, queue.opening)
+            passed = await open_together(connection, group, line.opening)
             sessions -= self._pass_over(queue, passed)
             await drive_together(connection, group)
         except Exception as error:

@@ -190,11 +190,19 @@ SET unarmed = 1
 WHERE id = :id;
 
 -- name: next_account
-SELECT account
-FROM sessions
-WHERE user_waits = :user_waits AND account > :account AND ready_at <= :now AND ready_at IS NOT NULL
-ORDER BY account
-LIMIT 1;
+-- The next one in turn that has a lane ready; after the last of them, the first.
+SELECT COALESCE(
+    (SELECT account
+     FROM sessions
+     WHERE user_waits = :user_waits AND account > :account AND ready_at <= :now AND ready_at IS NOT NULL
+     ORDER BY account
+     LIMIT 1),
+    (SELECT account
+     FROM sessions
+     WHERE user_waits = :user_waits AND ready_at <= :now AND ready_at IS NOT NULL
+     ORDER BY account
+     LIMIT 1)
+) AS account;
 
 -- name: next_ready
 SELECT MIN(ready_at) AS ready_at
