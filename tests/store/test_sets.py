@@ -15,6 +15,7 @@ from segue.errors import StoreError
 from segue.store import sql
 from segue.store.database import Params, Rows, Value
 from segue.store.driving import _execute_each, execute
+from segue.store.lockstep import sets
 from segue.store.lockstep.batching import fetch_each
 from segue.store.lockstep.sets import fits, joined
 from segue.store.sql import Query, translate
@@ -101,6 +102,20 @@ def test_sqlite_compiles_statements_of_few_sizes(size: int, statements: int) -> 
     assert [[(row["id"], row["n"]) for row in rows] for rows in answers] == [
         [(str(number), number)] for number in reversed(range(size))
     ]
+
+
+async def test_what_all_are_given_alike_is_given_once(words: Words) -> None:
+    """In a large group: one value for all of them, or none for any, in every place where one may stand."""
+    names = [f"w{number:02}" for number in range(sets.ALIKE_FROM + 3)]
+    add = "INSERT INTO words (id, n) VALUES (:id, COALESCE(CAST(:none AS BIGINT), :n)) RETURNING id"
+    added: list[Params] = [{"id": name, "n": 5, "none": None} for name in names]
+    answers = await words.run(translate("words.add", add), added)
+    assert [[row["id"] for row in rows] for rows in answers] == [[name] for name in names]
+    raise_ = "UPDATE words SET n = n + :more WHERE id = :id AND n = :n RETURNING id, n"
+    raised: list[Params] = [{"id": name, "more": 2, "n": 5} for name in [*names, "none"]]
+    assert await words.ask(raise_, *raised) == [*([(name, 7)] for name in names), []]
+    read: list[Params] = [{"id": "w03", "n": 7}] * 20
+    assert await words.ask("SELECT id, n FROM words WHERE id = :id AND n = :n", *read) == [[("w03", 7)]] * 20
 
 
 async def test_what_is_added_goes_back_to_who_added_it(words: Words) -> None:
@@ -367,6 +382,11 @@ def tables(house: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
     return {name: reader.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}
 
 
+def names_of(params: Params) -> Params:
+    """What says which row is meant."""
+    return {name: value for name, value in params.items() if name == "id" or name.endswith("_id")}
+
+
 def test_most_queries_may_be_asked_for_many_at_once() -> None:
     assert len(REWRITTEN) > 90
     assert {sql.sessions.lock_by_key, sql.turns.enqueue, sql.turns.finish, sql.events.append} <= {*REWRITTEN}
@@ -374,8 +394,9 @@ def test_most_queries_may_be_asked_for_many_at_once() -> None:
 
 @pytest.mark.parametrize("query", REWRITTEN, ids=lambda query: query.name)
 def test_executions_in_one_statement_do_what_they_do_one_by_one(
-    house: sqlite3.Connection, query: Query
+    house: sqlite3.Connection, query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """With parameters of their own, and with all but their names alike, which are then given once."""
     asker = Asker(house, query)
     found: list[bool] = []
     for size, calm in [(7, True), *((size, False) for size in range(2, 8))]:
@@ -383,5 +404,9 @@ def test_executions_in_one_statement_do_what_they_do_one_by_one(
         apart = outcome(one_by_one, house, query, executions)
         assert outcome(_execute_each, house, query, executions) == apart
         found += map(asker.finds_something, executions)
+        alike = [{**executions[0], **names_of(params)} for params in executions]
+        monkeypatch.setattr(sets, "ALIKE_FROM", 2)
+        assert outcome(_execute_each, house, query, alike) == outcome(one_by_one, house, query, alike)
+        monkeypatch.undo()
     if asker.adds or asker.guarded:
         assert found.count(True) > found.count(False) > 0, "most find what they look for, and not all"

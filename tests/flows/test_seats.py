@@ -1,0 +1,213 @@
+"""A due turn that finds its lane empty and a slot free starts in the commit that admits it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import TypeVar
+
+import pytest
+
+from segue import Ask, At, Delta, Job, Kernel, OpenTurn, Settings
+from segue.states import TurnState
+from segue.store.database import Begin, Transaction
+from segue.store.opening import open_database
+from segue.testing import FaultyStore, ManualClock, ScriptedAgent
+from segue.testing.faults import Fault
+from tests.flows.house import OpenKernel
+from tests.flows.story import CHAT, Gatekeeper, log, outcomes, slots, until, working
+
+T = TypeVar("T")
+
+FIRES, BEGINS = "jobs.take", "turns.begin"
+
+
+class Watched(FaultyStore):
+    """Notes the queries of each transaction, and keeps back what one of the marked ones came to."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.commits: list[list[str]] = []
+        self.failing: str | None = None
+        self.committed, self.told = asyncio.Event(), asyncio.Event()
+        self.told.set()
+
+    async def run(self, begin: Begin[T]) -> T:
+        queries: list[str] = []
+        result = await super().run(lambda: self._noted(begin(), queries))
+        self.commits.append(queries)
+        if BEGINS in queries:
+            self.committed.set()
+            await self.told.wait()
+        return result
+
+    def _noted(self, transaction: Transaction[T], queries: list[str]) -> Transaction[T]:
+        queries.clear()
+        try:
+            statement = next(transaction)
+            while True:
+                queries.append(statement[0].name)
+                if self.failing == statement[0].name:
+                    self.failing = None
+                    raise Fault("asked to fail once")
+                statement = transaction.send((yield statement))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            transaction.close()
+
+    async def both_pools_have_looked(self) -> None:
+        """While a lease is under way, its slots are promised to what waits."""
+        while len(self.those_with("sessions.next_account")) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+
+    def those_with(self, query: str) -> list[list[str]]:
+        return [queries for queries in self.commits if query in queries]
+
+
+@pytest.fixture
+async def watched(database_url: str) -> AsyncIterator[Watched]:
+    watched = Watched(await open_database(database_url), fail_at=0)
+    yield watched
+    await watched.close()
+
+
+async def soon(kernel: Kernel, clock: ManualClock, key: str = CHAT) -> Job:
+    return await kernel.schedule(key, At(clock.now() + timedelta(seconds=30)), Ask("Look."))
+
+
+async def test_a_turn_that_comes_alone_starts_as_it_is_admitted(
+    watched: Watched, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    async with Kernel(watched, agent=agent, clock=clock) as kernel:
+        job = await soon(kernel, clock)
+        async with working(kernel):
+            await watched.both_pools_have_looked()
+            clock.advance(seconds=30)
+            await until(kernel, "session_sync")
+        (run,) = await slots(kernel, job)
+        turn = await kernel.store.turn(run.turn_id or "")
+        assert [BEGINS in queries for queries in watched.those_with(FIRES)] == [True]
+        assert (turn.state, turn.attempt, turn.queued_at) == (TurnState.DONE, 1, turn.started_at)
+        assert (run.outcome, run.rendered_prompt is not None) == ("ok", True)
+        assert await log(kernel) == ["automation_update", "stream_start", "stream_end", "session_sync"]
+        assert not await kernel.audit()
+
+
+async def test_it_waits_while_its_session_is_busy(watched: Watched, clock: ManualClock) -> None:
+    agent = Gatekeeper(CHAT)
+    async with Kernel(watched, agent=agent, clock=clock) as kernel:
+        job = await soon(kernel, clock)
+        async with working(kernel):
+            await kernel.receive(CHAT, "Think long.")
+            await agent.standing_in(CHAT)
+            clock.advance(seconds=30)
+            await until(kernel, "queue_update")
+            assert (watched.those_with(BEGINS), await outcomes(kernel, job)) == ([], [None])
+            agent.let_go()
+            synced = await until(kernel, "session_sync")
+            await until(kernel, "session_sync", after=synced.seq)
+        assert await outcomes(kernel, job) == ["ok"]
+        assert not await kernel.audit()
+
+
+async def test_it_waits_while_no_slot_is_free(watched: Watched, clock: ManualClock) -> None:
+    """And seats and leases together are never more than there are slots."""
+    keys = [f"web:{number}" for number in range(12)]
+    at_once: list[int] = []
+
+    class Counting:
+        reports_tools = True
+        under_way = 0
+
+        async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
+            self.under_way += 1
+            at_once.append(self.under_way)
+            await asyncio.sleep(0.002)
+            self.under_way -= 1
+            yield "ok"
+
+    async with Kernel(watched, agent=Counting(), clock=clock, settings=Settings(runners=3)) as kernel:
+        jobs = [await soon(kernel, clock, key) for key in keys]
+        async with working(kernel):
+            await watched.both_pools_have_looked()
+            clock.advance(seconds=30)
+            for key in keys:
+                await until(kernel, "session_sync", key)
+        assert [await outcomes(kernel, job) for job in jobs] == [["ok"]] * len(keys)
+        assert max(at_once) == 3
+        assert 3 <= len(watched.those_with(BEGINS)) < len(keys)
+        assert not await kernel.audit()
+
+
+async def test_whoever_does_not_run_turns_leaves_them_in_their_lanes(
+    watched: Watched, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    async with Kernel(watched, agent=agent, clock=clock, settings=Settings(runners=0)) as kernel:
+        job = await soon(kernel, clock)
+        async with working(kernel):
+            clock.advance(seconds=30)
+            while not await kernel.store.runs_of_job(job.id, 1):  # noqa: ASYNC110
+                await asyncio.sleep(0.002)
+        assert watched.those_with(BEGINS) == []
+        (turn,) = await kernel.store.queued_turns(job.session_id)
+        assert turn.attempt == 0
+
+
+async def test_a_shutdown_sees_through_what_has_just_started(
+    watched: Watched, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """The timer is told to end while its commit is under way: the turn is in the seat, and is not lost."""
+    async with Kernel(watched, agent=agent, clock=clock) as kernel:
+        job = await soon(kernel, clock)
+        watched.told.clear()
+        async with asyncio.TaskGroup() as group, asyncio.timeout(10):
+            running = group.create_task(kernel.run())
+            await watched.both_pools_have_looked()
+            clock.advance(seconds=30)
+            await watched.committed.wait()
+            running.cancel()
+            for _ in range(20):
+                await asyncio.sleep(0)
+            watched.told.set()
+        assert await outcomes(kernel, job) == ["ok"]
+        assert not await kernel.audit()
+
+
+async def test_a_store_that_fails_costs_no_slot(
+    watched: Watched, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """There is one, and if it were lost nothing would ever run."""
+    async with Kernel(watched, agent=agent, clock=clock, settings=Settings(runners=1)) as kernel:
+        job = await soon(kernel, clock)
+        watched.failing = BEGINS
+        async with working(kernel):
+            await watched.both_pools_have_looked()
+            clock.advance(seconds=30)
+            while watched.failing:  # noqa: ASYNC110
+                await asyncio.sleep(0.002)
+            while not await outcomes(kernel, job):
+                clock.advance(seconds=1)
+                await asyncio.sleep(0.002)
+            await until(kernel, "session_sync")
+        assert await outcomes(kernel, job) == ["ok"]
+        assert not await kernel.audit()
+
+
+async def test_of_a_recall_it_is_told_first_that_it_was_claimed(
+    open_kernel: OpenKernel, clock: ManualClock
+) -> None:
+    kernel = await open_kernel()
+    await kernel.open(CHAT)
+    await kernel.set_recall(CHAT, "Look.", when="in 30 seconds")
+    async with working(kernel):
+        clock.advance(seconds=30)
+        await until(kernel, "session_sync")
+    assert await log(kernel) == [
+        "recall_update",
+        "recall_update",
+        "stream_start",
+        "stream_end",
+        "recall_update",
+        "session_sync",
+    ]
