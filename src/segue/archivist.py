@@ -75,14 +75,19 @@ class Archivist:
     async def run(self) -> None:
         """Until closed; then what is being learned is seen through."""
         while not self._closing:
-            if await self.step() or self._closing:
-                continue
-            now = self._clock.ms()
+            if not await self.step() and not self._closing:
+                await self._rest()
+
+    async def _rest(self) -> None:
+        now = self._clock.ms()
+        until = safety = now + self._check_ms
+        soonest = await self._shelf.next_look()
+        # What is due and was not taken is somebody else's, or waits for its turn: no use to hurry.
+        if soonest is not None and soonest > now:
+            until = min(safety, soonest)
+        while not await self._bell.wait(Name.ARCHIVIST, until):
             soonest = await self._shelf.next_look()
-            safety = now + self._check_ms
-            # What is due and was not taken is somebody else's, or waits for its turn: no use to hurry.
-            until = safety if soonest is None or soonest <= now else min(safety, soonest)
-            await self._bell.wait(Name.ARCHIVIST, until)
+            until = safety if soonest is None else min(safety, soonest)
 
     def close(self) -> None:
         """Take nothing more."""
@@ -97,6 +102,9 @@ class Archivist:
         looked = 0
         for session_id in due:
             looked += await self._look(session_id, now)
+        task_at = await self._shelf.next_task()
+        if task_at is None or task_at > now:
+            return looked
         tasks = await self._store.commit(
             learning.lease,
             holder=self._holder,

@@ -145,6 +145,11 @@ class Courier:
                 yield name, free
 
     async def _rest(self) -> None:
+        while not await self._bell.wait(Name.COURIER, await self._next_moment()):
+            pass
+
+    async def _next_moment(self) -> int | None:
+        """When there will be something to send, as far as it is known."""
         now = self._clock.ms()
         free = [name for name, _ in self._free(now)]
         paced = [pace.next_at(now) for name, pace in self._paces.items() if name not in free]
@@ -152,7 +157,7 @@ class Courier:
             soonest = await self._store.next_delivery(self._named(free))
         except StoreError:
             soonest = now + _BREATH_MS
-        await self._bell.wait(Name.COURIER, min(paced + ([] if soonest is None else [soonest]), default=None))
+        return min(paced + ([] if soonest is None else [soonest]), default=None)
 
     def _named(self, free: Sequence[str]) -> str:
         if self._stored == EVERY_CHANNEL:

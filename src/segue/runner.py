@@ -192,16 +192,20 @@ class Runner:
         return held
 
     async def _rest(self) -> None:
+        while not await self._crew.bell.wait(_NAMES[self._pool], await self._next_moment()):
+            pass
+
+    async def _next_moment(self) -> int | None:
+        """When there will be something to take, as far as it is known."""
         crew = self._crew
-        until = None
         if self._store_failed:  # the lane is still ready: a look at when it will be would not let us rest
-            until = crew.clock.ms() + _BREATH_MS
-        elif self._busy < self._slots:
-            try:
-                until = await crew.store.next_ready(self._pool)
-            except StoreError:
-                until = crew.clock.ms() + _BREATH_MS
-        await crew.bell.wait(_NAMES[self._pool], until)
+            return crew.clock.ms() + _BREATH_MS
+        if self._busy >= self._slots:
+            return None
+        try:
+            return await crew.store.next_ready(self._pool)
+        except StoreError:
+            return crew.clock.ms() + _BREATH_MS
 
     async def _perform(self, held: Held, lease_ends: int) -> None:
         task = asyncio.current_task()

@@ -66,7 +66,9 @@ class Timer:
 
     async def run(self) -> None:
         while True:
-            await self._bell.wait(Name.TIMER, await self.step())
+            until = await self.step()
+            while not await self._bell.wait(Name.TIMER, until):
+                until = await self._store.next_due()
 
     async def step(self) -> int | None:
         """Take what is due; the moment to look again, or None when nothing is waiting."""

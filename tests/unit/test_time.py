@@ -77,6 +77,18 @@ async def test_when_anything_may_have_been_written_all_but_reaper_and_pruner_are
             await bell.wait(name, None)
 
 
+async def test_who_is_woken_learns_whether_there_is_work_or_only_may_be() -> None:
+    clock = ManualClock()
+    bell = Bell(clock)
+    async with asyncio.timeout(10):
+        bell.ring(Name.USER)
+        bell.ring_all()
+        assert await bell.wait(Name.USER, None) is True
+        bell.ring_all()
+        assert await bell.wait(Name.USER, None) is False
+        assert await bell.wait(Name.USER, clock.ms()) is True
+
+
 async def test_the_systems_clock_is_woken_by_a_ring_before_its_moment() -> None:
     clock = SystemClock()
     rung = asyncio.Event()

@@ -145,9 +145,13 @@ class Shelf:
     async def next_look(self) -> int | None:
         """The next moment at which a session may want to be committed, or a task to be done."""
         commit = (await self._database.read(sql.sessions.next_commit, {}))[0]["commit_at"]
-        task = (await self._database.read(sql.tasks.next_due, {}))[0]["not_before"]
-        moments = [moment for moment in (commit, task) if moment is not None]
+        moments = [moment for moment in (commit, await self.next_task()) if moment is not None]
         return min(moments, default=None)
+
+    async def next_task(self) -> int | None:
+        """The moment from which on a task that waits may be done."""
+        moment: int | None = (await self._database.read(sql.tasks.next_due, {}))[0]["not_before"]
+        return moment
 
     async def expired_tasks(self, limit: int) -> list[Task]:
         judged: Params = {
