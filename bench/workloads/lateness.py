@@ -1,7 +1,8 @@
 """How late a turn starts: from the slot of its job to the first line of its agent, on SQLite.
 
 The jobs are stored before, and the kernel runs while their moments come. Both ends are read from the
-machine's wall clock.
+machine's wall clock. There is a slot for each job: what is measured is how soon the kernel starts them, not
+how long they wait for each other. With fifty slots the same is shown beside it.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from bench.figure import AtMost, Figure
@@ -19,6 +21,7 @@ from segue.agent import OpenTurn
 from segue.cli import loop
 
 JOBS = 1_000
+FEW_SLOTS = 50
 AHEAD = timedelta(seconds=4)
 """Time to store a thousand jobs, to start the workers, and to come to rest."""
 A_MOMENT = timedelta(milliseconds=100)
@@ -55,22 +58,28 @@ def lateness(room: Room) -> Iterator[Figure]:
     yield _p99("SQLite: a lone job", 10, room, lambda url: _one_by_one(url, lone))
     yield _p99("SQLite: 1,000 jobs over one second", 50, room, lambda url: _together(url, spread))
     yield _p99("SQLite: 1,000 jobs in one instant", 500, room, lambda url: _together(url, at_once))
+    few = partial(_together, after=at_once, slots=FEW_SLOTS)
+    yield _p99(f"  {FEW_SLOTS} slots for 1,000 jobs in one instant", None, room, few)
 
 
 def _p99(
-    workload: str, limit: float, room: Room, measure: Callable[[str], Coroutine[Any, Any, list[float]]]
+    workload: str,
+    limit: float | None,
+    room: Room,
+    measure: Callable[[str], Coroutine[Any, Any, list[float]]],
 ) -> Figure:
     def once() -> float:
         with room.folder() as folder:
             return percentile(loop.run(measure(f"sqlite:///{folder}/segue.db")), 99)
 
     late = median_of(room.rounds, once)
-    return Figure(workload=f"{workload}, p99 late", unit="ms", ours=late, bar=AtMost(limit, "ms"))
+    bar = None if limit is None else AtMost(limit, "ms")
+    return Figure(workload=f"{workload}, p99 late", unit="ms", ours=late, bar=bar)
 
 
-async def _together(url: str, after: Sequence[timedelta]) -> list[float]:
+async def _together(url: str, after: Sequence[timedelta], slots: int = JOBS) -> list[float]:
     agent = Punctual()
-    async with _kernel(url, agent) as kernel:
+    async with _kernel(url, agent, slots) as kernel:
         start = datetime.now(UTC) + AHEAD
         jobs = await asyncio.gather(
             *(_schedule(kernel, number, start + later) for number, later in enumerate(after))
@@ -82,15 +91,15 @@ async def _together(url: str, after: Sequence[timedelta]) -> list[float]:
 async def _one_by_one(url: str, count: int) -> list[float]:
     agent = Punctual()
     late: list[float] = []
-    async with _kernel(url, agent) as kernel, _running(kernel):
+    async with _kernel(url, agent, FEW_SLOTS) as kernel, _running(kernel):
         for number in range(count):
             job = await _schedule(kernel, number, datetime.now(UTC) + A_MOMENT)
             late += await agent.lateness([job])
     return late
 
 
-def _kernel(url: str, agent: Punctual) -> Kernel:
-    return Kernel(url, agent=agent, settings=Settings(runners=50))
+def _kernel(url: str, agent: Punctual, slots: int) -> Kernel:
+    return Kernel(url, agent=agent, settings=Settings(runners=slots))
 
 
 async def _schedule(kernel: Kernel, number: int, moment: datetime) -> Job:

@@ -10,9 +10,10 @@
 Moves and who makes them
   admit     a message or a due slot enters the lane               lane.admit
   lease     the lane's owner takes the first turn in rank         leasing.lease
-  settle    the owner, under its fence, writes the end            lane.settle
-  retry     a failed turn whose policy allows another try         lane.settle
-  crash     the lease ran out before any tool was started         lane.hand_back (reaper, shutdown)
+  begin     both at once: a due slot, an empty lane, a free seat  leasing.begin
+  settle    the owner, under its fence, writes the end            settle.settle
+  retry     a failed turn whose policy allows another try         settle.retry
+  crash     the lease ran out before any tool was started         settle.take_back, settle.hand_back
   cancel    a queued turn is taken out                            lane.cancel
 
 Invariants

@@ -29,8 +29,8 @@ from segue.store.store import DueJob, Store, Unreadable
 
 _log = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 200
-"""Small enough that the first turns of a flood start while the rest of it is still being taken."""
+MOST_AT_ONCE = 250
+"""As many as SQLite takes into one commit: the first turns of a flood start while the rest is still taken."""
 
 _BREATH_MS = 1000
 

@@ -47,7 +47,7 @@ class Listening:
 
 
 class Workforce:
-    """Hand-over between them is a row and a ring; none of them knows another."""
+    """Hand-over between them is a row and a ring, or a seat; none of them knows another."""
 
     def __init__(
         self,

@@ -1,11 +1,11 @@
 """SQLite: one file, one writer thread, readers beside it.
 
-    run ──► waiting ──► writer: our turn · BEGIN · drive each · COMMIT ──► futures
+    run ──► waiting ──► writer: our turn · BEGIN · drive together · COMMIT ──► futures
     read ─► reads ────► readers: one SELECT, on a connection of their own ──► futures
 
-The writer commits whatever is waiting as one group, so that the price of a commit is shared. A group is
-driven straight through. When somebody in it raises, it is rolled back and driven once more, each in a
-savepoint of its own: that costs the others a second pass now and then, and saves two statements every time.
+The writer commits whatever is waiting as one group, in lock-step, so that the price of a commit and of each
+statement is shared. When somebody in it raises after it has written, the group is rolled back and driven once
+more, one by one and each in a savepoint of its own: that costs the others a second pass now and then.
 
 Invariants
   - nobody hears of an outcome before the COMMIT it rests on: a group that fails, fails for all in it

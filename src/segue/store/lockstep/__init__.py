@@ -1,5 +1,7 @@
-"""Lock-step: the transactions of many callers, driven together as one transaction of PostgreSQL.
+"""Lock-step: the transactions of many callers, driven together as one transaction of the database.
 
-`caller` is one transaction on its way, `group` drives many of them as one, `batching` runs one query for
-all that have come to it, and `writers` takes callers in, groups them and deals with what goes wrong.
+`caller` is one transaction on its way, `group` takes many of them on, round by round, and `sets` makes one
+statement of a query that all of them have come to; that is for both databases. PostgreSQL's own are
+`batching`, which runs a group on a connection, and `writers`, which takes callers in, groups them and deals
+with what goes wrong; SQLite's are in `store.driving` and `store.sqlite_threads`.
 """
