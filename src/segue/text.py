@@ -47,4 +47,6 @@ def _refuse_key(key: str) -> NoReturn:
 
 def clean(text: str) -> str:
     """Words that came from a model or an exception: kept, less what no database can hold."""
+    if text.isascii() and "\0" not in text:
+        return text
     return _UNSTORABLE.sub("\ufffd", text)

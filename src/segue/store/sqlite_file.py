@@ -21,6 +21,7 @@ APPLICATION_ID = int.from_bytes(b"Segu")
 CACHE_KIB = 16_384
 READER_CACHE_KIB = 4_096
 LARGEST_LOG = 67_108_864
+PAGES_TO_FOLD = 4_000
 """A write-ahead log that grew beyond this in a rush is cut back to it."""
 
 _MAGIC = b"SQLite format 3\x00"
@@ -73,6 +74,8 @@ def _configure(connection: sqlite3.Connection, cache_kib: int) -> None:
         "temp_store = MEMORY",
         f"cache_size = -{cache_kib}",
         f"journal_size_limit = {LARGEST_LOG}",
+        # The commit that folds the log into the file makes its callers wait for the disk twice more.
+        f"wal_autocheckpoint = {PAGES_TO_FOLD}",
     ):
         connection.execute(f"PRAGMA {setting}")
 
