@@ -21,8 +21,8 @@ APPLICATION_ID = int.from_bytes(b"Segu")
 CACHE_KIB = 16_384
 READER_CACHE_KIB = 4_096
 LARGEST_LOG = 67_108_864
-PAGES_TO_FOLD = 4_000
 """A write-ahead log that grew beyond this in a rush is cut back to it."""
+PAGES_TO_FOLD = 4_000
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
