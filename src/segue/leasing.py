@@ -4,8 +4,8 @@ Transactions, as in `lane`. A turn that waits is taken up by `lease`; one that f
 runner with a free seat is taken up as it comes in, by `begin`.
 
 Invariants
-  - whoever holds a lane has the newest fence, and writes only under it: else `LeaseLost` is raised
-  - what a turn says is in the log before it is told to anybody
+  - a lane is taken when nobody holds it, and each time under a new fence
+  - whoever holds it writes only under that fence: else `LeaseLost` is raised
 """
 
 from collections.abc import Sequence

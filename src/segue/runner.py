@@ -119,7 +119,7 @@ class Runner:
         return await taken
 
     async def _admit(self, admit: Admit, told: asyncio.Future[Taken | None]) -> None:
-        held = None
+        taken = held = None
         seat = self._seat()
         try:
             taken = await admit(seat)
@@ -132,7 +132,8 @@ class Runner:
         finally:
             if held is None:
                 self._leave()
-        if held is not None:
+        if taken is not None and held is not None:
+            self._crew.hub.publish(taken.events)  # by us: they come before the turn's own
             await self._perform(held, seat.lease_ends)
 
     def _seat(self) -> Seat:

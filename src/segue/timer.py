@@ -99,7 +99,8 @@ class Timer:
             self._bell.ring(Name.COURIER)
         if taken is None:
             return
-        self._hub.publish(taken.events)
+        if taken.held is None:
+            self._hub.publish(taken.events)
         if taken.parcel:
             self._bell.ring(Name.COURIER)
         if taken.pool is not None:
