@@ -77,7 +77,8 @@ async def test_a_conversation_by_long_polling(api: BotApi, kernel: Kernel, agent
         running.cancel()
     assert api.shown("7") == ["Hello Ada, 2 < 3."]
     sent = [given for method, given in api.calls if method == "sendMessage"]
-    assert sent[0]["text"] == "Hello <b>Ada</b>, <code>2 &lt; 3</code>."
+    # On a slow machine what was said so far is shown before it ends.
+    assert sent[0]["text"].removesuffix(" …") == "Hello <b>Ada</b>, <code>2 &lt; 3</code>."
     assert [message.content for message in await kernel.messages(CHAT)] == [
         "Hello",
         "Hello **Ada**, `2 < 3`.",

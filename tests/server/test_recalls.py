@@ -255,7 +255,8 @@ async def test_every_change_is_told_with_the_pending_one(server: Served) -> None
     """C7.2, C7.3, C9.4: a banner follows without a reload."""
     async with connect(server.ws) as socket, httpx2.AsyncClient(base_url=server.http) as http:
         await talk(http, "web:banner")
-        await subscribe(socket, "web:banner")
+        # From the start: whoever begins "now" may come behind what is posted beside it.
+        await subscribe(socket, "web:banner", after=0)
         made = (await http.post("/sessions/web:banner/recall", json=POLL)).json()
         assert (await until(socket, "recall_update"))[-1]["recall"] == made
         skipped = (await http.post("/sessions/web:banner/recall/skip")).json()["recall"]

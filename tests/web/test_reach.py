@@ -156,7 +156,7 @@ def test_chinese_is_a_catalogue_away(server: Served, open_page: Open, busy: str)
     page = open_page(server.at(busy), locale="zh-CN")
     expect(page.get_by_role("button", name="新对话")).to_be_visible()
     expect(page.get_by_role("heading", name="自动任务")).to_be_visible()
-    expect(page.locator("segue-ghost").last).to_contain_text("自动任务")
+    expect(page.locator("segue-ghost", has_text="自动任务")).to_be_visible()
     expect(page.locator("segue-automation").last).to_contain_text("工作日 09:00")
     assert page.evaluate("document.documentElement.lang") == "zh-Hans"
     page.keyboard.press("Control+k")
