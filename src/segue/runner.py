@@ -20,8 +20,8 @@ from segue.clock import Clock
 from segue.closure import Ending
 from segue.errors import AgentFailed, LeaseLost, NotFound, StoreError
 from segue.evaluation import EvaluateResponse, says_nothing
+from segue.firing import Taken
 from segue.hub import Hub
-from segue.jobs import Taken
 from segue.lane import Left, Pool
 from segue.leasing import Held, Seat
 from segue.live import LetGo, Live, LiveTurns

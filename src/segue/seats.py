@@ -7,7 +7,7 @@ starts in the commit that admits it; every other one waits in its lane, as if th
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
 
-from segue.jobs import Taken
+from segue.firing import Taken
 from segue.leasing import Seat
 
 Admit: TypeAlias = Callable[[Seat | None], Awaitable[Taken | None]]

@@ -9,15 +9,15 @@ import logging
 from collections.abc import Awaitable
 from dataclasses import replace
 
-from segue import jobs, unified
+from segue import firing, unified
 from segue.action import Ask, Call, Say
 from segue.bell import Bell, Name
 from segue.clock import Clock, to_moment, to_ms
 from segue.closure import trigger_words
 from segue.decision import Due, Fire, Pass, Postpone, decide
 from segue.errors import NotFound
+from segue.firing import Parcel, Taken
 from segue.hub import Hub
-from segue.jobs import Parcel, Taken
 from segue.lane import Admission
 from segue.leasing import Seat
 from segue.model import Ids, Source, run_id
@@ -86,7 +86,7 @@ class Timer:
 
     async def _handle(self, due: DueJob | Unreadable, now: int) -> None:
         if isinstance(due, Unreadable):
-            await self._store.commit(jobs.give_up, due.job_id, due.reason, now)
+            await self._store.commit(firing.give_up, due.job_id, due.reason, now)
             self._bell.ring(Name.COURIER)
             return
         try:
@@ -107,7 +107,7 @@ class Timer:
             # A user may wait in that lane already, and then the users' pool may take it.
             self._bell.ring(Name.SCHEDULE, Name.USER)
         if due.job.revision % min(self._runs_per_job, _THIN_AFTER) == 0:
-            await self._store.commit(jobs.thin, due.job.id, self._runs_per_job)
+            await self._store.commit(firing.thin, due.job.id, self._runs_per_job)
 
     async def _act(self, due: DueJob, decision: Fire | Pass | Postpone, now: int) -> Taken | None:
         job = due.job
@@ -119,14 +119,14 @@ class Timer:
 
                 def fire(seat: Seat | None) -> Awaitable[Taken | None]:
                     return self._store.commit(
-                        jobs.fire, job, decision, work, now, seat=seat, common_id=common_id
+                        firing.fire, job, decision, work, now, seat=seat, common_id=common_id
                     )
 
                 return await (self._seats.start(fire) if isinstance(work, Admission) else fire(None))
             case Pass():
-                return await self._store.commit(jobs.pass_over, job, decision, now)
+                return await self._store.commit(firing.pass_over, job, decision, now)
             case Postpone():
-                return await self._store.commit(jobs.postpone, job, to_ms(decision.until), now)
+                return await self._store.commit(firing.postpone, job, to_ms(decision.until), now)
 
     async def _common_is_busy(self, chat_id: str) -> bool:
         chat = await self._store.session_by_id(chat_id)

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import TypeVar, cast
 
-from segue.jobs import Taken
+from segue.firing import Taken
 from segue.leasing import Held
 from segue.store.database import Begin, Database, Params, Rows, Transaction
 from segue.store.sql import Query

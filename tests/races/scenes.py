@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 
-from segue import closure, jobs, lane, leasing, settle
+from segue import closure, firing, jobs, lane, leasing, settle
 from segue.action import Ask
 from segue.clock import to_moment, to_ms
 from segue.decision import End, Fire
@@ -110,7 +110,7 @@ def settled(held: Held) -> Transaction[Left]:
     return settle.settle(held, closure.answered("done", {}), NOW)
 
 
-def fires(job: Job) -> Transaction[jobs.Taken | None]:
+def fires(job: Job) -> Transaction[firing.Taken | None]:
     """The job's due slot, as the timer takes it."""
     repeats = job.trigger.next_after(to_moment(NOW))
     slot = Fire(slot=to_moment(NOW), next=repeats, end=None if repeats else End.RAN_ONCE)
@@ -124,7 +124,7 @@ def fires(job: Job) -> Transaction[jobs.Taken | None]:
         not_before=NOW,
         timeout_ms=900_000,
     )
-    return jobs.fire(job, slot, work, NOW)
+    return firing.fire(job, slot, work, NOW)
 
 
 def moved(job: Job, to: int) -> Transaction[jobs.Changed]:

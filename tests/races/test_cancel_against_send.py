@@ -9,13 +9,13 @@ from functools import partial
 
 import pytest
 
-from segue import courier, jobs, scheduled
+from segue import courier, firing, jobs, scheduled
 from segue.action import Say
 from segue.channel import Receipt
 from segue.clock import to_moment
 from segue.decision import End, Fire
 from segue.errors import AlreadyStarted
-from segue.jobs import Parcel
+from segue.firing import Parcel
 from segue.model import Delivery, Job, Source, run_id
 from segue.scheduled import Facts
 from segue.states import JobKind, JobState
@@ -56,10 +56,10 @@ def written(scene: Scene, text: str, at: int, *, replaces: bool = False) -> Tran
     return scheduled.create(scene.owner, scene.key, job, facts, new_session_id=ids(NOW))
 
 
-def comes_due(job: Job) -> Transaction[jobs.Taken | None]:
+def comes_due(job: Job) -> Transaction[firing.Taken | None]:
     source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=run_id(job.id, NOW))
     parcel = Parcel(delivery_id=f"{NOW:012x}{job.id}", content=job.name, source=source)
-    return jobs.fire(job, Fire(slot=to_moment(NOW), next=None, end=End.RAN_ONCE), parcel, NOW)
+    return firing.fire(job, Fire(slot=to_moment(NOW), next=None, end=End.RAN_ONCE), parcel, NOW)
 
 
 def taken_in_hand() -> Transaction[list[Delivery]]:

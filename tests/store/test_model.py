@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from segue import closure, jobs, keeper, lane, leasing, sessions, settle
+from segue import closure, firing, jobs, keeper, lane, leasing, sessions, settle
 from segue.clock import to_moment
 from segue.decision import Fire, Pass
 from segue.errors import AlreadyStarted, LeaseLost, SessionBusy
@@ -274,7 +274,7 @@ class Walk(RuleBasedStateMachine):
         source = Source(kind="cron", job_id=job.id, label=job.name, run_id=turn.run)
         decision = Fire(slot=to_moment(slot), next=to_moment(slot + MINUTE_MS))
         work = replace(_words(turn, self.now), source=source)
-        taken = self.commit(jobs.fire, job, decision, work, self.now)
+        taken = self.commit(firing.fire, job, decision, work, self.now)
         assert (taken is not None) == current
         if current:
             self.lanes[key].turns[turn.id] = turn
@@ -293,7 +293,7 @@ class Walk(RuleBasedStateMachine):
             reason="busy",
             next=to_moment(slot + MINUTE_MS),
         )
-        assert (self.commit(jobs.pass_over, job, decision, self.now) is not None) == current
+        assert (self.commit(firing.pass_over, job, decision, self.now) is not None) == current
         if current:
             self.runs[run_id(job.id, slot)] = "skipped"
             self._moved_on(key, job, slot)

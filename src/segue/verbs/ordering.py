@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from segue import jobs, unified
+from segue import firing, jobs, unified
 from segue.action import Action, Ask, Call, Say
 from segue.bell import Name
 from segue.clock import to_moment, to_ms
@@ -181,7 +181,7 @@ class Ordering(Looking):
             next=later,
             end=None if later else End.PASSED_OVER,
         )
-        taken = await self.store.commit(jobs.pass_over, job, skipped, now)
+        taken = await self.store.commit(firing.pass_over, job, skipped, now)
         if taken is None:
             raise Conflict(f"job {job_id} was changed meanwhile; read it again")
         self.hub.publish(taken.events)

@@ -1,0 +1,252 @@
+"""A slot comes due: how it is taken, and what becomes of it. Transactions, as in `lane`.
+
+Invariants
+  - whoever takes a slot names the revision of the job that was read
+  - the session's row is locked before the job's
+  - every slot that passes leaves a row; an active job has a next moment (an idle one may be unarmed)
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from segue import entries, jobs, lane, leasing, unified
+from segue.clock import to_moment, to_ms
+from segue.decision import Fire, Missed, Pass
+from segue.lane import Admission, Pool
+from segue.leasing import Held, Seat
+from segue.model import Event, Job, Owner, Session, Source, run_id
+from segue.policy import jittered
+from segue.record import record
+from segue.states import JobKind, JobState, Outcome
+from segue.store import rows, sql
+from segue.store.database import Transaction
+from segue.trigger import Idle
+
+
+@record
+class Parcel:
+    """A written message on its way: what a `Say` becomes instead of a turn."""
+
+    delivery_id: str
+    content: str
+    source: Source
+
+
+@record
+class Taken:
+    """A slot that was taken: nothing else will run it."""
+
+    events: Sequence[Event] = ()
+    pool: Pool | None = None
+    """Who may take the lane in which it waits."""
+    held: Held | None = None
+    """Its turn has started, in the seat that was offered."""
+    parcel: bool = False
+
+
+def fire(
+    job: Job,
+    decision: Fire,
+    work: Admission | Parcel,
+    now: int,
+    *,
+    seat: Seat | None = None,
+    common_id: str | None = None,
+) -> Transaction[Taken | None]:
+    """A due slot enters: the second door. None: another timer took it, or the job was changed.
+
+    `seat`: where its turn starts at once if its lane is empty. `common_id`: in unified mode, for a common
+    session that has to be made.
+    """
+    common = (yield from _common_room(job, common_id, now)) if common_id else None
+    session = yield from entries.lock_session(job.session_id)
+    if not (yield from _take(job, decision, now, fired=1)):
+        return None
+    slot = to_ms(decision.slot)
+    if decision.missed:
+        yield from _record_missed(job, decision.missed, now)
+    opened = yield (
+        sql.runs.open,
+        {
+            "id": run_id(job.id, slot),
+            "job_id": job.id,
+            "session_id": job.session_id,
+            "slot": slot,
+            "turn_id": work.turn_id if isinstance(work, Admission) else None,
+            "delivery_id": work.delivery_id if isinstance(work, Parcel) else None,
+            "reason": None,
+            "lateness_ms": now - slot,
+            "missed_count": decision.missed.count if decision.missed else 0,
+            "now": now,
+        },
+    )
+    if not opened:  # the clock was set back: this slot has its run
+        return None
+    if isinstance(work, Parcel):
+        via = (yield from _used_last(session)) if session.key == unified.KEY else session
+        yield sql.deliveries.create, _parcel_params(via, work, now)
+        return Taken(parcel=True)
+    via = (yield from _used_last(session)) if common_id and common is None else session
+    if seat is not None and not (common or session).busy:
+        return (yield from _start(job, common or session, work, seat, now, via_id=via.id))
+    admitted = yield from lane.admit(common or session, work, now, via_id=via.id)
+    events = admitted.events
+    if events or job.kind is JobKind.RECALL:
+        # It waits, or a recall was claimed. Where it starts at once, its turn's start says that it has fired.
+        grown = sum(event.session_id == session.id for event in events)
+        session = replace(session, last_seq=session.last_seq + grown)
+        events = (*events, *(yield from jobs.announce(session, job, now)).events)
+    return Taken(events=events, pool=admitted.pool)
+
+
+def _start(
+    job: Job, session: Session, work: Admission, seat: Seat, now: int, *, via_id: str
+) -> Transaction[Taken]:
+    """Its turn's start says that it has fired; of a recall that it was claimed, too."""
+    events: Sequence[Event] = ()
+    if job.kind is JobKind.RECALL:
+        events = (yield from jobs.announce(session, job, now)).events
+        session = replace(session, last_seq=session.last_seq + len(events))
+    return Taken(events=events, held=(yield from leasing.begin(session, work, seat, now, via_id=via_id)))
+
+
+def _common_room(job: Job, common_id: str, now: int) -> Transaction[Session | None]:
+    """Where the turns of all chats run, under its row lock; None when the job belongs there itself."""
+    found = yield sql.sessions.by_id, {"id": job.session_id}
+    if not found or found[0]["key"] == unified.KEY:
+        return None
+    owner = Owner(found[0]["account"], found[0]["user_id"])
+    return (yield from entries.open_session(owner, unified.KEY, common_id, now))
+
+
+def _used_last(common: Session) -> Transaction[Session]:
+    """The chat by which a job of the common session speaks: the one that was used last."""
+    found = yield sql.sessions.used_last, {"id": common.id}
+    return (yield from entries.lock_session(found[0]["id"])) if found else common
+
+
+def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
+    """A slot that does not run. A one-shot that was missed says so in its session."""
+    session = yield from entries.lock_session(job.session_id)
+    if not (yield from _take(job, decision, now, fired=0)):
+        return None
+    slot = to_ms(decision.slot)
+    yield (
+        sql.runs.record,
+        {
+            "id": run_id(job.id, slot),
+            "job_id": job.id,
+            "session_id": job.session_id,
+            "slot": slot,
+            "outcome": decision.outcome,
+            "reason": decision.reason,
+            "lateness_ms": max(0, now - slot),
+            "missed_count": decision.count if decision.outcome == Outcome.MISSED else decision.count - 1,
+            "now": now,
+        },
+    )
+    yield sql.jobs.record_pass, {"id": job.id, "outcome": decision.outcome, "now": now}
+    facts = jobs.update_of(session, job, now)
+    if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
+        facts.append(
+            Event(
+                session_id=session.id,
+                seq=0,
+                type="message",
+                at=now,
+                role="assistant",
+                content=f"Missed: {job.name}. {decision.reason}",
+                source=Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot)),
+            )
+        )
+    return Taken(events=(yield from entries.post(session, facts)) if facts else ())
+
+
+def postpone(job: Job, until: int, now: int) -> Transaction[Taken | None]:
+    """The same slot, looked at again later. Its session is told once, however often it is put off; but of a
+    recall each time, because people are shown when it fires."""
+    session = yield from entries.lock_session(job.session_id)
+    taken = yield sql.jobs.take, {**_as_it_is(job, now), "next_at": until}
+    if not taken:
+        return None
+    told = job.kind is not JobKind.RECALL and job.next_at != _first_look(job)
+    if isinstance(job.trigger, Idle) or told:
+        return Taken()
+    return Taken(events=(yield from jobs.announce(session, job, now)).events)
+
+
+def _first_look(job: Job) -> int | None:
+    return None if job.slot is None else to_ms(jittered(to_moment(job.slot), job.policy, job.id))
+
+
+def thin(job_id: str, keep: int) -> Transaction[None]:
+    """Forget a job's oldest runs that are more than it may keep."""
+    yield sql.runs.thin, {"job_id": job_id, "keep": keep}
+
+
+def give_up(job_id: str, reason: str, now: int) -> Transaction[bool]:
+    """Pause a job that cannot be run as it stands, so that it does not come due for ever."""
+    paused = yield sql.jobs.pause, {"id": job_id, "reason": reason, "now": now}
+    return bool(paused)
+
+
+def _take(job: Job, decision: Fire | Pass, now: int, *, fired: int) -> Transaction[bool]:
+    fires = run_id(job.id, to_ms(decision.slot))
+    taken = {**_as_it_is(job, now), "slot": None, "next_at": None, "fired": fired, "fires": fires}
+    if decision.next is not None:
+        taken["slot"] = to_ms(decision.next)
+        taken["next_at"] = to_ms(jittered(decision.next, job.policy, job.id))
+    elif decision.end is not None:
+        taken["state"] = str(JobState.ENDED)
+        taken["state_reason"] = str(decision.end)
+    done = yield sql.jobs.take, taken
+    if done and isinstance(job.trigger, Idle):
+        yield sql.sessions.disarm_idle, {"id": job.session_id}
+    return bool(done)
+
+
+def _as_it_is(job: Job, now: int) -> dict[str, str | int | None]:
+    return {
+        "id": job.id,
+        "revision": job.revision,
+        "slot": job.slot,
+        "next_at": job.next_at,
+        "state": str(job.state),
+        "state_reason": job.state_reason,
+        "fired": 0,
+        "fires": None,
+        "now": now,
+    }
+
+
+def _record_missed(job: Job, missed: Missed, now: int) -> Transaction[None]:
+    first = to_ms(missed.first)
+    yield (
+        sql.runs.record,
+        {
+            "id": run_id(job.id, first),
+            "job_id": job.id,
+            "session_id": job.session_id,
+            "slot": first,
+            "outcome": str(Outcome.MISSED),
+            "reason": f"{missed.count} slots passed while nobody was there; a later one ran in their place",
+            "lateness_ms": now - first,
+            "missed_count": missed.count,
+            "now": now,
+        },
+    )
+
+
+def _parcel_params(session: Session, parcel: Parcel, now: int) -> dict[str, str | int | None]:
+    return {
+        "id": parcel.delivery_id,
+        "session_id": session.id,
+        "run_id": parcel.source.run_id,
+        "turn_id": None,
+        "channel": session.channel,
+        "chat_id": session.chat_id,
+        "content": parcel.content,
+        "source": rows.source_text(parcel.source),
+        "not_before": now,
+        "now": now,
+    }
