@@ -26,7 +26,10 @@ from tests.crash.figures import Record, p99
 from tests.races.by_hand import stage
 from tests.races.scenes import Scene
 
-ASLEEP = "SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'idle in transaction'"
+# Only here: the server is shared with tests of other processes.
+ASLEEP = """
+SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()
+"""
 TWICE_THE_LIMIT = 3.0
 
 
