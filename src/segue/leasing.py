@@ -19,10 +19,12 @@ from segue.model import Event, Session, Turn
 from segue.record import record
 from segue.states import TurnState
 from segue.store import rows, sql
-from segue.store.database import Rows, Transaction
+from segue.store.database import Params, Rows, Transaction
 
 QUANTUM = 8
 """The most lanes taken for one account while another one waits."""
+TRIAL_PAUSE_MS = 1000
+"""How long a turn on its last chance waits while another one has its trial."""
 
 
 @record
@@ -57,17 +59,12 @@ class Seat:
 
 
 def lease(
-    *,
-    pool: Pool,
-    after: str,
-    limit: int,
-    holder: str,
-    lease_ms: int,
-    lease_now: int | None,
-    reports_tools: bool,
-    now: int,
+    seat: Seat, *, pool: Pool, after: str, limit: int, now: int, trial: bool = True
 ) -> Transaction[list[Held]]:
-    """Take ready lanes of the next account in turn and start the first turn of each."""
+    """Take ready lanes of the next account in turn and start the first turn of each, in a seat like this one.
+
+    `trial`: one of them may be on its last chance. Who else is waits for another try.
+    """
     who = {"user_waits": int(pool), "now": now}
     found = yield sql.sessions.next_account, {**who, "account": after}
     account = found[0]["account"]
@@ -79,33 +76,38 @@ def lease(
             **who,
             "account": account,
             "limit": limit if after in (account, "") else min(limit, QUANTUM),
-            "holder": holder,
-            "lease_ms": lease_ms,
-            "lease_now": lease_now,
+            "holder": seat.holder,
+            "lease_ms": seat.lease_ms,
+            "lease_now": seat.lease_now,
         },
     )
-    return (yield from _start([rows.session(row) for row in leased], holder, not reports_tools, now))
+    return (yield from _start([rows.session(row) for row in leased], seat, trial, now))
 
 
-def _start(sessions: Sequence[Session], holder: str, acted: bool, now: int) -> Transaction[list[Held]]:
+def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Transaction[list[Held]]:
     if not sessions:
         return []
+    acted = int(not seat.reports_tools)
     started = yield (
         sql.turns.start_next,
-        [{"session_id": s.id, "fence": s.fence, "acted": int(acted), "now": now} for s in sessions],
+        [{"session_id": s.id, "fence": s.fence, "acted": acted, "now": now} for s in sessions],
     )
     turns = {turn.session_id: turn for turn in map(rows.turn, started)}
-    held = [_held(session, turns[session.id], holder, now) for session in sessions if session.id in turns]
+    for turn in [turn for turn in turns.values() if turn.on_trial][int(trial) :]:
+        again = {"id": turn.id, "fence": turn.fence, "not_before": now + TRIAL_PAUSE_MS}
+        yield sql.turns.put_off, again
+        del turns[turn.session_id]
+    held = [
+        _held(session, turns[session.id], seat.holder, now) for session in sessions if session.id in turns
+    ]
     yield sql.events.append, [rows.event_params(lane.opened) for lane in held]
     for place, one in enumerate(held):
         if one.via_id is not None:
             held[place] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
     for session in sessions:
-        if session.id not in turns:  # its turn was due by another clock; the number it took goes back
-            yield (
-                sql.sessions.release,
-                {"id": session.id, "holder": holder, "fence": session.fence, **entries.NOTHING, "events": -1},
-            )
+        if session.id not in turns:  # put off, or due by another clock; the number it took goes back
+            lane: Params = {"id": session.id, "holder": seat.holder, "fence": session.fence}
+            yield sql.sessions.release, {**lane, **entries.NOTHING, "events": -1}
     return held
 
 

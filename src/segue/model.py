@@ -11,6 +11,7 @@ from segue.policy import Policy
 from segue.prompts import Brief, PromptRef, Rendered, render
 from segue.record import record
 from segue.states import (
+    MAX_CRASHES,
     CallType,
     DeliveryState,
     JobKind,
@@ -197,6 +198,11 @@ class Turn:
     @property
     def scheduled(self) -> bool:
         return self.run_id is not None
+
+    @property
+    def on_trial(self) -> bool:
+        """Another crash would park it."""
+        return self.crashes == MAX_CRASHES - 1
 
     def rendered(self) -> Rendered | None:
         """The prompt of its newest attempt; None before it has started, and for a user's turn."""

@@ -9,7 +9,6 @@ import logging
 import random
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from segue import closure, leasing, settle
@@ -31,11 +30,13 @@ from segue.model import Ids, Session, Source
 from segue.outbox import Outbox
 from segue.policy import backoff
 from segue.prompts import Mode
+from segue.record import record
 from segue.seats import Admit
 from segue.speech import Speech
 from segue.states import EVALUATED, JobKind, Outcome
 from segue.store.store import Store
 from segue.transcript import Message, message_of
+from segue.trial import Trial
 from segue.view import View
 
 _log = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ _BREATH_MS = 200
 _NAMES = {Pool.USER: Name.USER, Pool.SCHEDULE: Name.SCHEDULE}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Crew:
     """What the runners of a process share."""
 
@@ -60,6 +61,7 @@ class Crew:
     ids: Ids
     rng: random.Random
     turns: LiveTurns
+    trial: Trial
     agent: Agent
     functions: Mapping[str, Function]
     evaluate_response: EvaluateResponse
@@ -168,17 +170,17 @@ class Runner:
         seat = self._seat()
         self._lease_ends = seat.lease_ends
         self._leasing = free
+        trial = crew.trial.reserve()
+        held: list[Held] = []
         try:
             held = await crew.store.commit(
                 leasing.lease,
+                seat,
                 pool=self._pool,
                 after=self._account,
                 limit=min(free, self._at_once),
-                holder=seat.holder,
-                lease_ms=seat.lease_ms,
-                lease_now=seat.lease_now,
-                reports_tools=seat.reports_tools,
                 now=crew.clock.ms(),
+                trial=trial,
             )
         except StoreError as error:
             _log.warning("no lane could be leased: %s", error)
@@ -186,6 +188,8 @@ class Runner:
             return []
         finally:
             self._leasing = 0
+            if trial:
+                crew.trial.begin(one.turn for one in held)
         self._store_failed = False
         self._busy += len(held)
         if held:
@@ -232,6 +236,7 @@ class Runner:
             _log.exception("turn %s could not be settled", held.turn.id)
         finally:
             crew.turns.drop(live)
+            crew.trial.end(held.turn)
             self._leave()
 
     def _leave(self) -> None:

@@ -25,6 +25,7 @@ from segue.runner import Crew, Function, Runner
 from segue.settings import Settings
 from segue.store.store import Store
 from segue.timer import Timer
+from segue.trial import Trial
 
 _log = logging.getLogger(__name__)
 
@@ -79,6 +80,7 @@ class Workforce:
             ids=ids,
             rng=rng,
             turns=self.turns,
+            trial=Trial(clock),
             agent=agent,
             functions=functions,
             evaluate_response=evaluate_response,

@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import aclosing
-from typing import Any
 
 import pytest
 
@@ -15,15 +14,8 @@ from segue.tools.arguments import flat
 from segue.tools.registry import Tool, ToolContext
 from tests.agents.double import Breaks, Calls, Fails, HangsUp, Line, Thinks, Waits, says
 from tests.agents.house import CHAT, HouseOf, words_sent
+from tests.seats import seat_of
 
-LEASE: dict[str, Any] = {
-    "pool": lane.Pool.USER,
-    "after": "",
-    "limit": 1,
-    "holder": "lost",
-    "lease_ms": 15_000,
-    "reports_tools": True,
-}
 OVERLOADED = Fails(529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
 
 
@@ -188,7 +180,10 @@ async def test_what_was_added_before_a_crash_is_given_behind_what_was_asked(hous
     await house.ask("Hi")
     admitted = await house.kernel.receive(CHAT, "Look.")
     now = house.clock.ms()
-    (lost,) = await house.kernel.store.commit(leasing.lease, **LEASE, lease_now=now, now=now)
+    seat = seat_of("lost", lease_ms=15_000, lease_now=now)
+    (lost,) = await house.kernel.store.commit(
+        leasing.lease, seat, pool=lane.Pool.USER, after="", limit=1, now=now
+    )
     await house.kernel.receive(CHAT, "And hurry.", when_busy="inject")
     await house.kernel.store.commit(leasing.join, lost, now)
     house.clock.advance(minutes=1)

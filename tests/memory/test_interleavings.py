@@ -14,6 +14,7 @@ from segue.lane import Pool
 from segue.leasing import Held, lease
 from segue.memory.commit import Committed
 from tests.flows.house import OpenKernel
+from tests.seats import seat_of
 
 LONG = bool(os.environ.get("SEGUE_LONG"))
 ROUNDS = 10_000 if LONG else 60
@@ -64,13 +65,10 @@ class Talk:
         kernel = self.kernel
         return await kernel.store.commit(
             lease,
+            seat_of(kernel.name, lease_ms=600_000, lease_now=0),
             pool=Pool.USER,
             after="",
             limit=1,
-            holder=kernel.name,
-            lease_ms=600_000,
-            lease_now=0,
-            reports_tools=True,
             now=kernel.clock.ms(),
         )
 

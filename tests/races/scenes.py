@@ -20,6 +20,7 @@ from segue.states import JobKind, JobState, WhenBusy
 from segue.store.database import Transaction
 from segue.trigger import At, Every
 from tests.races.by_hand import Stage
+from tests.seats import seat_of
 
 NOW = to_ms(datetime(2026, 11, 16, 9, tzinfo=UTC))
 LEASE_MS = 15_000
@@ -44,13 +45,10 @@ class Scene:
 
     def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[Held]]:
         return leasing.lease(
+            seat_of(holder, lease_ms=LEASE_MS, lease_now=now),
             pool=pool,
             after=_just_before(self.owner.account),
             limit=1,
-            holder=holder,
-            lease_ms=LEASE_MS,
-            lease_now=now,
-            reports_tools=True,
             now=now,
         )
 

@@ -16,6 +16,7 @@ from segue.leasing import Held
 from segue.store.database import Database
 from segue.store.opening import open_database
 from segue.testing import ScriptedAgent
+from tests.seats import seat_of
 
 HOUR = 3_600_000
 LEASE_MS = 15_000
@@ -51,13 +52,10 @@ async def _leased(database: Database, lease_now: int | None) -> Held:
     """The lane that is ready, under a lease that begins at that moment."""
     (held,) = await database.run(
         lambda: leasing.lease(
+            seat_of("owner", lease_ms=LEASE_MS, lease_now=lease_now),
             pool=Pool.USER,
             after="",
             limit=1,
-            holder="owner",
-            lease_ms=LEASE_MS,
-            lease_now=lease_now,
-            reports_tools=True,
             now=database.wall_ms(),
         )
     )

@@ -25,6 +25,7 @@ from segue.store.sql import Query, translate
 from segue.testing import audit
 from tests.races.by_hand import LONG, Stage, stage
 from tests.races.scenes import LEASE_MS, NOW, Scene, settled
+from tests.seats import seat_of
 
 GATE = 7
 """An advisory lock at which a statement waits after it has taken its snapshot."""
@@ -170,12 +171,9 @@ async def _settle(database: Database, held: Held) -> None:
 
 def _lease(database: Database, holder: str) -> Transaction[list[Held]]:
     return leasing.lease(
+        seat_of(holder, lease_ms=LEASE_MS, lease_now=database.lease_now()),
         pool=Pool.USER,
         after="",
         limit=8,
-        holder=holder,
-        lease_ms=LEASE_MS,
-        lease_now=database.lease_now(),
-        reports_tools=True,
         now=NOW,
     )

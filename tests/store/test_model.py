@@ -36,6 +36,7 @@ from segue.store.opening import open_database
 from segue.store.sql import Query, translate
 from segue.store.store import Store
 from segue.testing import ManualClock
+from tests.seats import seat_of
 from tests.store.model import MINUTE_MS, ModelLane, ModelTurn, every_minute
 
 LONG = bool(os.environ.get("SEGUE_LONG"))
@@ -119,24 +120,29 @@ class Walk(RuleBasedStateMachine):
     def lease(self, worker: str, pool: Pool) -> None:
         taken = self.commit(
             leasing.lease,
+            seat_of(worker, lease_ms=LEASE_MS, lease_now=self.now),
             pool=pool,
             after="",
             limit=8,
-            holder=worker,
-            lease_ms=LEASE_MS,
-            lease_now=self.now,
-            reports_tools=True,
             now=self.now,
         )
-        expected = {}
+        started = {held.session.key: held.turn.id for held in taken}
+        expected, on_trial = {}, []
         for key, model in self.lanes.items():
             if model.ready_at is not None and model.ready_at <= self.now and model.pool is pool:
                 turn = next(turn for turn in model.queued() if turn.not_before <= self.now)
+                model.fence += 1
+                if turn.crashes == 2:
+                    on_trial.append(turn.id in started.values())
+                    if not on_trial[-1]:
+                        turn.not_before = self.now + leasing.TRIAL_PAUSE_MS
+                        continue
                 turn.state, turn.attempt, turn.acted = "running", turn.attempt + 1, False
-                model.holder, model.fence = worker, model.fence + 1
+                model.holder = worker
                 model.lease_until = self.now + LEASE_MS
                 expected[key] = turn.id
-        assert {held.session.key: held.turn.id for held in taken} == expected
+        assert started == expected
+        assert not on_trial or on_trial.count(True) == 1
         self.held += [(held.session.key, held) for held in taken]
 
     def _under_fence(self, key: str, held: Held, move: Any, *args: Any, **named: Any) -> ModelTurn | None:

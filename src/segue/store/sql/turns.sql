@@ -50,6 +50,12 @@ SET state = 'queued', not_before = :not_before, crashes = :crashes, error = :err
 WHERE id = :id AND state = 'running' AND fence = :fence
 RETURNING id;
 
+-- name: put_off
+-- Takes back a start of the same transaction, as if it had not been.
+UPDATE turns
+SET state = 'queued', not_before = :not_before, attempt = attempt - 1
+WHERE id = :id AND state = 'running' AND fence = :fence;
+
 -- name: cancel
 UPDATE turns
 SET state = 'cancelled', outcome = 'cancelled', error = :reason, finished_at = :now

@@ -1,0 +1,82 @@
+"""Turns whose workers were lost twice are tried a third time, but never side by side."""
+
+from segue import Kernel, leasing, settle
+from segue.lane import Pool
+from segue.leasing import TRIAL_PAUSE_MS, Held
+from segue.states import Outcome, TurnState
+from segue.testing import ManualClock, ScriptedAgent, quiet
+from segue.trial import LONGEST_MS, Trial
+from tests.seats import seat_of
+
+LEASE_MS = 15_000
+
+
+async def taken_up(kernel: Kernel, clock: ManualClock, *, trial: bool = True) -> list[Held]:
+    now = clock.ms()
+    seat = seat_of("doomed", lease_ms=LEASE_MS, lease_now=now)
+    return await kernel.store.commit(
+        leasing.lease, seat, pool=Pool.USER, after="", limit=8, now=now, trial=trial
+    )
+
+
+async def lost(kernel: Kernel, clock: ManualClock, held: Held) -> None:
+    clock.advance(seconds=LEASE_MS / 1000 + 1)
+    now = clock.ms()
+    await kernel.store.commit(
+        settle.take_back, held.session.id, holder="reaper", lease_now=now, horizon=None, now=now
+    )
+
+
+async def suspects(kernel: Kernel, clock: ManualClock, count: int) -> list[str]:
+    turns = [(await kernel.receive(f"web:{n}", "Hi")).turn_id for n in range(count)]
+    for _ in range(2):
+        for held in await taken_up(kernel, clock):
+            await lost(kernel, clock, held)
+    return turns
+
+
+async def test_of_those_that_a_third_crash_would_park_one_is_taken_up(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    turns = await suspects(kernel, clock, 3)
+    before = {turn_id: await kernel.turn(turn_id) for turn_id in turns}
+    (first,) = await taken_up(kernel, clock)
+    assert first.turn.crashes == 2
+    for turn_id in set(turns) - {first.turn.id}:
+        waiting = await kernel.turn(turn_id)
+        assert waiting.state is TurnState.QUEUED
+        assert waiting.attempt == before[turn_id].attempt == 2
+        assert waiting.not_before == clock.ms() + TRIAL_PAUSE_MS
+    assert not await kernel.audit()
+
+
+async def test_none_is_taken_up_while_another_one_has_its_trial(kernel: Kernel, clock: ManualClock) -> None:
+    await suspects(kernel, clock, 2)
+    fresh = await kernel.receive("web:fresh", "Hi")
+    (taken,) = await taken_up(kernel, clock, trial=False)
+    assert taken.turn.id == fresh.turn_id
+    assert not await kernel.audit()
+
+
+async def test_each_of_them_has_its_turn(kernel: Kernel, clock: ManualClock, agent: ScriptedAgent) -> None:
+    turns = await suspects(kernel, clock, 3)
+    for _ in turns:
+        await quiet(kernel)
+        clock.advance(milliseconds=TRIAL_PAUSE_MS)
+    for turn_id in turns:
+        ended = await kernel.turn(turn_id)
+        assert (ended.outcome, ended.attempt) == (Outcome.OK, 3)
+
+
+async def test_a_long_trial_keeps_nobody_for_ever(kernel: Kernel, clock: ManualClock) -> None:
+    await suspects(kernel, clock, 1)
+    (held,) = await taken_up(kernel, clock)
+    trial = Trial(clock)
+    assert trial.reserve()
+    assert not trial.reserve()
+    trial.begin([held.turn])
+    assert not trial.reserve()
+    clock.advance(milliseconds=LONGEST_MS)
+    assert trial.reserve()
+    trial.begin([])
+    assert trial.reserve()

@@ -1,0 +1,7 @@
+"""Seats by hand, for tests that lease without a runner."""
+
+from segue.leasing import Seat
+
+
+def seat_of(holder: str, *, lease_ms: int, lease_now: int | None) -> Seat:
+    return Seat(holder=holder, lease_ms=lease_ms, lease_now=lease_now, lease_ends=0, reports_tools=True)
