@@ -1,4 +1,10 @@
-"""Segue: durable scheduling for LLM agents, in the conversation it belongs to."""
+"""Segue: durable scheduling for LLM agents, in the conversation it belongs to.
+
+The words are light. The house, which is `Kernel`, is loaded when somebody first asks for it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from segue.action import Ask, Call, Say
 from segue.agent import Agent, Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
@@ -15,7 +21,6 @@ from segue.channel import (
     Unreachable,
 )
 from segue.clock import Clock, SystemClock
-from segue.kernel import Kernel
 from segue.model import (
     Delivery,
     Event,
@@ -30,7 +35,6 @@ from segue.model import (
     Source,
     Turn,
 )
-from segue.once import Request
 from segue.policy import Busy, Crash, Late, Overlap, Policy
 from segue.settings import Settings
 from segue.states import (
@@ -46,6 +50,10 @@ from segue.states import (
 from segue.transcript import Message
 from segue.trigger import At, Cron, Every, Idle, Phase, Trigger
 from segue.view import View
+
+if TYPE_CHECKING:
+    from segue.kernel import Kernel
+    from segue.once import Request
 
 __version__ = "0.1.0"
 
@@ -110,3 +118,13 @@ __all__ = [
     "View",
     "WhenBusy",
 ]
+
+_LATER = {"Kernel": "segue.kernel", "Request": "segue.once"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(_LATER[name]), name)
+    globals()[name] = found
+    return found

@@ -17,22 +17,22 @@ be run again after a crash that came before any tool. Of one that does not, nobo
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from segue.errors import BadSetting
 from segue.model import Session, Source
 from segue.prompts import PromptRef
-from segue.record import record
+from segue.record import positional, record
 from segue.transcript import Message
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Text:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Thinking:
     text: str
 
@@ -56,7 +56,7 @@ class ToolCalled:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Usage:
     """Tokens, cost, model: what the provider reported, as it said it."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self, TypeAlias
 
 from segue.errors import BadPolicy
-from segue.record import record
+from segue.record import positional, record
 
 MOST_KEPT = 10_000
 """Messages that a commit may be told to leave live."""
@@ -108,21 +108,21 @@ class Live:
         return self.policy if self.policy is not None and self.policy.enabled else None
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Commit:
     """It is time."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Later:
     """Look again then."""
 
     at: int
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Never:
     """There is nothing to wait for until the next message."""
 

@@ -5,11 +5,11 @@ surfaces read the log themselves, such as a page or a terminal: for those, store
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from segue.model import Delivery
+from segue.record import positional, record
 
 
 class NotTaken(Exception):
@@ -39,7 +39,7 @@ class Markdown(StrEnum):
     """As a part of HTML, into which the channel translates."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Capabilities:
     idempotent: bool = False
     """Sending the same delivery id twice delivers once."""
@@ -56,14 +56,14 @@ class Capabilities:
     """Messages that it takes in a second, in all chats together."""
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Receipt:
     """The channel took it. `message_id` is its own name for the message, where it has one."""
 
     message_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Arrival:
     """Words that somebody wrote on the other side."""
 
@@ -99,7 +99,7 @@ class Reception(Protocol):
     async def set_mark(self, mark: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Door:
     """Who may talk to us through a channel."""
 

@@ -18,13 +18,13 @@ Invariants
   - a job without a next slot says why it ended; only an idle one may wait unarmed instead
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from segue.policy import Busy, Late, Overlap, Policy
-from segue.record import record
+from segue.record import positional, record
 from segue.states import Outcome
 from segue.trigger import Every, Idle, Phase, Trigger
 from segue.wording import spoken
@@ -67,7 +67,7 @@ class End(StrEnum):
     NO_SLOT = "no further slot"
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Missed:
     """So many slots, counted from this one, that passed and will not run: one row for all of them."""
 

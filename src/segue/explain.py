@@ -6,7 +6,7 @@ to have it, or its record has been forgotten: each is told apart.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from segue import wall
 from segue.clock import to_moment, to_ms
 from segue.model import Job, Run, Session, Turn
+from segue.record import positional, record
 from segue.schedule import upcoming, zone_of
 from segue.states import JobState, Outcome
 from segue.trigger import Cron, Idle
@@ -45,7 +46,7 @@ class Verdict(StrEnum):
     """Nothing is recorded: the job had no such slot, or its record has been forgotten."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Facts:
     """What the store knows about a job and one of its slots."""
 
@@ -72,14 +73,14 @@ class Facts:
     """How many scheduled turns a process runs at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Coming:
     at: datetime
     note: str | None = None
     """What the clocks do to it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Explanation:
     verdict: str
     """A `Verdict`, or the `Outcome` of a run that ended."""
@@ -95,7 +96,7 @@ class Explanation:
         return "\n".join(self.sentences)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class _Said:
     """One part of an explanation: a verdict, what is said of it, and the facts behind it."""
 

@@ -8,10 +8,10 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from segue.model import Delivery, Event
+from segue.record import positional, record
 from segue.shared import Shared
 
 MOST_WAITING = 1000
@@ -20,7 +20,7 @@ EVERYTHING = "*"
 """In place of a session: whatever happens in this process, less the live text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LiveText:
     """A fragment of what is being said. Not in the log: its place is the last number and an offset."""
 
@@ -39,7 +39,7 @@ class LiveText:
     """Said before this listener came, as one piece."""
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Lagged:
     """Something was dropped, or may have been written elsewhere: read on from the log."""
 
@@ -49,7 +49,7 @@ class Lagged:
     None: something was dropped."""
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Sent:
     """A delivery has gone out. Only those who listen to everything are told."""
 

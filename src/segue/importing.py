@@ -17,7 +17,7 @@ Invariants
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -26,6 +26,7 @@ from segue.clock import to_moment
 from segue.errors import BadText, DuplicateId, Invalid, NotFound, SegueError
 from segue.kernel import Kernel
 from segue.model import Owner
+from segue.record import record
 from segue.schedule import first_slot
 from segue.states import JobKind, JobState
 from segue.text import check_key, check_text
@@ -51,7 +52,7 @@ class Fate(StrEnum):
     MALFORMED = "malformed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Imported:
     """A record of the file, and what became of it."""
 
@@ -65,7 +66,7 @@ class Imported:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Found:
     """A record that could be read."""
 

@@ -5,18 +5,18 @@ which one is there without the others: not for two that come at once, and not af
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from segue.errors import NameTaken
 from segue.model import Owner
+from segue.record import record
 from segue.store import rows, sql
 from segue.store.database import Transaction
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Request:
     """A call by the name that its caller gave it."""
 

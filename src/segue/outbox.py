@@ -5,16 +5,15 @@ In unified mode it is the channel of the chat that the turn came by.
 A legacy job's answer is said in the session that the job names, as a message of that session.
 """
 
-from dataclasses import dataclass
-
 from segue import entries
 from segue.model import Owner, Session, Source, Turn
+from segue.record import positional
 from segue.states import JobKind
 from segue.store import rows, sql
 from segue.store.database import Params, Transaction
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Outbox:
     """A session's closure goes out as this delivery, unless the readers of its channel look at the log."""
 

@@ -1,7 +1,7 @@
 """Sessions as wholes: what is written to one from outside, how one is changed, how one goes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
@@ -10,13 +10,14 @@ from segue.auto_commit import AutoCommitPolicy, next_look
 from segue.errors import SessionHasJobs
 from segue.lane import Left
 from segue.model import Event, Owner, Session
+from segue.record import positional, record
 from segue.states import Outcome
 from segue.store import rows, shown_rows, sql
 from segue.store.database import Transaction
 from segue.store.store import readable
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Opened:
     session: Session
     created: bool
@@ -42,7 +43,7 @@ class Policies(NamedTuple):
     of_a_new_session: AutoCommitPolicy | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Written:
     """Messages that were stored, and how their session stands after it."""
 

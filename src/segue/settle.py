@@ -9,7 +9,7 @@ Invariants
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -24,12 +24,13 @@ from segue.model import Event, Session, Source, Turn
 from segue.outbox import Outbox, put
 from segue.policy import PAUSE_AFTER_FAILURES, Late, Overlap
 from segue.prompts import Rendered
+from segue.record import positional
 from segue.states import FAILURES, Close, JobKind, JobState, Outcome, Rerun, after_crash
 from segue.store import rows, sql
 from segue.store.database import Params, Transaction
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class _Lane:
     """A lane whose row is locked by whoever may release it."""
 

@@ -22,8 +22,9 @@ Invariants
   - a state that ended never changes again
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from segue.record import positional
 
 MAX_CRASHES = 3
 """A turn that took its worker down this often in a row is parked, not tried again."""
@@ -163,12 +164,12 @@ def message_status(state: JobState, fired: bool, outcome: Outcome | None) -> Mes
             return MessageStatus.FAILED
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Rerun:
     """The turn goes back to the lane for another attempt."""
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Close:
     """The turn ends as interrupted, for this reason."""
 

@@ -16,7 +16,6 @@ import logging
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
 from typing import Any, Self
 
 from pydantic_ai.direct import model_request_stream
@@ -47,12 +46,13 @@ from segue.clock import Clock
 from segue.errors import BadSetting
 from segue.kernel import Kernel
 from segue.policy import backoff
+from segue.record import record
 from segue.tools.registry import Registry, Tool, Toolbox, ToolContext
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Limits:
     steps: int = 50
     """Model steps of a turn. A turn that needs more ends with what it has said."""

@@ -5,15 +5,15 @@ does the number.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from string import Template
 from zoneinfo import ZoneInfo
 
 from segue.clock import to_moment
 from segue.model import Session, Source
+from segue.record import positional
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Prompt:
     name: str
     version: int

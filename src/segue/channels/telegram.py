@@ -14,7 +14,6 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -38,6 +37,7 @@ from segue.channels.rendering import telegram_html
 from segue.channels.splitting import split
 from segue.clock import Clock, SystemClock
 from segue.model import Delivery
+from segue.record import record
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ _MOST_PATIENCE = 30
 _BREATH_MS = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Webhook:
     """Where Telegram calls us, and the word by which we know that it is Telegram."""
 

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from segue.cli.configured import configured
 from segue.cli.output import AsJson, print_json, print_record, print_table, shape
 from segue.cli.whose import Account, User
 from segue.model import Owner
+from segue.record import positional
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from segue.kernel import Kernel
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Asked:
     """Who asks, and how the answer is wanted."""
 

@@ -1,7 +1,7 @@
 """What the doctor looks at. It reads, and changes nothing: a schema that is behind stays behind."""
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
@@ -11,6 +11,7 @@ from segue.configuration import Configuration
 from segue.configuration.layers import settings_of
 from segue.errors import SegueError
 from segue.logs import Redaction
+from segue.record import positional
 from segue.store.database import Database
 from segue.store.migrate import status
 from segue.store.opening import connect
@@ -30,7 +31,7 @@ class State(StrEnum):
     WRONG = "wrong"
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Finding:
     about: str
     state: State

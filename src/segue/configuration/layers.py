@@ -8,7 +8,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from segue.errors import BadSetting
+from segue.record import positional
 from segue.wording import shown
 
 FILE = "segue.toml"
@@ -28,7 +29,7 @@ _OF_THE_TESTS = re.compile(r"SEGUE_(LONG|SIM_SEED|TEST_\w+)")
 """Read by the tests of this repository, which may start a server."""
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Wanted:
     """What a field takes, as the end of the sentence "… must be"."""
 
@@ -38,7 +39,7 @@ class Wanted:
     path: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Given:
     """The values, nested as the model is, and for each dotted name the place it came from."""
 

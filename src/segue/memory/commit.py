@@ -10,18 +10,19 @@ Invariants
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from segue import entries
 from segue.auto_commit import Commit, Later, Never, pause_ms, verdict
 from segue.memory.split import Mark, cut
 from segue.model import Event, Session
+from segue.record import positional, record
 from segue.store import rows, sql
 from segue.store.database import Params, Row, Transaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Committed:
     session_id: str
     task_id: str
@@ -29,7 +30,7 @@ class Committed:
     events: Sequence[Event] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Skipped:
     reason: str
 

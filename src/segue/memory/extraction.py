@@ -1,14 +1,14 @@
 """What an extractor is given, and what it gives back. Whether it is a model or rules is nobody's business."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from segue.kept import Memory, MemoryKind
+from segue.record import record
 from segue.transcript import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Material:
     """An archive to learn from, with what is known already."""
 
@@ -24,7 +24,7 @@ class Material:
         return [message for message in self.messages if message.source is None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Lesson:
     """Something to know of a user."""
 

@@ -6,20 +6,21 @@ second ends the task. So a step that was taken is not taken twice, and one that 
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from segue.errors import Conflict, LeaseLost, NotFound
 from segue.kept import Archive, ArchiveState, Memory, Task, TaskState
 from segue.memory.search import weights
 from segue.model import Owner
+from segue.record import record
 from segue.store import kept_rows, rows, sql
 from segue.store.database import Params, Transaction
 
 _LEASED_AT_ONCE = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Undone:
     """What was taken back, and what stays because it was changed since."""
 

@@ -18,8 +18,9 @@ from segue.transcript import Message
 
 _LINES = 40
 _LINE = 200
-_SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.](?=\S)[^.!?。！？\n]*)*[.!?。！？]?")
-_QUESTION = re.compile(r"[?？]\s*$|吗\s*$")
+# These, and the rules below, are compiled when they are first needed.
+_SENTENCE = r"[^.!?。！？\n]+(?:[.](?=\S)[^.!?。！？\n]*)*[.!?。！？]?"
+_QUESTION = r"[?？]\s*$|吗\s*$"
 
 
 class RuleExtractor:
@@ -50,7 +51,7 @@ class RuleExtractor:
 
 
 class _Rule(NamedTuple):
-    pattern: re.Pattern[str]
+    pattern: str
     kind: MemoryKind
     topic: Callable[[re.Match[str]], str]
     confidence: int
@@ -60,7 +61,7 @@ def _rule(
     pattern: str, kind: MemoryKind, topic: Callable[[re.Match[str]], str] | str, confidence: int
 ) -> _Rule:
     named = topic if callable(topic) else (lambda found: topic)
-    return _Rule(re.compile(pattern, re.IGNORECASE), kind, named, confidence)
+    return _Rule(pattern, kind, named, confidence)
 
 
 def _about(name: str) -> Callable[[re.Match[str]], str]:
@@ -126,12 +127,12 @@ _RULES = (
 
 
 def _lessons(message: Message) -> Iterable[Lesson]:
-    for sentence in _SENTENCE.findall(message.content):
+    for sentence in re.findall(_SENTENCE, message.content):
         words = sentence.strip()
-        if not words or _QUESTION.search(words):
+        if not words or re.search(_QUESTION, words):
             continue
         for rule in _RULES:
-            if found := rule.pattern.search(words):
+            if found := re.search(rule.pattern, words, re.IGNORECASE):
                 yield Lesson(
                     kind=rule.kind,
                     topic=rule.topic(found),

@@ -21,20 +21,17 @@ MOST_ROWS = 20_000
 _LONGEST = 40
 
 _CJK = "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_PIECE = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
-_SPACELESS = re.compile(f"[{_CJK}]")
-_COMMON = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        a an and are as at be been but by can could did do does for from had has have he her him his how i if
-        in into is it its me my no not of on or our shall she should so that the their them then there they
-        this to us was we were what when where which who whom why will with would you your about again any
-        just tell remember please
-        什么 怎么 是什 我的 你的 我是 你是 的是 吗我 请问 一下 哪里 哪个 我们 你们 我在 么时
-        """,
-    )
-)
+# Compiled when they are first needed.
+_PIECE = f"[{_CJK}]+|[^\\W_{_CJK}]+"
+_SPACELESS = f"[{_CJK}]"
+_COMMON_WORDS = """
+    a an and are as at be been but by can could did do does for from had has have he her him his how i if
+    in into is it its me my no not of on or our shall she should so that the their them then there they
+    this to us was we were what when where which who whom why will with would you your about again any
+    just tell remember please
+    什么 怎么 是什 我的 你的 我是 你是 的是 吗我 请问 一下 哪里 哪个 我们 你们 我在 么时
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
 """Words and pairs that say nothing about what a text is about."""
 _COMMON_ALONE = frozenset(
     "的了是我你他她它在有和也都就不这那吗呢吧啊么什怎哪个一上下来去要会能可以到多少几时候请给把被很"
@@ -45,8 +42,8 @@ _ENDINGS = ("ings", "ing", "ies", "ied", "ers", "er", "es", "ed", "ly", "s")
 
 def terms_of(text: str) -> dict[str, int]:
     counted: Counter[str] = Counter()
-    for piece in _PIECE.findall(_plain(text)):
-        if _SPACELESS.match(piece):
+    for piece in re.findall(_PIECE, _plain(text)):
+        if re.match(_SPACELESS, piece):
             pairs = [piece[at : at + 2] for at in range(len(piece) - 1)] or [piece]
             counted.update(pair for pair in pairs if pair not in _COMMON)
         elif piece not in _COMMON:
@@ -60,7 +57,7 @@ def sought(text: str) -> dict[str, int]:
 
 
 def alone(text: str) -> Terms:
-    return Counter(each for each in _SPACELESS.findall(_plain(text)) if each not in _COMMON_ALONE)
+    return Counter(each for each in re.findall(_SPACELESS, _plain(text)) if each not in _COMMON_ALONE)
 
 
 def ranked(asked: Terms, held: Mapping[str, Terms], total: int) -> list[tuple[str, float]]:

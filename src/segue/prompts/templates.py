@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
+from segue.record import positional
 from segue.states import JobKind
 
 
@@ -18,7 +18,7 @@ class Mode(StrEnum):
     """An answer when there is something to say; otherwise one quiet line, and nothing to the channel."""
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Template:
     id: str
     version: int

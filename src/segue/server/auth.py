@@ -10,20 +10,20 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from fastapi import Request
 from starlette.requests import HTTPConnection
 
 from segue.configuration import ApiKey, Role
 from segue.model import Owner
+from segue.record import positional
 from segue.server.errors import Refused
 
 COOKIE = "segue_session"
 COOKIE_SECONDS = 12 * 3600
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Caller:
     owner: Owner
     role: Role

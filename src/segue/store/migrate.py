@@ -11,18 +11,18 @@ Invariants
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from segue.errors import SchemaTooNew, StoreError, StoreUnavailable, StoreUnusable
+from segue.record import positional
 from segue.store import sql
 from segue.store.database import Database, Rows, Transaction
 from segue.store.sql import Query, translate
 
-MIGRATIONS: Traversable = files("segue.store") / "migrations"
+MIGRATIONS = Path(__file__).with_name("migrations")
 
 _FILE = re.compile(r"(\d{4})_\w+\.sql")
 _WORDS = r"""(?P<words>'[^']*'|"[^"]*")"""
@@ -30,7 +30,7 @@ _WORDS_OR_COMMENT = re.compile(rf"{_WORDS}|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORDS_OR_SEMICOLON = re.compile(rf"{_WORDS}|;")
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Migration:
     version: int
     name: str
@@ -50,7 +50,7 @@ class Migration:
             yield replace(both, sqlite=statement, postgres=statement)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Status:
     """The names of the migrations that a database has had, and of those it has yet to get."""
 
@@ -58,9 +58,7 @@ class Status:
     pending: list[str]
 
 
-async def migrate(
-    database: Database, folder: Traversable = MIGRATIONS, *, now_ms: int | None = None
-) -> list[str]:
+async def migrate(database: Database, folder: Path = MIGRATIONS, *, now_ms: int | None = None) -> list[str]:
     """Apply what is pending, each in a transaction of its own; the names of what was applied by us."""
     known = load(folder)
     now = database.wall_ms() if now_ms is None else now_ms
@@ -69,7 +67,7 @@ async def migrate(
     return [each.name for each in to_come if await _apply_whole(database, each, known, now)]
 
 
-async def status(database: Database, folder: Traversable = MIGRATIONS) -> Status:
+async def status(database: Database, folder: Path = MIGRATIONS) -> Status:
     known = load(folder)
     to_come = [migration.name for migration in pending(known, await _recorded(database))]
     names = [migration.name for migration in known]
@@ -84,7 +82,7 @@ async def schema_of(database: Database) -> str:
     return "\n".join(sorted(" ".join(fact.split()) for fact in facts))
 
 
-def load(folder: Traversable) -> list[Migration]:
+def load(folder: Path) -> list[Migration]:
     """The migrations of a folder in their order, from 1 without a gap."""
     # Read as text: a checkout with other line ends is no other migration.
     migrations = [

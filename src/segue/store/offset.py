@@ -6,13 +6,14 @@ clock was read at some point between question and answer.
 """
 
 from collections import deque
-from dataclasses import dataclass
+
+from segue.record import positional
 
 SAMPLES = 8
 ROUNDING_MS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class _Sample:
     offset: float
     doubt: float

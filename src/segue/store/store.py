@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
 from segue.clock import Clock
@@ -21,7 +20,7 @@ from segue.model import (
     Session,
     Turn,
 )
-from segue.record import record
+from segue.record import positional, record
 from segue.store import rows, shown_rows, sql
 from segue.store.database import Database, Params, Row, Rows, Transaction
 
@@ -51,7 +50,7 @@ class DueJob:
     runs_running: int
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Unreadable:
     """A job whose row makes no sense to this version. It is paused, and the others go on."""
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from segue.agent import Delta, OpenTurn
+from segue.record import positional
 from segue.transcript import Message
 
 Line: TypeAlias = "str | BaseException | Sequence[Delta | str] | None"
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Asked:
     """One call of the agent: what it was given."""
 

@@ -12,11 +12,12 @@ import logging
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from segue.errors import BadSetting
+from segue.record import record
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -31,7 +32,7 @@ ODD = re.compile(r"[^a-zA-Z0-9_-]+")
 """What a provider does not allow in the name of a tool."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Server:
     """Where one is: a command to start, or a URL to call."""
 

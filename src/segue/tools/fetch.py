@@ -9,12 +9,12 @@ Each redirect begins anew. No proxy of the environment is used, which would reso
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from importlib import import_module
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
+from segue.record import positional
 from segue.tools.addresses import Address, allowed, literal
 from segue.tools.arguments import flat
 from segue.tools.plain import plain
@@ -81,7 +81,7 @@ def fetch_tool(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class _Target:
     """A URL that may be fetched, if its address may."""
 
@@ -98,7 +98,7 @@ class _Target:
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class _Fetch:
     client: "httpx2.AsyncClient"
     resolve: Resolve

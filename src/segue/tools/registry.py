@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from typing import Any, Protocol, Self
 
@@ -18,6 +18,7 @@ from segue.agent import OpenTurn, ToolCalled, ToolStarted
 from segue.errors import BadSetting, SegueError
 from segue.kernel import Kernel
 from segue.model import Owner, Session, Source
+from segue.record import positional, record
 from segue.text import clean
 from segue.tools.arguments import BadArguments, Schema, check, parse
 
@@ -31,7 +32,7 @@ class ToolRefused(Exception):
     """Raised by a tool that cannot do what it was asked: the sentence for the model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ToolContext:
     """Where a tool is called from. It comes from the turn under way, never from the model."""
 
@@ -60,7 +61,7 @@ class ToolContext:
         return self.source.run_id if self.source else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Tool:
     name: str
     description: str
@@ -115,7 +116,7 @@ class Registry:
         return Toolbox(context, offered)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Toolbox:
     """The tools of one turn, by name."""
 
@@ -144,7 +145,7 @@ class Toolbox:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Call:
     """One call of a tool: to be announced by `started`, and then run."""
 

@@ -1,13 +1,13 @@
 """Hearing: what arrives through a channel becomes a turn of its session, once, if its sender may talk."""
 
 import logging
-from dataclasses import dataclass
 from hashlib import sha256
 from secrets import choice
 
 from segue.channel import Arrival, Channel
 from segue.errors import Conflict, Invalid, NotFound
 from segue.once import Request
+from segue.record import positional, record
 from segue.store import sql
 from segue.store.database import Row, Transaction, Value
 from segue.verbs.looking import ME
@@ -19,7 +19,7 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """Those that nobody takes for another."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Guest:
     """Somebody whom the settings do not name."""
 
@@ -76,7 +76,7 @@ class Hearing(Talking):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Desk:
     """Where one channel hands in what arrived."""
 

@@ -1,7 +1,6 @@
 """Messaging: a text written now, sent then."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ from segue.errors import BadTime, EmptyText, NotFound, NotPrivateChat, NotStored
 from segue.jobs import Changed
 from segue.model import NEWEST, Owner, Place, ScheduledMessage
 from segue.once import Request, once
+from segue.record import record
 from segue.scheduled import Facts, Written
 from segue.states import JobKind, MessageStatus
 from segue.store.database import Transaction
@@ -23,7 +23,7 @@ from segue.verbs.looking import ME
 from segue.verbs.ordering import Ordering
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Promised:
     """A message that will be sent, and the ids of those that were cancelled for it."""
 

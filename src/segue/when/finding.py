@@ -6,11 +6,11 @@ end; so a sentence costs what so many refused times would, and not one for each 
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from segue.errors import BadTime
+from segue.record import positional
 from segue.when.grammar import ends
 from segue.when.lexer import LONGEST_TEXT, plain
 from segue.when.reading import CRON_LINE, LANGUAGES, SINGLE_OR_REPEATED, read_schedule
@@ -23,7 +23,7 @@ _WORD = re.compile(r"[\u3400-\u9fff]|[^\s\u3400-\u9fff]+")
 """Chinese has no spaces: there every character may begin or end a phrase."""
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Found:
     phrase: str
     when: When

@@ -21,10 +21,10 @@ clock, calendar and zone. Meanings give the kind their class names.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from segue.record import positional
 from segue.when.parts import Clock
 
 Meaning: TypeAlias = Callable[..., object]
@@ -36,7 +36,7 @@ _DECIMALS = {".": r"\.[0-9]+", ",": r",[0-9]{1,2}(?![0-9])"}
 _ITEM = re.compile(r"(\[?)(?:\{(\w+)(?::(\w+))?(\*?)\}|([^][{}\s]+))(\]?)")
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Item:
     """One place in a wording: fixed words, or a slot for something of a kind."""
 
@@ -47,7 +47,7 @@ class Item:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Wording:
     meaning: Meaning
     items: tuple[Item, ...]

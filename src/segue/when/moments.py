@@ -1,9 +1,9 @@
 """Phrases that mean one moment, in no language: after a span, or on a day at a time."""
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from segue.record import positional
 from segue.when.dates import MORNING, Date, InDays, add_months
 from segue.when.parts import DayPart, Midnight, Span, Time
 from segue.when.refusal import refuse
@@ -12,7 +12,7 @@ from segue.when.zones import Zone, ZoneInText, placed
 FIRST_YEAR, LAST_YEAR = 1970, 2200
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class After:
     """`in 3 hours`: real time, so 24 hours are 24 hours when clocks change. Months follow the calendar."""
 
@@ -32,7 +32,7 @@ class After:
         return (here.astimezone(dt.UTC) + length).astimezone(here.tzinfo)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Ago:
     """`3 hours ago`: understood, so that it can be refused for what it is."""
 
@@ -45,7 +45,7 @@ class Ago:
         return (back.astimezone(dt.UTC) - self.span.length()).astimezone(here.tzinfo)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class OnDay:
     """`tomorrow at 09:00`: a wall-clock time, today unless a day is named."""
 

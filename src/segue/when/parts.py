@@ -4,12 +4,13 @@ Each class is one meaning. A language's table says how the meaning is worded; th
 are the slots of the wording. `kind` names the slot that a meaning fits into.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, time, timedelta
 from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
 
+from segue.record import positional
 from segue.when.refusal import refuse
 
 LONGEST = timedelta(days=36_525)
@@ -38,7 +39,7 @@ _SECONDS = {Unit.SECOND: 1, Unit.MINUTE: 60, Unit.HOUR: 3_600, Unit.DAY: 86_400,
 _MONTHS = {Unit.MONTH: 1, Unit.YEAR: 12}
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Measure:
     """`2 hours`, `an hour`, `2 and a half hours`, and `2h30` with minutes that are not called so."""
 
@@ -53,7 +54,7 @@ class Measure:
         return self.number + self.share + Fraction(self.minute, 60)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Fragment:
     """`half an hour`."""
 
@@ -66,7 +67,7 @@ class Fragment:
         return self.share
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Span:
     """`2h 15m`: a length of time. A day is 24 hours and a week 168; months and years need a calendar."""
 
@@ -106,7 +107,7 @@ class Span:
             raise refuse("a duration may be at most 100 years", "52 weeks")
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class DayPart:
     """`morning`: the hours in which a twelve-hour number is read, and the hour meant if none is named.
 
@@ -123,7 +124,7 @@ class Meridiem(Enum):
     PM = "pm"
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Clock:
     """What a clock shows. `fixed` when it is certainly a 24-hour clock: `09:00`, `noon`."""
 
@@ -141,7 +142,7 @@ class Clock:
         return f"{self.hour}:{self.minute:02}{seconds}"
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Midnight:
     """The word. It names the border between two days, so beside a day it has two readings."""
 
@@ -154,7 +155,7 @@ class Midnight:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Time:
     """`at 9`, `9:30 pm`, `9 Uhr 30`, `3 in the afternoon`, `noon`.
 
@@ -211,7 +212,7 @@ class Time:
         return f"{clock} {self.meridiem.value}" if self.meridiem else str(clock)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class BesideDay(Time):
     """A wording that is a time only beside a day: `demain 21h`. Alone, `21h` is a length of time."""
 

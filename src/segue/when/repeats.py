@@ -4,11 +4,11 @@ Cron lines count wall-clock time in their zone. What cron would leave out withou
 of a short month, is refused here.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import ClassVar, TypeAlias
 from zoneinfo import ZoneInfo
 
+from segue.record import positional
 from segue.when.dates import CalendarDate, NumericDate, existing
 from segue.when.moments import needs_zone, time_of_day
 from segue.when.parts import DayPart, Midnight, Span, Time, Unit
@@ -16,21 +16,21 @@ from segue.when.refusal import refuse
 from segue.when.zones import Zone, ZoneInText
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Moment:
     """Once."""
 
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Interval:
     """Again and again after so many seconds of real time."""
 
     seconds: int
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class CronLine:
     """Whenever the clocks in a zone match five fields. The line is not checked here."""
 
@@ -44,7 +44,7 @@ EVERY_DAY = frozenset(range(7))
 MONDAY_TO_FRIDAY = frozenset(range(5))
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class EverySpan:
     """`every 2h`."""
 
@@ -60,7 +60,7 @@ class EverySpan:
         return Interval(length // timedelta(seconds=1))
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class EveryUnit:
     """`every hour`."""
 
@@ -71,7 +71,7 @@ class EveryUnit:
         return Interval(self.unit.seconds)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class EveryDay:
     """`every weekday at 9`, `every monday and thursday at 5pm`."""
 
@@ -87,7 +87,7 @@ class EveryDay:
         return _line(at, "* *", _weekdays(days), self.zone, zone)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class EveryMonth:
     """`every month on the 1st at 9`."""
 
@@ -112,7 +112,7 @@ class EveryMonth:
         return _line(at, f"{numbers} *", "*", self.zone, zone)
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class EveryYear:
     """`every year on 3 March at 9`."""
 

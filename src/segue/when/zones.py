@@ -4,11 +4,11 @@ A wall-clock time that a zone shows twice, or never, is refused with the times t
 """
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
+from segue.record import positional
 from segue.wall import zone_named
 from segue.when.refusal import quoted, refuse
 
@@ -19,7 +19,7 @@ _UTC = ("Z", "z", "UTC", "utc", "GMT", "gmt")
 OFFSET = re.compile(r"([+-])([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2}))?)?")
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class ZoneInText:
     """What the text says of its zone: a name, an offset, or an offset that the named place should have."""
 

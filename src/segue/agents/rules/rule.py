@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 from segue.agent import OpenTurn, ToolCalled
 from segue.clock import to_moment
+from segue.record import positional, record
 from segue.tools.registry import Toolbox
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Heard:
     """What was said, and where."""
 
@@ -31,7 +31,7 @@ class Heard:
         return to_moment(self.box.context.kernel.clock.ms()).astimezone(ZoneInfo(self.zone))
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Use:
     """A tool to call, and what to say or do after it."""
 
@@ -43,7 +43,7 @@ class Use:
 Move: TypeAlias = Callable[[Heard, re.Match[str]], Awaitable[str | Use]]
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Rule:
     pattern: re.Pattern[str]
     move: Move

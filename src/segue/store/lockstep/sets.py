@@ -20,9 +20,9 @@ Invariants
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
+from segue.record import positional
 from segue.store.database import Params, Row, Rows, Value
 from segue.store.lockstep.words import Word, words
 from segue.store.sql import PARAMETER, Query
@@ -45,7 +45,7 @@ _ROW_NAMES = ("id", "session_id")
 _MORE_THAN_ITS_ROWS = {"JOIN", "GROUP", "ORDER", "LIMIT", "DISTINCT", "UNION", "EXCEPT", "INTERSECT"}
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Joined:
     """A query whose parameters are columns of a table."""
 

@@ -1,8 +1,8 @@
 """What the text of a query says about how it may be run."""
 
-from dataclasses import dataclass
 from functools import cache
 
+from segue.record import positional
 from segue.store.database import Rows
 from segue.store.lockstep.sets import EXECUTION
 from segue.store.lockstep.words import words
@@ -14,7 +14,7 @@ _READS = {"SELECT", "VALUES"}
 _BEFORE_A_CLAUSE = {"FOR", "KEY", "DO"}
 
 
-@dataclass(frozen=True, slots=True)
+@positional
 class Shape:
     """What a query's text says about how it may be run."""
 
