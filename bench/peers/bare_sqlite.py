@@ -122,12 +122,13 @@ def _committed(database: sqlite3.Connection) -> Iterator[None]:
 def _claim(database: sqlite3.Connection, group: int) -> list[Held]:
     lease = {
         "user_waits": 1,
-        "account": ACCOUNT,
+        "after": ACCOUNT,
         "now": NOW,
         "lease_now": NOW,
         "lease_ms": LEASE_MS,
         "holder": HOLDER,
         "limit": group,
+        "quantum": group,
     }
     lanes = _rows(database, sql.sessions.lease, lease) or _rows(
         database, sql.sessions.lease, lease | {"user_waits": 0}

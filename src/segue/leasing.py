@@ -65,17 +65,14 @@ def lease(
 
     `trial`: one of them may be on its last chance. Who else is waits for another try.
     """
-    who = {"user_waits": int(pool), "now": now}
-    found = yield sql.sessions.next_account, {**who, "account": after}
-    account = found[0]["account"]
-    if account is None:
-        return []
     leased = yield (
         sql.sessions.lease,
         {
-            **who,
-            "account": account,
-            "limit": limit if after in (account, "") else min(limit, QUANTUM),
+            "user_waits": int(pool),
+            "now": now,
+            "after": after,
+            "limit": limit,
+            "quantum": min(limit, QUANTUM),
             "holder": seat.holder,
             "lease_ms": seat.lease_ms,
             "lease_now": seat.lease_now,

@@ -79,9 +79,10 @@ class Runner:
         self._crew = crew
         self._pool = pool
         self._slots = slots
-        # Where two commits go side by side, one half is taken up while the other is settled.
-        self._at_once = max(leasing.QUANTUM, slots // crew.store.database.commits_at_once)
         self._busy = 0
+        """Turns whose agents are at work."""
+        self._settling = 0
+        """Turns on their way out."""
         self._leasing = 0
         """Slots that a lease under way may fill."""
         self._account = ""
@@ -100,7 +101,7 @@ class Runner:
             self._turns = None
 
     async def _take_some(self, turns: asyncio.TaskGroup) -> None:
-        wanted = min(self._slots - self._busy, leasing.QUANTUM)
+        wanted = min(self._free, leasing.QUANTUM)
         held = await self._lease()
         for one in held:
             turns.create_task(self._perform(one, self._lease_ends))
@@ -113,7 +114,7 @@ class Runner:
 
         The commit is made by a task of ours: whoever asked may go, and what it started is seen through.
         """
-        if self._turns is None or self._closing or self._busy + self._leasing >= self._slots:
+        if self._turns is None or self._closing or self._leasing >= self._free:
             return await admit(None)
         self._busy += 1
         taken: asyncio.Future[Taken | None] = asyncio.get_running_loop().create_future()
@@ -133,7 +134,7 @@ class Runner:
                 told.set_exception(error)
         finally:
             if held is None:
-                self._leave()
+                self._count(busy=-1)
         if taken is not None and held is not None:
             self._crew.hub.publish(taken.events)  # by us: they come before the turn's own
             await self._perform(held, seat.lease_ends)
@@ -164,7 +165,7 @@ class Runner:
 
     async def _lease(self) -> list[Held]:
         crew = self._crew
-        free = self._slots - self._busy
+        free = self._free
         if free <= 0:
             return []
         seat = self._seat()
@@ -178,7 +179,7 @@ class Runner:
                 seat,
                 pool=self._pool,
                 after=self._account,
-                limit=min(free, self._at_once),
+                limit=free,
                 now=crew.clock.ms(),
                 trial=trial,
             )
@@ -205,7 +206,7 @@ class Runner:
         crew = self._crew
         if self._store_failed:  # the lane is still ready: a look at when it will be would not let us rest
             return crew.clock.ms() + _BREATH_MS
-        if self._busy >= self._slots:
+        if self._free <= 0:
             return None
         try:
             return await crew.store.next_ready(self._pool)
@@ -237,17 +238,28 @@ class Runner:
         finally:
             crew.turns.drop(live)
             crew.trial.end(held.turn)
-            self._leave()
+            self._count(settling=-1)
 
-    def _leave(self) -> None:
-        self._busy -= 1
-        if self._busy == self._slots - 1:  # somebody may have waited for a slot
+    @property
+    def _free(self) -> int:
+        """Slots. One is free as soon as its agent has ended, so that the next turn is taken up while this one
+        is settled, often in the same commit; but a store that falls behind is not given ever more to do."""
+        return min(self._slots, 2 * self._slots - self._settling) - self._busy
+
+    def _count(self, *, busy: int = 0, settling: int = 0) -> None:
+        was_full = self._free <= 0
+        self._busy += busy
+        self._settling += settling
+        if was_full and self._free > 0:  # somebody may have waited for a slot
             self._crew.bell.ring(_NAMES[self._pool])
 
     async def _see_through(self, live: Live) -> Left:
         crew = self._crew
         try:
-            ending = await self._listen(live)
+            try:
+                ending = await self._listen(live)
+            finally:
+                self._count(busy=-1, settling=+1)
         except asyncio.CancelledError:
             if live.let_go is None:  # the shutdown's grace is over
                 now = crew.clock.ms()

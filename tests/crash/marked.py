@@ -44,7 +44,6 @@ class Marked:
         self._journal = journal
         self._point = point
         self.dialect = database.dialect
-        self.commits_at_once = database.commits_at_once
         self.held: dict[str, Held] = {}
         """By turn, what this process has leased last."""
         self.under_way = 0

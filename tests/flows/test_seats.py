@@ -58,7 +58,7 @@ class Watched(FaultyStore):
 
     async def both_pools_have_looked(self) -> None:
         """While a lease is under way, its slots are promised to what waits."""
-        while len(self.those_with("sessions.next_account")) < 2:  # noqa: ASYNC110
+        while len(self.those_with("sessions.lease")) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.002)
 
     def those_with(self, query: str) -> list[list[str]]:

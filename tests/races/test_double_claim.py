@@ -78,9 +78,10 @@ def ours(scene: Scene) -> Transaction[list[str]]:
 
 def gated(lease: Query) -> Query:
     """Our own statement, made to wait between its snapshot and its lock."""
-    gate = f"WITH gate AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({GATE})), ready AS MATERIALIZED ("
-    text = lease.postgres.replace("WITH ready AS MATERIALIZED (", gate)
-    text = text.replace("WHERE user_waits", "WHERE (SELECT COUNT(*) FROM gate) = 1 AND user_waits", 1)
+    gate = f"WITH gate AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({GATE})), next"
+    text = lease.postgres.replace("WITH next", gate)
+    whose = "account = (SELECT account FROM next)"
+    text = text.replace(whose, f"(SELECT COUNT(*) FROM gate) = 1 AND {whose}", 1)
     assert text.count("gate") == 2
     return replace(lease, postgres=text)
 
@@ -94,6 +95,7 @@ async def started_by_the_second_worker(on: Stage, claim: Claim) -> list[str]:
     async with on.line() as gatekeeper:
         await gatekeeper.ask(f"SELECT pg_advisory_lock({GATE})")
         while not second.blocked:
+            assert not second.finished, second.error
             await second.step()
         await on.perform(settled(await scene.take_up("first")))
         await gatekeeper.ask(f"SELECT pg_advisory_unlock({GATE})")

@@ -90,7 +90,6 @@ class Wire:
 
     def __init__(self, server: Server, host: Host) -> None:
         self.dialect = server.database.dialect
-        self.commits_at_once = server.database.commits_at_once
         self._server = server
         self._host = host
         self._ring: Callable[[], None] | None = None

@@ -50,8 +50,6 @@ class Database(Protocol):
 
     dialect: str
     """`sqlite` or `postgres`."""
-    commits_at_once: int
-    """How many commits of this process may be under way side by side."""
 
     async def run(self, begin: Begin[T]) -> T:
         """Commit one transaction and return what it returned. Concurrent callers may share a commit."""

@@ -33,7 +33,6 @@ class InlineSqlite:
     """One handle on a SQLite database, opened by `InlineSqlite.open()`; the file is closed with the last."""
 
     dialect = "sqlite"
-    commits_at_once = 1
 
     def __init__(self, shared: _Shared) -> None:
         self._shared = shared

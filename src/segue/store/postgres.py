@@ -43,7 +43,6 @@ class Postgres:
     """A PostgreSQL database, opened by `await Postgres.open(url)`."""
 
     dialect = "postgres"
-    commits_at_once = 2
 
     def __init__(self, server: Server, first: Line, offset: Offset, connections: int) -> None:
         # One connection each to listen, to notify, and for who names no session, is driven alone, or waits

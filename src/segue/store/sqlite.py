@@ -46,7 +46,6 @@ class Sqlite:
     """A SQLite database, opened by `await Sqlite.open(path)`; `:memory:` is one that ends with us."""
 
     dialect = "sqlite"
-    commits_at_once = 1
 
     def __init__(self, path: str, connections: list[sqlite3.Connection], busy_seconds: float) -> None:
         """The first connection writes. Alone it reads as well: what is in memory no other one can see."""

@@ -31,7 +31,6 @@ class FaultyStore:
         self._database = database
         self._fail_at = fail_at
         self.dialect = database.dialect
-        self.commits_at_once = database.commits_at_once
         self.statements = 0
 
     async def run(self, begin: Begin[T]) -> T:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from segue.store.server import Connection
 
-_MARK = "SELECT key FROM unnest(CAST($1 AS BIGINT[])) AS key WHERE pg_try_advisory_xact_lock(key)"
+_MARK = "SELECT key FROM unnest(CAST({keys} AS BIGINT[])) AS key WHERE pg_try_advisory_xact_lock(key)"
 
 _numbers = count()
 _types: dict[Query, list[str]] = {}
@@ -46,10 +46,13 @@ async def open_together(connection: "Connection", group: Group[C], opening: str)
         marks = "".join(f"; SELECT pg_advisory_xact_lock({key})" for key in _marks(group.waiting[0]))
         await connection.execute(opening + marks)
         return []
-    await connection.execute(opening)
     marked = [(caller, _marks(caller)) for caller in group.waiting]
     wanted = {key for _, keys in marked for key in keys}
-    ours = {row["key"] for row in await connection.fetch(_MARK, list(wanted))} if wanted else set()
+    # In the same round trip; how many it got is all that this way of asking says.
+    mark = _MARK.format(keys=f"'{{{','.join(map(str, wanted))}}}'")
+    if await connection.execute(f"{opening}; {mark}") == f"SELECT {len(wanted)}":
+        return []
+    ours = {row["key"] for row in await connection.fetch(_MARK.format(keys="$1"), list(wanted))}
     elsewhere = [caller for caller, keys in marked if not ours.issuperset(keys)]
     group.waiting = [caller for caller, keys in marked if ours.issuperset(keys)]
     return elsewhere

@@ -28,3 +28,5 @@ class Waiter(Caller):
         # A caller that was cancelled wants no answer.
         if not self.outcome.done():
             self.outcome.set_exception(error)
+            # Looked at here, for a caller that is cancelled in this very moment will not.
+            self.outcome.exception()

@@ -36,6 +36,8 @@ BEGINNING_SECONDS = 0.02
 """A group lets callers begin for this long; who waits for a busy session longer goes with the next one."""
 PATIENCE_SECONDS = 10.0
 """How long a caller waits in all, whatever happens to the server meanwhile."""
+LOOK_SECONDS = 0.25
+"""How often is seen to it."""
 LOCK_SECONDS = 1.5
 """Who meets a lock at this age gives up. By then a client of ours that is paused has been cut off."""
 PASSES = 20
@@ -94,49 +96,55 @@ class Writers:
         self._keys = Keys()
         self._busy: set[str] = set()
         self._set_aside: Counter[str] = Counter()
-        self._accepted: set[asyncio.Future[Any]] = set()
+        self._accepted: dict[Waiter, None] = {}
         self._closing = False
         self._together = Queue(together=64, lock_milliseconds=50, may_go=self._is_next_in_line)
         self._sole = Queue(together=64, lock_milliseconds=50, may_go=self._is_next_in_line)
         self._alone = Queue(together=1, lock_milliseconds=200, may_go=self._is_free)
         self._blocked = Queue(together=1, lock_milliseconds=500, may_go=self._is_free)
         queues = (*[self._together] * groups_at_once, self._sole, self._alone, self._blocked)
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._write(queue)) for queue in queues]
+        self._loop = asyncio.get_running_loop()
+        self._tasks = [self._loop.create_task(self._write(queue)) for queue in queues]
+        self._look: asyncio.TimerHandle | None = None
 
     async def run(self, begin: Begin[T]) -> T:
         if self._closing:
             raise StoreUnavailable(f"{self._server.shown} was closed here; nothing was written")
-        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        outcome: asyncio.Future[T] = self._loop.create_future()
         caller = Waiter(begin, outcome, self._keys)
         if caller.finished:
             caller.settle()
-        else:
-            self._accepted.add(outcome)
-            outcome.add_done_callback(self._forget)
-            # Who names no session would have a group to itself: beside it, nobody waits for the other.
-            (self._together if caller.sessions else self._sole).put(caller)
+            return await outcome
+        self._accepted[caller] = None
+        if self._look is None:
+            self._look = self._loop.call_later(LOOK_SECONDS, self._look_at_the_patient)
+        # Who names no session would have a group to itself: beside it, nobody waits for the other.
+        (self._together if caller.sessions else self._sole).put(caller)
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                return await outcome
-        except TimeoutError:
-            sentence = f"{self._server.shown} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
-            raise StoreUnavailable(sentence) from None
+            return await outcome
+        finally:
+            del self._accepted[caller]
 
     async def close(self) -> None:
         """Finish what was accepted, then end."""
         self._closing = True
         if self._accepted:
-            await asyncio.wait(self._accepted)
+            await asyncio.wait([caller.outcome for caller in self._accepted])
+        if self._look is not None:
+            self._look.cancel()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _forget(self, outcome: asyncio.Future[Any]) -> None:
-        self._accepted.discard(outcome)
-        if not outcome.cancelled():
-            # Looked at here, for a caller that is cancelled in this very moment will not.
-            outcome.exception()
+    def _look_at_the_patient(self) -> None:
+        """One look for all of them, while there are any: a timer for each is dear."""
+        again = bool(self._accepted)
+        self._look = self._loop.call_later(LOOK_SECONDS, self._look_at_the_patient) if again else None
+        sentence = f"{self._server.shown} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
+        for caller in self._accepted:  # in the order in which they came
+            if monotonic() - caller.since < PATIENCE_SECONDS:
+                break
+            caller.fail(StoreUnavailable(sentence))
 
     def _is_free(self, caller: Waiter) -> bool:
         return self._busy.isdisjoint(caller.sessions)

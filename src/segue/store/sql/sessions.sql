@@ -189,21 +189,6 @@ UPDATE sessions
 SET unarmed = 1
 WHERE id = :id;
 
--- name: next_account
--- The next one in turn that has a lane ready; after the last of them, the first.
-SELECT COALESCE(
-    (SELECT account
-     FROM sessions
-     WHERE user_waits = :user_waits AND account > :account AND ready_at <= :now AND ready_at IS NOT NULL
-     ORDER BY account
-     LIMIT 1),
-    (SELECT account
-     FROM sessions
-     WHERE user_waits = :user_waits AND ready_at <= :now AND ready_at IS NOT NULL
-     ORDER BY account
-     LIMIT 1)
-) AS account;
-
 -- name: next_ready
 SELECT MIN(ready_at) AS ready_at
 FROM sessions
@@ -220,12 +205,29 @@ SET holder = :holder,
 WHERE id = :id;
 
 -- name: lease
-WITH ready AS MATERIALIZED (
+-- Of the next account in turn that has a lane ready, or after the last of them, of the first. Of another one than
+-- the last time, no more than a quantum.
+WITH next AS MATERIALIZED (
+    SELECT COALESCE(
+        (SELECT account
+         FROM sessions
+         WHERE user_waits = :user_waits AND account > :after AND ready_at <= :now AND ready_at IS NOT NULL
+         ORDER BY account
+         LIMIT 1),
+        (SELECT account
+         FROM sessions
+         WHERE user_waits = :user_waits AND ready_at <= :now AND ready_at IS NOT NULL
+         ORDER BY account
+         LIMIT 1)
+    ) AS account
+),
+ready AS MATERIALIZED (
     SELECT id
     FROM sessions
-    WHERE user_waits = :user_waits AND account = :account AND ready_at <= :now AND ready_at IS NOT NULL
+    WHERE user_waits = :user_waits AND account = (SELECT account FROM next)
+      AND ready_at <= :now AND ready_at IS NOT NULL
     ORDER BY ready_at
-    LIMIT :limit
+    LIMIT (SELECT CASE WHEN account = :after OR :after = '' THEN CAST(:limit AS BIGINT) ELSE CAST(:quantum AS BIGINT) END FROM next)
     /*pg FOR NO KEY UPDATE SKIP LOCKED */
 )
 UPDATE sessions
