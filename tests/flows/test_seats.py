@@ -3,73 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import TypeVar
-
-import pytest
 
 from segue import Ask, At, Delta, Event, Job, Kernel, OpenTurn, Settings
 from segue.states import TurnState
-from segue.store.database import Begin, Transaction
-from segue.store.opening import open_database
-from segue.testing import FaultyStore, ManualClock, ScriptedAgent
-from segue.testing.faults import Fault
+from segue.testing import ManualClock, ScriptedAgent
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, Gatekeeper, log, outcomes, slots, until, working
-
-T = TypeVar("T")
+from tests.flows.watched import Watched
 
 FIRES, BEGINS = "jobs.take", "turns.begin"
-
-
-class Watched(FaultyStore):
-    """Notes the queries of each transaction, and keeps back what one of the marked ones came to."""
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self.commits: list[list[str]] = []
-        self.failing: str | None = None
-        self.committed, self.told = asyncio.Event(), asyncio.Event()
-        self.told.set()
-
-    async def run(self, begin: Begin[T]) -> T:
-        queries: list[str] = []
-        result = await super().run(lambda: self._noted(begin(), queries))
-        self.commits.append(queries)
-        if BEGINS in queries:
-            self.committed.set()
-            await self.told.wait()
-        return result
-
-    def _noted(self, transaction: Transaction[T], queries: list[str]) -> Transaction[T]:
-        queries.clear()
-        try:
-            statement = next(transaction)
-            while True:
-                queries.append(statement[0].name)
-                if self.failing == statement[0].name:
-                    self.failing = None
-                    raise Fault("asked to fail once")
-                statement = transaction.send((yield statement))
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        finally:
-            transaction.close()
-
-    async def both_pools_have_looked(self) -> None:
-        """While a lease is under way, its slots are promised to what waits."""
-        while len(self.those_with("sessions.lease")) < 2:  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
-
-    def those_with(self, query: str) -> list[list[str]]:
-        return [queries for queries in self.commits if query in queries]
-
-
-@pytest.fixture
-async def watched(database_url: str) -> AsyncIterator[Watched]:
-    watched = Watched(await open_database(database_url), fail_at=0)
-    yield watched
-    await watched.close()
 
 
 async def soon(kernel: Kernel, clock: ManualClock, key: str = CHAT) -> Job:
@@ -160,6 +102,7 @@ async def test_a_shutdown_sees_through_what_has_just_started(
     """The timer is told to end while its commit is under way: the turn is in the seat, and is not lost."""
     async with Kernel(watched, agent=agent, clock=clock) as kernel:
         job = await soon(kernel, clock)
+        watched.kept_back = BEGINS
         watched.told.clear()
         async with asyncio.TaskGroup() as group, asyncio.timeout(10):
             running = group.create_task(kernel.run())

@@ -122,9 +122,38 @@ async def test_who_has_lost_the_listening_connection_looks_all_the_same(
             """
         )
         assert cut
-        for _ in range(5):
+        for number in range(5):
+            # Written without a word to anybody.
+            await somebody.execute(f"CREATE TABLE said_by_nobody_{number} ()")
             await rings.get()
     assert asyncio.all_tasks() - {asyncio.current_task()} == database_tasks(database)
+
+
+@pytest.mark.serial  # what others write to the server rings too
+async def test_who_knows_that_nothing_was_written_does_not_look(
+    database: Postgres, somebody: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction that is under way is seen when it commits, though it had its number before."""
+    monkeypatch.setattr(postgres, "LOOK_SECONDS", 0.02)
+    rings: asyncio.Queue[None] = asyncio.Queue()
+    async with database.watch(lambda: rings.put_nowait(None)):
+        transaction = somebody.transaction()
+        await transaction.start()
+        await somebody.execute("CREATE TABLE under_way ()")
+        await rings.get()
+        async with asyncio.timeout(10):
+            await _quiet(rings)
+        await transaction.commit()
+        await rings.get()
+
+
+async def _quiet(rings: asyncio.Queue[None]) -> None:
+    while True:
+        await asyncio.sleep(0.3)
+        if rings.empty():
+            return
+        while not rings.empty():
+            rings.get_nowait()
 
 
 def database_tasks(database: Postgres) -> set[asyncio.Task[None]]:

@@ -1,7 +1,8 @@
 """PostgreSQL: for any number of processes on any number of machines.
 
 Writes go through `lockstep`, which commits whatever is waiting as one group. Reads go beside them, each in
-one round trip. A NOTIFY tells other processes to look; a look once a second is the truth.
+one round trip. A NOTIFY tells other processes to look; a look once a second, at whether anything was
+committed at all, is the truth.
 
 Invariants
   - what `run` has returned is committed, and stays so through a crash of the server or of this process
@@ -36,7 +37,10 @@ RING_SECONDS = 0.05
 
 _log = logging.getLogger(__name__)
 
-_CLOCK = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+_LOOK = """
+SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now,
+       CAST(pg_current_snapshot() AS TEXT) AS seen
+"""
 
 
 class Postgres:
@@ -55,6 +59,9 @@ class Postgres:
         self._news = asyncio.Event()
         self._herald = Line(server)
         self._herald_pid: int | None = None
+        self._seen = ""
+        """What was committed when somebody last looked, by everybody on the server."""
+        self._seen_at = 0.0
         self._writers = Writers(server, groups, on_commit=self._news.set)
         self._readers: asyncio.LifoQueue[Line] = asyncio.LifoQueue()
         for line in [*(Line(server) for _ in range(self._reader_count - 1)), first]:
@@ -72,7 +79,7 @@ class Postgres:
             connection = await line.connected(
                 lambda error: monotonic() < deadline and not unusable(error, server.shown)
             )
-            await _look_at_the_clock(connection, offset)
+            await _look(connection, offset)
         except Exception as error:
             line.drop()
             raise unusable(error, server.shown) or StoreUnusable(
@@ -121,7 +128,7 @@ class Postgres:
     async def watch(self, ring: Callable[[], None]) -> AsyncIterator[None]:
         heard = asyncio.Event()
         loop = asyncio.get_running_loop()
-        tasks = [loop.create_task(self._listen(heard)), loop.create_task(_ring_when(heard, ring))]
+        tasks = [loop.create_task(self._listen(heard)), loop.create_task(self._ring_when(heard, ring))]
         try:
             yield
         finally:
@@ -181,7 +188,7 @@ class Postgres:
         try:
             while True:
                 try:
-                    await self._stay_connected(await line.connected(), hear)
+                    await self._stay_connected(await line.connected(), hear, heard)
                 except Exception as error:
                     _log.info("stopped listening to %s (%s)", self._server.shown, type(error).__name__)
                     line.drop()
@@ -189,29 +196,37 @@ class Postgres:
         finally:
             await line.close()
 
-    async def _stay_connected(self, connection: "Connection", hear: Callable[..., None]) -> None:
+    async def _stay_connected(
+        self, connection: "Connection", hear: Callable[..., None], heard: asyncio.Event
+    ) -> None:
         # A pooler would give the next transaction another connection, and nobody would hear of it.
         if not self._server.pooled:
             await connection.add_listener(CHANNEL, hear)
         while True:
-            await _look_at_the_clock(connection, self._offset)
+            seen = await _look(connection, self._offset)
+            # The same snapshot as before: nobody has committed anything, and there is nothing to look at.
+            if seen != self._seen:
+                heard.set()
+            self._seen, self._seen_at = seen, monotonic()
             await wait(LOOK_SECONDS)
 
+    async def _ring_when(self, heard: asyncio.Event, ring: Callable[[], None]) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await heard.wait()
+            if heard.is_set() or monotonic() - self._seen_at > 2 * LOOK_SECONDS:
+                heard.clear()
+                ring()
+                await wait(RING_SECONDS)
 
-async def _look_at_the_clock(connection: "Connection", offset: Offset) -> None:
+
+async def _look(connection: "Connection", offset: Offset) -> str:
     asked = monotonic()
-    answer = await connection.fetchval(_CLOCK)
-    offset.learn(asked=asked * 1000, answer=answer, answered=monotonic() * 1000)
-
-
-async def _ring_when(heard: asyncio.Event, ring: Callable[[], None]) -> None:
-    while True:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_SECONDS):
-                await heard.wait()
-        heard.clear()
-        ring()
-        await wait(RING_SECONDS)
+    (found,) = await connection.fetch(_LOOK)
+    offset.learn(asked=asked * 1000, answer=found["now"], answered=monotonic() * 1000)
+    seen: str = found["seen"]
+    return seen
 
 
 async def _end(*tasks: asyncio.Task[None]) -> None:
