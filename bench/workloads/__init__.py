@@ -6,6 +6,7 @@ from typing import TypeAlias
 from bench.figure import Figure
 from bench.room import Room
 from bench.workloads.flood import flood
+from bench.workloads.importing import importing
 from bench.workloads.lateness import lateness
 from bench.workloads.memory import memory
 from bench.workloads.messages import messages
@@ -16,6 +17,7 @@ from bench.workloads.turns import postgres_turns, sqlite_turns
 Workload: TypeAlias = Callable[[Room], Iterable[Figure]]
 
 WORKLOADS: Mapping[str, Workload] = {
+    "import": importing,
     "sqlite-turns": sqlite_turns,
     "postgres-turns": postgres_turns,
     "lateness": lateness,
