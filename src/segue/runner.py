@@ -257,6 +257,8 @@ class Runner:
         crew = self._crew
         try:
             try:
+                if crew.clock.steady_ms() >= live.lease_ends:  # we heard of it too late: somebody else has it
+                    raise LeaseLost("its lease had run out before it could begin")
                 ending = await self._listen(live)
             finally:
                 self._count(busy=-1, settling=+1)

@@ -1,4 +1,7 @@
-"""A slot is free when its agent has ended; the end itself is written while the next turn is under way."""
+"""A slot is free when its agent has ended; the end itself is written while the next turn is under way.
+
+And none is filled with a turn whose lease ran out before we heard of it.
+"""
 
 import asyncio
 
@@ -44,4 +47,21 @@ async def test_a_store_that_falls_behind_is_not_given_ever_more(watched: Watched
             watched.told.set()
             await agent.standing_in("web:3")
             agent.let_go()
+        assert not await kernel.audit()
+
+
+async def test_a_turn_whose_lease_has_run_out_is_not_begun(watched: Watched) -> None:
+    """The answer to a lease came so late that somebody else may be at it by now."""
+    agent = Gatekeeper()
+    watched.kept_back = "sessions.lease"
+    settings = Settings(lease_seconds=0.3)
+    async with Kernel(watched, agent=agent, settings=settings) as kernel:
+        admitted = await kernel.receive("web:1", "Hi")
+        watched.told.clear()
+        async with working(kernel):
+            while (await kernel.turn(admitted.turn_id)).crashes == 0:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            watched.told.set()
+            ended = await kernel.wait(admitted)
+        assert (ended.attempt, agent.answered) == (2, ["web:1"])
         assert not await kernel.audit()
