@@ -122,6 +122,10 @@ __all__ = [
 _LATER = {"Kernel": "segue.kernel", "Request": "segue.once"}
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
 def __getattr__(name: str) -> object:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from segue import entries, jobs, lane, leasing, unified
 from segue.clock import to_moment, to_ms
-from segue.decision import Fire, Missed, Pass
+from segue.decision import Fire, Pass
 from segue.lane import Admission, Pool
 from segue.leasing import Held, Seat
 from segue.model import Event, Job, Owner, Session, Source, run_id
@@ -64,7 +64,9 @@ def fire(
         return None
     slot = to_ms(decision.slot)
     if decision.missed:
-        yield from _record_missed(job, decision.missed, now)
+        count = decision.missed.count
+        reason = f"{count} slots passed while nobody was there; a later one ran in their place"
+        yield from _record(job, to_ms(decision.missed.first), Outcome.MISSED, reason, count, now)
     opened = yield (
         sql.runs.open,
         {
@@ -131,20 +133,8 @@ def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
     if not (yield from _take(job, decision, now, fired=0)):
         return None
     slot = to_ms(decision.slot)
-    yield (
-        sql.runs.record,
-        {
-            "id": run_id(job.id, slot),
-            "job_id": job.id,
-            "session_id": job.session_id,
-            "slot": slot,
-            "outcome": decision.outcome,
-            "reason": decision.reason,
-            "lateness_ms": max(0, now - slot),
-            "missed_count": decision.count if decision.outcome == Outcome.MISSED else decision.count - 1,
-            "now": now,
-        },
-    )
+    missed = decision.count if decision.outcome == Outcome.MISSED else decision.count - 1
+    yield from _record(job, slot, decision.outcome, decision.reason, missed, now)
     yield sql.jobs.record_pass, {"id": job.id, "outcome": decision.outcome, "now": now}
     facts = jobs.update_of(session, job, now)
     if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
@@ -219,19 +209,19 @@ def _as_it_is(job: Job, now: int) -> dict[str, str | int | None]:
     }
 
 
-def _record_missed(job: Job, missed: Missed, now: int) -> Transaction[None]:
-    first = to_ms(missed.first)
+def _record(job: Job, slot: int, outcome: str, reason: str, missed: int, now: int) -> Transaction[None]:
+    """The row of a slot that does not run, or of the first of several."""
     yield (
         sql.runs.record,
         {
-            "id": run_id(job.id, first),
+            "id": run_id(job.id, slot),
             "job_id": job.id,
             "session_id": job.session_id,
-            "slot": first,
-            "outcome": str(Outcome.MISSED),
-            "reason": f"{missed.count} slots passed while nobody was there; a later one ran in their place",
-            "lateness_ms": now - first,
-            "missed_count": missed.count,
+            "slot": slot,
+            "outcome": str(outcome),
+            "reason": reason,
+            "lateness_ms": max(0, now - slot),
+            "missed_count": missed,
             "now": now,
         },
     )

@@ -41,7 +41,7 @@ def test_import_segue_leaves_what_only_some_need_for_later() -> None:
 
 def test_all_that_is_promised_is_there_and_nothing_else() -> None:
     assert all(getattr(segue, name).__name__ for name in ("Kernel", "Request"))
-    assert {"Kernel", "Request"} <= set(segue.__all__)
+    assert {"Kernel", "Request"} <= set(segue.__all__) <= set(dir(segue))
     with pytest.raises(AttributeError, match="no attribute 'Kernal'"):
         segue.Kernal  # noqa: B018
 

@@ -1,0 +1,38 @@
+"""Records share their methods, and behave as the dataclasses that they are."""
+
+from dataclasses import field, replace
+
+from segue.record import positional, record
+
+
+@record
+class Pair:
+    left: int
+    right: int = field(default=2, repr=False)
+
+
+@positional
+class Empty:
+    pass
+
+
+@positional
+class Single:
+    left: int
+
+
+def test_they_are_equal_and_hashed_by_their_fields() -> None:
+    assert Pair(left=1) == Pair(left=1, right=2) != Pair(left=1, right=3)
+    assert len({Pair(left=1), Pair(left=1), replace(Pair(left=1), right=3)}) == 2
+    assert Empty() == Empty()
+    assert hash(Empty()) == hash(Empty())
+
+
+def test_one_of_another_class_is_another() -> None:
+    others: list[object] = [Pair(left=1), 1]
+    assert Single(1) not in others
+
+
+def test_what_is_not_to_be_shown_is_not() -> None:
+    assert repr(Pair(left=1)) == "Pair(left=1)"
+    assert repr(Empty()) == "Empty()"
