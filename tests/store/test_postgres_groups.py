@@ -6,11 +6,16 @@ What holds on both databases is in `test_groups.py`.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
+import asyncpg
 import pytest
 
 from segue.errors import StoreError, StoreUnavailable
 from segue.store.database import Begin, Database, Transaction
+from segue.store.lockstep.batching import drive_together, open_together
+from segue.store.lockstep.caller import Caller, Keys
+from segue.store.lockstep.group import Group
 from segue.store.postgres import Postgres
+from segue.store.server import BEGIN
 from segue.store.sql import translate
 from tests.store import counting
 from tests.store.counting import increment, make_mark, move, names
@@ -94,6 +99,36 @@ async def test_two_processes_that_lock_in_opposite_order_both_finish(
         await asyncio.gather(*here, *there)
     await other.close()
     assert [await count(database, name) for name in ("s000", "s001")] == [0, 0]
+
+
+async def test_a_group_leaves_out_whoever_wants_a_session_that_another_process_has(
+    database: Postgres, postgres_url: str
+) -> None:
+    keys = Keys()
+    callers = [Caller(increment(name, f"mark of {name}"), keys) for name in SESSIONS[:3]]
+    here, there = [await asyncpg.connect(postgres_url) for _ in range(2)]
+    assert await open_together(there, Group(callers[:1], keys, beginning_seconds=1), BEGIN) == []
+    group = Group(callers, keys, beginning_seconds=1)
+    assert await open_together(here, group, BEGIN) == callers[:1]
+    await drive_together(here, group)
+    await there.execute("ROLLBACK")
+    for connection in (here, there):
+        await connection.close()
+    assert [caller.finished for caller in callers] == [False, True, True]
+    assert [await count(database, name) for name in SESSIONS[:3]] == [0, 1, 1]
+
+
+async def test_who_was_left_out_comes_later_and_holds_up_nobody(
+    database: Postgres, postgres_url: str
+) -> None:
+    elsewhere = await asyncpg.connect(postgres_url)
+    busy = Caller(increment("s000", "elsewhere"), Keys())
+    await open_together(elsewhere, Group([busy], Keys(), beginning_seconds=1), BEGIN)
+    left_out, *others = [asyncio.ensure_future(database.run(increment(n, n))) for n in SESSIONS]
+    await asyncio.gather(*others)
+    assert not left_out.done()
+    await elsewhere.close()
+    assert await left_out == 0
 
 
 async def test_a_read_that_cannot_be_is_an_error_of_its_own(database: Postgres) -> None:

@@ -47,9 +47,12 @@ def drive_together(connection: sqlite3.Connection, group: Group[Any]) -> None:
     """Take all callers of a group to their ends; `Spoiled` when one must be undone and others not."""
     rounds = group.rounds()
     try:
-        query, executions = next(rounds)
+        step = next(rounds)
         while True:
-            query, executions = rounds.send(_execute_each(connection, query, executions))
+            answers: Sequence[Rows] = ()
+            for query, executions in step:
+                answers = _execute_each(connection, query, executions)
+            step = rounds.send(answers)
     except StopIteration:
         pass
     if group.must_be_undone:

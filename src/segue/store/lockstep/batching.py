@@ -1,6 +1,7 @@
-"""A group on PostgreSQL: one query for many callers in one round trip.
+"""A group on PostgreSQL: a step of many callers in one round trip.
 
-Most are run as one statement (see `sets`). The others are pipelined by asyncpg, which hands all their rows
+Most queries are run as one statement for all (see `sets`), and with them, in the same one, those that go
+before them and have no rows (see `along`). The others are pipelined by asyncpg, which hands all their rows
 back in one list, so each row must say whose it is: the query is rewritten to return the number of its
 execution in a column of its own.
 
@@ -18,10 +19,11 @@ Invariants
 from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from segue.store.database import Params, Rows, Value
-from segue.store.lockstep.caller import Caller
+from segue.store.lockstep.along import as_one, independent
+from segue.store.lockstep.caller import Caller, Executions
 from segue.store.lockstep.group import C, Entangled, Group, Spoiled
 from segue.store.lockstep.sets import EXECUTION, Joined, alike, fits, joined, told_apart, with_given
 from segue.store.lockstep.shapes import shape_of
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from segue.store.server import Connection
 
 _MARK = "SELECT key FROM unnest(CAST({keys} AS BIGINT[])) AS key WHERE pg_try_advisory_xact_lock(key)"
+
+_Part: TypeAlias = tuple[Query, Sequence[tuple[Value, ...]]]
+"""A query, and the values of each execution."""
 
 _numbers = count()
 _types: dict[Query, list[str]] = {}
@@ -65,13 +70,13 @@ async def drive_together(connection: "Connection", group: Group[C]) -> None:
     """
     rounds = group.rounds()
     try:
-        query, executions = next(rounds)
+        step = next(rounds)
         while True:
             try:
-                answers = await fetch_each(connection, query, executions)
+                answers = await fetch_step(connection, step)
             except Exception as error:
-                raise Spoiled(group.at_work, error, query.name) from error
-            query, executions = rounds.send(answers)
+                raise Spoiled(group.at_work, error, ", ".join(query.name for query, _ in step)) from error
+            step = rounds.send(answers)
     except StopIteration:
         pass
     if group.must_be_undone:
@@ -87,6 +92,18 @@ def _marks(caller: Caller) -> list[int]:
     return sorted(int.from_bytes(digest, signed=True) for digest in digests)
 
 
+async def fetch_step(connection: "Connection", step: Sequence[Executions]) -> Sequence[Rows]:
+    """Run its queries in their order; the rows of each execution of the last."""
+    if len(step) > 1 and independent(tuple(query for query, _ in step)):
+        parts = [(query, [*map(query.pick, executions)]) for query, executions in step]
+        if all(len(executions) == 1 or fits(query, executions, "postgres") for query, executions in step):
+            return await _fetch_as_one(connection, parts)
+    answers: Sequence[Rows] = ()
+    for query, executions in step:
+        answers = await fetch_each(connection, query, executions)
+    return answers
+
+
 async def fetch_each(connection: "Connection", query: Query, executions: Sequence[Params]) -> Sequence[Rows]:
     """Run the query once for each set of parameters; the rows of each, in the order they were given."""
     shape = shape_of(query)
@@ -94,7 +111,7 @@ async def fetch_each(connection: "Connection", query: Query, executions: Sequenc
     if len(arguments) == 1 or not shape.pipelined:
         return [await connection.fetch(query.postgres, *values) for values in arguments]
     if fits(query, executions, "postgres"):
-        return await _fetch_as_set(connection, query, arguments)
+        return await _fetch_as_one(connection, [(query, arguments)])
     if shape.numbered is None:
         await connection.executemany(query.postgres, arguments)
         return [()] * len(arguments)
@@ -105,20 +122,37 @@ async def fetch_each(connection: "Connection", query: Query, executions: Sequenc
     return answers
 
 
-async def _fetch_as_set(
-    connection: "Connection", query: Query, arguments: Sequence[tuple[Value, ...]]
-) -> Sequence[Rows]:
-    """Inside a transaction only."""
+async def _fetch_as_one(connection: "Connection", parts: Sequence[_Part]) -> Sequence[Rows]:
+    """All parts in one statement; the rows of each execution of the last. Inside a transaction only."""
+    texts: list[str] = []
+    values: list[Any] = []
+    counts: list[int] = []
+    for query, arguments in parts:
+        text, given = await _statement_of(connection, query, arguments)
+        texts.append(text)
+        values += given
+        counts.append(len(given))
+    found = await connection.fetch(as_one(tuple(texts), tuple(counts)), *values)
+    query, arguments = parts[-1]
     shape = joined(query, "postgres")
-    assert shape is not None  # by `fits`
+    if len(arguments) == 1 or shape is None:
+        return [found]
+    return told_apart(shape, query, arguments, found)
+
+
+async def _statement_of(
+    connection: "Connection", query: Query, arguments: Sequence[tuple[Value, ...]]
+) -> tuple[str, Sequence[Any]]:
+    """What runs the query for all of its arguments, and the values it is given."""
+    shape = joined(query, "postgres")
+    if len(arguments) == 1 or shape is None:
+        return query.postgres, arguments[0]
     shared = alike(arguments)
-    text = await text_of_set(connection, query, shape, shared)
     values: list[Any] = [
         column[0] if place in shared else list(column)
         for place, column in enumerate(zip(*arguments, strict=True))
     ]
-    found = await connection.fetch(text, *values, list(range(len(arguments))))
-    return told_apart(shape, query, arguments, found)
+    return await text_of_set(connection, query, shape, shared), [*values, list(range(len(arguments)))]
 
 
 async def text_of_set(

@@ -1,5 +1,8 @@
 """One transaction on its way through the database, and the sessions it has to itself.
 
+It goes as far as it can without an answer: a write that has no rows is put down, and done on the way to the
+next statement that has some. So a step is a few queries, of which the last one is waited for.
+
 A statement names a session by `:session_id`, by the `:id` of a query on sessions, or by its account, user and
 key.
 """
@@ -7,9 +10,10 @@ key.
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from segue.store.database import Begin, Params, Rows, Statement, Transaction, Value
+from segue.store.lockstep.shapes import shape_of
 from segue.store.sql import Query
 
 Key: TypeAlias = tuple[Value, ...]
@@ -45,14 +49,21 @@ class Keys:
         return known == found
 
 
+class Executions(NamedTuple):
+    """A query, and the parameters of each time that it is to be run."""
+
+    query: Query
+    params: Sequence[Params]
+
+
 class Caller:
     """A transaction and where it has come to."""
 
-    query: Query | None
-    """What it has come to; None when it has ended."""
-    executions: Sequence[Params]
+    step: list[Executions]
+    """What it has come to, in order; only the last may have rows. Nothing, when it has ended."""
     key: Key | None
-    """By which the query names a session whose id it does not say."""
+    """By which the last one names a session whose id it does not say."""
+    _ids: tuple[str, ...]
 
     def __init__(self, begin: Begin[Any], keys: Keys) -> None:
         self._begin = begin
@@ -68,24 +79,29 @@ class Caller:
         self.wrote = False
         self.error: Exception | None = None
         self.result: Any = None
+        self._over = False
         self._go_on(())
 
-    def answer(self, rows: Rows, *, wrote: bool) -> None:
-        """Hand over the rows of the current query, and come to the next."""
-        self.wrote = self.wrote or wrote
+    def answer(self, rows: Rows) -> None:
+        """Hand over the rows of the current step, and come to the next."""
+        self.wrote = self.wrote or any(shape_of(query).wrote(rows) for query, _ in self.step)
         self._go_on(rows)
 
     def _go_on(self, rows: Rows) -> None:
+        self.step, self.key, self._ids = [], None, ()
         try:
-            self._come_to(self._next_statement(rows))
-            while not self.executions:
-                self._come_to(self._next_statement(()))
+            while not self._over:
+                query, params = self._next_statement(rows)
+                if params != []:
+                    self._come_to(query, params)
+                    if not shape_of(query).silent:
+                        return
+                rows = ()
         except StopIteration as stop:
-            self.result = stop.value
-            self._end()
+            self.result, self._over = stop.value, True
         except Exception as error:
-            self.error = error
-            self._end()
+            # What it has only put down, it has not done.
+            self.error, self._over, self.step = error, True, []
 
     def _next_statement(self, rows: Rows) -> Statement:
         if self._body is None:
@@ -93,31 +109,27 @@ class Caller:
             return next(self._body)
         return self._body.send(rows)
 
-    def _come_to(self, statement: Statement) -> None:
-        self.query, params = statement
-        self.key = None
-        named_by = _names_a_session_by(self.query)
+    def _come_to(self, query: Query, params: Params | list[Params]) -> None:
+        named_by = _names_a_session_by(query)
         if isinstance(params, list):
-            self.executions = params
-            self._ids = tuple({each for values in params if isinstance(each := values.get(named_by), str)})
+            self.step.append(Executions(query, params))
+            self._ids += tuple({each for values in params if isinstance(each := values.get(named_by), str)})
             return
-        self.executions = (params,)
+        self.step.append(Executions(query, (params,)))
         named = params.get(named_by)
-        self._ids = (named,) if isinstance(named, str) else ()
-        if named is None and named_by == "id" and "key" in params:
+        if isinstance(named, str):
+            self._ids += (named,)
+        elif named is None and named_by == "id" and "key" in params:
             self.key = params.get("account"), params.get("user_id"), params["key"]
-
-    def _end(self) -> None:
-        self.query, self.executions, self.key, self._ids = None, (), None, ()
 
     @property
     def finished(self) -> bool:
-        return self.query is None
+        return not self.step
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """The sessions that its query names."""
-        return self._ids if self.key is None else (self._keys.name(self.key),)
+        """The sessions that its step names."""
+        return self._ids if self.key is None else (*self._ids, self._keys.name(self.key))
 
     @property
     def must_be_undone(self) -> bool:

@@ -1,7 +1,7 @@
 """A group: the transactions of many callers as one transaction of the database.
 
-Each round takes the statement that every caller has come to, runs equal queries together, and hands each
-caller its rows. One BEGIN, one COMMIT and a few statements serve the whole group.
+Each round takes the step that every caller has come to, runs equal ones together, and hands each caller its
+rows. One BEGIN, one COMMIT and a few statements serve the whole group.
 
 Inside one transaction the database keeps nobody apart: two callers that lock the same session's row would
 both get it at once, and each could act on what the other is about to change. So the group keeps them apart
@@ -19,15 +19,14 @@ from itertools import islice
 from time import monotonic
 from typing import Generic, TypeAlias, TypeVar
 
-from segue.store.database import Params, Rows
-from segue.store.lockstep.caller import Caller, Keys
-from segue.store.lockstep.shapes import shape_of
+from segue.store.database import Rows
+from segue.store.lockstep.caller import Caller, Executions, Keys
 from segue.store.sql import Query
 
 C = TypeVar("C", bound=Caller)
 
-Rounds: TypeAlias = Generator[tuple[Query, Sequence[Params]], Sequence[Rows], None]
-"""Yields a query with its executions, and receives the rows of each."""
+Rounds: TypeAlias = Generator[Sequence[Executions], Sequence[Rows], None]
+"""Yields the queries of a step, to be run in that order, and receives the rows of the last, by execution."""
 
 
 class Spoiled(Exception):
@@ -55,7 +54,7 @@ class Group(Generic[C]):
         self.waiting = list(callers)
         self.begun: list[C] = []
         self.at_work: Sequence[C] = ()
-        """Those whose query is being run."""
+        """Those whose step is being taken."""
         self._underway: list[C] = []
         self._keys = keys
         self._holders: dict[str, C] = {}
@@ -65,30 +64,33 @@ class Group(Generic[C]):
     def rounds(self) -> Rounds:
         """Until whoever has begun has finished; those for whom there was no time are still `waiting`."""
         while ready := self._next_round():
-            for query, callers in _by_query(ready):
+            for queries, callers in _at_equal_steps(ready):
                 self.at_work = callers
-                answers = yield query, [params for caller in callers for params in caller.executions]
-                self._hand_over(query, callers, answers)
+                answers = yield [
+                    Executions(query, [params for caller in callers for params in caller.step[place].params])
+                    for place, query in enumerate(queries)
+                ]
+                self._hand_over(callers, answers)
 
     @property
     def must_be_undone(self) -> bool:
         return any(caller.must_be_undone for caller in self.begun)
 
-    def _hand_over(self, query: Query, callers: Sequence[C], answers: Sequence[Rows]) -> None:
-        """To each its rows; and each comes to its next query."""
-        shape = shape_of(query)
+    def _hand_over(self, callers: Sequence[C], answers: Sequence[Rows]) -> None:
+        """To each its rows; and each comes to its next step."""
         rest = iter(answers)
         for caller in callers:
-            if isinstance(caller.executions, tuple):
+            executions = caller.step[-1].params
+            if len(executions) == 1:
                 rows = next(rest)
             else:
-                rows = [row for each in islice(rest, len(caller.executions)) for row in each]
+                rows = [row for each in islice(rest, len(executions)) for row in each]
             if caller.key is not None and caller is not self._sole:
                 self._takes_what_it_found(caller, rows)
-            caller.answer(rows, wrote=shape.wrote(rows))
+            caller.answer(rows)
 
     def _next_round(self) -> list[C]:
-        """Those whose query may be run now; nobody when the group is ready to end."""
+        """Those whose step may be taken now; nobody when the group is ready to end."""
         underway = [caller for caller in self._underway if not caller.finished]
         if len(underway) < len(self._underway):
             if guilty := [caller for caller in self._underway if caller.must_be_undone]:
@@ -151,10 +153,10 @@ class Group(Generic[C]):
         self._holders.update(found)
 
 
-def _by_query(callers: Iterable[C]) -> list[tuple[Query, list[C]]]:
-    """Callers at equal queries, in an order that is the same in every process."""
-    batches: dict[Query, list[C]] = {}
+def _at_equal_steps(callers: Iterable[C]) -> list[tuple[tuple[Query, ...], list[C]]]:
+    """Callers by the queries of their steps, in an order that is the same in every process."""
+    batches: dict[tuple[Query, ...], list[C]] = {}
     for caller in callers:
-        if caller.query is not None:
-            batches.setdefault(caller.query, []).append(caller)
-    return sorted(batches.items(), key=lambda batch: batch[0].name)
+        if not caller.finished:
+            batches.setdefault(tuple(query for query, _ in caller.step), []).append(caller)
+    return sorted(batches.items(), key=lambda batch: [query.name for query in batch[0]])

@@ -24,6 +24,11 @@ class Shape:
     pipelined: bool
     """Many executions may go out in one round trip."""
 
+    @property
+    def silent(self) -> bool:
+        """A write that has no rows: nobody need wait for it."""
+        return self.pipelined and self.numbered is None
+
     def wrote(self, rows: Rows) -> bool:
         """Whether an execution changed anything. A guarded write that returns no row did not."""
         return not self.reads_only and (self.numbered is None or bool(rows))
