@@ -18,13 +18,13 @@ from segue.agent import Agent, AgentFunction, as_agent
 from segue.bell import Bell
 from segue.channel import Channel
 from segue.clock import Clock, SystemClock
+from segue.crew import Function
 from segue.evaluation import EvaluateResponse, evaluate_response
 from segue.hub import Hub
 from segue.memory.extraction import Extractor
 from segue.memory.rules import RuleExtractor
 from segue.memory.shelf import Shelf
 from segue.model import Ids
-from segue.runner import Function
 from segue.settings import Settings
 from segue.showing import Showing
 from segue.store.database import Database

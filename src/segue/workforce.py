@@ -12,6 +12,7 @@ from segue.bell import Bell
 from segue.channel import Channel, Reception, stored_names
 from segue.clock import Clock
 from segue.courier import Courier
+from segue.crew import Crew, Function
 from segue.evaluation import EvaluateResponse
 from segue.hub import Hub
 from segue.keeper import Keeper
@@ -21,7 +22,7 @@ from segue.memory.extraction import Extractor
 from segue.model import Ids
 from segue.pruner import Pruner
 from segue.reaper import Reaper
-from segue.runner import Crew, Function, Runner
+from segue.runner import Runner
 from segue.settings import Settings
 from segue.store.store import Store
 from segue.timer import Timer

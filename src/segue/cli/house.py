@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from segue import dream, heartbeat
 from segue.agent import OpenTurn
+from segue.crew import Function
 from segue.errors import AgentFailed, StoreUnusable
 from segue.kernel import Kernel
-from segue.runner import Function
 
 if TYPE_CHECKING:
     from segue.configuration import Configuration

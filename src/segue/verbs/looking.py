@@ -6,11 +6,11 @@ from dataclasses import replace
 from segue import unified
 from segue.bell import Bell
 from segue.clock import Clock
+from segue.crew import Function
 from segue.errors import NotFound
 from segue.follow import follow
 from segue.hub import Heard, Hub
 from segue.model import NEWEST, Delivery, Event, Ids, Job, Overview, Owner, Place, Run, Session, Turn
-from segue.runner import Function
 from segue.settings import Settings
 from segue.states import JobState, UnifiedOwner
 from segue.store.store import Store

@@ -1,0 +1,142 @@
+"""A performance: a turn's agent is let in, listened to until it ends, and what it said becomes an ending."""
+
+import asyncio
+import logging
+import traceback
+from collections.abc import AsyncGenerator
+
+from segue import closure, leasing
+from segue.action import Ask
+from segue.agent import OpenTurn
+from segue.closure import Ending
+from segue.crew import Crew
+from segue.errors import AgentFailed, LeaseLost, NotFound, StoreError
+from segue.evaluation import says_nothing
+from segue.leasing import Held
+from segue.live import Live
+from segue.memory.context import assemble
+from segue.memory.shelf import Shelf
+from segue.model import Session, Source
+from segue.prompts import Mode
+from segue.speech import Speech
+from segue.states import EVALUATED, JobKind
+from segue.transcript import Message, message_of
+from segue.view import View
+
+_log = logging.getLogger(__name__)
+
+
+async def perform(crew: Crew, live: Live) -> Ending:
+    """The agent's words, until it ends; however it ends."""
+    try:
+        if live.held.turn.call is not None:
+            return await _call(crew, live)
+        speech = Speech(live, crew.store, crew.hub, crew.clock)
+        pieces = crew.agent.answer(await _open(crew, live.held))
+        try:
+            async for piece in pieces:
+                await speech.take(piece)
+        finally:
+            # One that is let go between two pieces closes what it holds now, not when memory is tidied.
+            if isinstance(pieces, AsyncGenerator):
+                await pieces.aclose()
+        return await _evaluated(crew, live, closure.answered(live.text, live.usage))
+    except (LeaseLost, StoreError):
+        raise
+    except asyncio.CancelledError:
+        if live.task.cancelling():
+            raise
+        return closure.failed("the agent cancelled itself", usage=live.usage)
+    except AgentFailed as failure:
+        return closure.failed(str(failure), shown=failure.shown, usage=live.usage)
+    except (Exception, SystemExit) as error:
+        detail = "".join(traceback.format_exception(error, limit=-8))
+        return closure.failed(detail, usage=live.usage)
+    finally:
+        live.listening = False
+
+
+async def _evaluated(crew: Crew, live: Live, ending: Ending) -> Ending:
+    """What becomes of an answer that may be nothing to say, or may not go out unasked."""
+    turn = live.held.turn
+    if turn.source is None or turn.brief is None:
+        return ending
+    if turn.brief.mode == Mode.CHECK and says_nothing(ending.reply or ""):
+        return closure.nothing_to_report(ending)
+    if turn.source.kind not in EVALUATED or ending.reply is None:
+        return ending
+    try:
+        passes = await crew.evaluate_response(await _open(crew, live.held), ending.reply)
+    except Exception as error:
+        _log.warning("the answer of turn %s could not be evaluated", turn.id, exc_info=error)
+        return closure.not_evaluated(ending, repr(error))
+    return ending if passes is True else closure.held_back(ending)
+
+
+async def _call(crew: Crew, live: Live) -> Ending:
+    call = live.held.turn.call or {}
+    function = crew.functions.get(call["function"])
+    if function is None:
+        return closure.failed(f"no function is registered as {call['function']!r} in this process")
+    result = await function(await _open(crew, live.held), **call.get("arguments", {}))
+    return closure.answered("" if result is None else str(result), {})
+
+
+async def _open(crew: Crew, held: Held) -> OpenTurn:
+    async def history(limit: int) -> list[Message]:
+        source = held.turn.source
+        given = await assemble(
+            Shelf(crew.store),
+            held.session,
+            asked=text,
+            view=await _view(crew, source),
+            limit=limit,
+            before=held.opened.seq,
+            turn_id=held.turn.id,
+            job_id=source.job_id if source else None,
+        )
+        return given.as_messages()
+
+    async def joined() -> list[Message]:
+        events = await crew.store.commit(leasing.join, held, crew.clock.ms())
+        crew.hub.publish(events)
+        own = [event for event in events if event.session_id == held.session.id]
+        return [message for event in own if (message := message_of(event))]
+
+    turn = held.turn
+    text = turn.content if turn.prompt is None else turn.prompt
+    prompt = turn.rendered()
+    return OpenTurn(
+        id=turn.id,
+        session=held.session,
+        via=await _via(crew, held),
+        text=text,
+        prompt=prompt.text if prompt else text,
+        role="system" if turn.source and turn.source.kind == JobKind.RECALL else "user",
+        prompt_ref=prompt.ref if prompt else None,
+        source=turn.source,
+        attempt=turn.attempt,
+        started_at=turn.started_at or 0,
+        _history=history,
+        _joined=joined,
+    )
+
+
+async def _via(crew: Crew, held: Held) -> Session:
+    if held.via_id is None:
+        return held.session
+    try:
+        return await crew.store.session_by_id(held.via_id)
+    except NotFound:  # the chat was deleted since
+        return held.session
+
+
+async def _view(crew: Crew, source: Source | None) -> View:
+    """What the job says of it. A user's turn is given everything."""
+    if source is None:
+        return View.FULL
+    try:
+        action = (await crew.store.job(source.job_id)).action
+    except NotFound:  # pruned since
+        return View.FULL
+    return action.view if isinstance(action, Ask) else View.FULL
