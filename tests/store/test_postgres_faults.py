@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -19,6 +19,7 @@ from segue.store.sql import translate
 from tests.postgres import Server, in_database, temporary_server
 from tests.store import counting
 from tests.store.counting import increment, names
+from tests.store.network import Network
 
 SESSIONS = names(8)
 
@@ -256,50 +257,6 @@ async def test_connections_that_went_silent_are_left_behind(
         await asyncio.gather(*(database.run(increment(name, f"{name} after")) for name in SESSIONS))
         assert await counts(database) == [2] * len(SESSIONS)
         await database.close()
-
-
-class Network:
-    """What lies between a client and the server, and may do both of them wrong."""
-
-    REFUSAL = b"SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0"
-
-    def __init__(self, url: str, folder: Path, *, takes_settings: bool = True) -> None:
-        place = parse_qs(urlsplit(url).query)["host"][0]
-        self.url = url.replace(place, str(folder))
-        self._server = f"{place}/.s.PGSQL.5432"
-        self._socket = folder / ".s.PGSQL.5432"
-        self._takes_settings = takes_settings
-        self._working: set[asyncio.StreamReader] = set()
-
-    async def __aenter__(self) -> "Network":
-        self._listening = await asyncio.start_unix_server(self._serve, self._socket)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._listening.close()
-
-    def swallow_what_is_under_way(self) -> None:
-        """Let nothing more through, and tell nobody."""
-        self._working.clear()
-
-    async def _serve(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
-        length = await client.readexactly(4)
-        settings = await client.readexactly(int.from_bytes(length) - 4)
-        if b"statement_timeout" in settings and not self._takes_settings:
-            answers.write(b"E" + (len(self.REFUSAL) + 4).to_bytes(4) + self.REFUSAL)
-            answers.close()
-            return
-        server, requests = await asyncio.open_unix_connection(self._server)
-        requests.write(length + settings)
-        self._working |= {client, server}
-        await asyncio.gather(self._pass_on(client, requests), self._pass_on(server, answers))
-        answers.close()
-
-    async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-        while data := await source.read(65536):
-            if source in self._working:
-                target.write(data)
-        target.close()
 
 
 @pytest.mark.parametrize(

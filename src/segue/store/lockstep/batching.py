@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from segue.store.database import Params, Rows, Value
 from segue.store.lockstep.along import as_one, independent
 from segue.store.lockstep.caller import Caller, Executions
-from segue.store.lockstep.group import C, Entangled, Group, Spoiled
+from segue.store.lockstep.group import C, Entangled, Group, Spoiled, Unanswered
 from segue.store.lockstep.sets import EXECUTION, Joined, alike, fits, joined, told_apart, with_given
 from segue.store.lockstep.shapes import shape_of
+from segue.store.lockstep.stamps import Stamp
 from segue.store.sql import Query
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ async def open_together(connection: "Connection", group: Group[C], opening: str)
     return elsewhere
 
 
-async def drive_together(connection: "Connection", group: Group[C]) -> None:
+async def drive_together(connection: "Connection", group: Group[C], stamp: Stamp | None = None) -> None:
     """Commit what has begun; for the rest, which is still `waiting`, there was no time.
 
     After an exception the transaction is still open: rolling back is up to whoever has the connection.
@@ -81,7 +82,12 @@ async def drive_together(connection: "Connection", group: Group[C]) -> None:
         pass
     if group.must_be_undone:
         await connection.execute("ROLLBACK")
-    elif await connection.execute("COMMIT") != "COMMIT":
+        return
+    try:
+        answer = await connection.execute(f"{stamp.leave}; COMMIT" if stamp and group.wrote else "COMMIT")
+    except Exception as error:
+        raise Unanswered(group.begun, error, "COMMIT") from error
+    if answer != "COMMIT":
         # PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and raises nothing.
         raise Entangled("COMMIT was answered with ROLLBACK")
 

@@ -39,6 +39,10 @@ class Spoiled(Exception):
         self.where = where
 
 
+class Unanswered(Spoiled):
+    """It was told to commit, and may have done so."""
+
+
 class Entangled(Exception):
     """The callers are not at fault, only not fit for one group: each will do well alone."""
 
@@ -75,6 +79,10 @@ class Group(Generic[C]):
     @property
     def must_be_undone(self) -> bool:
         return any(caller.must_be_undone for caller in self.begun)
+
+    @property
+    def wrote(self) -> bool:
+        return any(caller.wrote and not caller.error for caller in self.begun)
 
     def _hand_over(self, callers: Sequence[C], answers: Sequence[Rows]) -> None:
         """To each its rows; and each comes to its next step."""

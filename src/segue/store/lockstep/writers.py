@@ -5,14 +5,14 @@ group fails, those who may be at fault are set aside and driven again, each alon
 one fails. Who turns out to wait for a row that somebody else holds waits apart from these, and whoever else
 wants the same session stays in line behind: nobody is held up by them.
 
-A connection that is lost during COMMIT leaves it unknown whether the group is in the database. Its callers
-are driven again all the same: transactions guard themselves by fences and unique ids, so the second time
-does nothing, or fails for the reason it should.
+A connection that is lost during COMMIT leaves it unknown whether the group is in the database. It left a
+stamp if it is (see `stamps`), and its callers are driven again only if it is not.
 
 Invariants
   - a session is with one writer at a time, so that two of our own connections never wait for each other
   - an error is the guilty caller's alone; nobody else hears of it
   - a connection is never left in the middle of a transaction
+  - whoever is committed is not driven again
 """
 
 import asyncio
@@ -28,7 +28,8 @@ from segue.errors import StoreUnavailable
 from segue.store.database import Begin, T
 from segue.store.lockstep.batching import drive_together, open_together
 from segue.store.lockstep.caller import Keys
-from segue.store.lockstep.group import Group, Spoiled
+from segue.store.lockstep.group import Group, Spoiled, Unanswered
+from segue.store.lockstep.stamps import Stamp, Stamps, is_in
 from segue.store.lockstep.waiter import Waiter
 from segue.store.server import FIRST_PAUSE, Fault, Line, Server, of_a_writer, refusal, wait
 
@@ -154,33 +155,54 @@ class Writers:
 
     async def _write(self, queue: Queue) -> None:
         line = Line(self._server, queue.settings)
+        stamps = Stamps()
         try:
             while True:
-                await self._commit(line, queue, await queue.take())
+                await self._commit(line, stamps, queue, await queue.take())
         finally:
             await line.close()
 
-    async def _commit(self, line: Line, queue: Queue, callers: Sequence[Waiter]) -> None:
+    async def _commit(self, line: Line, stamps: Stamps, queue: Queue, callers: Sequence[Waiter]) -> None:
         sessions = _sessions(callers)
         self._busy |= sessions
         group = Group(callers, self._keys, beginning_seconds=BEGINNING_SECONDS)
+        stamp: Stamp | None = None
         try:
-            connection = await line.connected(lambda _: any(not caller.outcome.done() for caller in callers))
-            passed = await open_together(connection, group, line.opening)
+            connection = await line.connected(lambda _: _wanted(callers))
+            stamp = await stamps.next(connection)
+            opening = f"{line.opening}; {stamp.hold}" if stamp else line.opening
+            passed = await open_together(connection, group, opening)
             sessions -= self._pass_over(queue, passed)
-            await drive_together(connection, group)
+            await drive_together(connection, group, stamp)
         except Exception as error:
             everybody = [*group.begun, *group.waiting]
             spoiled = error if isinstance(error, Spoiled) else Spoiled(everybody, error, "a transaction")
             fault = await line.recover(spoiled.cause)
-            await self._drive_again(queue, everybody, fault, spoiled)
+            unanswered = fault is Fault.LOST and isinstance(spoiled, Unanswered)
+            if unanswered and stamp and await self._is_in(line, stamp, group.begun):
+                self._settle(queue, group)
+            else:
+                await self._drive_again(queue, everybody, fault, spoiled)
         else:
-            queue.put_back(group.waiting)
-            for caller in group.begun:
-                caller.settle()
-            if any(caller.wrote and not caller.error for caller in group.begun):
-                self._on_commit()
+            self._settle(queue, group)
         self._free(sessions)
+
+    def _settle(self, queue: Queue, group: Group[Waiter]) -> None:
+        queue.put_back(group.waiting)
+        for caller in group.begun:
+            caller.settle()
+        if group.wrote:
+            self._on_commit()
+
+    async def _is_in(self, line: Line, stamp: Stamp, callers: Sequence[Waiter]) -> bool:
+        """By a connection of today. False too when nobody waits for it any longer."""
+        while _wanted(callers):
+            try:
+                return await is_in(await line.connected(lambda _: _wanted(callers)), stamp)
+            except Exception as error:
+                await line.recover(error)
+                await wait(FIRST_PAUSE)
+        return False
 
     def _free(self, sessions: set[str]) -> None:
         self._busy -= sessions
@@ -248,6 +270,10 @@ class Writers:
             caller.fail(refusal(spoiled.cause, spoiled.where))
         else:
             self._alone.put(caller)
+
+
+def _wanted(callers: Sequence[Waiter]) -> bool:
+    return any(not caller.outcome.done() for caller in callers)
 
 
 def _sessions(callers: Sequence[Waiter]) -> set[str]:

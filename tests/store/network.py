@@ -1,0 +1,85 @@
+"""A network that a test may break, between a client of PostgreSQL and its server."""
+
+import asyncio
+from enum import Enum
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+
+class Lost(Enum):
+    """What becomes of a COMMIT under which the connection breaks."""
+
+    THE_ANSWER = "it is done, and nobody is told"
+    THE_COMMIT = "it never arrives"
+    THE_WAY_FOR_A_WHILE = "it arrives when its client is long gone"
+
+
+class Network:
+    """What lies between a client and the server, and may do both of them wrong."""
+
+    REFUSAL = b"SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0"
+
+    def __init__(self, url: str, folder: Path, *, takes_settings: bool = True) -> None:
+        place = parse_qs(urlsplit(url).query)["host"][0]
+        self.url = url.replace(place, str(folder))
+        self._server = f"{place}/.s.PGSQL.5432"
+        self._socket = folder / ".s.PGSQL.5432"
+        self._takes_settings = takes_settings
+        self._working: set[asyncio.StreamReader] = set()
+        self._servers: dict[asyncio.StreamReader, asyncio.StreamReader] = {}
+        self._answers: dict[asyncio.StreamReader, asyncio.StreamWriter] = {}
+        self._next_commit: Lost | None = None
+
+    async def __aenter__(self) -> "Network":
+        self._listening = await asyncio.start_unix_server(self._serve, self._socket)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._listening.close()
+
+    def swallow_what_is_under_way(self) -> None:
+        """Let nothing more through, and tell nobody."""
+        self._working.clear()
+
+    def lose_the_next_commit(self, lost: Lost) -> None:
+        self._next_commit = lost
+
+    @property
+    def has_lost_it(self) -> bool:
+        return self._next_commit is None
+
+    async def _serve(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+        length = await client.readexactly(4)
+        settings = await client.readexactly(int.from_bytes(length) - 4)
+        if b"statement_timeout" in settings and not self._takes_settings:
+            answers.write(b"E" + (len(self.REFUSAL) + 4).to_bytes(4) + self.REFUSAL)
+            answers.close()
+            return
+        server, requests = await asyncio.open_unix_connection(self._server)
+        requests.write(length + settings)
+        self._working |= {client, server}
+        self._servers[client], self._answers[client] = server, answers
+        await asyncio.gather(self._pass_on(client, requests), self._pass_on(server, answers))
+        answers.close()
+
+    async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while data := await source.read(65536):
+            if self._next_commit and data.endswith(b"COMMIT\0"):
+                await self._lose(data, source, target)
+            elif source in self._working:
+                target.write(data)
+        target.close()
+
+    async def _lose(
+        self, commit: bytes, client: asyncio.StreamReader, requests: asyncio.StreamWriter
+    ) -> None:
+        """The client is cut off, and hears nothing more; what reaches the server is another question."""
+        lost, self._next_commit = self._next_commit, None
+        self._working -= {client, self._servers[client]}
+        if lost is Lost.THE_ANSWER:
+            requests.write(commit)
+            await asyncio.sleep(0.1)
+        self._answers[client].close()
+        if lost is Lost.THE_WAY_FOR_A_WHILE:
+            await asyncio.sleep(0.4)
+            requests.write(commit)
