@@ -17,7 +17,7 @@ Invariants
 
 import asyncio
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import uniform
@@ -29,9 +29,10 @@ from segue.store.database import Begin, T
 from segue.store.lockstep.batching import drive_together, open_together
 from segue.store.lockstep.caller import Keys
 from segue.store.lockstep.group import Group, Spoiled, Unanswered
+from segue.store.lockstep.queue import Queue
 from segue.store.lockstep.stamps import Stamp, Stamps, is_in
 from segue.store.lockstep.waiter import Waiter
-from segue.store.server import FIRST_PAUSE, Fault, Line, Server, of_a_writer, refusal, wait
+from segue.store.server import FIRST_PAUSE, Fault, Line, Server, refusal, wait
 
 BEGINNING_SECONDS = 0.02
 """A group lets callers begin for this long; who waits for a busy session longer goes with the next one."""
@@ -48,44 +49,6 @@ LOSSES = 3
 """A caller under which the connection was lost this often may be the cause of it."""
 
 _log = logging.getLogger(__name__)
-
-
-class Queue:
-    """Callers in the order in which they came, and how they are to be driven."""
-
-    def __init__(self, *, together: int, lock_milliseconds: int, may_go: Callable[[Waiter], bool]) -> None:
-        self._callers: deque[Waiter] = deque()
-        self._together = together
-        self._may_go = may_go
-        self._stirred = asyncio.Event()
-        self.settings = of_a_writer(lock_milliseconds)
-
-    def put(self, *callers: Waiter) -> None:
-        self._callers.extend(callers)
-        self._stirred.set()
-
-    def put_back(self, callers: Sequence[Waiter]) -> None:
-        self._callers.extendleft(reversed(callers))
-        self._stirred.set()
-
-    def look_again(self) -> None:
-        self._stirred.set()
-
-    async def take(self) -> list[Waiter]:
-        while not (taken := self._pick()):
-            self._stirred.clear()
-            await self._stirred.wait()
-        return taken
-
-    def _pick(self) -> list[Waiter]:
-        picked: list[Waiter] = []
-        passed: list[Waiter] = []
-        while self._callers and len(picked) < self._together:
-            caller = self._callers.popleft()
-            if not caller.outcome.done():
-                (picked if self._may_go(caller) else passed).append(caller)
-        self._callers.extendleft(reversed(passed))
-        return picked
 
 
 class Writers:
