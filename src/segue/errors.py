@@ -27,7 +27,8 @@ SegueError
 └── StoreError           the database could not do it
     ├── StoreUnusable    the file or the server is not one we may write to
     ├── SchemaTooNew     a newer Segue wrote this database
-    └── StoreUnavailable it did not answer in time; nothing was promised, try again
+    └── StoreUnavailable it did not answer in time; nothing was done, try again
+        ├── Undecided    it was lost while it committed: look whether it was done before you try again
         └── NotStored    a message to be sent later was not kept, so it will not be sent
 
 Every error is a sentence that says what was wanted, what was found and what to do.
@@ -157,6 +158,10 @@ class SchemaTooNew(StoreError):
 
 class StoreUnavailable(StoreError):
     code = "store_unavailable"
+
+
+class Undecided(StoreUnavailable):
+    code = "undecided"
 
 
 class NotStored(StoreUnavailable):

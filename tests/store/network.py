@@ -41,6 +41,10 @@ class Network:
         """Let nothing more through, and tell nobody."""
         self._working.clear()
 
+    def let_nobody_in(self) -> None:
+        """From now on; who is connected stays so."""
+        self._listening.close()
+
     def lose_the_next_commit(self, lost: Lost) -> None:
         self._next_commit = lost
 

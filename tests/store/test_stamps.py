@@ -9,11 +9,14 @@ import asyncpg
 import pytest
 
 from segue import Ask, Every, Kernel
+from segue.errors import StoreUnavailable, Undecided
 from segue.store.database import Begin, Transaction
+from segue.store.lockstep import writers
 from segue.store.lockstep.stamps import Stamps, is_in
 from segue.store.migrate import MIGRATIONS, load
 from segue.store.postgres import Postgres
 from segue.store.server import BEGIN
+from segue.store.sql import translate
 from segue.testing import ScriptedAgent
 from tests.postgres import temporary_server
 from tests.store import counting
@@ -127,3 +130,36 @@ async def test_the_stamp_of_a_connection_is_one_row_and_an_old_one_goes(postgres
     left = await connection.fetch("SELECT number FROM stamps ORDER BY number")
     assert [row["number"] for row in left] == [1, 3]
     await connection.close()
+
+
+async def test_whoever_was_told_no_is_not_committed_later(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make_tables(postgres_url)
+    monkeypatch.setattr(writers, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(writers, "LOOK_SECONDS", 0.05)
+    sleep = translate("sessions.sleep", "SELECT pg_sleep(1) WHERE :id <> ''")
+
+    def slowly(session: str) -> Transaction[int]:
+        counted = yield from add(session)()
+        yield sleep, {"id": session}
+        return counted
+
+    async with opened(postgres_url) as database:
+        with pytest.raises(StoreUnavailable, match="did not answer"):
+            await database.run(lambda: slowly("s000"))
+        monkeypatch.undo()
+        assert await database.run(add("s000")) == 1
+
+
+async def test_whoever_cannot_know_is_told_so(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make_tables(postgres_url)
+    monkeypatch.setattr(writers, "PATIENCE_SECONDS", 0.4)
+    async with Network(postgres_url, tmp_path) as network, opened(network.url) as database:
+        await database.run(add("s000"))
+        network.lose_the_next_commit(Lost.THE_ANSWER)
+        network.let_nobody_in()
+        with pytest.raises(Undecided, match="see whether it did"):
+            await database.run(add("s000"))

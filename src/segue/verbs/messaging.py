@@ -9,7 +9,7 @@ from segue import jobs, scheduled
 from segue.action import Say
 from segue.bell import Name
 from segue.clock import to_moment
-from segue.errors import BadTime, EmptyText, NotFound, NotPrivateChat, NotStored, StoreError
+from segue.errors import BadTime, EmptyText, NotFound, NotPrivateChat, NotStored, StoreError, Undecided
 from segue.jobs import Changed
 from segue.model import NEWEST, Owner, Place, ScheduledMessage
 from segue.once import Request, once
@@ -69,6 +69,8 @@ class Messaging(Ordering):
         work = partial(scheduled.create, owner, key, job, facts, new_session_id=session.id)
         try:
             written = await self.store.commit(once, request, work, now, keep=_kept, again=_again)
+        except Undecided:
+            raise
         except StoreError as error:
             raise NotStored(f"the message was not stored, so it will not be sent: {error}") from error
         stored = self._changed(written.changed)

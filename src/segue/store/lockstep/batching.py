@@ -83,6 +83,7 @@ async def drive_together(connection: "Connection", group: Group[C], stamp: Stamp
     if group.must_be_undone:
         await connection.execute("ROLLBACK")
         return
+    group.agree_to_commit()
     try:
         answer = await connection.execute(f"{stamp.leave}; COMMIT" if stamp and group.wrote else "COMMIT")
     except Exception as error:

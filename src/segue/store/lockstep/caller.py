@@ -63,6 +63,10 @@ class Caller:
     """What it has come to, in order; only the last may have rows. Nothing, when it has ended."""
     key: Key | None
     """By which the last one names a session whose id it does not say."""
+    withdrawn = False
+    """Whoever waited for it was told that it failed: it must not come to pass."""
+    committing = False
+    """It was told to commit, and may have done so: only the database knows."""
     _ids: tuple[str, ...]
 
     def __init__(self, begin: Begin[Any], keys: Keys) -> None:
@@ -76,7 +80,7 @@ class Caller:
         if self._body is not None:
             self._body.close()
             self._body = None
-        self.wrote = False
+        self.wrote = self.committing = False
         self.error: Exception | None = None
         self.result: Any = None
         self._over = False

@@ -84,6 +84,13 @@ class Group(Generic[C]):
     def wrote(self) -> bool:
         return any(caller.wrote and not caller.error for caller in self.begun)
 
+    def agree_to_commit(self) -> None:
+        """The last moment in which one can leave."""
+        if withdrawn := [caller for caller in self.begun if caller.withdrawn]:
+            raise Spoiled(withdrawn, Entangled(), "callers that were told no")
+        for caller in self.begun:
+            caller.committing = True
+
     def _hand_over(self, callers: Sequence[C], answers: Sequence[Rows]) -> None:
         """To each its rows; and each comes to its next step."""
         rest = iter(answers)

@@ -24,6 +24,11 @@ class Waiter(Caller):
         elif not self.outcome.done():
             self.outcome.set_result(self.result)
 
+    def give_up(self, error: Exception) -> None:
+        """Tell that it failed, and see to it that it does."""
+        self.withdrawn = True
+        self.fail(error)
+
     def fail(self, error: Exception) -> None:
         # A caller that was cancelled wants no answer.
         if not self.outcome.done():

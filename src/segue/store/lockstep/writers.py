@@ -12,7 +12,7 @@ Invariants
   - a session is with one writer at a time, so that two of our own connections never wait for each other
   - an error is the guilty caller's alone; nobody else hears of it
   - a connection is never left in the middle of a transaction
-  - whoever is committed is not driven again
+  - whoever is committed is not driven again, and whoever was told no is not committed
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from random import uniform
 from time import monotonic
 from typing import Any
 
-from segue.errors import StoreUnavailable
+from segue.errors import StoreUnavailable, Undecided
 from segue.store.database import Begin, T
 from segue.store.lockstep.batching import drive_together, open_together
 from segue.store.lockstep.caller import Keys
@@ -37,7 +37,8 @@ from segue.store.server import FIRST_PAUSE, Fault, Line, Server, refusal, wait
 BEGINNING_SECONDS = 0.02
 """A group lets callers begin for this long; who waits for a busy session longer goes with the next one."""
 PATIENCE_SECONDS = 10.0
-"""How long a caller waits in all, whatever happens to the server meanwhile."""
+"""How long a caller waits in all, whatever happens to the server meanwhile; and as long again for the answer
+to a COMMIT, because whoever is told no before must be able to rely on it."""
 LOOK_SECONDS = 0.25
 """How often is seen to it."""
 LOCK_SECONDS = 1.5
@@ -104,11 +105,19 @@ class Writers:
         """One look for all of them, while there are any: a timer for each is dear."""
         again = bool(self._accepted)
         self._look = self._loop.call_later(LOOK_SECONDS, self._look_at_the_patient) if again else None
-        sentence = f"{self._server.shown} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
+        shown = self._server.shown
         for caller in self._accepted:  # in the order in which they came
-            if monotonic() - caller.since < PATIENCE_SECONDS:
+            waited = monotonic() - caller.since
+            if waited < PATIENCE_SECONDS:
                 break
-            caller.fail(StoreUnavailable(sentence))
+            if not caller.committing:
+                sentence = f"{shown} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
+                caller.give_up(StoreUnavailable(sentence))
+            elif waited > 2 * PATIENCE_SECONDS:
+                sentence = (
+                    f"{shown} was lost while it committed this: see whether it did before you try again"
+                )
+                caller.fail(Undecided(sentence))
 
     def _is_free(self, caller: Waiter) -> bool:
         return self._busy.isdisjoint(caller.sessions)
