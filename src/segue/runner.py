@@ -6,6 +6,7 @@ slots of its own: neither starves the other. A runner owns the tasks of its turn
 
 import asyncio
 import logging
+from functools import partial
 
 from segue import leasing, settle
 from segue.bell import Name
@@ -14,7 +15,7 @@ from segue.errors import LeaseLost, StoreError
 from segue.firing import Taken
 from segue.lane import Left, Pool
 from segue.leasing import Held, Seat
-from segue.live import LetGo, Live
+from segue.live import LetGo, Live, insist
 from segue.performance import perform
 from segue.policy import backoff
 from segue.seats import Admit
@@ -228,5 +229,7 @@ class Runner:
         if ending.outcome is Outcome.ERROR and turn.attempt - turn.crashes <= turn.retries:
             pause = backoff(turn.attempt - turn.crashes, crew.rng)
             at = now + round(pause.total_seconds() * 1000)
-            return await crew.store.commit(settle.retry, live.held, ending, now, at=at)
-        return await crew.store.commit(settle.settle, live.held, ending, now, outbox=crew.outbox(now))
+            last_word = partial(settle.retry, live.held, ending, now, at=at)
+        else:
+            last_word = partial(settle.settle, live.held, ending, now, outbox=crew.outbox(now))
+        return await insist(live, crew.clock, lambda: crew.store.commit(last_word))

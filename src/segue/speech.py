@@ -7,7 +7,7 @@ from segue.agent import Delta, Text, Thinking, ToolCalled, ToolStarted, Usage
 from segue.clock import Clock
 from segue.errors import AgentFailed
 from segue.hub import Hub, LiveText
-from segue.live import LONGEST_ANSWER, Live
+from segue.live import LONGEST_ANSWER, Live, insist
 from segue.model import Event
 from segue.store.store import Store
 from segue.text import clean
@@ -69,6 +69,10 @@ class Speech:
             turn_id=held.turn.id,
             body=asdict(piece),
         )
-        events = await self._store.commit(leasing.append, held, [fact], acted=acted)
+        events = await insist(
+            self._live,
+            self._clock,
+            lambda: self._store.commit(leasing.append, held, [fact], acted=acted),
+        )
         self._live.last_seq = events[0].seq
         self._hub.publish(events)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
-from segue.errors import StoreUnavailable
+from segue.errors import StoreUnavailable, Undecided
 from segue.store.database import Begin, Database, Params, Rows, Transaction
 from segue.store.sql import Query
 from tests.simulation.loop import Host, SimulatedLoop
@@ -162,7 +162,7 @@ class Wire:
             result = act()
             if writes and luck > 1 - weather.lost_after:
                 lost = True
-                raise StoreUnavailable("the answer was lost; nothing was promised")
+                raise Undecided("the answer was lost; nobody knows")
         except Exception as error:
             if lost:
                 self._server.on_fault(self._host)

@@ -5,15 +5,15 @@ The house must be as if there had been no rehearsal.
 """
 
 import random
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import suppress
 from datetime import timedelta
 
 from segue import Ask, At, Every, Idle, Kernel, Say, Stored
-from segue.store.database import Begin, Database, Params, Rows, T, Transaction
+from segue.store.database import Begin, Database, T, Transaction
 from segue.store.opening import open_database
-from segue.store.sql import Query, translate
+from segue.store.sql import translate
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
+from tests.passing import PassingOn
 
 KEY = "test:1"
 TABLES = (
@@ -26,13 +26,10 @@ class _RolledBack(Exception):
     pass
 
 
-class Rehearsing:
-    """A database that drives each transaction twice, and keeps what the second time did."""
+class Rehearsing(PassingOn):
+    """It drives each transaction twice, and keeps what the second time did."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.dialect = database.dialect
-        self.rehearsals = 0
+    rehearsals = 0
 
     async def run(self, begin: Begin[T]) -> T:
         def rehearsal() -> Transaction[None]:
@@ -40,24 +37,9 @@ class Rehearsing:
             raise _RolledBack
 
         with suppress(Exception):
-            await self._database.run(rehearsal)
+            await super().run(rehearsal)
         self.rehearsals += 1
-        return await self._database.run(begin)
-
-    async def read(self, query: Query, params: Params) -> Rows:
-        return await self._database.read(query, params)
-
-    def watch(self, ring: Callable[[], None]) -> AbstractAsyncContextManager[None]:
-        return self._database.watch(ring)
-
-    def wall_ms(self) -> int:
-        return self._database.wall_ms()
-
-    def lease_now(self) -> int | None:
-        return self._database.lease_now()
-
-    async def close(self) -> None:
-        await self._database.close()
+        return await super().run(begin)
 
 
 async def a_day(kernel: Kernel, clock: ManualClock) -> None:

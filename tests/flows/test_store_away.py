@@ -1,0 +1,77 @@
+"""The store goes away while a turn is under way, and comes back: nothing that was said is lost."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from segue import Kernel
+from segue.agent import Delta, OpenTurn, ToolCalled, ToolStarted
+from segue.errors import StoreUnavailable
+from segue.states import Outcome
+from segue.store.database import Begin, T
+from segue.store.opening import open_database
+from tests.passing import PassingOn
+
+
+class Away(PassingOn):
+    """It does not answer, so many times; then it is back."""
+
+    times = 0
+
+    async def run(self, begin: Begin[T]) -> T:
+        if self.times:
+            self.times -= 1
+            raise StoreUnavailable("it does not answer; nothing was done")
+        return await super().run(begin)
+
+
+class Agent:
+    """Speaks, uses a tool and speaks again; in the midst of it the store goes away."""
+
+    reports_tools = True
+
+    def __init__(self, away: Away, *, at: str) -> None:
+        self._away = away
+        self._at = at
+        self.calls = 0
+
+    async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
+        self.calls += 1
+        yield "Let me see. "
+        self._leave("a tool starts")
+        yield ToolStarted(call_id="1", name="look")
+        self._leave("a tool has ended")
+        yield ToolCalled(call_id="1", name="look", result="sun")
+        yield "The sun shines."
+        self._leave("it ends")
+
+    def _leave(self, place: str) -> None:
+        if place == self._at:
+            self._away.times = 2
+
+
+@asynccontextmanager
+async def at_work(url: str, place: str) -> AsyncIterator[tuple[Kernel, Agent]]:
+    away = Away(await open_database(url))
+    agent = Agent(away, at=place)
+    async with Kernel(away, agent=agent) as kernel:
+        working = asyncio.create_task(kernel.run())
+        try:
+            yield kernel, agent
+        finally:
+            working.cancel()
+            await asyncio.wait([working])
+    await away.close()
+
+
+@pytest.mark.parametrize("place", ["a tool starts", "a tool has ended", "it ends"])
+async def test_its_words_wait_for_the_store(database_url: str, place: str) -> None:
+    async with at_work(database_url, place) as (kernel, agent):
+        turn = await kernel.wait(await kernel.receive("test:1", "How is the weather?"))
+        assert (turn.outcome, turn.reply) == (Outcome.OK, "Let me see. The sun shines.")
+        assert (turn.attempt, agent.calls) == (1, 1)
+        events = [event.type for event in await kernel.events("test:1")]
+        assert [events.count(kind) for kind in ("tool_started", "tool_call", "stream_end")] == [1, 1, 1]
+        assert not await kernel.audit()
