@@ -68,7 +68,7 @@ class Keeper:
                 await self._stop_those_asked()
                 await self._keep_drafts()
         except (StoreError, TimeoutError) as error:
-            _log.warning("the leases could not be renewed: %s", error)
+            _log.warning("the leases could not be renewed: %s", str(error) or "the store does not answer")
         self._let_go_of_the_lost()
         await self._end_the_late()
         self._press_the_stubborn()

@@ -13,6 +13,7 @@ from segue.channel import Channel, Reception, stored_names
 from segue.clock import Clock
 from segue.courier import Courier
 from segue.crew import Crew, Function
+from segue.errors import StoreUnavailable
 from segue.evaluation import EvaluateResponse
 from segue.hub import Hub
 from segue.keeper import Keeper
@@ -127,9 +128,11 @@ class Workforce:
         while True:
             try:
                 return await worker.run()
+            except StoreUnavailable as error:
+                _log.warning("%s waits for the store: %s", type(worker).__name__, error)
             except Exception:
                 _log.exception("%s stumbled and goes on", type(worker).__name__)
-                await self._clock.wait(asyncio.Event(), self._clock.ms() + _BREATH_MS)
+            await self._clock.wait(asyncio.Event(), self._clock.ms() + _BREATH_MS)
 
     async def _let_end(self, closed: list[asyncio.Task[None]]) -> None:
         _, slow = await asyncio.wait(closed, timeout=self._grace)
