@@ -17,6 +17,7 @@ import logging
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from segue import closure, entries, settle
@@ -25,10 +26,11 @@ from segue.channel import Channel, NotTaken, Receipt, Rejected, Unreachable, sto
 from segue.clock import Clock
 from segue.errors import LeaseLost, NotFound, StoreError
 from segue.hub import Hub
+from segue.insisting import insist
 from segue.model import Delivery, Event
 from segue.pace import Pace
 from segue.store import shown_rows, sql
-from segue.store.database import Params, Transaction
+from segue.store.database import Begin, Params, T, Transaction
 from segue.store.store import EVERY_CHANNEL, Store
 from segue.text import clean
 
@@ -194,7 +196,7 @@ class Courier:
             words = "it took too long" if isinstance(error, TimeoutError) else str(error)
             return await self._unknown(delivery, channel, clean(f"{UNKNOWN}: {words}"))
         now = self._clock.ms()
-        events = await self._store.commit(sent, delivery, receipt, now, shared=self._unified)
+        events = await self._write(delivery, partial(sent, delivery, receipt, now, shared=self._unified))
         self._hub.sent(delivery, now)
         return events
 
@@ -202,11 +204,11 @@ class Courier:
         now = self._clock.ms()
         reason = clean(str(refusal))
         if _is_the_last(delivery, refusal, now):
-            return await self._store.commit(failed, delivery, reason, now)
+            return await self._write(delivery, partial(failed, delivery, reason, now))
         pause_ms = min(_LONGEST_PAUSE_MS, 1000 * 2**delivery.attempt)
         if refusal.retry_after is not None:
             pause_ms = round(refusal.retry_after * 1000)
-        await self._store.commit(put_back, delivery, now + pause_ms, reason)
+        await self._write(delivery, partial(put_back, delivery, now + pause_ms, reason))
         return ()
 
     async def _unknown(self, delivery: Delivery, channel: Channel | None, reason: str) -> Sequence[Event]:
@@ -215,9 +217,13 @@ class Courier:
         repeatable = channel is None or channel.capabilities.idempotent
         if repeatable and (channel is None or delivery.attempt < MOST_ATTEMPTS):
             pause_ms = 0 if channel is None else 1000 * 2**delivery.attempt
-            await self._store.commit(put_back, delivery, now + pause_ms, reason)
+            await self._write(delivery, partial(put_back, delivery, now + pause_ms, reason))
             return ()
-        return await self._store.commit(failed, delivery, reason, now)
+        return await self._write(delivery, partial(failed, delivery, reason, now))
+
+    async def _write(self, delivery: Delivery, became: Begin[T]) -> T:
+        """What became of it. A store that is away must not make a message unknown that was sent."""
+        return await insist(f"delivery {delivery.id}", self._clock, lambda: self._store.commit(became))
 
     async def _keep_up(self) -> None:
         """Whoever is still at it keeps its lease, however slow the channel is."""

@@ -1,26 +1,17 @@
 """The turns that this process holds, while they run: what was said so far, and why one was let go."""
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any
 
 from segue import closure
-from segue.clock import Clock
 from segue.closure import Ending
-from segue.errors import StoreUnavailable, Undecided
 from segue.leasing import Held
-
-T = TypeVar("T")
 
 LONGEST_ANSWER = 1_000_000
 """Characters. A model that does not end is ended."""
-
-_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 200, 5_000
-
-_log = logging.getLogger(__name__)
 
 
 class LetGo(Enum):
@@ -71,24 +62,6 @@ class Live:
         if self.let_go is LetGo.TIMED_OUT:
             return closure.timed_out(self.held.turn.timeout_ms / 1000)
         return closure.stopped(self.text, self.usage)
-
-
-async def insist(live: Live, clock: Clock, write: Callable[[], Awaitable[T]]) -> T:
-    """Write what a turn has to say, and again while the store is away: its words must not be lost for that.
-
-    Whether the lane is still its own, the store will say when it is back.
-    """
-    pause = _FIRST_PAUSE_MS
-    while True:
-        try:
-            return await write()
-        except Undecided:
-            raise
-        except StoreUnavailable as error:
-            if pause == _FIRST_PAUSE_MS:
-                _log.warning("turn %s waits for the store: %s", live.held.turn.id, error)
-            await clock.wait(asyncio.Event(), clock.ms() + pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_MS)
 
 
 class LiveTurns:

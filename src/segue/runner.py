@@ -13,9 +13,10 @@ from segue.bell import Name
 from segue.crew import Crew
 from segue.errors import LeaseLost, StoreError
 from segue.firing import Taken
+from segue.insisting import insist
 from segue.lane import Left, Pool
 from segue.leasing import Held, Seat
-from segue.live import LetGo, Live, insist
+from segue.live import LetGo, Live
 from segue.performance import perform
 from segue.policy import backoff
 from segue.seats import Admit
@@ -232,4 +233,4 @@ class Runner:
             last_word = partial(settle.retry, live.held, ending, now, at=at)
         else:
             last_word = partial(settle.settle, live.held, ending, now, outbox=crew.outbox(now))
-        return await insist(live, crew.clock, lambda: crew.store.commit(last_word))
+        return await insist(f"turn {turn.id}", crew.clock, lambda: crew.store.commit(last_word))

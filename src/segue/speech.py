@@ -7,7 +7,8 @@ from segue.agent import Delta, Text, Thinking, ToolCalled, ToolStarted, Usage
 from segue.clock import Clock
 from segue.errors import AgentFailed
 from segue.hub import Hub, LiveText
-from segue.live import LONGEST_ANSWER, Live, insist
+from segue.insisting import insist
+from segue.live import LONGEST_ANSWER, Live
 from segue.model import Event
 from segue.store.store import Store
 from segue.text import clean
@@ -70,7 +71,7 @@ class Speech:
             body=asdict(piece),
         )
         events = await insist(
-            self._live,
+            f"turn {held.turn.id}",
             self._clock,
             lambda: self._store.commit(leasing.append, held, [fact], acted=acted),
         )

@@ -8,10 +8,13 @@ import pytest
 
 from segue import Kernel
 from segue.agent import Delta, OpenTurn, ToolCalled, ToolStarted
+from segue.channel import Receipt
 from segue.errors import StoreUnavailable
+from segue.model import Delivery
 from segue.states import Outcome
 from segue.store.database import Begin, T
 from segue.store.opening import open_database
+from segue.testing import RecordingChannel, ScriptedAgent
 from tests.passing import PassingOn
 
 
@@ -75,3 +78,32 @@ async def test_its_words_wait_for_the_store(database_url: str, place: str) -> No
         events = [event.type for event in await kernel.events("test:1")]
         assert [events.count(kind) for kind in ("tool_started", "tool_call", "stream_end")] == [1, 1, 1]
         assert not await kernel.audit()
+
+
+class Leaving(RecordingChannel):
+    """Takes a message, and then the store goes away."""
+
+    away: Away
+
+    async def send(self, delivery: Delivery) -> Receipt:
+        receipt = await super().send(delivery)
+        self.away.times = 2
+        return receipt
+
+
+async def test_a_message_that_was_sent_is_known_to_be(database_url: str) -> None:
+    away = Away(await open_database(database_url))
+    channel = Leaving("test", idempotent=False)
+    channel.away = away
+    async with Kernel(away, agent=ScriptedAgent(), channels=[channel]) as kernel:
+        working = asyncio.create_task(kernel.run())
+        await kernel.open("test:1")
+        promised = await kernel.schedule_message("test:1", "in 1 second", "Your flight leaves at noon.")
+        async with asyncio.timeout(20):
+            while (message := await kernel.scheduled_message(promised.message.id)).status != "sent":
+                assert message.status == "pending", message.last_error
+                await asyncio.sleep(0.1)
+        working.cancel()
+        await asyncio.wait([working])
+    await away.close()
+    assert [delivery.content for delivery in channel.sent] == ["Your flight leaves at noon."]
