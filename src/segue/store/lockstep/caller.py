@@ -88,7 +88,8 @@ class Caller:
 
     def answer(self, rows: Rows) -> None:
         """Hand over the rows of the current step, and come to the next."""
-        self.wrote = self.wrote or any(shape_of(query).wrote(rows) for query, _ in self.step)
+        # All but the last of a step are writes.
+        self.wrote = self.wrote or len(self.step) > 1 or shape_of(self.step[0].query).wrote(rows)
         self._go_on(rows)
 
     def _go_on(self, rows: Rows) -> None:

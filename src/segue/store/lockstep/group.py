@@ -173,5 +173,5 @@ def _at_equal_steps(callers: Iterable[C]) -> list[tuple[tuple[Query, ...], list[
     batches: dict[tuple[Query, ...], list[C]] = {}
     for caller in callers:
         if not caller.finished:
-            batches.setdefault(tuple(query for query, _ in caller.step), []).append(caller)
+            batches.setdefault(tuple([query for query, _ in caller.step]), []).append(caller)
     return sorted(batches.items(), key=lambda batch: [query.name for query in batch[0]])
