@@ -5,18 +5,16 @@ Transactions are recognised by the queries that they yield, so nothing in the ke
 
 import os
 import signal
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeVar, cast
+from typing import cast
 
 from segue.firing import Taken
 from segue.leasing import Held
-from segue.store.database import Begin, Database, Params, Rows, Transaction
+from segue.store.database import Begin, Database, Params, Rows, T, Transaction
 from segue.store.sql import Query
+from segue.testing.passing import PassingOn
 from tests.crash.journal import Did, Journal
-
-T = TypeVar("T")
 
 
 class Point(StrEnum):
@@ -36,14 +34,13 @@ class Point(StrEnum):
     AFTER_THE_END = "after the end"
 
 
-class Marked:
-    """Passes everything on to a real database, and looks at it on the way."""
+class Marked(PassingOn):
+    """Looks at what it passes on."""
 
     def __init__(self, database: Database, journal: Journal, point: Point | None) -> None:
-        self._database = database
+        super().__init__(database)
         self._journal = journal
         self._point = point
-        self.dialect = database.dialect
         self.held: dict[str, Held] = {}
         """By turn, what this process has leased last."""
         self.under_way = 0
@@ -60,7 +57,7 @@ class Marked:
         queries: dict[str, object] = {}
         self.under_way += 1
         try:
-            result = await self._database.run(lambda: self._watched(begin(), queries))
+            result = await super().run(lambda: self._watched(begin(), queries))
         finally:
             self.under_way -= 1
         if claimed := _claimed(queries, result):
@@ -116,19 +113,7 @@ class Marked:
 
     async def read(self, query: Query, params: Params) -> Rows:
         self._look_back()
-        return await self._database.read(query, params)
-
-    def watch(self, ring: Callable[[], None]) -> AbstractAsyncContextManager[None]:
-        return self._database.watch(ring)
-
-    def wall_ms(self) -> int:
-        return self._database.wall_ms()
-
-    def lease_now(self) -> int | None:
-        return self._database.lease_now()
-
-    async def close(self) -> None:
-        await self._database.close()
+        return await super().read(query, params)
 
 
 def _claimed(queries: Mapping[str, object], result: object) -> list[Held]:

@@ -9,13 +9,13 @@ import pytest
 from segue import Kernel
 from segue.agent import Delta, OpenTurn, ToolCalled, ToolStarted
 from segue.channel import Receipt
-from segue.errors import StoreUnavailable
+from segue.errors import StoreUnavailable, Undecided
 from segue.model import Delivery
 from segue.states import Outcome
 from segue.store.database import Begin, T
 from segue.store.opening import open_database
 from segue.testing import RecordingChannel, ScriptedAgent
-from tests.passing import PassingOn
+from segue.testing.passing import PassingOn
 
 
 class Away(PassingOn):
@@ -107,3 +107,25 @@ async def test_a_message_that_was_sent_is_known_to_be(database_url: str) -> None
         await asyncio.wait([working])
     await away.close()
     assert [delivery.content for delivery in channel.sent] == ["Your flight leaves at noon."]
+
+
+class Unsure(PassingOn):
+    """Lost while it commits: what it was told is done, and nobody knows."""
+
+    lost = False
+
+    async def run(self, begin: Begin[T]) -> T:
+        result = await super().run(begin)
+        if self.lost:
+            raise Undecided("lost while it committed")
+        return result
+
+
+async def test_nobody_is_told_that_a_message_will_not_be_sent_when_it_may_be(database_url: str) -> None:
+    unsure = Unsure(await open_database(database_url))
+    async with Kernel(unsure, agent=ScriptedAgent()) as kernel:
+        await kernel.open("test:1")
+        unsure.lost = True
+        with pytest.raises(Undecided):
+            await kernel.schedule_message("test:1", "in 1 hour", "Your flight leaves at noon.")
+    await unsure.close()

@@ -12,7 +12,6 @@ from segue.store.database import Database, Params, Rows, Transaction
 from segue.store.lockstep.along import as_one, independent
 from segue.store.lockstep.batching import fetch_step
 from segue.store.lockstep.caller import Caller, Executions, Keys
-from segue.store.opening import connect
 from segue.store.sql import translate
 from tests.store import counting
 
@@ -28,14 +27,6 @@ count_marks = translate(
     "sessions.count", "UPDATE counters SET n = (SELECT COUNT(*) FROM marks) WHERE id = :id RETURNING n"
 )
 forget = translate("marks.forget", "DELETE FROM marks WHERE id = :id")
-
-
-@pytest.fixture
-async def database(bare_url: str) -> AsyncIterator[Database]:
-    await counting.create(bare_url, *SESSIONS)
-    database = await connect(bare_url)
-    yield database
-    await database.close()
 
 
 @pytest.fixture

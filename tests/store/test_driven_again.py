@@ -13,7 +13,7 @@ from segue.store.database import Begin, Database, T, Transaction
 from segue.store.opening import open_database
 from segue.store.sql import translate
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from tests.passing import PassingOn
+from segue.testing.passing import PassingOn
 
 KEY = "test:1"
 TABLES = (

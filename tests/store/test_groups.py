@@ -40,14 +40,6 @@ create_again = [
 
 
 @pytest.fixture
-async def database(bare_url: str) -> AsyncIterator[Database]:
-    await counting.create(bare_url, *SESSIONS)
-    database = await connect(bare_url)
-    yield database
-    await database.close()
-
-
-@pytest.fixture
 async def file(tmp_path: Path) -> AsyncIterator[Sqlite]:
     """For what only SQLite can be asked: which statements it has run."""
     await counting.create(f"sqlite:///{tmp_path}/segue.db", *SESSIONS)

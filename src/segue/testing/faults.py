@@ -9,32 +9,25 @@ for n in itertools.count(1):
         assert not await audit(database)
 """
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from typing import TypeVar
-
 from segue.errors import StoreError
-from segue.store.database import Begin, Database, Params, Rows, Transaction
-from segue.store.sql import Query
-
-T = TypeVar("T")
+from segue.store.database import Begin, Database, Rows, T, Transaction
+from segue.testing.passing import PassingOn
 
 
 class Fault(StoreError):
     """The fault that was asked for."""
 
 
-class FaultyStore:
+class FaultyStore(PassingOn):
     """Passes everything on to a real database until the n-th statement of a transaction."""
 
     def __init__(self, database: Database, *, fail_at: int) -> None:
-        self._database = database
+        super().__init__(database)
         self._fail_at = fail_at
-        self.dialect = database.dialect
         self.statements = 0
 
     async def run(self, begin: Begin[T]) -> T:
-        return await self._database.run(lambda: self._counted(begin()))
+        return await super().run(lambda: self._counted(begin()))
 
     def _counted(self, transaction: Transaction[T]) -> Transaction[T]:
         rows: Rows = ()
@@ -50,18 +43,3 @@ class FaultyStore:
         except StopIteration as end:
             result: T = end.value
             return result
-
-    async def read(self, query: Query, params: Params) -> Rows:
-        return await self._database.read(query, params)
-
-    def watch(self, ring: Callable[[], None]) -> AbstractAsyncContextManager[None]:
-        return self._database.watch(ring)
-
-    def wall_ms(self) -> int:
-        return self._database.wall_ms()
-
-    def lease_now(self) -> int | None:
-        return self._database.lease_now()
-
-    async def close(self) -> None:
-        await self._database.close()

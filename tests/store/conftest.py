@@ -1,0 +1,16 @@
+from collections.abc import AsyncIterator
+
+import pytest
+
+from segue.store.database import Database
+from segue.store.opening import connect
+from tests.store import counting
+
+
+@pytest.fixture
+async def database(bare_url: str) -> AsyncIterator[Database]:
+    """With tables to count in, and twenty sessions."""
+    await counting.create(bare_url, *counting.names(20))
+    database = await connect(bare_url)
+    yield database
+    await database.close()
