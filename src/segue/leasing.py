@@ -90,10 +90,8 @@ def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Tr
         [{"session_id": s.id, "fence": s.fence, "acted": acted, "now": now} for s in sessions],
     )
     turns = {turn.session_id: turn for turn in map(rows.turn, started)}
-    for turn in [turn for turn in turns.values() if turn.on_trial][int(trial) :]:
-        again = {"id": turn.id, "fence": turn.fence, "not_before": now + TRIAL_PAUSE_MS}
-        yield sql.turns.put_off, again
-        del turns[turn.session_id]
+    suspects = [turn for turn in turns.values() if turn.on_trial]
+    put_off = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(trial) :]}
     held = [
         _held(session, turns[session.id], seat.holder, now) for session in sessions if session.id in turns
     ]
@@ -102,8 +100,11 @@ def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Tr
         if one.via_id is not None:
             held[place] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
     for session in sessions:
-        if session.id not in turns:  # put off, or due by another clock; the number it took goes back
-            lane: Params = {"id": session.id, "holder": seat.holder, "fence": session.fence}
+        lane: Params = {"id": session.id, "holder": seat.holder, "fence": session.fence}
+        if session.id in put_off:  # with its lane: those behind it would overtake it
+            yield sql.turns.put_off, {"id": put_off[session.id].id, "fence": session.fence}
+            yield sql.sessions.put_off, {**lane, "ready_at": now + TRIAL_PAUSE_MS}
+        elif session.id not in turns:  # due by another clock; the number it took goes back
             yield sql.sessions.release, {**lane, **entries.NOTHING, "events": -1}
     return held
 

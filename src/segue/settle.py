@@ -173,7 +173,9 @@ def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Tr
         case Close(reason):
             return (yield from _end(lane, turn, closure.interrupted(reason), now, outbox=outbox))
         case Rerun():
-            yield from _requeue(turn, not_before=now, crashes=crashes, error="its worker was lost")
+            # Not from now on: by a clock behind ours, the next in the lane would be ready before it.
+            since = turn.started_at or now
+            yield from _requeue(turn, not_before=since, crashes=crashes, error="its worker was lost")
             closures = (yield from _coalesce(lane, turn, turn.source, now)) if turn.source else []
             return (yield from _release(lane, turn, numbered(closures, lane.last_seq), now))
 

@@ -5,10 +5,26 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from segue import Ask, Call, Crash, Delta, Every, Kernel, OpenTurn, Policy, Say, Settings, Text, ToolStarted
+from segue import (
+    Ask,
+    Call,
+    Crash,
+    Delta,
+    Every,
+    Kernel,
+    OpenTurn,
+    Policy,
+    Say,
+    Settings,
+    Text,
+    ToolStarted,
+    leasing,
+)
+from segue.lane import Pool
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots, under_way, working
+from tests.seats import seat_of
 
 LEASE = Settings().lease_seconds
 ACT = ToolStarted(call_id="1", name="send_mail", arguments={"to": "ada"})
@@ -237,6 +253,21 @@ async def test_words_from_outside_stand_after_the_turn_that_crashed_and_came_bac
     await quiet(kernel)
     history = [message.content for message in agent.asked[-1].history]
     assert history == ["How is the build?", "Green.", "Your flight leaves at noon."]
+
+
+async def test_whoever_comes_back_stands_first_by_every_clock(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """The reaper's clock is ahead of the one by which the lane is leased next."""
+    first = await kernel.receive(CHAT, "Book the flight")
+    await kernel.receive(CHAT, "And a hotel there")
+    await lose_the_worker(kernel, agent, clock)
+    seat = seat_of("elsewhere", lease_ms=1000, lease_now=clock.ms())
+    a_second_ago = clock.ms() - 1000
+    (held,) = await kernel.store.commit(
+        leasing.lease, seat, pool=Pool.USER, after="", limit=1, now=a_second_ago
+    )
+    assert held.turn.id == first.turn_id
 
 
 async def test_what_was_said_before_a_crash_is_not_an_answer(

@@ -46,7 +46,7 @@ async def test_of_those_that_a_third_crash_would_park_one_is_taken_up(
         waiting = await kernel.turn(turn_id)
         assert waiting.state is TurnState.QUEUED
         assert waiting.attempt == before[turn_id].attempt == 2
-        assert waiting.not_before == clock.ms() + TRIAL_PAUSE_MS
+        assert (await kernel.store.session_by_id(waiting.session_id)).ready_at == clock.ms() + TRIAL_PAUSE_MS
     assert not await kernel.audit()
 
 
@@ -55,6 +55,21 @@ async def test_none_is_taken_up_while_another_one_has_its_trial(kernel: Kernel, 
     fresh = await kernel.receive("web:fresh", "Hi")
     (taken,) = await taken_up(kernel, clock, trial=False)
     assert taken.turn.id == fresh.turn_id
+    assert not await kernel.audit()
+
+
+async def test_nobody_overtakes_one_that_waits_for_its_trial(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    (suspect,) = await suspects(kernel, clock, 1)
+    await kernel.receive("web:0", "And?")
+    assert not await taken_up(kernel, clock, trial=False)
+    assert not await kernel.audit()
+    await kernel.receive("web:0", "Still there?")
+    assert not await taken_up(kernel, clock, trial=False)
+    clock.advance(milliseconds=TRIAL_PAUSE_MS)
+    (held,) = await taken_up(kernel, clock)
+    assert held.turn.id == suspect
     assert not await kernel.audit()
 
 

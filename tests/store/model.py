@@ -26,6 +26,7 @@ class ModelTurn:
     attempt: int = 0
     crashes: int = 0
     acted: bool = False
+    started_at: int = 0
 
 
 @dataclass
@@ -34,6 +35,12 @@ class ModelLane:
     holder: str | None = None
     fence: int = 0
     lease_until: int = 0
+    put_off: int | None = None
+
+    def admit(self, turn: ModelTurn) -> None:
+        self.turns[turn.id] = turn
+        if self.put_off is not None:
+            self.put_off = min(self.put_off, turn.not_before)
 
     def queued(self) -> list[ModelTurn]:
         waiting = [turn for turn in self.turns.values() if turn.state == "queued"]
@@ -47,6 +54,8 @@ class ModelLane:
     def ready_at(self) -> int | None:
         if self.holder or not self.queued():
             return None
+        if self.put_off is not None:
+            return self.put_off
         return min(turn.not_before for turn in self.queued())
 
     @property
@@ -59,7 +68,7 @@ class ModelLane:
     def release(self) -> None:
         self.holder = None
 
-    def crash(self, now: int) -> None:
+    def crash(self) -> None:
         """What becomes of the running turn whose worker is gone; `policy.crash` is auto here."""
         turn = self.running
         self.release()
@@ -69,7 +78,7 @@ class ModelLane:
         if turn.acted or turn.crashes >= 3:
             turn.state, turn.outcome = "failed", "interrupted"
         else:
-            turn.state, turn.not_before = "queued", now
+            turn.state, turn.not_before = "queued", turn.started_at
 
 
 def every_minute(job_id: str, now: int) -> Job:

@@ -114,7 +114,7 @@ class Walk(RuleBasedStateMachine):
         if model.holder and mode is WhenBusy.INTERRUPT:
             turn.rank = 0
         turn.joins = model.holder is not None and mode is WhenBusy.INJECT
-        model.turns[turn.id] = turn
+        model.admit(turn)
 
     @rule(worker=st.sampled_from(WORKERS), pool=st.sampled_from(list(Pool)))
     def lease(self, worker: str, pool: Pool) -> None:
@@ -131,13 +131,14 @@ class Walk(RuleBasedStateMachine):
         for key, model in self.lanes.items():
             if model.ready_at is not None and model.ready_at <= self.now and model.pool is pool:
                 turn = next(turn for turn in model.queued() if turn.not_before <= self.now)
-                model.fence += 1
+                model.fence, model.put_off = model.fence + 1, None
                 if turn.crashes == 2:
                     on_trial.append(turn.id in started.values())
                     if not on_trial[-1]:
-                        turn.not_before = self.now + leasing.TRIAL_PAUSE_MS
+                        model.put_off = self.now + leasing.TRIAL_PAUSE_MS
                         continue
                 turn.state, turn.attempt, turn.acted = "running", turn.attempt + 1, False
+                turn.started_at = self.now
                 model.holder = worker
                 model.lease_until = self.now + LEASE_MS
                 expected[key] = turn.id
@@ -222,7 +223,7 @@ class Walk(RuleBasedStateMachine):
             return
         turn = model.running
         model.fence += 1
-        model.crash(self.now)
+        model.crash()
         if turn and turn.outcome:
             self._close(turn, turn.outcome)
         elif turn and turn.run:
@@ -283,7 +284,7 @@ class Walk(RuleBasedStateMachine):
         taken = self.commit(firing.fire, job, decision, work, self.now)
         assert (taken is not None) == current
         if current:
-            self.lanes[key].turns[turn.id] = turn
+            self.lanes[key].admit(turn)
             self.runs[turn.run] = None
             self._moved_on(key, job, slot)
 
@@ -342,6 +343,9 @@ class Walk(RuleBasedStateMachine):
 
     def _withdraw(self, turn: ModelTurn, outcome: str) -> None:
         turn.state, turn.outcome = "cancelled", "cancelled"
+        for model in self.lanes.values():
+            if turn.id in model.turns:
+                model.put_off = None
         self._close(turn, outcome)
 
     def _coalesce(self, model: ModelLane, back: ModelTurn) -> None:

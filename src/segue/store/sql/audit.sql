@@ -20,11 +20,17 @@ WHERE sessions.holder IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.session_id = sessions.id AND turns.state = 'running');
 
 -- name: queued_and_never_ready
+-- A lane may be ready later than its turns only because one of them, lost twice, was put off.
 SELECT turns.id, turns.session_id
 FROM turns
 JOIN sessions ON sessions.id = turns.session_id
 WHERE turns.state = 'queued' AND sessions.holder IS NULL
-  AND (sessions.ready_at IS NULL OR sessions.ready_at > turns.not_before);
+  AND (sessions.ready_at IS NULL
+       OR (sessions.ready_at > turns.not_before
+           AND NOT EXISTS (
+               SELECT 1 FROM turns AS suspect
+               WHERE suspect.session_id = sessions.id AND suspect.state = 'queued' AND suspect.crashes = 2
+           )));
 
 -- name: ready_and_nothing_queued
 SELECT sessions.id, sessions.ready_at

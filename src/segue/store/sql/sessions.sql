@@ -303,6 +303,16 @@ SET holder = NULL,
 WHERE id = :id AND holder = :holder AND fence = :fence
 RETURNING ready_at, user_waits;
 
+-- name: put_off
+-- Takes back a lease of the same transaction: until that moment nobody takes up the lane, unless a turn comes in.
+UPDATE sessions
+SET holder = NULL,
+    leased_at = NULL,
+    lease_until = NULL,
+    last_seq = last_seq - 1,
+    ready_at = :ready_at
+WHERE id = :id AND holder = :holder AND fence = :fence;
+
 -- name: refresh
 UPDATE sessions
 SET last_seq = last_seq + :events,

@@ -53,7 +53,7 @@ RETURNING id;
 -- name: put_off
 -- Takes back a start of the same transaction, as if it had not been.
 UPDATE turns
-SET state = 'queued', not_before = :not_before, attempt = attempt - 1
+SET state = 'queued', attempt = attempt - 1
 WHERE id = :id AND state = 'running' AND fence = :fence;
 
 -- name: cancel
