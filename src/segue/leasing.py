@@ -63,7 +63,7 @@ def lease(
 ) -> Transaction[list[Held]]:
     """Take ready lanes of the next account in turn and start the first turn of each, in a seat like this one.
 
-    `trial`: one of them may be on its last chance. Who else is waits for another try.
+    `trial`: one of them may be on its last chance, the oldest. Who else is waits for another try.
     """
     leased = yield (
         sql.sessions.lease,
@@ -90,7 +90,7 @@ def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Tr
         [{"session_id": s.id, "fence": s.fence, "acted": acted, "now": now} for s in sessions],
     )
     turns = {turn.session_id: turn for turn in map(rows.turn, started)}
-    suspects = [turn for turn in turns.values() if turn.on_trial]
+    suspects = sorted((turn for turn in turns.values() if turn.on_trial), key=lambda turn: turn.id)
     put_off = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(trial) :]}
     held = [
         _held(session, turns[session.id], seat.holder, now) for session in sessions if session.id in turns

@@ -127,24 +127,27 @@ class Walk(RuleBasedStateMachine):
             now=self.now,
         )
         started = {held.session.key: held.turn.id for held in taken}
-        expected, on_trial = {}, []
-        for key, model in self.lanes.items():
-            if model.ready_at is not None and model.ready_at <= self.now and model.pool is pool:
-                turn = next(turn for turn in model.queued() if turn.not_before <= self.now)
-                model.fence, model.put_off = model.fence + 1, None
-                if turn.crashes == 2:
-                    on_trial.append(turn.id in started.values())
-                    if not on_trial[-1]:
-                        model.put_off = self.now + leasing.TRIAL_PAUSE_MS
-                        continue
-                turn.state, turn.attempt, turn.acted = "running", turn.attempt + 1, False
-                turn.started_at = self.now
-                model.holder = worker
-                model.lease_until = self.now + LEASE_MS
-                expected[key] = turn.id
+        expected = {}
+        ready = {
+            key: next(turn for turn in model.queued() if turn.not_before <= self.now)
+            for key, model in self.lanes.items()
+            if model.ready_at is not None and model.ready_at <= self.now and model.pool is pool
+        }
+        on_trial = min((turn.id for turn in ready.values() if turn.crashes == 2), default=None)
+        for key, turn in ready.items():
+            model = self.lanes[key]
+            model.fence, model.put_off = model.fence + 1, None
+            if turn.crashes == 2 and turn.id != on_trial:
+                model.put_off = self.now + leasing.TRIAL_PAUSE_MS
+                continue
+            turn.state, turn.attempt, turn.acted = "running", turn.attempt + 1, False
+            turn.started_at = self.now
+            model.holder = worker
+            model.lease_until = self.now + LEASE_MS
+            expected[key] = turn.id
         assert started == expected
-        assert not on_trial or on_trial.count(True) == 1
-        self.held += [(held.session.key, held) for held in taken]
+        # A database gives rows in any order; a walk that is taken again must find the same ones.
+        self.held += sorted(((held.session.key, held) for held in taken), key=lambda one: one[0])
 
     def _under_fence(self, key: str, held: Held, move: Any, *args: Any, **named: Any) -> ModelTurn | None:
         """The model's running turn if the lane is still held; else the store must refuse."""
