@@ -1,7 +1,12 @@
-"""The reaper: takes back what the dead have left. Every step of it is itself a claim; there is no leader."""
+"""The reaper: takes back what the dead have left. Every step of it is itself a claim; there is no leader.
 
+Whoever could not look for a while, because the store was away or the machine asleep, cannot tell the dead
+from those who could not renew either. So it gives them the time to do that first.
+"""
+
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from segue import settle
 from segue.bell import Bell, Name
@@ -34,19 +39,39 @@ class Reaper:
         self._bell = bell
         self._hub = hub
         self._holder = f"{holder}/reaper"
-        self._nap_ms = min(LONGEST_NAP_MS, lease_ms // 3)
+        self._renewal_ms = lease_ms // 3
+        self._nap_ms = min(LONGEST_NAP_MS, self._renewal_ms)
+        self._looked: int | None = None
+        """When it looked last, by our own steady clock."""
         self._outbox = outbox
         self._deliveries = deliveries
 
     async def run(self) -> None:
         while True:
-            await self.step()
+            expired = await self._look()
+            if self._was_away():
+                await self._clock.wait(asyncio.Event(), self._clock.ms() + self._renewal_ms)
+                expired = await self._look()
+            await self._take_back(expired)
+            self._looked = self._clock.steady_ms()
             await self._bell.wait(Name.REAPER, self._clock.ms() + self._nap_ms)
 
     async def step(self) -> int:
         """Take back the lanes and deliveries whose lease ran out; how many that were."""
+        return await self._take_back(await self._look())
+
+    async def _look(self) -> list[str]:
+        return await self._store.expired_lanes(MOST_AT_ONCE)
+
+    def _was_away(self) -> bool:
+        """Also for as long as the look itself took: a store that comes back answers it then."""
+        if self._looked is None:  # we are new, and what we find was left by those before us
+            return False
+        return self._clock.steady_ms() - self._looked > self._nap_ms + self._renewal_ms
+
+    async def _take_back(self, lanes: Sequence[str]) -> int:
         taken = await self._deliveries()
-        for session_id in await self._store.expired_lanes(MOST_AT_ONCE):
+        for session_id in lanes:
             now = self._clock.ms()
             left = await self._store.commit(
                 settle.take_back,

@@ -1,0 +1,86 @@
+"""When the reaper takes a lane back, and when it gives its holder time to speak up."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from segue import Kernel, Settings, keeper, leasing
+from segue.lane import Pool
+from segue.leasing import Held
+from segue.live import Live
+from segue.testing import ManualClock
+from tests.seats import seat_of
+
+LEASE_MS = round(Settings().lease_seconds * 1000)
+NAP_MS = 1000
+RENEWAL_MS = LEASE_MS // 3
+
+
+class Watched(ManualClock):
+    """Tells for how long somebody goes to sleep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.naps: asyncio.Queue[int] = asyncio.Queue()
+
+    async def wait(self, event: asyncio.Event, until: int | None) -> None:
+        self.naps.put_nowait((until or 0) - self.ms())
+        await super().wait(event, until)
+
+
+@pytest.fixture
+def clock() -> Watched:
+    return Watched()
+
+
+@pytest.fixture
+async def held(kernel: Kernel, clock: Watched) -> AsyncIterator[Held]:
+    """A lane of another process, while our reaper runs and has looked once."""
+    await kernel.receive("web:1", "Hi")
+    seat = seat_of("elsewhere", lease_ms=LEASE_MS, lease_now=clock.ms())
+    (held,) = await kernel.store.commit(
+        leasing.lease, seat, pool=Pool.USER, after="", limit=1, now=clock.ms()
+    )
+    reaping = asyncio.create_task(kernel.workers.reaper.run())
+    assert await clock.naps.get() == NAP_MS
+    yield held
+    reaping.cancel()
+    await asyncio.wait([reaping])
+
+
+async def is_held(kernel: Kernel, held: Held) -> bool:
+    session = await kernel.store.session_by_id(held.session.id)
+    return (session.holder, session.fence) == ("elsewhere", held.fence)
+
+
+async def test_a_lane_whose_lease_ran_out_before_our_eyes_is_taken_back(
+    kernel: Kernel, clock: Watched, held: Held
+) -> None:
+    for _ in range(0, LEASE_MS, NAP_MS):
+        assert await is_held(kernel, held)
+        clock.advance(milliseconds=NAP_MS)
+        assert await clock.naps.get() == NAP_MS
+    assert not await is_held(kernel, held)
+
+
+async def test_whoever_could_not_look_gives_them_the_time_to_renew(
+    kernel: Kernel, clock: Watched, held: Held
+) -> None:
+    clock.advance(milliseconds=2 * LEASE_MS)
+    assert await clock.naps.get() == RENEWAL_MS
+    assert await is_held(kernel, held)
+    task = asyncio.current_task()
+    assert task is not None
+    await kernel.store.commit(keeper.renew, [Live(held, task, 0, 0)], LEASE_MS, clock.ms())
+    clock.advance(milliseconds=RENEWAL_MS)
+    assert await clock.naps.get() == NAP_MS
+    assert await is_held(kernel, held)
+
+
+async def test_and_takes_it_back_if_they_do_not(kernel: Kernel, clock: Watched, held: Held) -> None:
+    clock.advance(milliseconds=2 * LEASE_MS)
+    assert await clock.naps.get() == RENEWAL_MS
+    clock.advance(milliseconds=RENEWAL_MS)
+    assert await clock.naps.get() == NAP_MS
+    assert not await is_held(kernel, held)
