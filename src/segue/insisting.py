@@ -10,7 +10,7 @@ from segue.errors import StoreUnavailable, Undecided
 
 T = TypeVar("T")
 
-_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 200, 5_000
+_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 200, 2_000
 
 _log = logging.getLogger(__name__)
 

@@ -39,8 +39,9 @@ class Reaper:
         self._bell = bell
         self._hub = hub
         self._holder = f"{holder}/reaper"
-        self._renewal_ms = lease_ms // 3
-        self._nap_ms = min(LONGEST_NAP_MS, self._renewal_ms)
+        self._nap_ms = min(LONGEST_NAP_MS, lease_ms // 3)
+        self._grace_ms = lease_ms // 2
+        """Leases are renewed every third of one. In so long everybody who is alive has done it."""
         self._looked: int | None = None
         """When it looked last, by our own steady clock."""
         self._outbox = outbox
@@ -50,7 +51,7 @@ class Reaper:
         while True:
             expired = await self._look()
             if self._was_away():
-                await self._clock.wait(asyncio.Event(), self._clock.ms() + self._renewal_ms)
+                await self._clock.wait(asyncio.Event(), self._clock.ms() + self._grace_ms)
                 expired = await self._look()
             await self._take_back(expired)
             self._looked = self._clock.steady_ms()
@@ -67,7 +68,7 @@ class Reaper:
         """Also for as long as the look itself took: a store that comes back answers it then."""
         if self._looked is None:  # we are new, and what we find was left by those before us
             return False
-        return self._clock.steady_ms() - self._looked > self._nap_ms + self._renewal_ms
+        return self._clock.steady_ms() - self._looked > self._grace_ms
 
     async def _take_back(self, lanes: Sequence[str]) -> int:
         taken = await self._deliveries()

@@ -1,21 +1,47 @@
-"""A server that is away for longer than a lease, while turns end and everybody waits for it."""
+"""A server is away for longer than a lease. Of those who come back with it, reapers are not the first."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 
 from segue import Kernel, OpenTurn, Settings
+from segue.agent import Agent, AgentFunction
+from segue.channel import Receipt
+from segue.model import Delivery
 from segue.states import Outcome
+from segue.testing import RecordingChannel, ScriptedAgent
 from tests.crash.crew import over
-from tests.postgres import temporary_server
+from tests.postgres import Server, temporary_server
 
 LEASE_SECONDS = 2.0
 AWAY_SECONDS = 4.0
 TURNS = 6
 
 
+@asynccontextmanager
+async def three_workers(
+    agent: Agent | AgentFunction, channels: Iterable[RecordingChannel] = ()
+) -> AsyncIterator[tuple[Kernel, Server]]:
+    settings = Settings(lease_seconds=LEASE_SECONDS)
+    with temporary_server() as server:
+        kernels = [Kernel(server.url, agent=agent, settings=settings, channels=channels) for _ in range(3)]
+        async with kernels[0], kernels[1], kernels[2]:
+            working = [asyncio.create_task(kernel.run()) for kernel in kernels]
+            yield kernels[0], server
+            assert not await kernels[0].audit()
+            for task in working:
+                task.cancel()
+            await asyncio.wait(working)
+
+
+async def outage(server: Server, gone: asyncio.Event) -> None:
+    await asyncio.to_thread(server.stop)
+    gone.set()
+    await asyncio.sleep(AWAY_SECONDS)
+    await asyncio.to_thread(server.start)
+
+
 async def test_what_was_answered_meanwhile_is_not_taken_for_lost() -> None:
-    """Of those who come back with the server, reapers are no quicker than the holders of lanes."""
     at_work, gone = asyncio.Barrier(TURNS + 1), asyncio.Event()
 
     async def agent(turn: OpenTurn) -> AsyncIterator[str]:
@@ -23,24 +49,39 @@ async def test_what_was_answered_meanwhile_is_not_taken_for_lost() -> None:
         await gone.wait()
         yield "Here I am."
 
-    with temporary_server() as server:
-        async with AsyncExitStack() as stack:
-            settings = Settings(lease_seconds=LEASE_SECONDS)
-            kernels = [
-                await stack.enter_async_context(Kernel(server.url, agent=agent, settings=settings))
-                for _ in range(3)
-            ]
-            working = [asyncio.create_task(kernel.run()) for kernel in kernels]
-            asked = [await kernels[0].receive(f"test:{n}", "Where are you?") for n in range(TURNS)]
-            await at_work.wait()
-            await asyncio.to_thread(server.stop)
-            gone.set()
-            await asyncio.sleep(AWAY_SECONDS)
-            await asyncio.to_thread(server.start)
-            for admitted in asked:
-                turn = await over(kernels[0], admitted.turn_id)
-                assert (turn.outcome, turn.attempt, turn.reply) == (Outcome.OK, 1, "Here I am.")
-            assert not await kernels[0].audit()
-            for task in working:
-                task.cancel()
-            await asyncio.wait(working)
+    async with three_workers(agent) as (kernel, server):
+        asked = [await kernel.receive(f"test:{n}", "Where are you?") for n in range(TURNS)]
+        await at_work.wait()
+        await outage(server, gone)
+        for admitted in asked:
+            turn = await over(kernel, admitted.turn_id)
+            assert (turn.outcome, turn.attempt, turn.reply) == (Outcome.OK, 1, "Here I am.")
+
+
+class Slow(RecordingChannel):
+    """What it takes is sent when the server is gone."""
+
+    def __init__(self, at_work: asyncio.Event, gone: asyncio.Event) -> None:
+        super().__init__("test", idempotent=False)
+        self._at_work = at_work
+        self._gone = gone
+
+    async def send(self, delivery: Delivery) -> Receipt:
+        self._at_work.set()
+        await self._gone.wait()
+        return await super().send(delivery)
+
+
+async def test_what_was_sent_meanwhile_is_known_to_be() -> None:
+    at_work, gone = asyncio.Event(), asyncio.Event()
+    channel = Slow(at_work, gone)
+    async with three_workers(ScriptedAgent(), [channel]) as (kernel, server):
+        await kernel.open("test:1")
+        promised = await kernel.schedule_message("test:1", "in 1 second", "Your flight leaves at noon.")
+        await at_work.wait()
+        await outage(server, gone)
+        async with asyncio.timeout(20):
+            while (message := await kernel.scheduled_message(promised.message.id)).status != "sent":
+                assert message.status == "pending", message.last_error
+                await asyncio.sleep(0.1)
+    assert len(channel.sent) == 1
