@@ -144,7 +144,7 @@ async def test_of_a_recall_it_is_told_first_that_it_was_claimed(
     kernel = await open_kernel()
     await kernel.open(CHAT)
     session = await kernel.session(CHAT)
-    await kernel.set_recall(CHAT, "Look.", when="in 30 seconds")
+    await kernel.set_recall(CHAT, "Look.", when="in 10 seconds")
     heard: list[str] = []
     with kernel.hub.listen(session.id) as listener:
         async with working(kernel):
