@@ -59,7 +59,7 @@ def test_the_same_owner_under_another_fence_is_another_owner(mutate: Mutate) -> 
     mutate("sessions.hold", " AND fence = :fence", "")
     mutate("turns.finish", " AND fence = :fence", "")
     mutate("turns.keep_draft", " AND fence = :fence", "")
-    assert first_to_notice(hosts=1, faults=frozenset({"freeze"}), fault_count=20)
+    assert first_to_notice(hosts=1, faults=frozenset({"slow"}), fault_count=40)
 
 
 def test_a_renewal_names_its_fence(mutate: Mutate) -> None:
