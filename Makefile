@@ -35,7 +35,7 @@ check: .venv/.dev ## Lint, format, types and the direction of imports
 	$(BIN)/lint-imports --no-logo
 
 faults: .venv/.dev ## Run the long forms of the crash, race and simulation tests
-	@# They take longer than a test that hangs, and to print the stack of one that runs can end Python.
+	@# Some run for longer than a test may before its stack is printed, and to print that of one at work can end Python.
 	SEGUE_LONG=1 $(BIN)/pytest -x -o faulthandler_timeout=0 tests/crash tests/races tests/simulation \
 		tests/channels/test_kill.py tests/store/test_faults.py tests/store/test_model.py
 

@@ -100,11 +100,13 @@ def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Tr
         if one.via_id is not None:
             held[place] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
     for session in sessions:
+        if session.id in turns:
+            continue
         lane: Params = {"id": session.id, "holder": seat.holder, "fence": session.fence}
-        if session.id in put_off:  # with its lane: those behind it would overtake it
-            yield sql.turns.put_off, {"id": put_off[session.id].id, "fence": session.fence}
+        if suspect := put_off.get(session.id):  # with its lane: those behind it would overtake it
+            yield sql.turns.put_off, {"id": suspect.id, "fence": session.fence}
             yield sql.sessions.put_off, {**lane, "ready_at": now + TRIAL_PAUSE_MS}
-        elif session.id not in turns:  # due by another clock; the number it took goes back
+        else:  # due by another clock; the number it took goes back
             yield sql.sessions.release, {**lane, **entries.NOTHING, "events": -1}
     return held
 

@@ -11,6 +11,7 @@ from segue.model import Delivery
 from segue.states import Outcome
 from segue.testing import RecordingChannel, ScriptedAgent
 from tests.crash.crew import over
+from tests.flows.story import known_as_sent
 from tests.postgres import Server, temporary_server
 
 LEASE_SECONDS = 2.0
@@ -80,8 +81,5 @@ async def test_what_was_sent_meanwhile_is_known_to_be() -> None:
         promised = await kernel.schedule_message("test:1", "in 1 second", "Your flight leaves at noon.")
         await at_work.wait()
         await outage(server, gone)
-        async with asyncio.timeout(20):
-            while (message := await kernel.scheduled_message(promised.message.id)).status != "sent":
-                assert message.status == "pending", message.last_error
-                await asyncio.sleep(0.1)
+        await known_as_sent(kernel, promised.message.id)
     assert len(channel.sent) == 1

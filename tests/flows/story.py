@@ -41,6 +41,14 @@ async def outcomes(kernel: Kernel, job: Job) -> list[str | None]:
     return [run.outcome for run in await slots(kernel, job)]
 
 
+async def known_as_sent(kernel: Kernel, message_id: str) -> None:
+    """Until it is; from pending, and by no other way."""
+    async with asyncio.timeout(20):
+        while (message := await kernel.scheduled_message(message_id)).status != "sent":
+            assert message.status == "pending", message.last_error
+            await asyncio.sleep(0.1)
+
+
 async def count_rows(kernel: Kernel) -> dict[str, int]:
     """How many rows each table has."""
     database = kernel.store.database

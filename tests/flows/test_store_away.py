@@ -16,6 +16,7 @@ from segue.store.database import Begin, T
 from segue.store.opening import open_database
 from segue.testing import RecordingChannel, ScriptedAgent
 from segue.testing.passing import PassingOn
+from tests.flows.story import known_as_sent
 
 
 class Away(PassingOn):
@@ -99,10 +100,7 @@ async def test_a_message_that_was_sent_is_known_to_be(database_url: str) -> None
         working = asyncio.create_task(kernel.run())
         await kernel.open("test:1")
         promised = await kernel.schedule_message("test:1", "in 1 second", "Your flight leaves at noon.")
-        async with asyncio.timeout(20):
-            while (message := await kernel.scheduled_message(promised.message.id)).status != "sent":
-                assert message.status == "pending", message.last_error
-                await asyncio.sleep(0.1)
+        await known_as_sent(kernel, promised.message.id)
         working.cancel()
         await asyncio.wait([working])
     await away.close()

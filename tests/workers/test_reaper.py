@@ -17,7 +17,7 @@ NAP_MS = 1000
 GRACE_MS = LEASE_MS // 2
 
 
-class Watched(ManualClock):
+class Bedside(ManualClock):
     """Tells for how long somebody goes to sleep."""
 
     def __init__(self) -> None:
@@ -30,12 +30,12 @@ class Watched(ManualClock):
 
 
 @pytest.fixture
-def clock() -> Watched:
-    return Watched()
+def clock() -> Bedside:
+    return Bedside()
 
 
 @pytest.fixture
-async def held(kernel: Kernel, clock: Watched) -> AsyncIterator[Held]:
+async def held(kernel: Kernel, clock: Bedside) -> AsyncIterator[Held]:
     """A lane of another process, while our reaper runs and has looked once."""
     await kernel.receive("web:1", "Hi")
     seat = seat_of("elsewhere", lease_ms=LEASE_MS, lease_now=clock.ms())
@@ -55,7 +55,7 @@ async def is_held(kernel: Kernel, held: Held) -> bool:
 
 
 async def test_a_lane_whose_lease_ran_out_before_our_eyes_is_taken_back(
-    kernel: Kernel, clock: Watched, held: Held
+    kernel: Kernel, clock: Bedside, held: Held
 ) -> None:
     for _ in range(0, LEASE_MS, NAP_MS):
         assert await is_held(kernel, held)
@@ -65,7 +65,7 @@ async def test_a_lane_whose_lease_ran_out_before_our_eyes_is_taken_back(
 
 
 async def test_whoever_could_not_look_gives_them_the_time_to_renew(
-    kernel: Kernel, clock: Watched, held: Held
+    kernel: Kernel, clock: Bedside, held: Held
 ) -> None:
     clock.advance(milliseconds=2 * LEASE_MS)
     assert await clock.naps.get() == GRACE_MS
@@ -78,7 +78,7 @@ async def test_whoever_could_not_look_gives_them_the_time_to_renew(
     assert await is_held(kernel, held)
 
 
-async def test_and_takes_it_back_if_they_do_not(kernel: Kernel, clock: Watched, held: Held) -> None:
+async def test_and_takes_it_back_if_they_do_not(kernel: Kernel, clock: Bedside, held: Held) -> None:
     clock.advance(milliseconds=2 * LEASE_MS)
     assert await clock.naps.get() == GRACE_MS
     clock.advance(milliseconds=GRACE_MS)
