@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from segue.errors import SchemaTooNew, StoreUnusable
+from segue.store import server
 from segue.store.database import Database, Transaction
 from segue.store.inline import InlineSqlite
+from segue.store.lockstep import writers
 from segue.store.migrate import MIGRATIONS, Status, load, migrate, schema_of, status
 from segue.store.sql import translate
 
@@ -165,6 +167,24 @@ async def test_of_two_who_start_at_once_one_applies(bare_url: str, folder: Path)
     for each in both:
         await each.close()
     assert sorted(name for names in applied for name in names) == ["0001_first", "0002_second"]
+
+
+async def test_a_migration_takes_as_long_as_it_takes(
+    bare_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And whoever starts meanwhile waits for it: there may be a great many rows."""
+    for module, name in (
+        (server, "COMMAND_SECONDS"),
+        (writers, "PATIENCE_SECONDS"),
+        (writers, "LOOK_SECONDS"),
+    ):
+        monkeypatch.setattr(module, name, 0.2)
+    written(folder, slow="/*pg SELECT pg_sleep(1) *//*lite SELECT 1 */;")
+    both = [await _open(bare_url) for _ in range(2)]
+    applied = await asyncio.gather(*(migrate(each, folder) for each in both))
+    for each in both:
+        await each.close()
+    assert sorted(name for names in applied for name in names) == ["0001_first", "0002_slow"]
 
 
 @pytest.mark.parametrize("name", ["0003_too_late", "0001_too_many"])

@@ -55,6 +55,10 @@ class Database(Protocol):
         """Commit one transaction and return what it returned. Concurrent callers may share a commit."""
         ...
 
+    async def run_alone(self, begin: Begin[T]) -> T:
+        """The same for what may take minutes: in a commit of its own, and with all the time it needs."""
+        ...
+
     async def read(self, query: Query, params: Params) -> Rows:
         """Rows of one query, beside the writers, as of a moment not earlier than the call."""
         ...

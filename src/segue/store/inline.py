@@ -61,6 +61,9 @@ class InlineSqlite:
         self._ring_the_others()
         return result
 
+    async def run_alone(self, begin: Begin[T]) -> T:
+        return await self.run(begin)
+
     async def read(self, query: Query, params: Params) -> Rows:
         try:
             return execute(self._connection(), (query, params))

@@ -137,7 +137,7 @@ async def _recorded(database: Database) -> Rows:
 
 async def _apply_whole(database: Database, migration: Migration, known: list[Migration], now: int) -> bool:
     try:
-        return await database.run(partial(_apply, migration, known, database.dialect, now))
+        return await database.run_alone(partial(_apply, migration, known, database.dialect, now))
     except (SchemaTooNew, StoreUnavailable, StoreUnusable):
         raise
     except StoreError as error:

@@ -19,9 +19,20 @@ from typing import TYPE_CHECKING, Any
 
 from segue.errors import StoreUnavailable, StoreUnusable
 from segue.store.database import Begin, Params, Rows, T
+from segue.store.lockstep.batching import drive_alone
 from segue.store.lockstep.writers import PATIENCE_SECONDS, Writers
 from segue.store.offset import Offset
-from segue.store.server import FIRST_PAUSE, OLDEST_VERSION, Fault, Line, Server, refusal, unusable, wait
+from segue.store.server import (
+    FIRST_PAUSE,
+    OLDEST_VERSION,
+    Fault,
+    Line,
+    Server,
+    fault_of,
+    refusal,
+    unusable,
+    wait,
+)
 from segue.store.sql import Query
 
 if TYPE_CHECKING:
@@ -96,6 +107,20 @@ class Postgres:
 
     async def run(self, begin: Begin[T]) -> T:
         return await self._writers.run(begin)
+
+    async def run_alone(self, begin: Begin[T]) -> T:
+        connection: Connection | None = None
+        try:
+            connection = await self._server.connect({}, seconds=None)
+            return await drive_alone(connection, begin)
+        except Exception as error:
+            if fault_of(error) is not Fault.LOST:
+                raise refusal(error, "a statement") from error.__cause__
+            sentence = f"{self._server.shown} was lost meanwhile ({type(error).__name__}); try again"
+            raise StoreUnavailable(sentence) from error
+        finally:
+            if connection is not None:
+                connection.terminate()
 
     async def read(self, query: Query, params: Params) -> Rows:
         if self._closed:

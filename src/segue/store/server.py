@@ -62,25 +62,28 @@ class Server:
         self.pooled = False
         """Behind a pooler that gives each transaction whatever connection is free."""
 
-    async def connect(self, settings: Mapping[str, str]) -> "Connection":
+    async def connect(self, settings: Mapping[str, str], *, seconds: float | None) -> "Connection":
+        """`seconds`: how long a statement may take until the server counts as gone."""
         if not self.pooled:
             try:
                 # Our queries are few and never change: a connection plans each of them once.
-                return await self._open(statement_cache_size=1000, server_settings={**SETTINGS, **settings})
+                return await self._open(
+                    seconds, statement_cache_size=1000, server_settings={**SETTINGS, **settings}
+                )
             except Exception as error:
                 if sqlstate(error) != "08P01":
                     raise
-        connection = await self._open(statement_cache_size=0)
+        connection = await self._open(seconds, statement_cache_size=0)
         if not self.pooled:
             _log.info("%s takes no settings at the start: it must be a pooler", self.shown)
             self.pooled = True
         return connection
 
-    async def _open(self, **options: Any) -> "Connection":
+    async def _open(self, seconds: float | None, **options: Any) -> "Connection":
         return await self._connect(
             self._url,
             timeout=CONNECT_SECONDS,
-            command_timeout=COMMAND_SECONDS,
+            command_timeout=seconds,
             max_cached_statement_lifetime=0,
             **options,
         )
@@ -110,7 +113,7 @@ class Line:
         pause = FIRST_PAUSE
         while self._connection is None or self._connection.is_closed():
             try:
-                self._connection = await self._server.connect(self._settings)
+                self._connection = await self._server.connect(self._settings, seconds=COMMAND_SECONDS)
             except Exception as error:
                 if not keep_trying(error):
                     raise

@@ -70,6 +70,9 @@ class Sqlite:
         result: T = await self._writer.accept(begin)
         return result
 
+    async def run_alone(self, begin: Begin[T]) -> T:
+        return await self.run(begin)
+
     async def read(self, query: Query, params: Params) -> Rows:
         self._refuse_if_closed("read")
         if self._readers is None:

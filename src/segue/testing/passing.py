@@ -15,6 +15,9 @@ class PassingOn:
     async def run(self, begin: Begin[T]) -> T:
         return await self._database.run(begin)
 
+    async def run_alone(self, begin: Begin[T]) -> T:
+        return await self._database.run_alone(begin)
+
     async def read(self, query: Query, params: Params) -> Rows:
         return await self._database.read(query, params)
 

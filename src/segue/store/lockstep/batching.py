@@ -21,13 +21,14 @@ from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from segue.store.database import Params, Rows, Value
+from segue.store.database import Begin, Params, Rows, T, Value
 from segue.store.lockstep.along import as_one, independent
 from segue.store.lockstep.caller import Caller, Executions
 from segue.store.lockstep.group import C, Entangled, Group, Spoiled, Unanswered
 from segue.store.lockstep.sets import EXECUTION, Joined, alike, fits, joined, told_apart, with_given
 from segue.store.lockstep.shapes import shape_of
 from segue.store.lockstep.stamps import Stamp
+from segue.store.server import BEGIN
 from segue.store.sql import Query
 
 if TYPE_CHECKING:
@@ -91,6 +92,24 @@ async def drive_together(connection: "Connection", group: Group[C], stamp: Stamp
     if answer != "COMMIT":
         # PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and raises nothing.
         raise Entangled("COMMIT was answered with ROLLBACK")
+
+
+async def drive_alone(connection: "Connection", begin: Begin[T]) -> T:
+    """One transaction, statement by statement. After an exception it is still open."""
+    await connection.execute(BEGIN)
+    body = begin()
+    try:
+        statement = next(body)
+        while True:
+            query, params = statement
+            answers = await fetch_each(connection, query, params if isinstance(params, list) else [params])
+            statement = body.send([row for rows in answers for row in rows])
+    except StopIteration as end:
+        await connection.execute("COMMIT")
+        result: T = end.value
+        return result
+    finally:
+        body.close()
 
 
 def _marks(caller: Caller) -> list[int]:
