@@ -83,7 +83,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _fire_all(database: sqlite3.Connection, group: int) -> None:
-    while due := _rows(database, sql.jobs.due, {"now": NOW, "limit": group}):
+    while due := _rows(database, sql.jobs.due, {"since": 0, "now": NOW, "limit": group}):
         with _committed(database):
             for job in due:
                 _fire(database, job)
@@ -123,6 +123,7 @@ def _claim(database: sqlite3.Connection, group: int) -> list[Held]:
     lease = {
         "user_waits": 1,
         "after": ACCOUNT,
+        "since": 0,
         "now": NOW,
         "lease_now": NOW,
         "lease_ms": LEASE_MS,

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from bench.figure import Figure
 from bench.room import Room
+from bench.workloads.backup import backup
 from bench.workloads.flood import flood
 from bench.workloads.importing import importing
 from bench.workloads.lateness import lateness
@@ -25,5 +26,6 @@ WORKLOADS: Mapping[str, Workload] = {
     "pending": pending,
     "memory": memory,
     "messages": messages,
+    "backup": backup,
     "peers-alone": peers_alone,
 }

@@ -130,6 +130,7 @@ class Courier:
                 lease_ms=self._lease_ms,
                 lease_now=self._store.lease_now(),
                 now=now,
+                since=await self._store.waiting_since(),
             )
             self._under_way[name] += len(found)
             if name in self._paces:
@@ -272,7 +273,7 @@ def _is_the_last(delivery: Delivery, refusal: NotTaken, now: int) -> bool:
 
 
 def lease(
-    *, channels: str, limit: int, holder: str, lease_ms: int, lease_now: int | None, now: int
+    *, channels: str, limit: int, holder: str, lease_ms: int, lease_now: int | None, now: int, since: int = 0
 ) -> Transaction[list[Delivery]]:
     asked: Params = {
         "channels": channels,
@@ -281,6 +282,7 @@ def lease(
         "lease_ms": lease_ms,
         "lease_now": lease_now,
         "now": now,
+        "since": since,
     }
     leased = yield sql.deliveries.lease, asked
     return [shown_rows.delivery(row) for row in leased]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from segue import entries, lane
 from segue.clock import to_moment
 from segue.errors import Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
-from segue.lane import Pool
+from segue.lane import Ready
 from segue.model import Event, Job, Owner, Session
 from segue.record import record
 from segue.states import JobKind, JobState, Outcome
@@ -35,7 +35,7 @@ class Changed:
 
     job: Job
     events: Sequence[Event] = ()
-    next_pool: Pool | None = None
+    ready: Ready | None = None
 
 
 def create(
@@ -133,18 +133,18 @@ def remove(job: Job, reason: str, now: int) -> Transaction[Changed]:
     changed = yield from change(gone, now)
     waiting = yield sql.turns.queued_of_job, {"job_id": job.id}
     events = [*changed.events]
-    pool = None
+    ready = None
     for row in waiting:
         session = yield from entries.lock_session(row["session_id"])
         closures = yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)
         left = yield from lane.queue_changed(session, closures or (), now)
         events += left.events
-        pool = left.next_pool
+        ready = left.ready
     open_runs = yield sql.runs.open_of_job, {"job_id": job.id}
     for row in open_runs:
         if row["delivery_id"]:
             yield from cancel_delivery(row["delivery_id"], reason, now)
-    return Changed(job=changed.job, events=events, next_pool=pool)
+    return Changed(job=changed.job, events=events, ready=ready)
 
 
 def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool]:

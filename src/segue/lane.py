@@ -66,12 +66,21 @@ class Admitted:
 
 
 @record
+class Ready:
+    """A lane that may be taken."""
+
+    pool: Pool
+    since: int
+    """Its first turn has waited since then, or will be due."""
+
+
+@record
 class Left:
     """What a turn that ended leaves behind."""
 
     events: Sequence[Event]
-    next_pool: Pool | None
-    """Who may take the lane now, if something waits in it."""
+    ready: Ready | None
+    """The lane, if something waits in it."""
     delivers: bool = False
     """A message for a channel was left with it."""
 
@@ -222,7 +231,7 @@ def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Tran
     left = yield sql.sessions.refresh, {"id": session.id, **grown}
     for closure in closures:
         facts += yield from unified.mirror((closure,), closure.via_id)
-    return Left(events=facts, next_pool=pool_of(left))
+    return Left(events=facts, ready=ready_of(left))
 
 
 def stop(session_id: str) -> Transaction[str | None]:
@@ -250,6 +259,8 @@ def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:
     )
 
 
-def pool_of(lane: Rows) -> Pool | None:
-    """Who may take a lane that was just released or refreshed."""
-    return Pool(lane[0]["user_waits"]) if lane and lane[0]["ready_at"] is not None else None
+def ready_of(lane: Rows) -> Ready | None:
+    """How a lane stands that was just released or refreshed."""
+    if not lane or lane[0]["ready_at"] is None:
+        return None
+    return Ready(pool=Pool(lane[0]["user_waits"]), since=lane[0]["ready_at"])

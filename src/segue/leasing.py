@@ -59,16 +59,18 @@ class Seat:
 
 
 def lease(
-    seat: Seat, *, pool: Pool, after: str, limit: int, now: int, trial: bool = True
+    seat: Seat, *, pool: Pool, after: str, limit: int, now: int, since: int = 0, trial: bool = True
 ) -> Transaction[list[Held]]:
     """Take ready lanes of the next account in turn and start the first turn of each, in a seat like this one.
 
-    `trial`: one of them may be on its last chance, the oldest. Who else is waits for another try.
+    `since`: none has been ready for longer. `trial`: one of them may be on its last chance, the oldest. Who
+    else is waits for another try.
     """
     leased = yield (
         sql.sessions.lease,
         {
             "user_waits": int(pool),
+            "since": since,
             "now": now,
             "after": after,
             "limit": limit,

@@ -88,5 +88,7 @@ class Reaper:
             taken += 1
             _log.warning("the lane of session %s was taken back: its holder is gone", session_id)
             self._hub.publish(left.events)
+            if left.ready is not None:
+                self._store.is_ready(left.ready.since)
             self._bell.ring(Name.USER, Name.SCHEDULE, Name.COURIER)
         return taken

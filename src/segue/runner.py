@@ -135,6 +135,7 @@ class Runner:
                 pool=self._pool,
                 after=self._account,
                 limit=free,
+                since=await crew.store.ready_since(),
                 now=crew.clock.ms(),
                 trial=trial,
             )
@@ -178,8 +179,9 @@ class Runner:
         try:
             left = await self._see_through(live)
             crew.hub.publish(left.events)
-            if left.next_pool is not None:
-                crew.bell.ring(_NAMES[left.next_pool])
+            if left.ready is not None:
+                crew.store.is_ready(left.ready.since)
+                crew.bell.ring(_NAMES[left.ready.pool])
             if left.delivers:
                 crew.bell.ring(Name.COURIER)
             if held.session.live.policy is not None:

@@ -175,7 +175,7 @@ def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False)
     common = (yield from entries.common_of(session.id)) if shared else None
     session = yield from entries.lock_session(session.id)
     yield from check_jobs(session, with_jobs=with_jobs)
-    left = Left(events=(), next_pool=None)
+    left = Left(events=(), ready=None)
     if common is not None:
         left = yield from _withdraw_all(common, session, now)
     gone = f"session {session.key} no longer exists"
@@ -193,7 +193,7 @@ def _withdraw_all(common: Session, chat: Session, now: int) -> Transaction[Left]
         reason = f"its chat {chat.key} was deleted"
         closures += (yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)) or ()
     if not waiting:
-        return Left(events=(), next_pool=None)
+        return Left(events=(), ready=None)
     return (yield from lane.queue_changed(common, closures, now))
 
 

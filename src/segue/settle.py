@@ -18,7 +18,7 @@ from segue.closure import Ending
 from segue.decision import LATE_AFTER
 from segue.entries import NOTHING, Standing, growth, numbered, standing_of
 from segue.errors import LeaseLost
-from segue.lane import Left, pool_of, queue_update, withdraw
+from segue.lane import Left, queue_update, ready_of, withdraw
 from segue.leasing import Held, hold
 from segue.model import Event, Session, Source, Turn
 from segue.outbox import Outbox, put
@@ -260,4 +260,4 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
         raise LeaseLost(f"the lane of session {lane.session.id} is no longer held under fence {lane.fence}")
     via_id = turn.via_id if turn and turn.via_id != lane.session.id else None
     copies = yield from unified.mirror(events, via_id, opened=opened)
-    return Left(events=(*events, *copies), next_pool=pool_of(released))
+    return Left(events=(*events, *copies), ready=ready_of(released))

@@ -92,9 +92,12 @@ class Timer:
         try:
             if self._unified and due.job.policy.busy is not Busy.WAIT and due.job.kind in unified.SHARED:
                 due = replace(due, lane_busy=await self._common_is_busy(due.job.session_id))
-            taken = await self._act(due, decide(_facts(due), to_moment(now)), now)
+            decision = decide(_facts(due), to_moment(now))
+            taken = await self._act(due, decision, now)
         except NotFound:  # its session was deleted between the look and the taking, and the job with it
             return
+        if isinstance(decision, (Fire, Pass)) and decision.next is not None:
+            self._store.is_due(to_ms(decision.next))
         if due.job.kind is JobKind.MESSAGE:  # sent or not: others may have waited behind it
             self._bell.ring(Name.COURIER)
         if taken is None:

@@ -5,7 +5,12 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import Any
 
+import asyncpg
+import pytest
+
 from segue import At, Channel, Delivery, Kernel, OpenTurn, Receipt, Say
+from segue.cli import checkup
+from segue.configuration import Configuration
 from segue.testing import ManualClock, quiet
 from tests.cli.process import Segue
 
@@ -38,6 +43,19 @@ async def test_all_is_well_on_postgres(segue: Segue, postgres_url: str) -> None:
     await segue("db", "migrate")
     found = await examined(segue, code=0)
     assert any(words.startswith("clock: ") for words in found["ok"])
+
+
+async def test_a_transaction_that_was_forgotten_is_told(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkup, "_LONG_MS", 100)
+    somebody = await asyncpg.connect(postgres_url, server_settings={"application_name": "a report"})
+    await somebody.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(0.2)")
+    findings = await checkup.examine(Configuration(database=postgres_url))
+    told = [each.words for each in findings if each.state is checkup.State.LOOK]
+    forgotten = f"process {somebody.get_server_pid()} (a report) has had a transaction open for 0 min"
+    assert any(words.startswith(forgotten) for words in told)
+    await somebody.close()
 
 
 async def test_a_broken_invariant_is_found(segue: Segue) -> None:

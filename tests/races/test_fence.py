@@ -10,7 +10,7 @@ from segue.errors import LeaseLost
 from tests.races.by_hand import Wrong, stage, without
 from tests.races.scenes import LEASE_MS, NOW, Scene, settled
 
-FENCE = r"AND holder = [:$]\w+ AND fence = [:$]\w+"
+FENCE = r"AND COALESCE\(holder, ''\) = [:$]\w+ AND fence = [:$]\w+"
 UNFENCED: Wrong = {
     "sessions.hold": without(FENCE),
     "sessions.release": without(FENCE),

@@ -96,6 +96,9 @@ class Wire:
         self._ringing = False
         self._wrote = False
 
+    async def run_alone(self, begin: Begin[T]) -> T:
+        return await self.run(begin)
+
     async def run(self, begin: Begin[T]) -> T:
         sent_ms = self._now_ms()
 

@@ -12,6 +12,7 @@ from segue.configuration.layers import settings_of
 from segue.errors import SegueError
 from segue.logs import Redaction
 from segue.record import positional
+from segue.store import sql
 from segue.store.database import Database
 from segue.store.migrate import status
 from segue.store.opening import connect
@@ -21,6 +22,7 @@ _NOTICED_OFFSET_MS = 1_000
 _SHOWN_IDS = 5
 _HORIZON_MS = 3_600_000
 _OVERDUE_MS = 60_000
+_LONG_MS = 600_000
 _MOST_LISTED = 20
 
 
@@ -83,6 +85,8 @@ async def _database(configuration: Configuration) -> AsyncIterator[Finding]:
     try:
         yield Finding("database", State.OK, f"{configuration.database_url} answers")
         yield _clock(database)
+        if (held_back := await _held_back(database)) is not None:
+            yield held_back
         pending = (await status(database)).pending
         if pending:
             yield Finding(
@@ -105,6 +109,20 @@ def _clock(database: Database) -> Finding:
         "clock",
         State.LOOK,
         f"{offset / 1000:+.1f} s from the database's, by which everything is timed; set this machine's clock",
+    )
+
+
+async def _held_back(database: Database) -> Finding | None:
+    found = await database.read(sql.schema.oldest_transaction, {})
+    if not found or found[0]["ms"] < _LONG_MS:
+        return None
+    minutes = found[0]["ms"] // 60_000
+    who = f"process {found[0]['pid']}" + (f" ({program})" if (program := found[0]["program"]) else "")
+    return Finding(
+        "database",
+        State.LOOK,
+        f"{who} has had a transaction open for {minutes} min; until it ends, PostgreSQL keeps whatever was "
+        "changed since, and all that Segue does gets slower: end it if nobody needs it",
     )
 
 

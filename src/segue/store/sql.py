@@ -6,6 +6,8 @@ Each file in `sql/` belongs to a table and holds queries under `-- name: some_na
   - parameters are `:name`; PostgreSQL gets them as `$1, $2, …`
   - `/*pg … */` is a comment to SQLite, and PostgreSQL reads what is inside
   - `/*lite … */` is the same the other way round
+  - whatever else must be true of a row that is named by its id is asked through COALESCE: else PostgreSQL may
+    look for it in an index of all of which that is true, when it takes these for few (decision 0024)
 """
 
 import re

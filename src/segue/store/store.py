@@ -23,6 +23,7 @@ from segue.model import (
 from segue.record import positional, record
 from segue.store import rows, shown_rows, sql
 from segue.store.database import Database, Params, Row, Rows, Transaction
+from segue.store.head import Head
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,6 +64,11 @@ class Store:
         self.database = database
         self._clock = clock
         self._account = ""
+        self._jobs = Head(database, sql.jobs.next_due)
+        self._ready = Head(database, sql.sessions.first_ready)
+        self._leased = Head(database, sql.sessions.first_leased)
+        self._waiting = Head(database, sql.deliveries.first_waiting)
+        self._sending = Head(database, sql.deliveries.first_leased)
 
     async def commit(self, transaction: Callable[P, Transaction[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Commit one transaction; it may be driven more than once until it is in."""
@@ -76,6 +82,12 @@ class Store:
     def horizon(self) -> int | None:
         lease_now = self.lease_now()
         return None if lease_now is None else lease_now + REBOOTED_MS
+
+    async def _judged(self, leases: Head) -> Params:
+        """By what it is told which of them have run out."""
+        lease_now = self.lease_now()
+        since = await leases.since(self.database.wall_ms() if lease_now is None else lease_now)
+        return {"since": since, "lease_now": lease_now, "horizon": self.horizon()}
 
     # Sessions
 
@@ -109,12 +121,20 @@ class Store:
         return [shown_rows.overview(row) for row in await self.database.read(sql.sessions.overviews, asked)]
 
     async def expired_lanes(self, limit: int) -> list[str]:
-        judged: Params = {"lease_now": self.lease_now(), "horizon": self.horizon(), "limit": limit}
+        judged: Params = {**await self._judged(self._leased), "limit": limit}
         return [row["id"] for row in await self.database.read(sql.sessions.expired, judged)]
 
     async def next_ready(self, pool: int) -> int | None:
-        found = await self.database.read(sql.sessions.next_ready, {"user_waits": pool})
-        return _number(found, "ready_at")
+        asked: Params = {"user_waits": pool, "since": await self.ready_since()}
+        return _number(await self.database.read(sql.sessions.next_ready, asked), "ready_at")
+
+    async def ready_since(self) -> int:
+        """No lane has been ready for longer, as far as it is known."""
+        return await self._ready.since(self._clock.ms())
+
+    def is_ready(self, since: int) -> None:
+        """A lane was released with a turn in it that has waited since then."""
+        self._ready.lower(since)
 
     # Turns and the log
 
@@ -203,26 +223,38 @@ class Store:
 
     async def due_jobs(self, now: int, limit: int) -> list[DueJob | Unreadable]:
         """What is due, soonest first; of a flood, a share for each of some accounts in turn."""
-        found = await self.database.read(sql.jobs.due, {"now": now, "limit": limit})
+        since = await self._jobs.since(now)
+        found = await self.database.read(sql.jobs.due, {"since": since, "now": now, "limit": limit})
         if len(found) == limit:
-            accounts = await self._next_accounts()
+            accounts = await self._next_accounts(since)
             if len(accounts) > 1:
-                return await self._shares(accounts, now, limit)
+                return await self._shares(accounts, since, now, limit)
         return [_due(row) for row in found]
 
-    async def _shares(self, accounts: list[str], now: int, limit: int) -> list[DueJob | Unreadable]:
+    def is_due(self, since: int) -> None:
+        """A job was put to a slot that may have passed while the one before it was put off."""
+        self._jobs.lower(since)
+
+    async def _shares(
+        self, accounts: list[str], since: int, now: int, limit: int
+    ) -> list[DueJob | Unreadable]:
         due: list[DueJob | Unreadable] = []
         for account in accounts:
-            asked: Params = {"account": account, "now": now, "limit": max(1, limit // len(accounts))}
+            asked: Params = {
+                "account": account,
+                "since": since,
+                "now": now,
+                "limit": max(1, limit // len(accounts)),
+            }
             due += [_due(row) for row in await self.database.read(sql.jobs.due_of_account, asked)]
         return due
 
-    async def _next_accounts(self) -> list[str]:
+    async def _next_accounts(self, since: int) -> list[str]:
         """Some accounts that have jobs, those first that were not looked at last time."""
         accounts: list[str] = []
         after = self._account
         while len(accounts) < _ACCOUNTS_AT_ONCE:
-            found = await self.database.read(sql.jobs.next_account, {"account": after})
+            found = await self.database.read(sql.jobs.next_account, {"account": after, "since": since})
             after = found[0]["account"] or ""
             if after in accounts or (not after and not self._account):
                 break
@@ -232,7 +264,8 @@ class Store:
         return accounts
 
     async def next_due(self) -> int | None:
-        return _number(await self.database.read(sql.jobs.next_due, {}), "next_at")
+        since = await self._jobs.since(self._clock.ms())
+        return _number(await self.database.read(sql.jobs.next_due, {"since": since}), "next_at")
 
     async def run(self, run_id: str) -> Run:
         return shown_rows.run(_one(await self.database.read(sql.runs.by_id, {"id": run_id}), "run"))
@@ -309,8 +342,12 @@ class Store:
         ]
 
     async def next_delivery(self, channels: str = EVERY_CHANNEL) -> int | None:
-        found = await self.database.read(sql.deliveries.next_due, {"channels": channels})
-        return _number(found, "not_before")
+        asked: Params = {"channels": channels, "since": await self.waiting_since()}
+        return _number(await self.database.read(sql.deliveries.next_due, asked), "not_before")
+
+    async def waiting_since(self) -> int:
+        """No delivery has waited for longer, as far as it is known."""
+        return await self._waiting.since(self._clock.ms())
 
     async def stranded_deliveries(self, before: int, limit: int) -> list[Delivery]:
         """Due since before that moment, and nobody came for them."""
@@ -318,12 +355,7 @@ class Store:
         return [shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.stranded, asked)]
 
     async def expired_deliveries(self, channels: str, limit: int) -> list[Delivery]:
-        judged: Params = {
-            "channels": channels,
-            "lease_now": self.lease_now(),
-            "horizon": self.horizon(),
-            "limit": limit,
-        }
+        judged: Params = {**await self._judged(self._sending), "channels": channels, "limit": limit}
         return [shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.expired, judged)]
 
     async def failed_deliveries(self, limit: int) -> list[Delivery]:

@@ -225,7 +225,7 @@ class Ordering(Looking):
         self.hub.publish(changed.events)
         # The courier too: a message that is taken back may have been what others waited behind.
         self.bell.ring(Name.TIMER, Name.COURIER)
-        if changed.next_pool is not None:
+        if changed.ready is not None:
             self.bell.ring(Name.USER, Name.SCHEDULE)
         return changed.job
 

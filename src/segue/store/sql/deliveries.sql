@@ -26,7 +26,7 @@ LIMIT :limit;
 WITH due AS MATERIALIZED (
     SELECT id
     FROM deliveries AS first
-    WHERE state = 'pending' AND holder IS NULL AND not_before <= :now
+    WHERE state = 'pending' AND holder IS NULL AND not_before >= :since AND not_before <= :now
       AND (CAST(:channels AS TEXT) = '*' OR REPLACE(:channels, ',' || channel || ',', '') <> :channels)
       AND NOT EXISTS (
           SELECT 1
@@ -48,7 +48,7 @@ SET holder = :holder,
     lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms,
     fence = fence + 1,
     attempt = attempt + 1
-WHERE id IN (SELECT id FROM due) AND state = 'pending' AND holder IS NULL
+WHERE id IN (SELECT id FROM due) AND COALESCE(state, '') = 'pending' AND holder IS NULL
 RETURNING id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
           attempt, created_at, sent_at, sent_message_id, error;
 
@@ -56,7 +56,7 @@ RETURNING id, session_id, run_id, turn_id, channel, chat_id, content, source, st
 -- Along the index from its start, past those that another one of their session keeps waiting.
 SELECT not_before
 FROM deliveries AS first
-WHERE state = 'pending' AND holder IS NULL AND not_before > 0
+WHERE state = 'pending' AND holder IS NULL AND not_before >= :since
   AND (CAST(:channels AS TEXT) = '*' OR REPLACE(:channels, ',' || channel || ',', '') <> :channels)
   AND NOT EXISTS (
       SELECT 1
@@ -71,35 +71,46 @@ WHERE state = 'pending' AND holder IS NULL AND not_before > 0
 ORDER BY not_before, id
 LIMIT 1;
 
+-- name: first_waiting
+-- Whatever its channel, and also if another one of its session keeps it waiting.
+SELECT MIN(not_before) AS not_before
+FROM deliveries
+WHERE state = 'pending' AND holder IS NULL AND not_before >= :since;
+
+-- name: first_leased
+SELECT MIN(lease_until) AS lease_until
+FROM deliveries
+WHERE state = 'pending' AND holder IS NOT NULL AND lease_until >= :since;
+
 -- name: mark_sent
 UPDATE deliveries
 SET state = 'sent', holder = NULL, sent_at = :now, sent_message_id = :sent_message_id, error = NULL
-WHERE id = :id AND state = 'pending' AND fence = :fence
+WHERE id = :id AND COALESCE(state, '') = 'pending' AND fence = :fence
 RETURNING id;
 
 -- name: mark_failed
 UPDATE deliveries
 SET state = 'failed', holder = NULL, error = :error
-WHERE id = :id AND state = 'pending' AND fence = :fence
+WHERE id = :id AND COALESCE(state, '') = 'pending' AND fence = :fence
 RETURNING id;
 
 -- name: put_back
 UPDATE deliveries
 SET holder = NULL, leased_at = NULL, lease_until = NULL, not_before = :not_before, error = :error
-WHERE id = :id AND state = 'pending' AND fence = :fence
+WHERE id = :id AND COALESCE(state, '') = 'pending' AND fence = :fence
 RETURNING id;
 
 -- name: cancel
 UPDATE deliveries
 SET state = 'cancelled', error = :reason
-WHERE id = :id AND state = 'pending' AND holder IS NULL
+WHERE id = :id AND COALESCE(state, '') = 'pending' AND holder IS NULL
 RETURNING id, run_id;
 
 -- name: expired
 SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
        attempt, created_at, sent_at, sent_message_id, error
 FROM deliveries
-WHERE state = 'pending' AND holder IS NOT NULL
+WHERE state = 'pending' AND holder IS NOT NULL AND lease_until >= :since
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
        OR leased_at > :horizon)
   AND (CAST(:channels AS TEXT) = '*' OR REPLACE(:channels, ',' || channel || ',', '') <> :channels)
@@ -110,7 +121,7 @@ LIMIT :limit;
 UPDATE deliveries
 SET leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
     lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms
-WHERE id = :id AND state = 'pending' AND fence = :fence;
+WHERE id = :id AND COALESCE(state, '') = 'pending' AND fence = :fence;
 
 -- name: stranded
 -- Due for long, and never taken by anybody: no process has its channel.

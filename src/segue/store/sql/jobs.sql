@@ -76,7 +76,7 @@ SELECT id, session_id, account, kind, name, state, state_reason, protected, trig
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
        heard_at, session_zone, lane_busy, runs_queued, runs_running
 FROM jobs_with_facts
-WHERE next_at <= :now AND next_at IS NOT NULL
+WHERE next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at
 LIMIT :limit;
 
@@ -85,7 +85,7 @@ SELECT id, session_id, account, kind, name, state, state_reason, protected, trig
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
        heard_at, session_zone, lane_busy, runs_queued, runs_running
 FROM jobs_with_facts
-WHERE account = :account AND next_at <= :now AND next_at IS NOT NULL
+WHERE account = :account AND next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at
 LIMIT :limit;
 
@@ -93,12 +93,12 @@ LIMIT :limit;
 -- One look-up by index for each account, never a walk over what an account has waiting.
 SELECT MIN(account) AS account
 FROM jobs
-WHERE account > :account AND next_at IS NOT NULL;
+WHERE account > :account AND next_at >= :since AND next_at IS NOT NULL;
 
 -- name: next_due
 SELECT MIN(next_at) AS next_at
 FROM jobs
-WHERE next_at IS NOT NULL;
+WHERE next_at >= :since AND next_at IS NOT NULL;
 
 -- name: lock
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,

@@ -17,7 +17,7 @@ RETURNING id;
 UPDATE runs
 SET outcome = :outcome, reason = COALESCE(:reason, reason), error = :error, finished_at = :now,
     prompt_ref = :prompt_ref, prompt_vars = :prompt_vars, rendered_prompt = :rendered_prompt
-WHERE id = :id AND outcome IS NULL;
+WHERE id = :id AND COALESCE(outcome, '') = '';
 
 -- name: by_id
 SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.delivery_id, runs.queued_at,

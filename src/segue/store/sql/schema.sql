@@ -1,4 +1,4 @@
--- What `migrate.py` asks of a database about itself: which migrations it has had, and what has come of them.
+-- What a database is asked about itself: which migrations it has had, what has come of them, and how it is.
 
 -- name: take_your_time
 -- Two processes may start at once, and a migration of many rows takes longer than any other statement.
@@ -29,6 +29,17 @@ ORDER BY version;
 -- name: record
 INSERT INTO schema_migrations (version, name, sha256, applied_at)
 VALUES (:version, :name, :sha256, :now);
+
+-- name: oldest_transaction
+-- Whatever was changed since it began must be kept for it, and is in everybody's way.
+/*pg
+SELECT pid, application_name AS program,
+       CAST(EXTRACT(EPOCH FROM clock_timestamp() - xact_start) * 1000 AS BIGINT) AS ms
+FROM pg_stat_activity
+WHERE pid <> pg_backend_pid() AND backend_type IN ('client backend', 'walsender')
+  AND backend_xmin IS NOT NULL AND xact_start IS NOT NULL
+ORDER BY xact_start
+LIMIT 1 *//*lite SELECT 0 AS pid, '' AS program, 0 AS ms LIMIT 0 */;
 
 -- name: facts
 -- Every column, index, key and view as a line of text. A dump of the tables would tell the same schema in as

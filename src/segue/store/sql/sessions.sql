@@ -189,10 +189,23 @@ UPDATE sessions
 SET unarmed = 1
 WHERE id = :id;
 
+-- name: first_ready
+-- Of all lanes: one may go from pool to pool while it waits.
+SELECT MIN(ready_at) AS ready_at
+FROM (
+    SELECT MIN(ready_at) AS ready_at
+    FROM sessions
+    WHERE user_waits = 0 AND ready_at >= :since AND ready_at IS NOT NULL
+    UNION ALL
+    SELECT MIN(ready_at) AS ready_at
+    FROM sessions
+    WHERE user_waits = 1 AND ready_at >= :since AND ready_at IS NOT NULL
+) AS pools;
+
 -- name: next_ready
 SELECT MIN(ready_at) AS ready_at
 FROM sessions
-WHERE user_waits = :user_waits AND ready_at IS NOT NULL;
+WHERE user_waits = :user_waits AND ready_at >= :since AND ready_at IS NOT NULL;
 
 -- name: take
 -- As `lease`, of a lane whose row is locked, and in which nothing waits.
@@ -211,12 +224,13 @@ WITH next AS MATERIALIZED (
     SELECT COALESCE(
         (SELECT account
          FROM sessions
-         WHERE user_waits = :user_waits AND account > :after AND ready_at <= :now AND ready_at IS NOT NULL
+         WHERE user_waits = :user_waits AND account > :after
+           AND ready_at >= :since AND ready_at <= :now AND ready_at IS NOT NULL
          ORDER BY account
          LIMIT 1),
         (SELECT account
          FROM sessions
-         WHERE user_waits = :user_waits AND ready_at <= :now AND ready_at IS NOT NULL
+         WHERE user_waits = :user_waits AND ready_at >= :since AND ready_at <= :now AND ready_at IS NOT NULL
          ORDER BY account
          LIMIT 1)
     ) AS account
@@ -225,7 +239,7 @@ ready AS MATERIALIZED (
     SELECT id
     FROM sessions
     WHERE user_waits = :user_waits AND account = (SELECT account FROM next)
-      AND ready_at <= :now AND ready_at IS NOT NULL
+      AND ready_at >= :since AND ready_at <= :now AND ready_at IS NOT NULL
     ORDER BY ready_at
     LIMIT (SELECT CASE WHEN account = :after OR :after = '' THEN CAST(:limit AS BIGINT) ELSE CAST(:quantum AS BIGINT) END FROM next)
     /*pg FOR NO KEY UPDATE SKIP LOCKED */
@@ -237,7 +251,7 @@ SET holder = :holder,
     fence = fence + 1,
     last_seq = last_seq + 1,
     ready_at = NULL
-WHERE id IN (SELECT id FROM ready) AND holder IS NULL AND ready_at <= :now
+WHERE id IN (SELECT id FROM ready) AND holder IS NULL AND COALESCE(ready_at, :now + 1) <= :now
 RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
           last_message_at, last_seq, unarmed, ready_at, holder, fence,
           archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
@@ -248,7 +262,7 @@ SELECT last_message_at, last_seq,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
-WHERE id = :id AND holder = :holder AND fence = :fence
+WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 /*pg FOR NO KEY UPDATE */;
 
 -- name: number_events
@@ -275,7 +289,7 @@ RETURNING last_seq;
 UPDATE sessions
 SET leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
     lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms
-WHERE id = :id AND holder = :holder AND fence = :fence
+WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 RETURNING id;
 
 -- name: release
@@ -300,7 +314,7 @@ SET holder = NULL,
         SELECT COUNT(*)
         FROM (SELECT id FROM turns WHERE session_id = :id AND state = 'queued' AND run_id IS NULL LIMIT 1) AS waiting
     )
-WHERE id = :id AND holder = :holder AND fence = :fence
+WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 RETURNING ready_at, user_waits;
 
 -- name: put_off
@@ -311,7 +325,7 @@ SET holder = NULL,
     lease_until = NULL,
     last_seq = last_seq - 1,
     ready_at = :ready_at
-WHERE id = :id AND holder = :holder AND fence = :fence;
+WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence;
 
 -- name: refresh
 UPDATE sessions
@@ -340,22 +354,22 @@ RETURNING ready_at, user_waits;
 -- then began anew; PostgreSQL judges by its own clock and passes no horizon.
 SELECT id
 FROM sessions
-WHERE holder IS NOT NULL
+WHERE holder IS NOT NULL AND lease_until >= :since
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
        OR leased_at > :horizon)
 ORDER BY lease_until
 LIMIT :limit;
 
--- name: next_expiry
+-- name: first_leased
 SELECT MIN(lease_until) AS lease_until
 FROM sessions
-WHERE holder IS NOT NULL;
+WHERE holder IS NOT NULL AND lease_until >= :since;
 
 -- name: take_back
 -- The dead owner's fence dies with the lease: from here on, whatever it writes misses.
 UPDATE sessions
 SET fence = fence + 1, holder = :holder
-WHERE id = :id AND holder IS NOT NULL
+WHERE id = :id AND COALESCE(holder, '') <> ''
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
        OR leased_at > :horizon)
 RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,

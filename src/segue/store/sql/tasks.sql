@@ -51,7 +51,7 @@ SET state = 'running',
     fence = fence + 1,
     attempt = attempt + 1,
     updated_at = :now
-WHERE id IN (SELECT id FROM ready) AND state = 'pending'
+WHERE id IN (SELECT id FROM ready) AND COALESCE(state, '') = 'pending'
 RETURNING id, account, user_id, type, session_id, session_key, archive_n, state, stage, attempt, not_before, fence,
           result, error, created_at, updated_at;
 
@@ -64,20 +64,20 @@ WHERE state = 'pending';
 -- Whose fence is old learns it here, before anything of its work is written.
 UPDATE tasks
 SET stage = :stage, updated_at = :now
-WHERE id = :id AND fence = :fence AND state IN ('running', 'cancelling')
+WHERE id = :id AND fence = :fence AND COALESCE(state, '') IN ('running', 'cancelling')
 RETURNING state;
 
 -- name: finish
 UPDATE tasks
 SET state = :state, stage = 'finished', result = :result, error = :error, holder = NULL, lease_until = NULL,
     updated_at = :now
-WHERE id = :id AND fence = :fence AND state IN ('running', 'cancelling')
+WHERE id = :id AND fence = :fence AND COALESCE(state, '') IN ('running', 'cancelling')
 RETURNING id;
 
 -- name: put_back
 UPDATE tasks
 SET state = 'pending', not_before = :not_before, error = :error, holder = NULL, lease_until = NULL, updated_at = :now
-WHERE id = :id AND fence = :fence AND state = 'running'
+WHERE id = :id AND fence = :fence AND COALESCE(state, '') = 'running'
 RETURNING id;
 
 -- name: expired
@@ -93,7 +93,7 @@ LIMIT :limit;
 -- name: cancel
 UPDATE tasks
 SET state = CASE WHEN state = 'pending' THEN 'cancelled' ELSE 'cancelling' END, updated_at = :now
-WHERE id = :id AND state IN ('pending', 'running', 'cancelling')
+WHERE id = :id AND COALESCE(state, '') IN ('pending', 'running', 'cancelling')
 RETURNING state;
 
 -- name: fail_of_session

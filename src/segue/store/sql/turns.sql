@@ -32,7 +32,7 @@ WHERE id = (
         ORDER BY rank, id
         LIMIT 1
     )
-  AND state = 'queued'
+  AND COALESCE(state, '') = 'queued'
 RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
           attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
           started_at, finished_at, outcome, reply, error, usage;
@@ -41,25 +41,25 @@ RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prom
 UPDATE turns
 SET state = :state, outcome = :outcome, reply = :reply, error = :error, usage = :usage,
     finished_at = :now, draft = NULL
-WHERE id = :id AND state = 'running' AND fence = :fence
+WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
 
 -- name: requeue
 UPDATE turns
 SET state = 'queued', not_before = :not_before, crashes = :crashes, error = :error, draft = NULL
-WHERE id = :id AND state = 'running' AND fence = :fence
+WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
 
 -- name: put_off
 -- Takes back a start of the same transaction, as if it had not been.
 UPDATE turns
 SET state = 'queued', attempt = attempt - 1
-WHERE id = :id AND state = 'running' AND fence = :fence;
+WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
 
 -- name: cancel
 UPDATE turns
 SET state = 'cancelled', outcome = 'cancelled', error = :reason, finished_at = :now
-WHERE id = :id AND state = 'queued'
+WHERE id = :id AND COALESCE(state, '') = 'queued'
 RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
           attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
           started_at, finished_at, outcome, reply, error, usage;
@@ -67,7 +67,7 @@ RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prom
 -- name: join_into
 UPDATE turns
 SET state = 'done', outcome = 'ok', joined_into = :host_id, started_at = :now, finished_at = :now
-WHERE id = :id AND state = 'queued'
+WHERE id = :id AND COALESCE(state, '') = 'queued'
 RETURNING id;
 
 -- name: to_join
@@ -87,17 +87,18 @@ RETURNING id;
 SELECT turns.id
 FROM turns
 JOIN sessions ON sessions.id = turns.session_id
-WHERE turns.state = 'running' AND turns.stop_asked = 1 AND sessions.holder = :holder;
+WHERE turns.stop_asked = 1 AND turns.finished_at IS NULL AND COALESCE(turns.state, '') = 'running'
+  AND COALESCE(sessions.holder, '') = :holder;
 
 -- name: note_act
 UPDATE turns
 SET acted = 1
-WHERE id = :id AND state = 'running' AND fence = :fence;
+WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
 
 -- name: keep_draft
 UPDATE turns
 SET draft = :draft
-WHERE id = :id AND state = 'running' AND fence = :fence
+WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
 
 -- name: by_id
@@ -148,7 +149,7 @@ WHERE session_id = :session_id AND (state = 'running' OR (state = 'queued' AND a
 SELECT turns.id, turns.session_id, turns.run_id, runs.lateness_ms
 FROM runs
 JOIN turns ON turns.id = runs.turn_id
-WHERE runs.job_id = :job_id AND runs.outcome IS NULL AND turns.state = 'queued'
+WHERE runs.job_id = :job_id AND runs.outcome IS NULL AND COALESCE(turns.state, '') = 'queued'
 ORDER BY turns.id;
 
 -- name: queued_via

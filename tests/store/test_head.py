@@ -1,0 +1,239 @@
+"""Where a look at a queue begins while PostgreSQL keeps those who have left it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from segue.errors import StoreError
+from segue.store import head, sql
+from segue.store.database import Database, Params, Rows, Transaction
+from segue.store.head import BEHIND_MS, BOTTOM, Head
+from segue.store.opening import open_database
+from segue.store.sql import Query
+from segue.testing.passing import PassingOn
+from tests.store.seeds import seed
+from tests.store.test_plans import AT_REST
+
+NOW = 1_000_000
+NEVER = 1e9
+ROWS = 1000
+
+
+class Watched(PassingOn):
+    """Takes as long as it is told to, and remembers where each look began."""
+
+    seconds = head.LONG_SECONDS
+    error: Exception | None = None
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.began: list[object] = []
+        self.asked = asyncio.Event()
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    async def read(self, query: Query, params: Params) -> Rows:
+        self.began.append(params["since"])
+        self.asked.set()
+        await self.may_answer.wait()
+        await asyncio.sleep(self.seconds)
+        if self.error:
+            raise self.error
+        return await super().read(query, params)
+
+
+@pytest.fixture
+async def database(postgres_url: str) -> AsyncIterator[Watched]:
+    """With some lanes that are ready, the first since 0."""
+    await seed(postgres_url, ROWS)
+    database = await open_database(postgres_url)
+    yield Watched(database)
+    await database.close()
+
+
+@pytest.fixture
+def lanes(database: Watched, monkeypatch: pytest.MonkeyPatch) -> Head:
+    """Looked at whenever somebody asks."""
+    monkeypatch.setattr(head, "STALE_SECONDS", 0.0)
+    monkeypatch.setattr(head, "FRESH_SECONDS", 0.0)
+    return Head(database, sql.sessions.first_ready)
+
+
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the bottom is looked once, and not again."""
+    monkeypatch.setattr(head, "ONE_IN", NEVER)
+    monkeypatch.setattr(head, "LONGEST_SECONDS", NEVER)
+
+
+async def nobody_is_ready(database: Watched) -> None:
+    await change(database, "UPDATE sessions SET ready_at = NULL WHERE ready_at IS NOT NULL")
+
+
+async def ready(database: Watched, since: int, session: str = "session-7") -> None:
+    await change(database, f"UPDATE sessions SET ready_at = {since} WHERE id = '{session}'")
+
+
+async def change(database: Watched, text: str) -> None:
+    def write() -> Transaction[None]:
+        yield sql.translate("test.change", text), {}
+
+    await database.run(write)
+
+
+async def test_a_short_look_begins_at_the_bottom(database: Watched, lanes: Head) -> None:
+    database.seconds = 0
+    assert [await lanes.since(NOW) for _ in range(3)] == [BOTTOM] * 3
+    assert database.began == [BOTTOM] * 3
+
+
+@pytest.mark.usefixtures("once")
+async def test_after_a_long_look_the_next_ones_begin_where_the_first_one_stood(
+    database: Watched, lanes: Head
+) -> None:
+    await nobody_is_ready(database)
+    await ready(database, 5000)
+    assert [await lanes.since(NOW), await lanes.since(NOW)] == [5000, 5000]
+    await ready(database, 6000)
+    assert [await lanes.since(NOW), await lanes.since(NOW)] == [6000, 6000]
+    assert database.began == [BOTTOM, 5000, 5000, 6000]
+
+
+@pytest.mark.usefixtures("once")
+async def test_the_pools_are_one_queue(database: Watched, lanes: Head) -> None:
+    """A user who speaks to a session takes its lane, with what waits in it, to the other pool."""
+    await nobody_is_ready(database)
+    await ready(database, 5000)
+    await change(database, "UPDATE sessions SET user_waits = 1 - user_waits WHERE id = 'session-7'")
+    assert await lanes.since(NOW) == 5000
+    await change(database, "UPDATE sessions SET user_waits = 1 - user_waits WHERE id = 'session-7'")
+    assert await lanes.since(NOW) == 5000
+
+
+@pytest.mark.usefixtures("once")
+async def test_whoever_comes_in_now_does_not_come_in_below(database: Watched, lanes: Head) -> None:
+    """Though nobody waited, or one who will be ready; also if a clock behind ours gave it its moment."""
+    await nobody_is_ready(database)
+    assert await lanes.since(NOW) == NOW - BEHIND_MS
+    await ready(database, NOW + 60_000)
+    assert await lanes.since(NOW) == NOW - BEHIND_MS
+
+
+async def test_who_stands_below_is_found_by_the_next_look_from_the_bottom(
+    database: Watched, lanes: Head, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(head, "ONE_IN", NEVER)
+    monkeypatch.setattr(head, "LONGEST_SECONDS", 0.3)
+    await nobody_is_ready(database)
+    await ready(database, 5000)
+    await lanes.since(NOW)
+    await ready(database, 4000, "session-8")
+    assert await lanes.since(NOW) == 5000
+    await asyncio.sleep(0.3)
+    assert await lanes.since(NOW) == 4000
+
+
+@pytest.mark.parametrize("looks_before", [0, 1])
+@pytest.mark.usefixtures("once")
+async def test_who_is_told_of_is_not_below(database: Watched, lanes: Head, looks_before: int) -> None:
+    """Also while somebody looks, who may have seen it or not."""
+    await nobody_is_ready(database)
+    for _ in range(looks_before):
+        await lanes.since(NOW)
+    lanes.lower(5000)
+    await ready(database, 5000)
+    database.asked.clear()
+    database.may_answer.clear()
+    looking = asyncio.create_task(lanes.since(NOW))
+    await database.asked.wait()
+    lanes.lower(4000)
+    database.may_answer.set()
+    assert await looking == 4000
+    assert await lanes.since(NOW) == 5000
+
+
+@pytest.mark.usefixtures("once")
+async def test_when_looks_are_short_again_they_begin_at_the_bottom(
+    database: Watched, lanes: Head, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await lanes.since(NOW) == 0
+    await nobody_is_ready(database)
+    assert await lanes.since(NOW) == NOW - BEHIND_MS
+    monkeypatch.setattr(lanes, "_bottom_at", 0.0)
+    monkeypatch.setattr(head, "LONG_SECONDS", NEVER)
+    assert await lanes.since(NOW) == BOTTOM
+
+
+@pytest.mark.usefixtures("once")
+async def test_a_look_from_the_bottom_that_fails_is_not_tried_again_at_once(
+    database: Watched, lanes: Head, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been cut off because it took too long; those from further up need not."""
+    await nobody_is_ready(database)
+    await ready(database, 5000)
+    await lanes.since(NOW)
+    monkeypatch.setattr(lanes, "_bottom_at", 0.0)
+    database.error = StoreError("it took too long")
+    with pytest.raises(StoreError):
+        await lanes.since(NOW)
+    database.error = None
+    assert await lanes.since(NOW) == 5000
+    assert database.began == [BOTTOM, BOTTOM, 5000]
+
+
+LEASE: dict[str, object] = {"holder": "worker", "lease_ms": 1000, "lease_now": NOW}
+LOOKS: dict[Query, dict[str, object]] = {
+    sql.jobs.due: {"now": NOW, "limit": 100},
+    sql.jobs.due_of_account: {"account": "account-1", "now": NOW, "limit": 100},
+    sql.jobs.next_due: {},
+    sql.jobs.next_account: {"account": ""},
+    sql.sessions.lease: {"user_waits": 0, "now": NOW, "after": "", "limit": 50, "quantum": 8, **LEASE},
+    sql.sessions.first_ready: {},
+    sql.sessions.next_ready: {"user_waits": 0},
+    sql.sessions.expired: {"lease_now": NOW, "horizon": None, "limit": 100},
+    sql.sessions.first_leased: {},
+    sql.deliveries.lease: {"channels": "*", "now": NOW, "limit": 100, **LEASE},
+    sql.deliveries.next_due: {"channels": "*"},
+    sql.deliveries.first_waiting: {},
+    sql.deliveries.expired: {"channels": "*", "lease_now": NOW, "horizon": None, "limit": 100},
+    sql.deliveries.first_leased: {},
+}
+BUSY = (
+    "UPDATE jobs SET state = 'active', next_at = 1",
+    "UPDATE sessions SET ready_at = 1",
+    "UPDATE sessions SET ready_at = NULL, holder = 'worker', lease_until = 1",
+    "UPDATE deliveries SET state = 'pending', not_before = 1",
+    "UPDATE deliveries SET holder = 'worker', lease_until = 1",
+)
+
+
+async def test_a_look_does_not_walk_over_those_who_have_left(postgres_url: str) -> None:
+    """They are kept for somebody who has an old snapshot: a backup, a report, a forgotten transaction."""
+    await seed(postgres_url, ROWS)
+    backup = await asyncpg.connect(postgres_url)
+    anybody = await asyncpg.connect(postgres_url)
+    try:
+        await backup.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM sessions")
+        for statement in (*AT_REST, *((*BUSY, *AT_REST) * 10)):
+            await anybody.execute(statement)
+        for query, values in LOOKS.items():
+            over_all = await pages(anybody, query, {**values, "since": BOTTOM})
+            from_there = await pages(anybody, query, {**values, "since": 2})
+            assert over_all > 10 * from_there, query.name
+    finally:
+        await backup.close()
+        await anybody.close()
+
+
+async def pages(
+    connection: "asyncpg.Connection[asyncpg.Record]", query: Query, values: dict[str, object]
+) -> int:
+    """How many a query reads."""
+    given = [values[name] for name in query.parameters]
+    async with connection.transaction():
+        plan = await connection.fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query.postgres}", *given)
+    top = json.loads(plan)[0]["Plan"]
+    return int(top["Shared Hit Blocks"]) + int(top["Shared Read Blocks"])
