@@ -8,7 +8,7 @@ no thread, no agent, no object for a row, no policy, nobody to tell.
               make the lane ready
   - claim     lease the sessions, start their next turns, append `stream_start`
   - settle    look at the fence, finish the turn, append `stream_end` and `session_sync`, release the
-              session; for a scheduled turn also close its run and note the success on its job
+              session; for a scheduled turn also see that its job counts no failures
 
 In groups of 100 it commits a hundred claims at once, then their hundred settlements. Alone (`group=1`) every
 claim and every settlement is a transaction of its own. Due jobs are fired first, by the hundred as well.
@@ -149,22 +149,17 @@ def _start(database: sqlite3.Connection, lane: sqlite3.Row) -> Held:
 def _settle(database: sqlite3.Connection, turn: Held) -> None:
     owner = {"id": turn.session_id, "holder": HOLDER, "fence": turn.fence}
     (lane,) = _rows(database, sql.sessions.hold, owner)
-    outcome = {"state": "done", "outcome": "ok", "reply": "done", "error": None, "usage": None}
-    finish = {"id": turn.turn_id, "fence": turn.fence, "now": NOW} | outcome
-    _rows(database, sql.turns.finish, finish)
+    ending = {"state": "done", "outcome": "ok", "reason": None, "reply": "done", "error": None, "usage": None}
+    prompt = dict.fromkeys(_PROMPT) if turn.run_id is None else _PROMPT
+    finish = {"id": turn.turn_id, "fence": turn.fence, "now": NOW}
+    _rows(database, sql.turns.finish, finish | ending | prompt)
     if turn.run_id is not None:
-        _close_run(database, turn)
+        _rows(database, sql.jobs.succeed, {"id": f"job-{turn.session_id}", "now": NOW})
     source = None if turn.run_id is None else _SOURCE
     words = {"role": "assistant", "content": "done", "body": '{"outcome":"ok"}', "source": source}
     _append(database, turn.session_id, lane["last_seq"] + 1, "stream_end", turn.turn_id, **words)
     _append(database, turn.session_id, lane["last_seq"] + 2, "session_sync", turn.turn_id)
     _rows(database, sql.sessions.release, owner | {**NOTHING, "events": 2})
-
-
-def _close_run(database: sqlite3.Connection, turn: Held) -> None:
-    close = {"id": turn.run_id, "outcome": "ok", "reason": None, "error": None, "now": NOW}
-    _rows(database, sql.runs.close, close | _PROMPT)
-    _rows(database, sql.jobs.record_success, {"id": f"job-{turn.session_id}", "outcome": "ok", "now": NOW})
 
 
 def _append(
@@ -226,7 +221,8 @@ def _add_job(database: sqlite3.Connection, session_id: str, *, next_at: int) -> 
 def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, scheduled: bool) -> None:
     turn_id = f"turn-{number:05}-{session_id}"
     run_id = f"run-{turn_id}" if scheduled else None
-    turn = {"id": turn_id, "session_id": session_id, "via_id": session_id, "run_id": run_id}
+    job_id = f"job-{session_id}" if scheduled else None
+    turn = {"id": turn_id, "session_id": session_id, "via_id": session_id, "job_id": job_id, "run_id": run_id}
     place = {"rank": NOW + number, "not_before": NOW, "joins": 0, "retries": 0, "now": NOW}
     words: dict[str, str | None] = {
         "content": "go on",
@@ -240,6 +236,6 @@ def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, sch
     rules = {"crash": "auto", "timeout_ms": 60_000}
     database.execute(sql.turns.enqueue.sqlite, turn | place | words | rules)
     if run_id:
-        run = {"id": run_id, "job_id": f"job-{session_id}", "session_id": session_id, "slot": NOW + number}
+        run = {"id": run_id, "job_id": job_id, "session_id": session_id, "slot": NOW + number}
         facts = {"turn_id": turn_id, "delivery_id": None, "reason": None, "lateness_ms": 0, "missed_count": 0}
         database.execute(sql.runs.open.sqlite, run | facts | {"now": NOW})

@@ -1,7 +1,7 @@
 """Turns per second: a no-op agent, 1,000 sessions, 50 runners, full durability.
 
   - users' turns      every turn was admitted before; measured is lease → agent → settle
-  - scheduled turns   the same, but the timer admitted them: each also closes its run and marks its job
+  - scheduled turns   the same, but the timer admitted them: each has a run and a job that counts failures
   - due jobs          nothing was admitted before; measured is look → fire → lease → agent → settle
 
 SQLite is held against a bare loop that writes the same rows in groups of 100, PostgreSQL against PgQueuer's

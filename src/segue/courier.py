@@ -20,15 +20,16 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from segue import closure, entries, settle
+from segue import entries, settle
 from segue.bell import Bell, Name
 from segue.channel import Channel, NotTaken, Receipt, Rejected, Unreachable, stored_names
 from segue.clock import Clock
 from segue.errors import LeaseLost, NotFound, StoreError
 from segue.hub import Hub
 from segue.insisting import insist
-from segue.model import Delivery, Event
+from segue.model import Delivery, Event, Source
 from segue.pace import Pace
+from segue.states import Outcome
 from segue.store import shown_rows, sql
 from segue.store.database import Begin, Params, T, Transaction
 from segue.store.store import EVERY_CHANNEL, Store
@@ -317,7 +318,7 @@ def sent(
     if delivery.source is None or delivery.turn_id is not None:  # a turn's answer stands there already
         return ()
     if delivery.run_id is not None:
-        yield from settle.close_run(delivery.source, closure.answered(delivery.content, {}), now)
+        yield from _close_run(delivery.source, Outcome.OK, now)
     message = _message(delivery, now, "assistant", delivery.content)
     events = [*(yield from entries.post(session, [message]))]
     if common is not None:
@@ -332,11 +333,19 @@ def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Ev
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
     words = f"A message could not be delivered ({reason.partition(':')[0]})."
     if delivery.source and delivery.run_id is not None:
-        paused = yield from settle.close_run(delivery.source, closure.failed(reason), now)
+        paused = yield from _close_run(delivery.source, Outcome.ERROR, now, error=reason)
         words = f"{words}\n\n{paused}" if paused else words
     if delivery.turn_id is not None and delivery.attempt == 0:
         return ()  # an answer that nobody came for: it stands in the transcript, and there it is read
     return (yield from entries.post(session, [_message(delivery, now, "system", words)]))
+
+
+def _close_run(
+    source: Source, outcome: Outcome, now: int, *, error: str | None = None
+) -> Transaction[str | None]:
+    ended: Params = {"outcome": str(outcome), "reason": None, "error": error, "now": now}
+    yield sql.runs.close, {"id": source.run_id, **ended}
+    return (yield from settle.count(source, outcome, now))
 
 
 def put_back(delivery: Delivery, not_before: int, reason: str) -> Transaction[None]:

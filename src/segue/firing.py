@@ -135,7 +135,6 @@ def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
     slot = to_ms(decision.slot)
     missed = decision.count if decision.outcome == Outcome.MISSED else decision.count - 1
     yield from _record(job, slot, decision.outcome, decision.reason, missed, now)
-    yield sql.jobs.record_pass, {"id": job.id, "outcome": decision.outcome, "now": now}
     facts = jobs.update_of(session, job, now)
     if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
         facts.append(

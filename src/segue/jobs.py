@@ -140,10 +140,9 @@ def remove(job: Job, reason: str, now: int) -> Transaction[Changed]:
         left = yield from lane.queue_changed(session, closures or (), now)
         events += left.events
         ready = left.ready
-    open_runs = yield sql.runs.open_of_job, {"job_id": job.id}
-    for row in open_runs:
-        if row["delivery_id"]:
-            yield from cancel_delivery(row["delivery_id"], reason, now)
+    unsent = yield sql.runs.unsent_of_job, {"job_id": job.id}
+    for row in unsent:
+        yield from cancel_delivery(row["delivery_id"], reason, now)
     return Changed(job=changed.job, events=events, ready=ready)
 
 
@@ -152,15 +151,10 @@ def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool
     taken = yield sql.deliveries.cancel, {"id": delivery_id, "reason": reason}
     for row in taken:
         if row["run_id"]:
-            closed = {
-                "id": row["run_id"],
-                "outcome": "cancelled",
-                "reason": reason,
-                "error": None,
-                "now": now,
-                **rows.prompt_params(None),
-            }
-            yield sql.runs.close, closed
+            yield (
+                sql.runs.close,
+                {"id": row["run_id"], "outcome": "cancelled", "reason": reason, "error": None, "now": now},
+            )
     return bool(taken)
 
 

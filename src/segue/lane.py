@@ -165,6 +165,7 @@ def turn_params(session: Session, words: Admission, now: int, via_id: str) -> di
         "id": words.turn_id,
         "session_id": session.id,
         "via_id": via_id,
+        "job_id": words.source.job_id if words.source else None,
         "run_id": words.source.run_id if words.source else None,
         "rank": words.rank,
         "not_before": words.not_before,
@@ -193,17 +194,14 @@ def cancel(turn_id: str, reason: str, now: int) -> Transaction[Left]:
 
 
 def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transaction[Sequence[Event] | None]:
-    """A queued turn and its run end together. The caller has the session's row and refreshes the lane.
+    """A queued turn ends, and its run with it. The caller has the session's row and refreshes the lane.
 
     Gives the closure to be numbered, if it had started before and came back. None: it is too late.
     """
-    taken = yield sql.turns.cancel, {"id": turn_id, "reason": reason, "now": now}
+    taken = yield sql.turns.cancel, {"id": turn_id, "outcome": str(outcome), "reason": reason, "now": now}
     if not taken:
         return None
     turn = rows.turn(taken[0])
-    if turn.run_id:
-        closed = {"id": turn.run_id, "outcome": str(outcome), "reason": reason, "error": None, "now": now}
-        yield sql.runs.close, {**closed, **rows.prompt_params(turn.rendered())}
     if turn.attempt == 0 or turn.call is not None:
         return ()
     end = Event(

@@ -110,8 +110,8 @@ def _withdraw(
 
 def _stop_delivery(job: Job, reason: str, now: int) -> Transaction[bool]:
     """Of one that has come due: as long as no courier has it in hand."""
-    open_runs = yield sql.runs.open_of_job, {"job_id": job.id}
-    for row in open_runs:
+    unsent = yield sql.runs.unsent_of_job, {"job_id": job.id}
+    for row in unsent:
         if (yield from jobs.cancel_delivery(row["delivery_id"], reason, now)):
             return True
     return False

@@ -1,7 +1,7 @@
 """How a turn ends: by its holder, by a shutdown, or by the reaper after a crash.
 
-Whichever it is, one transaction writes all of it: the turn's end, its run's outcome, its job's record,
-the closure in the log, the message for its channel, and the lane's release.
+Whichever it is, one transaction writes all of it: the turn's end, by which its run is told, how often its job
+has failed, the closure in the log, the message for its channel, and the lane's release.
 
 Invariants
   - no row under the fence means the lease was lost: nothing is written, `LeaseLost` is raised
@@ -23,7 +23,6 @@ from segue.leasing import Held, hold
 from segue.model import Event, Session, Source, Turn
 from segue.outbox import Outbox, put
 from segue.policy import PAUSE_AFTER_FAILURES, Late, Overlap
-from segue.prompts import Rendered
 from segue.record import positional
 from segue.states import FAILURES, Close, JobKind, JobState, Outcome, Rerun, after_crash
 from segue.store import rows, sql
@@ -90,24 +89,13 @@ def take_back(
     return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
 
 
-def close_run(
-    source: Source, ending: Ending, now: int, *, prompt: Rendered | None = None
-) -> Transaction[str | None]:
-    """The run's outcome and its job's record. Gives a sentence when the job paused itself."""
-    run = {
-        "id": source.run_id,
-        "outcome": str(ending.outcome),
-        "reason": ending.reason,
-        "error": ending.error,
-        "now": now,
-        **rows.prompt_params(prompt),
-    }
-    yield sql.runs.close, run
-    job: Params = {"id": source.job_id, "outcome": str(ending.outcome), "now": now}
-    if ending.outcome not in FAILURES:
-        yield sql.jobs.record_success, job
+def count(source: Source, outcome: Outcome, now: int) -> Transaction[str | None]:
+    """How often its job has failed in a row. Gives a sentence when it paused itself over this."""
+    job: Params = {"id": source.job_id, "now": now}
+    if outcome not in FAILURES:
+        yield sql.jobs.succeed, job
         return None
-    failed = yield sql.jobs.record_failure, {**job, "error": ending.error}
+    failed = yield sql.jobs.fail, job
     if not failed or failed[0]["failures"] < PAUSE_AFTER_FAILURES or failed[0]["state"] != JobState.ACTIVE:
         return None
     sentence = closure.PAUSED.format(failures=failed[0]["failures"])
@@ -130,10 +118,12 @@ def _end(
             "fence": turn.fence,
             "state": str(ending.state),
             "outcome": str(ending.outcome),
+            "reason": ending.reason,
             "reply": ending.reply,
             "error": ending.error,
             "usage": rows.to_text(ending.usage),
             "now": now,
+            **rows.prompt_params(turn.rendered()),
         },
     )
     if not finished:
@@ -141,7 +131,7 @@ def _end(
     shown = ending.shown
     paused = None
     if turn.source:
-        paused = yield from close_run(turn.source, ending, now, prompt=turn.rendered())
+        paused = yield from count(turn.source, ending.outcome, now)
         shown = f"{shown}\n\n{paused}" if paused else shown
     # A function works in silence, until its job gives up.
     said = shown if turn.call is None or paused else None

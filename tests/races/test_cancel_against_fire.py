@@ -71,7 +71,7 @@ async def test_a_removal_withdraws_the_run_that_waits_or_lets_the_started_one_en
             began_before = [held.turn.content for held in worker.result]
             await settle_what_was_taken_up(on, worker)
             assert [held.turn.content for held in await scene.drained()] == ["hello"], order
-            outcomes = await on.ask(f"SELECT outcome FROM runs WHERE job_id = '{job.id}'")
+            outcomes = await on.ask(f"SELECT outcome FROM runs_told WHERE job_id = '{job.id}'")
             assert [row["outcome"] for row in outcomes] == ["ok" if began_before else "cancelled"], order
         await nothing_hangs_loose(on)
 

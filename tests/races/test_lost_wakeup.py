@@ -80,12 +80,9 @@ def finish_and_release(held: Held, *, lock_first: bool) -> Transaction[None]:
     """The statements of an end that matter here, with the session's row taken before them or not."""
     if lock_first:
         yield from leasing.hold(held)
-    ended: Params = {
+    ended: Params = dict.fromkeys(sql.turns.finish.parameters) | {
         "state": "done",
         "outcome": "ok",
-        "reply": None,
-        "error": None,
-        "usage": None,
         "now": NOW,
     }
     yield sql.turns.finish, {**ended, "id": held.turn.id, "fence": held.fence}
@@ -101,7 +98,8 @@ async def lost_wake_ups(url: str, *, lock_first: bool) -> int:
             held = await scene.running("first")
             ending = on.actor("end", finish_and_release(held, lock_first=lock_first))
             message = on.actor("message", scene.arrives("second"))
-            await walk([ending, message], choose)
+            order = await walk([ending, message], choose)
+            assert [ending.error, message.error] == [None] * 2, order
             lost += not await scene.drained()
     return lost
 

@@ -39,7 +39,7 @@ _acts = translate(
 )
 _runs = translate(
     "check.runs",
-    "SELECT slot, turn_id, outcome, missed_count FROM runs WHERE job_id = :job_id ORDER BY slot",
+    "SELECT slot, turn_id, outcome, missed_count FROM runs_told WHERE job_id = :job_id ORDER BY slot",
 )
 _jobs = translate("check.all_jobs", "SELECT id, state, slot, next_at FROM jobs")
 _unarmed = translate(
@@ -50,7 +50,7 @@ _unarmed = translate(
 _sent = translate("check.sent", "SELECT id, channel, state FROM deliveries")
 _dump = {
     table: translate(f"check.{table}", f"SELECT * FROM {table} ORDER BY 1, 2")
-    for table in ("sessions", "turns", "jobs", "runs", "events", "deliveries")
+    for table in ("sessions", "turns", "jobs", "runs_told", "events", "deliveries")
 }
 
 

@@ -19,21 +19,22 @@ SEEDS = [
     FROM numbers
     """,
     """
-    INSERT INTO turns (id, session_id, via_id, run_id, state, rank, not_before, content, timeout_ms,
-                       stop_asked, queued_at, finished_at)
-    SELECT 'turn-' || n, 'session-' || n, 'session-' || n, 'run-' || n,
+    INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, timeout_ms,
+                       stop_asked, queued_at, finished_at, outcome)
+    SELECT 'turn-' || n, 'session-' || n, 'session-' || n, 'job-' || (n / 4), 'run-' || n,
            CASE n % :rare WHEN 0 THEN 'queued' WHEN 1 THEN 'running' ELSE 'done' END, n, n, 'go on', 1000,
-           CASE WHEN n % 5000 = 1 THEN 1 ELSE 0 END, n, CASE WHEN n % :rare > 1 THEN n END
+           CASE WHEN n % 5000 = 1 THEN 1 ELSE 0 END, n, CASE WHEN n % :rare > 1 THEN n END,
+           CASE WHEN n % :rare > 1 THEN 'ok' END
     FROM numbers
     """,
     """
     INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy,
-                      slot, next_at, created_at, updated_at)
+                      slot, next_at, failures, created_at, updated_at)
     SELECT 'job-' || n, 'session-' || (n / 10), 'account-' || (n % 3),
            CASE n % 10 WHEN 5 THEN 'recall' WHEN 6 THEN 'message' ELSE 'cron' END, 'go on',
            CASE WHEN n % 20 = 0 THEN 'ended' ELSE 'active' END,
            CASE n % 10 WHEN 6 THEN 'at' ELSE 'every' END, '{}', '{}', '{}',
-           CASE WHEN n % 20 > 0 THEN n END, CASE WHEN n % 20 > 0 THEN n END, n, n
+           CASE WHEN n % 20 > 0 THEN n END, CASE WHEN n % 20 > 0 THEN n END, n % 3, n, n
     FROM numbers
     """,
     """
@@ -57,9 +58,11 @@ SEEDS = [
     FROM numbers
     """,
     """
-    INSERT INTO runs (id, job_id, session_id, slot, turn_id, queued_at, finished_at, outcome)
-    SELECT 'run-' || n, 'job-' || (n / 4), 'session-' || (n / 40), n, 'turn-' || n, n,
-           CASE WHEN n % :rare > 1 THEN n END, CASE WHEN n % :rare > 1 THEN 'ok' END
+    INSERT INTO runs (id, job_id, session_id, slot, turn_id, delivery_id, queued_at, finished_at, outcome)
+    SELECT 'run-' || n, 'job-' || (n / 4), 'session-' || (n / 40), n,
+           CASE WHEN n % 3 > 0 THEN 'turn-' || n END, CASE WHEN n % 3 = 0 THEN 'delivery-' || n END, n,
+           CASE WHEN n % 3 = 0 AND n % :rare > 1 THEN n END,
+           CASE WHEN n % 3 = 0 AND n % :rare > 1 THEN 'ok' END
     FROM numbers
     """,
     """

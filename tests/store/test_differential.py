@@ -35,8 +35,8 @@ _ID = re.compile(r"\b(?:[0-9a-f]{12})?[0-9a-f]{28}\b")
 _TABLES = {
     "sessions": "SELECT * FROM sessions ORDER BY account, user_id, key",
     "turns": "SELECT * FROM turns ORDER BY id",
-    "jobs": "SELECT * FROM jobs ORDER BY id",
-    "runs": "SELECT * FROM runs ORDER BY job_id, slot",
+    "jobs": "SELECT * FROM jobs_told ORDER BY id",
+    "runs": "SELECT * FROM runs_told ORDER BY job_id, slot",
     "events": "SELECT * FROM events ORDER BY session_id, seq",
     "deliveries": "SELECT * FROM deliveries ORDER BY session_id, id",
 }

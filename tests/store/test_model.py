@@ -59,7 +59,7 @@ _TURNS = translate(
     """SELECT turns.id, turns.state, turns.outcome, turns.attempt, sessions.key
        FROM turns JOIN sessions ON sessions.id = turns.session_id ORDER BY turns.rank, turns.id""",
 )
-_RUNS = translate("model.runs", "SELECT id, outcome FROM runs")
+_RUNS = translate("model.runs", "SELECT id, outcome FROM runs_told")
 
 
 class Walk(RuleBasedStateMachine):

@@ -36,8 +36,7 @@ WALKS = {
 """Queries that walk an index from its start to its end, because so little is in it."""
 
 GUESSES = {
-    "turns.prune": "without values PostgreSQL guesses that a third of all turns is old, and takes a tenth",
-    "runs.prune_old": "the same of runs",
+    "runs.prune_old": "without values PostgreSQL guesses that a third of all runs is old, and takes a tenth",
     "tasks.prune_completed": "the same of tasks",
     "tasks.prune_failed": "and of these",
 }
@@ -63,7 +62,7 @@ HELD = {"sessions.take_back", "tasks.finish", "tasks.put_back", "tasks.reach"}
 AT_REST = (
     "UPDATE sessions SET ready_at = NULL, user_waits = 0, holder = NULL, lease_until = NULL",
     "UPDATE turns SET state = 'done', stop_asked = 0, finished_at = 1",
-    "UPDATE runs SET outcome = 'ok', finished_at = 1",
+    "UPDATE runs SET outcome = 'ok', finished_at = 1 WHERE delivery_id IS NOT NULL",
     "UPDATE jobs SET state = 'ended', slot = NULL, next_at = NULL",
     "UPDATE deliveries SET state = 'sent', holder = NULL, lease_until = NULL",
     "UPDATE tasks SET state = 'completed', holder = NULL, lease_until = NULL",

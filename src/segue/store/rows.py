@@ -111,7 +111,7 @@ def brief_of(text: str | None) -> Brief | None:
 
 
 def prompt_params(prompt: Rendered | None) -> dict[str, str | int | None]:
-    """What a run's record keeps of the prompt that it ran with."""
+    """What is kept of the prompt that a turn ran with."""
     if prompt is None:
         return {"prompt_ref": None, "prompt_vars": None, "rendered_prompt": None}
     return {

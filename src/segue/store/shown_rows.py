@@ -93,12 +93,12 @@ def run(row: Row) -> Run:
 
 
 def _prompt_of_run(row: Row) -> Rendered | None:
-    """As its record has it when it is over; until then as its turn would render it."""
+    """As it was kept when it ended; otherwise as its turn would render it."""
     if row["prompt_ref"]:
         ref = PromptRef(**json.loads(row["prompt_ref"]))
         return Rendered(ref=ref, vars=rows.from_text(row["prompt_vars"]), text=row["rendered_prompt"])
     brief, source = rows.brief_of(row["brief"]), rows.source_of(row["source"])
-    if row["outcome"] or brief is None or source is None or row["started_at"] is None:
+    if brief is None or source is None or row["started_at"] is None:
         return None
     return render(brief, job=source.label, message=row["prompt"] or "", now=row["started_at"])
 

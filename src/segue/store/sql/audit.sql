@@ -50,11 +50,12 @@ WHERE sessions.ready_at IS NOT NULL
       )) AS waiting
   );
 
--- name: settled_turn_with_an_open_run
+-- name: run_without_its_turn
+-- Nobody could tell how it ended, but that it is gone.
 SELECT runs.id, runs.turn_id
 FROM runs
-JOIN turns ON turns.id = runs.turn_id
-WHERE runs.outcome IS NULL AND turns.state IN ('done', 'failed', 'cancelled');
+WHERE runs.outcome IS NULL AND runs.turn_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.id = runs.turn_id);
 
 -- name: open_turn_with_a_closed_run
 SELECT runs.id, runs.turn_id
@@ -77,7 +78,7 @@ WHERE runs.outcome IS NULL AND runs.turn_id IS NULL AND runs.delivery_id IS NULL
 SELECT runs.id, runs.turn_id
 FROM runs
 JOIN turns ON turns.id = runs.turn_id
-WHERE runs.outcome IS NOT NULL AND turns.started_at IS NOT NULL AND turns.call IS NULL
+WHERE turns.finished_at IS NOT NULL AND turns.started_at IS NOT NULL AND turns.call IS NULL
   AND (SELECT COUNT(*) FROM events
        WHERE events.session_id = turns.session_id AND events.turn_id = turns.id AND events.role = 'assistant'
          AND events.type = 'stream_end') <> 1;

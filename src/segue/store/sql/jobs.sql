@@ -12,13 +12,13 @@ RETURNING id;
 -- name: by_id
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
-FROM jobs
+FROM jobs_told
 WHERE id = :id;
 
 -- name: of_session
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
-FROM jobs
+FROM jobs_told
 WHERE session_id = :session_id AND state <> 'removed'
 ORDER BY id
 LIMIT :limit;
@@ -27,7 +27,7 @@ LIMIT :limit;
 -- What people made here, the newest first: while it lives, and on request when it is over.
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
-FROM jobs
+FROM jobs_told
 WHERE session_id = :session_id AND kind IN ('cron', 'legacy')
   AND (state IN ('active', 'paused') OR (state = 'ended' AND :ended = 1))
   AND (created_at, id) < (:before, :before_id)
@@ -39,7 +39,7 @@ LIMIT :limit;
 SELECT jobs.id, jobs.session_id, jobs.account, jobs.kind, jobs.name, jobs.state, jobs.state_reason, jobs.protected,
        jobs.trigger, jobs.action, jobs.policy, jobs.slot, jobs.next_at, jobs.revision, jobs.run_count, jobs.failures,
        jobs.last_run_at, jobs.last_outcome, jobs.last_error, jobs.created_at, jobs.updated_at
-FROM jobs
+FROM jobs_told AS jobs
 JOIN sessions ON sessions.id = jobs.session_id
 WHERE jobs.account = :account AND jobs.protected = 1 AND jobs.state IN ('active', 'paused')
   AND sessions.user_id = :user_id
@@ -48,9 +48,14 @@ LIMIT :limit;
 
 -- name: at_work
 -- Those of a session that have a run which waits or is under way.
-SELECT DISTINCT jobs.id
+SELECT jobs.id
 FROM jobs
-JOIN runs ON runs.job_id = jobs.id AND runs.outcome IS NULL
+JOIN turns ON turns.job_id = jobs.id AND turns.finished_at IS NULL
+WHERE jobs.session_id = :session_id
+UNION
+SELECT jobs.id
+FROM jobs
+JOIN runs ON runs.job_id = jobs.id AND runs.outcome IS NULL AND runs.delivery_id IS NOT NULL
 WHERE jobs.session_id = :session_id;
 
 -- name: automation_count
@@ -62,7 +67,7 @@ WHERE session_id = :session_id AND kind = 'cron' AND state IN ('active', 'paused
 -- What people must be told of before a session goes.
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
-FROM jobs
+FROM jobs_told
 WHERE session_id = :session_id AND kind = 'cron' AND state IN ('active', 'paused')
 ORDER BY id;
 
@@ -103,7 +108,7 @@ WHERE next_at >= :since AND next_at IS NOT NULL;
 -- name: lock
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
-FROM jobs
+FROM jobs_told
 WHERE id = :id
 /*pg FOR NO KEY UPDATE */;
 
@@ -131,25 +136,21 @@ WHERE id = :id AND state = 'active' AND next_at IS NULL;
 -- name: unarmed_of_session
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
-FROM jobs
+FROM jobs_told
 WHERE session_id = :session_id AND trigger_kind = 'idle' AND state = 'active' AND next_at IS NULL
 ORDER BY id;
 
--- name: record_success
+-- name: succeed
+-- Nothing is written where nothing has failed.
 UPDATE jobs
-SET failures = 0, last_run_at = :now, last_outcome = :outcome, last_error = NULL, updated_at = :now
-WHERE id = :id;
+SET failures = 0, updated_at = :now
+WHERE id = :id AND failures > 0;
 
--- name: record_failure
+-- name: fail
 UPDATE jobs
-SET failures = failures + 1, last_run_at = :now, last_outcome = :outcome, last_error = :error, updated_at = :now
+SET failures = failures + 1, updated_at = :now
 WHERE id = :id
 RETURNING failures, state;
-
--- name: record_pass
-UPDATE jobs
-SET last_outcome = :outcome, updated_at = :now
-WHERE id = :id;
 
 -- name: pause
 UPDATE jobs

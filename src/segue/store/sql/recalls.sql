@@ -18,7 +18,7 @@ WHERE session_id = :session_id AND kind = 'recall' AND created_at > :since;
 -- name: by_id
 SELECT jobs.id, jobs.state, jobs.trigger, jobs.action, jobs.next_at, jobs.created_at, jobs.updated_at,
        recalls.call_type, recalls.comment,
-       (SELECT outcome FROM runs WHERE runs.job_id = jobs.id ORDER BY slot DESC LIMIT 1) AS outcome
+       (SELECT outcome FROM runs_told WHERE job_id = jobs.id ORDER BY slot DESC LIMIT 1) AS outcome
 FROM jobs
 LEFT JOIN recalls ON recalls.job_id = jobs.id
 WHERE jobs.id = :id;
@@ -33,7 +33,7 @@ WHERE jobs.session_id = :session_id AND jobs.kind = 'recall' AND jobs.state = 'a
 -- name: of_session
 SELECT jobs.id, jobs.state, jobs.trigger, jobs.action, jobs.next_at, jobs.created_at, jobs.updated_at,
        recalls.call_type, recalls.comment,
-       (SELECT outcome FROM runs WHERE runs.job_id = jobs.id ORDER BY slot DESC LIMIT 1) AS outcome
+       (SELECT outcome FROM runs_told WHERE job_id = jobs.id ORDER BY slot DESC LIMIT 1) AS outcome
 FROM jobs
 LEFT JOIN recalls ON recalls.job_id = jobs.id
 WHERE jobs.session_id = :session_id AND jobs.kind = 'recall' AND (jobs.created_at, jobs.id) < (:before, :before_id)

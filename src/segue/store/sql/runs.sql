@@ -1,4 +1,5 @@
--- The runs: one row for every slot, unique by (job, slot). A run has no state of its own.
+-- The runs: one row for every slot, unique by (job, slot). A run has no state of its own: one that became a turn
+-- is told by it, in the view `runs_told`.
 
 -- name: open
 INSERT INTO runs (id, job_id, session_id, slot, turn_id, delivery_id, queued_at, reason, lateness_ms, missed_count)
@@ -14,61 +15,54 @@ ON CONFLICT DO NOTHING
 RETURNING id;
 
 -- name: close
+-- Of a message. One that became a turn is told by it.
 UPDATE runs
-SET outcome = :outcome, reason = COALESCE(:reason, reason), error = :error, finished_at = :now,
-    prompt_ref = :prompt_ref, prompt_vars = :prompt_vars, rendered_prompt = :rendered_prompt
+SET outcome = :outcome, reason = COALESCE(:reason, reason), error = :error, finished_at = :now
 WHERE id = :id AND COALESCE(outcome, '') = '';
 
 -- name: by_id
-SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.delivery_id, runs.queued_at,
-       runs.finished_at, runs.outcome, runs.reason, runs.lateness_ms, runs.missed_count, runs.error,
-       runs.prompt_ref, runs.prompt_vars, runs.rendered_prompt,
-       turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage, turns.brief, turns.prompt, turns.source
-FROM runs
-LEFT JOIN turns ON turns.id = runs.turn_id
-WHERE runs.id = :id;
+SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
+       lateness_ms, missed_count, prompt_ref, prompt_vars, rendered_prompt, error, attempt, turn_state, usage, brief,
+       prompt, source
+FROM runs_told
+WHERE id = :id;
 
 -- name: of_job
-SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.delivery_id, runs.queued_at,
-       runs.finished_at, runs.outcome, runs.reason, runs.lateness_ms, runs.missed_count, runs.error,
-       runs.prompt_ref, runs.prompt_vars, runs.rendered_prompt,
-       turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage, turns.brief, turns.prompt, turns.source
-FROM runs
-LEFT JOIN turns ON turns.id = runs.turn_id
-WHERE runs.job_id = :job_id AND runs.slot < :before
-ORDER BY runs.slot DESC
+SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
+       lateness_ms, missed_count, prompt_ref, prompt_vars, rendered_prompt, error, attempt, turn_state, usage, brief,
+       prompt, source
+FROM runs_told
+WHERE job_id = :job_id AND slot < :before
+ORDER BY slot DESC
 LIMIT :limit;
 
 -- name: of_session
-SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.delivery_id, runs.queued_at,
-       runs.finished_at, runs.outcome, runs.reason, runs.lateness_ms, runs.missed_count, runs.error,
-       runs.prompt_ref, runs.prompt_vars, runs.rendered_prompt,
-       turns.started_at, turns.attempt, turns.state AS turn_state, turns.usage, turns.brief, turns.prompt, turns.source
-FROM runs
-LEFT JOIN turns ON turns.id = runs.turn_id
-WHERE runs.session_id = :session_id AND (runs.queued_at, runs.id) < (:before, :before_id)
-ORDER BY runs.queued_at DESC, runs.id DESC
+SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
+       lateness_ms, missed_count, prompt_ref, prompt_vars, rendered_prompt, error, attempt, turn_state, usage, brief,
+       prompt, source
+FROM runs_told
+WHERE session_id = :session_id AND (queued_at, id) < (:before, :before_id)
+ORDER BY queued_at DESC, id DESC
 LIMIT :limit;
 
--- name: open_of_job
-SELECT runs.id, runs.turn_id, runs.delivery_id, turns.state AS turn_state
+-- name: unsent_of_job
+SELECT delivery_id
 FROM runs
-LEFT JOIN turns ON turns.id = runs.turn_id
-WHERE runs.job_id = :job_id AND runs.outcome IS NULL
-ORDER BY runs.slot;
+WHERE job_id = :job_id AND outcome IS NULL AND delivery_id IS NOT NULL
+ORDER BY slot;
 
 -- name: prune_old
 -- The newest run of a job stays as long as the job does, and a job that is over goes with its last one.
 DELETE FROM runs
 WHERE id IN (
     SELECT old.id
-    FROM runs AS old
-    WHERE old.finished_at IS NOT NULL AND old.finished_at < :before
+    FROM runs_told AS old
+    WHERE old.queued_at < :before AND old.outcome IS NOT NULL
       AND (EXISTS (SELECT 1 FROM runs AS newer WHERE newer.job_id = old.job_id AND newer.slot > old.slot)
            OR COALESCE((SELECT CASE WHEN state IN ('ended', 'removed') AND updated_at < :before THEN 1 ELSE 0 END
                         FROM jobs
                         WHERE jobs.id = old.job_id), 1) = 1)
-    ORDER BY old.finished_at
+    ORDER BY old.queued_at
     LIMIT :limit
 )
 RETURNING id;
@@ -76,10 +70,14 @@ RETURNING id;
 -- name: thin
 -- All but the newest of a job that have ended.
 DELETE FROM runs
-WHERE job_id = :job_id AND outcome IS NOT NULL AND slot <= (
-    SELECT slot
-    FROM runs
-    WHERE job_id = :job_id
-    ORDER BY slot DESC
-    LIMIT 1 OFFSET :keep
+WHERE id IN (
+    SELECT id
+    FROM runs_told
+    WHERE job_id = :job_id AND outcome IS NOT NULL AND slot <= (
+        SELECT slot
+        FROM runs
+        WHERE job_id = :job_id
+        ORDER BY slot DESC
+        LIMIT 1 OFFSET :keep
+    )
 );

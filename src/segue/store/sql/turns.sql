@@ -2,19 +2,19 @@
 -- for a retry. Every move names the state it starts from.
 
 -- name: enqueue
-INSERT INTO turns (id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source,
-                   joins, retries, crash, timeout_ms, queued_at)
-VALUES (:id, :session_id, :via_id, :run_id, 'queued', :rank, :not_before, :content, :prompt, :brief, :call, :source,
-        :joins, :retries, :crash, :timeout_ms, :now)
+INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
+                   source, joins, retries, crash, timeout_ms, queued_at)
+VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'queued', :rank, :not_before, :content, :prompt, :brief, :call,
+        :source, :joins, :retries, :crash, :timeout_ms, :now)
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
 -- name: begin
 -- One that starts as it comes in.
-INSERT INTO turns (id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source,
-                   retries, crash, timeout_ms, queued_at, fence, attempt, started_at, acted)
-VALUES (:id, :session_id, :via_id, :run_id, 'running', :rank, :not_before, :content, :prompt, :brief, :call, :source,
-        :retries, :crash, :timeout_ms, :now, :fence, 1, :now, :acted);
+INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
+                   source, retries, crash, timeout_ms, queued_at, fence, attempt, started_at, acted)
+VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'running', :rank, :not_before, :content, :prompt, :brief, :call,
+        :source, :retries, :crash, :timeout_ms, :now, :fence, 1, :now, :acted);
 
 -- name: start_next
 -- What a function does, nobody reports: a call has acted as soon as it starts.
@@ -39,7 +39,8 @@ RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prom
 
 -- name: finish
 UPDATE turns
-SET state = :state, outcome = :outcome, reply = :reply, error = :error, usage = :usage,
+SET state = :state, outcome = :outcome, reason = :reason, reply = :reply, error = :error, usage = :usage,
+    prompt_ref = :prompt_ref, prompt_vars = :prompt_vars, rendered_prompt = :rendered_prompt,
     finished_at = :now, draft = NULL
 WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
@@ -58,7 +59,7 @@ WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
 
 -- name: cancel
 UPDATE turns
-SET state = 'cancelled', outcome = 'cancelled', error = :reason, finished_at = :now
+SET state = 'cancelled', outcome = :outcome, reason = :reason, error = :reason, finished_at = :now
 WHERE id = :id AND COALESCE(state, '') = 'queued'
 RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
           attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
@@ -147,9 +148,9 @@ WHERE session_id = :session_id AND (state = 'running' OR (state = 'queued' AND a
 
 -- name: queued_of_job
 SELECT turns.id, turns.session_id, turns.run_id, runs.lateness_ms
-FROM runs
-JOIN turns ON turns.id = runs.turn_id
-WHERE runs.job_id = :job_id AND runs.outcome IS NULL AND COALESCE(turns.state, '') = 'queued'
+FROM turns
+JOIN runs ON runs.id = turns.run_id
+WHERE turns.job_id = :job_id AND turns.finished_at IS NULL AND COALESCE(turns.state, '') = 'queued'
 ORDER BY turns.id;
 
 -- name: queued_via
@@ -162,6 +163,14 @@ WHERE turns.session_id = :session_id AND turns.state = 'queued' AND turns.via_id
 ORDER BY turns.rank, turns.id;
 
 -- name: prune
+-- Not one that a run is told by.
 DELETE FROM turns
-WHERE id IN (SELECT id FROM turns WHERE finished_at IS NOT NULL AND finished_at < :before ORDER BY finished_at LIMIT :limit)
+WHERE id IN (
+    SELECT id
+    FROM turns
+    WHERE finished_at IS NOT NULL AND finished_at < :before
+      AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = turns.run_id)
+    ORDER BY finished_at
+    LIMIT :limit
+)
 RETURNING id;
