@@ -32,7 +32,8 @@ from segue.pace import Pace
 from segue.states import Outcome
 from segue.store import shown_rows, sql
 from segue.store.database import Begin, Params, T, Transaction
-from segue.store.store import EVERY_CHANNEL, Store
+from segue.store.queues import EVERY_CHANNEL
+from segue.store.store import Store
 from segue.text import clean
 
 _log = logging.getLogger(__name__)

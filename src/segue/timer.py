@@ -25,7 +25,8 @@ from segue.policy import Busy, jittered
 from segue.prompts import Brief, template_for
 from segue.seats import Seats
 from segue.states import JobKind
-from segue.store.store import DueJob, Store, Unreadable
+from segue.store.queues import DueJob, Unreadable
+from segue.store.store import Store
 
 _log = logging.getLogger(__name__)
 

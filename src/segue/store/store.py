@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from segue.clock import Clock
 from segue.errors import NotFound
 from segue.model import (
     NEWEST,
@@ -20,74 +19,20 @@ from segue.model import (
     Session,
     Turn,
 )
-from segue.record import positional, record
 from segue.store import rows, shown_rows, sql
-from segue.store.database import Database, Params, Row, Rows, Transaction
-from segue.store.head import Head
+from segue.store.database import Params, Row, Rows, Transaction
+from segue.store.queues import Queues, number
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-_ACCOUNTS_AT_ONCE = 50
 
-EVERY_CHANNEL = "*"
-"""In place of names, each between commas."""
-
-REBOOTED_MS = 60_000
-"""A lease that begins this far in the future was written before the machine restarted."""
-
-
-@record
-class DueJob:
-    """A job whose moment has come, with the facts its policy is decided on."""
-
-    job: Job
-    heard_at: int | None
-    session_zone: str | None
-    lane_busy: bool
-    runs_queued: int
-    runs_running: int
-
-
-@positional
-class Unreadable:
-    """A job whose row makes no sense to this version. It is paused, and the others go on."""
-
-    job_id: str
-    reason: str
-
-
-class Store:
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self.database = database
-        self._clock = clock
-        self._account = ""
-        self._jobs = Head(database, sql.jobs.next_due)
-        self._ready = Head(database, sql.sessions.first_ready)
-        self._leased = Head(database, sql.sessions.first_leased)
-        self._waiting = Head(database, sql.deliveries.first_waiting)
-        self._sending = Head(database, sql.deliveries.first_leased)
-
+class Store(Queues):
     async def commit(self, transaction: Callable[P, Transaction[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Commit one transaction; it may be driven more than once until it is in."""
         return await self.database.run(lambda: transaction(*args, **kwargs))
-
-    def lease_now(self) -> int | None:
-        """By which clock leases are judged: a test's, else the machine's, else the database's own."""
-        mine = self._clock.lease_ms()
-        return self.database.lease_now() if mine is None else mine
-
-    def horizon(self) -> int | None:
-        lease_now = self.lease_now()
-        return None if lease_now is None else lease_now + REBOOTED_MS
-
-    async def _judged(self, leases: Head) -> Params:
-        """By what it is told which of them have run out."""
-        lease_now = self.lease_now()
-        since = await leases.since(self.database.wall_ms() if lease_now is None else lease_now)
-        return {"since": since, "lease_now": lease_now, "horizon": self.horizon()}
 
     # Sessions
 
@@ -120,22 +65,6 @@ class Store:
         }
         return [shown_rows.overview(row) for row in await self.database.read(sql.sessions.overviews, asked)]
 
-    async def expired_lanes(self, limit: int) -> list[str]:
-        judged: Params = {**await self._judged(self._leased), "limit": limit}
-        return [row["id"] for row in await self.database.read(sql.sessions.expired, judged)]
-
-    async def next_ready(self, pool: int) -> int | None:
-        asked: Params = {"user_waits": pool, "since": await self.ready_since()}
-        return _number(await self.database.read(sql.sessions.next_ready, asked), "ready_at")
-
-    async def ready_since(self) -> int:
-        """No lane has been ready for longer, as far as it is known."""
-        return await self._ready.since(self._clock.ms())
-
-    def is_ready(self, since: int) -> None:
-        """A lane was released with a turn in it that has waited since then."""
-        self._ready.lower(since)
-
     # Turns and the log
 
     async def turn(self, turn_id: str) -> Turn:
@@ -164,7 +93,7 @@ class Store:
 
     async def running_turns(self) -> int:
         """How many run just now, in all sessions."""
-        return _number(await self.database.read(sql.turns.running_count, {}), "count") or 0
+        return number(await self.database.read(sql.turns.running_count, {}), "count") or 0
 
     async def turns_to_stop(self, holder: str) -> list[str]:
         return [row["id"] for row in await self.database.read(sql.turns.to_stop, {"holder": holder})]
@@ -186,7 +115,7 @@ class Store:
     async def start_of_turn(self, session_id: str, turn_id: str) -> int | None:
         """The number at which its newest attempt began."""
         asked: Params = {"session_id": session_id, "turn_id": turn_id}
-        return _number(await self.database.read(sql.events.start_of_turn, asked), "seq")
+        return number(await self.database.read(sql.events.start_of_turn, asked), "seq")
 
     async def newest_events(self, session_id: str, *, before: int, limit: int) -> list[Event]:
         """The newest messages and the marks of turns before a number, in the order of the log."""
@@ -220,52 +149,6 @@ class Store:
     async def protected_jobs(self, owner: Owner, limit: int) -> list[Job]:
         whose: Params = {"account": owner.account, "user_id": owner.user, "limit": limit}
         return readable(await self.database.read(sql.jobs.protected, whose), "job", rows.job)
-
-    async def due_jobs(self, now: int, limit: int) -> list[DueJob | Unreadable]:
-        """What is due, soonest first; of a flood, a share for each of some accounts in turn."""
-        since = await self._jobs.since(now)
-        found = await self.database.read(sql.jobs.due, {"since": since, "now": now, "limit": limit})
-        if len(found) == limit:
-            accounts = await self._next_accounts(since)
-            if len(accounts) > 1:
-                return await self._shares(accounts, since, now, limit)
-        return [_due(row) for row in found]
-
-    def is_due(self, since: int) -> None:
-        """A job was put to a slot that may have passed while the one before it was put off."""
-        self._jobs.lower(since)
-
-    async def _shares(
-        self, accounts: list[str], since: int, now: int, limit: int
-    ) -> list[DueJob | Unreadable]:
-        due: list[DueJob | Unreadable] = []
-        for account in accounts:
-            asked: Params = {
-                "account": account,
-                "since": since,
-                "now": now,
-                "limit": max(1, limit // len(accounts)),
-            }
-            due += [_due(row) for row in await self.database.read(sql.jobs.due_of_account, asked)]
-        return due
-
-    async def _next_accounts(self, since: int) -> list[str]:
-        """Some accounts that have jobs, those first that were not looked at last time."""
-        accounts: list[str] = []
-        after = self._account
-        while len(accounts) < _ACCOUNTS_AT_ONCE:
-            found = await self.database.read(sql.jobs.next_account, {"account": after, "since": since})
-            after = found[0]["account"] or ""
-            if after in accounts or (not after and not self._account):
-                break
-            if after:
-                accounts.append(after)
-            self._account = after
-        return accounts
-
-    async def next_due(self) -> int | None:
-        since = await self._jobs.since(self._clock.ms())
-        return _number(await self.database.read(sql.jobs.next_due, {"since": since}), "next_at")
 
     async def run(self, run_id: str) -> Run:
         return shown_rows.run(_one(await self.database.read(sql.runs.by_id, {"id": run_id}), "run"))
@@ -341,23 +224,6 @@ class Store:
             shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.of_session, asked)
         ]
 
-    async def next_delivery(self, channels: str = EVERY_CHANNEL) -> int | None:
-        asked: Params = {"channels": channels, "since": await self.waiting_since()}
-        return _number(await self.database.read(sql.deliveries.next_due, asked), "not_before")
-
-    async def waiting_since(self) -> int:
-        """No delivery has waited for longer, as far as it is known."""
-        return await self._waiting.since(self._clock.ms())
-
-    async def stranded_deliveries(self, before: int, limit: int) -> list[Delivery]:
-        """Due since before that moment, and nobody came for them."""
-        asked: Params = {"before": before, "limit": limit}
-        return [shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.stranded, asked)]
-
-    async def expired_deliveries(self, channels: str, limit: int) -> list[Delivery]:
-        judged: Params = {**await self._judged(self._sending), "channels": channels, "limit": limit}
-        return [shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.expired, judged)]
-
     async def failed_deliveries(self, limit: int) -> list[Delivery]:
         """Of all sessions, the newest first."""
         return [
@@ -392,22 +258,3 @@ def readable(found: Rows, what: str, read: Callable[[Row], T]) -> list[T]:
         except rows.UNREADABLE as error:
             _log.warning("%s %s cannot be read: %s", what, row["id"], error)
     return records
-
-
-def _number(found: Rows, column: str) -> int | None:
-    return found[0][column] if found else None
-
-
-def _due(row: Row) -> DueJob | Unreadable:
-    try:
-        job = rows.job(row)
-    except rows.UNREADABLE as error:
-        return Unreadable(row["id"], f"cannot be read: {error}")
-    return DueJob(
-        job=job,
-        heard_at=row["heard_at"],
-        session_zone=row["session_zone"],
-        lane_busy=bool(row["lane_busy"]),
-        runs_queued=row["runs_queued"],
-        runs_running=row["runs_running"],
-    )
