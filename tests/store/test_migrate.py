@@ -30,6 +30,12 @@ CREATE INDEX notes_only_here ON notes (kind);
 CREATE INDEX notes_by_place ON notes (place);
 """
 SECOND = "ALTER TABLE notes ADD COLUMN colour TEXT;\n"
+FILL = """
+CREATE VIEW shown AS SELECT id FROM notes;
+CREATE TABLE copies (id TEXT);
+INSERT INTO notes (id, kind) VALUES ('a', 'short');
+INSERT INTO copies (id) SELECT id FROM shown;
+"""
 BROKEN = "CREATE TABLE drafts (id TEXT);\nINSERT INTO nowhere (id) VALUES ('x');\n"
 
 record = translate(
@@ -37,6 +43,7 @@ record = translate(
     "INSERT INTO schema_migrations (version, name, sha256, applied_at) VALUES (:version, :name, 'x', 0)",
 )
 forget = translate("schema.forget", "DELETE FROM schema_migrations WHERE version = :version")
+copied = translate("test.copied", "SELECT id FROM copies")
 when_applied = translate("schema.when", "SELECT applied_at FROM schema_migrations ORDER BY version")
 
 
@@ -113,6 +120,13 @@ async def test_a_schema_is_told_by_columns_checks_and_indexes(database: Database
     assert "'long'" in told
     assert "notes_by_place" in told
     assert ("notes_only_here" in told) == (database.dialect == "postgres")
+
+
+async def test_a_statement_sees_what_the_one_before_it_wrote(database: Database, folder: Path) -> None:
+    """Also where its text does not show what it reads."""
+    written(folder, fill=FILL)
+    await migrate(database, folder, now_ms=1)
+    assert [row["id"] for row in await database.read(copied, {})] == ["a"]
 
 
 async def test_a_migration_that_fails_leaves_nothing(database: Database, folder: Path) -> None:

@@ -95,7 +95,11 @@ async def drive_together(connection: "Connection", group: Group[C], stamp: Stamp
 
 
 async def drive_alone(connection: "Connection", begin: Begin[T]) -> T:
-    """One transaction, statement by statement. After an exception it is still open."""
+    """One transaction, statement by statement. After an exception it is still open.
+
+    In a group a write may go along with the next one, which does not see it. Which may is told by their
+    texts, and a migration may read what it wrote through a view.
+    """
     await connection.execute(BEGIN)
     body = begin()
     try:
