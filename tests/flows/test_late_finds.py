@@ -1,20 +1,28 @@
 """What waits is found at once, also while looks at the queues do not begin at the bottom."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
-from segue import Ask, Every, Policy, leasing
+from segue import Ask, At, Every, Kernel, Owner, Policy, leasing, timer
 from segue.decision import POSTPONED_BY
 from segue.lane import Pool
 from segue.policy import Busy, Late
-from segue.store import head
-from segue.testing import ManualClock, ScriptedAgent, quiet
+from segue.store import head, sql
+from segue.store.database import Begin, Database, Params, Rows, T, Transaction, Value
+from segue.store.opening import open_database
+from segue.store.sql import Query
+from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
+from segue.testing.passing import PassingOn
 from tests.flows.house import OpenKernel
 from tests.flows.story import Gatekeeper, outcomes, working
 from tests.seats import seat_of
 
 CHAT = "web:1"
+
+QUEUES = (sql.jobs, sql.sessions, sql.deliveries)
+LOOKS = {query.name for queue in QUEUES for query in queue if "since" in query.parameters}
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +83,58 @@ async def test_slots_that_are_owed_after_one_was_put_off(
         await kernel.workers.runner.step()
     assert await outcomes(kernel, job) == ["ok"] * 4
     await quiet(kernel)
+
+
+class Noting(PassingOn):
+    """Takes note of where looks begin."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.began: dict[str, set[Value]] = {}
+        self.looked_everywhere = asyncio.Event()
+
+    async def read(self, query: Query, params: Params) -> Rows:
+        self._note(query, params)
+        return await super().read(query, params)
+
+    async def run(self, begin: Begin[T]) -> T:
+        return await super().run(lambda: self._noted(begin()))
+
+    def _noted(self, transaction: Transaction[T]) -> Transaction[T]:
+        try:
+            statement = next(transaction)
+            while True:
+                self._note(*statement)
+                statement = transaction.send((yield statement))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def _note(self, query: Query, params: Params | list[Params]) -> None:
+        if query.name in LOOKS and not isinstance(params, list):
+            self.began.setdefault(query.name, set()).add(params["since"])
+            if self.began.keys() == LOOKS:
+                self.looked_everywhere.set()
+
+
+async def test_whoever_looks_does_not_begin_at_the_bottom(
+    postgres_url: str, clock: ManualClock, channel: RecordingChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it looks for: one who did would walk over all who have left."""
+    monkeypatch.setattr(timer, "MOST_AT_ONCE", 1)  # so that two jobs are a flood, which is shared out
+    database = Noting(await open_database(postgres_url))
+    async with Kernel(database, agent=ScriptedAgent(), clock=clock, channels=[channel]) as kernel:
+        await quiet(kernel)
+        database.began.clear()  # the first look at each queue
+        soon = At(clock.now() + timedelta(seconds=1))
+        for account in ("one", "another"):
+            await kernel.schedule("test:1", soon, Ask("What is new?"), owner=Owner(account))
+        await kernel.receive("test:1", "Hello")
+        clock.advance(seconds=1)
+        await quiet(kernel)
+        async with working(kernel):  # whoever has nothing to do looks when it will have
+            await database.looked_everywhere.wait()
+        assert not await kernel.audit()
+    await database.close()
+    assert len(channel.sent) == 3
+    assert [name for name, places in database.began.items() if head.BOTTOM in places] == []
