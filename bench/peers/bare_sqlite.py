@@ -8,7 +8,7 @@ no thread, no agent, no object for a row, no policy, nobody to tell.
               make the lane ready
   - claim     lease the sessions, start their next turns, append `stream_start`
   - settle    look at the fence, finish the turn, append `stream_end` and `session_sync`, release the
-              session; for a scheduled turn also see that its job counts no failures
+              session
 
 In groups of 100 it commits a hundred claims at once, then their hundred settlements. Alone (`group=1`) every
 claim and every settlement is a transaction of its own. Due jobs are fired first, by the hundred as well.
@@ -31,7 +31,7 @@ ACCOUNT, HOLDER = "bench", "worker"
 # Of the length that the kernel's own have.
 _SOURCE = '{"kind":"cron","job_id":"%s","label":"go on","run_id":"%s:1794819660000"}' % (("0" * 28,) * 2)
 _PROMPT_REF = '{"id":"cron.agent_turn.reminder","version":1,"sha256":"%s"}' % ("0" * 64)
-_PROMPT = {"prompt_ref": _PROMPT_REF, "prompt_vars": "0" * 200, "rendered_prompt": "0" * 490}
+_PROMPT = "0" * 490
 NOW = 1_700_000_000_000
 LEASE_MS = 30_000
 
@@ -150,11 +150,9 @@ def _settle(database: sqlite3.Connection, turn: Held) -> None:
     owner = {"id": turn.session_id, "holder": HOLDER, "fence": turn.fence}
     (lane,) = _rows(database, sql.sessions.hold, owner)
     ending = {"state": "done", "outcome": "ok", "reason": None, "reply": "done", "error": None, "usage": None}
-    prompt = dict.fromkeys(_PROMPT) if turn.run_id is None else _PROMPT
     finish = {"id": turn.turn_id, "fence": turn.fence, "now": NOW}
+    prompt = {"rendered_prompt": None if turn.run_id is None else _PROMPT}
     _rows(database, sql.turns.finish, finish | ending | prompt)
-    if turn.run_id is not None:
-        _rows(database, sql.jobs.succeed, {"id": f"job-{turn.session_id}", "now": NOW})
     source = None if turn.run_id is None else _SOURCE
     words = {"role": "assistant", "content": "done", "body": '{"outcome":"ok"}', "source": source}
     _append(database, turn.session_id, lane["last_seq"] + 1, "stream_end", turn.turn_id, **words)

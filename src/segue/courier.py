@@ -346,7 +346,7 @@ def _close_run(
 ) -> Transaction[str | None]:
     ended: Params = {"outcome": str(outcome), "reason": None, "error": error, "now": now}
     yield sql.runs.close, {"id": source.run_id, **ended}
-    return (yield from settle.count(source, outcome, now))
+    return (yield from settle.count_failure(source, outcome, now))
 
 
 def put_back(delivery: Delivery, not_before: int, reason: str) -> Transaction[None]:

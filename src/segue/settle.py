@@ -26,7 +26,7 @@ from segue.policy import PAUSE_AFTER_FAILURES, Late, Overlap
 from segue.record import positional
 from segue.states import FAILURES, Close, JobKind, JobState, Outcome, Rerun, after_crash
 from segue.store import rows, sql
-from segue.store.database import Params, Transaction
+from segue.store.database import Transaction
 
 
 @positional
@@ -89,13 +89,11 @@ def take_back(
     return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
 
 
-def count(source: Source, outcome: Outcome, now: int) -> Transaction[str | None]:
-    """How often its job has failed in a row. Gives a sentence when it paused itself over this."""
-    job: Params = {"id": source.job_id, "now": now}
+def count_failure(source: Source, outcome: Outcome, now: int) -> Transaction[str | None]:
+    """Gives a sentence when the job has failed so often in a row that it pauses itself."""
     if outcome not in FAILURES:
-        yield sql.jobs.succeed, job
         return None
-    failed = yield sql.jobs.fail, job
+    failed = yield sql.jobs.fail, {"id": source.job_id, "run_id": source.run_id, "now": now}
     if not failed or failed[0]["failures"] < PAUSE_AFTER_FAILURES or failed[0]["state"] != JobState.ACTIVE:
         return None
     sentence = closure.PAUSED.format(failures=failed[0]["failures"])
@@ -111,6 +109,7 @@ def _lane_of(held: Held) -> Transaction[_Lane]:
 def _end(
     lane: _Lane, turn: Turn, ending: Ending, now: int, *, outbox: Outbox | None = None
 ) -> Transaction[Left]:
+    prompt = turn.rendered()
     finished = yield (
         sql.turns.finish,
         {
@@ -122,8 +121,8 @@ def _end(
             "reply": ending.reply,
             "error": ending.error,
             "usage": rows.to_text(ending.usage),
+            "rendered_prompt": prompt.text if prompt else None,
             "now": now,
-            **rows.prompt_params(turn.rendered()),
         },
     )
     if not finished:
@@ -131,7 +130,7 @@ def _end(
     shown = ending.shown
     paused = None
     if turn.source:
-        paused = yield from count(turn.source, ending.outcome, now)
+        paused = yield from count_failure(turn.source, ending.outcome, now)
         shown = f"{shown}\n\n{paused}" if paused else shown
     # A function works in silence, until its job gives up.
     said = shown if turn.call is None or paused else None

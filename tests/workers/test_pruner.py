@@ -103,9 +103,7 @@ async def test_nothing_of_the_transcript_is_pruned(open_kernel: OpenKernel, cloc
     assert await said(kernel) == before
     assert (after["events"], after["sessions"]) == (rows["events"], rows["sessions"])
     assert (after["turns"], after["runs"]) == (1, 1)
-    assert [run.outcome for run in await kernel.runs_of(job.id)] == ["ok"], (
-        "by the turn that it is told by"
-    )
+    assert [run.outcome for run in await kernel.runs_of(job.id)] == ["ok"], "by the turn that it is told by"
 
 
 async def test_a_turn_that_waits_is_never_too_old(open_kernel: OpenKernel, clock: ManualClock) -> None:

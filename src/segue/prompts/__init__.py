@@ -5,7 +5,7 @@ record, and it is never a message of the conversation. Rendering is a pure funct
 do it again and come to the same text.
 """
 
-from segue.prompts.rendering import Brief, PromptRef, Rendered, brief_from_json, render
+from segue.prompts.rendering import Brief, PromptRef, Rendered, brief_from_json, kept, render
 from segue.prompts.templates import QUIET, TEMPLATES, Mode, Template, newest, template_for
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Rendered",
     "Template",
     "brief_from_json",
+    "kept",
     "newest",
     "render",
     "template_for",

@@ -69,8 +69,25 @@ def render(brief: Brief, *, job: str, message: str, now: int) -> Rendered | None
     template = published(brief.template, brief.version)
     if template is None:
         return None
+    words = _words(brief, job, now)
+    return _rendered(brief, words, template.fill({**words, "message": message}))
+
+
+def kept(brief: Brief, *, job: str, text: str, now: int) -> Rendered:
+    """The prompt of a turn that started then, of which the text was kept."""
+    return _rendered(brief, _words(brief, job, now), text)
+
+
+def _rendered(brief: Brief, words: Mapping[str, Any], text: str) -> Rendered:
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Rendered(
+        ref=PromptRef(id=brief.template, version=brief.version, sha256=digest), vars=words, text=text
+    )
+
+
+def _words(brief: Brief, job: str, now: int) -> dict[str, Any]:
     zone = _zone(brief.zone)
-    words = {
+    return {
         "job": job,
         "scheduled_for": _local(brief.slot, zone),
         "now": _local(now, zone),
@@ -79,11 +96,6 @@ def render(brief: Brief, *, job: str, message: str, now: int) -> Rendered | None
         "missed_count": brief.missed,
         "previous_outcome": brief.previous or "none, this is the first",
     }
-    text = template.fill({**words, "message": message})
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return Rendered(
-        ref=PromptRef(id=template.id, version=template.version, sha256=digest), vars=words, text=text
-    )
 
 
 @lru_cache(64)

@@ -14,7 +14,7 @@ from segue.action import Action, action_from_json
 from segue.errors import SegueError
 from segue.model import Event, Job, Owner, Session, Source, Turn
 from segue.policy import Policy
-from segue.prompts import Brief, Rendered, brief_from_json
+from segue.prompts import Brief, brief_from_json
 from segue.states import JobKind, JobState, Outcome, TurnState
 from segue.store.database import Row
 from segue.store.live_rows import columns, live
@@ -108,17 +108,6 @@ def brief_text(brief: Brief | None) -> str | None:
 
 def brief_of(text: str | None) -> Brief | None:
     return brief_from_json(json.loads(text)) if text else None
-
-
-def prompt_params(prompt: Rendered | None) -> dict[str, str | int | None]:
-    """What is kept of the prompt that a turn ran with."""
-    if prompt is None:
-        return {"prompt_ref": None, "prompt_vars": None, "rendered_prompt": None}
-    return {
-        "prompt_ref": _encode(prompt.ref.to_json()),
-        "prompt_vars": to_text(prompt.vars),
-        "rendered_prompt": prompt.text,
-    }
 
 
 def outcome_of(text: str | None) -> Outcome | None:

@@ -7,7 +7,7 @@ from segue.action import Ask, Say
 from segue.clock import to_ms
 from segue.model import Delivery, Overview, Recall, Run, ScheduledMessage
 from segue.moment import in_seconds
-from segue.prompts import PromptRef, Rendered, render
+from segue.prompts import PromptRef, Rendered, kept, render
 from segue.states import CallType, DeliveryState, JobState, message_status, recall_status
 from segue.store import rows
 from segue.store.database import Row
@@ -94,13 +94,16 @@ def run(row: Row) -> Run:
 
 def _prompt_of_run(row: Row) -> Rendered | None:
     """As it was kept when it ended; otherwise as its turn would render it."""
-    if row["prompt_ref"]:
+    if row["prompt_ref"]:  # it ended before its turn kept the text
         ref = PromptRef(**json.loads(row["prompt_ref"]))
         return Rendered(ref=ref, vars=rows.from_text(row["prompt_vars"]), text=row["rendered_prompt"])
     brief, source = rows.brief_of(row["brief"]), rows.source_of(row["source"])
     if brief is None or source is None or row["started_at"] is None:
         return None
-    return render(brief, job=source.label, message=row["prompt"] or "", now=row["started_at"])
+    job, now = source.label, row["started_at"]
+    if row["rendered_prompt"] is not None:
+        return kept(brief, job=job, text=row["rendered_prompt"], now=now)
+    return render(brief, job=job, message=row["prompt"] or "", now=now)
 
 
 def delivery(row: Row) -> Delivery:

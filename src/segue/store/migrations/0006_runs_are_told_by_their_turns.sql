@@ -5,8 +5,6 @@
 
 ALTER TABLE turns ADD COLUMN job_id TEXT;
 ALTER TABLE turns ADD COLUMN reason TEXT;
-ALTER TABLE turns ADD COLUMN prompt_ref TEXT;
-ALTER TABLE turns ADD COLUMN prompt_vars TEXT;
 ALTER TABLE turns ADD COLUMN rendered_prompt TEXT;
 
 UPDATE turns
@@ -33,8 +31,7 @@ SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.deli
        END AS outcome,
        COALESCE(turns.reason, runs.reason) AS reason,
        runs.lateness_ms, runs.missed_count,
-       COALESCE(runs.prompt_ref, turns.prompt_ref) AS prompt_ref,
-       COALESCE(runs.prompt_vars, turns.prompt_vars) AS prompt_vars,
+       runs.prompt_ref, runs.prompt_vars,
        COALESCE(runs.rendered_prompt, turns.rendered_prompt) AS rendered_prompt,
        CASE WHEN runs.outcome IS NOT NULL THEN runs.error
             WHEN turns.finished_at IS NOT NULL THEN NULLIF(turns.error, turns.reason)
@@ -44,11 +41,17 @@ FROM runs
 LEFT JOIN turns ON turns.id = runs.turn_id;
 
 -- A job with how its last run ended: the outcome of its newest slot that is over, and when and with what error the
--- newest one ended that had begun.
+-- newest one ended that had begun. Failures are counted, and their end is told by that one.
 CREATE VIEW jobs_told AS
 SELECT jobs.id, jobs.session_id, jobs.account, jobs.kind, jobs.name, jobs.state, jobs.state_reason, jobs.protected,
        jobs.trigger_kind, jobs.trigger, jobs.action, jobs.policy, jobs.slot, jobs.next_at, jobs.revision,
-       jobs.run_count, jobs.failures,
+       jobs.run_count,
+       CASE WHEN (
+           SELECT outcome
+           FROM runs_told
+           WHERE job_id = jobs.id AND outcome NOT IN ('skipped', 'missed', 'cancelled')
+           ORDER BY slot DESC
+           LIMIT 1) IN ('error', 'interrupted') THEN jobs.failures ELSE 0 END AS failures,
        (SELECT finished_at
         FROM runs_told
         WHERE job_id = jobs.id AND outcome NOT IN ('skipped', 'missed', 'cancelled')

@@ -140,15 +140,19 @@ FROM jobs_told
 WHERE session_id = :session_id AND trigger_kind = 'idle' AND state = 'active' AND next_at IS NULL
 ORDER BY id;
 
--- name: succeed
--- Nothing is written where nothing has failed.
-UPDATE jobs
-SET failures = 0, updated_at = :now
-WHERE id = :id AND failures > 0;
-
 -- name: fail
+-- Whether it had failed before is told by the last run that had begun: a success writes nothing here.
 UPDATE jobs
-SET failures = failures + 1, updated_at = :now
+SET failures = 1 + CASE WHEN (
+        SELECT COALESCE(runs.outcome, turns.outcome)
+        FROM runs
+        LEFT JOIN turns ON turns.id = runs.turn_id
+        WHERE runs.job_id = :id AND runs.id <> :run_id
+          AND COALESCE(runs.outcome, turns.outcome) NOT IN ('skipped', 'missed', 'cancelled')
+        ORDER BY runs.slot DESC
+        LIMIT 1
+    ) IN ('error', 'interrupted') THEN failures ELSE 0 END,
+    updated_at = :now
 WHERE id = :id
 RETURNING failures, state;
 

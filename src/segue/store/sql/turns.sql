@@ -40,8 +40,7 @@ RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prom
 -- name: finish
 UPDATE turns
 SET state = :state, outcome = :outcome, reason = :reason, reply = :reply, error = :error, usage = :usage,
-    prompt_ref = :prompt_ref, prompt_vars = :prompt_vars, rendered_prompt = :rendered_prompt,
-    finished_at = :now, draft = NULL
+    rendered_prompt = :rendered_prompt, finished_at = :now, draft = NULL
 WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
 
