@@ -5,7 +5,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
-from segue import entries, lane, unified
+from segue import entries, lane, settle, unified
 from segue.auto_commit import AutoCommitPolicy, next_look
 from segue.errors import SessionHasJobs
 from segue.lane import Left
@@ -13,7 +13,7 @@ from segue.model import Event, Owner, Session
 from segue.record import positional, record
 from segue.states import Outcome
 from segue.store import rows, shown_rows, sql
-from segue.store.database import Transaction
+from segue.store.database import Rows, Transaction
 from segue.store.store import readable
 
 
@@ -177,8 +177,11 @@ def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False)
     yield from check_jobs(session, with_jobs=with_jobs)
     left = Left(events=(), ready=None)
     if common is not None:
-        left = yield from _withdraw_all(common, session, now)
+        waiting = yield sql.turns.queued_via, {"session_id": common.id, "via_id": session.id}
+        left = yield from _withdraw(common, waiting, f"its chat {session.key} was deleted", now)
     gone = f"session {session.key} no longer exists"
+    if session.key == unified.KEY:
+        left = yield from _end_all(session, gone, now)
     yield sql.tasks.fail_of_session, {"session_id": session.id, "error": gone}
     yield sql.memories.remove_passages, {"session_id": session.id}
     yield sql.events.remove_of_session, {"session_id": session.id}
@@ -186,11 +189,19 @@ def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False)
     return left
 
 
-def _withdraw_all(common: Session, chat: Session, now: int) -> Transaction[Left]:
+def _end_all(common: Session, gone: str, now: int) -> Transaction[Left]:
+    """What is said of a common session in its chats stays when it goes: that turns have ended, and how."""
+    waiting = yield sql.turns.queued_in, {"session_id": common.id}
+    left = yield from _withdraw(common, waiting, gone, now)
+    ended = yield from settle.stop_here((yield from entries.lock_session(common.id)), now)
+    stay = yield sql.turns.with_runs_elsewhere, {"session_id": common.id}
+    yield sql.runs.outlive, [{"id": row["run_id"]} for row in stay]
+    return Left(events=(*left.events, *ended), ready=None)
+
+
+def _withdraw(common: Session, waiting: Rows, reason: str, now: int) -> Transaction[Left]:
     closures: list[Event] = []
-    waiting = yield sql.turns.queued_via, {"session_id": common.id, "via_id": chat.id}
     for row in waiting:
-        reason = f"its chat {chat.key} was deleted"
         closures += (yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)) or ()
     if not waiting:
         return Left(events=(), ready=None)

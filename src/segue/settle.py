@@ -65,6 +65,16 @@ def hand_back(held: Held, now: int, *, outbox: Outbox | None = None) -> Transact
     return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
 
 
+def stop_here(session: Session, now: int) -> Transaction[Sequence[Event]]:
+    """Whatever runs in a locked session has ended, though its worker may not know yet."""
+    running = yield sql.turns.running_in, {"session_id": session.id}
+    if not running or session.holder is None:
+        return ()
+    lane = _Lane(session, session.holder, session.fence, standing_of(session))
+    left = yield from _end(lane, rows.turn(running[0]), closure.stopped("", {}), now)
+    return left.events
+
+
 def take_back(
     session_id: str,
     *,
@@ -121,6 +131,7 @@ def _end(
             "reply": ending.reply,
             "error": ending.error,
             "usage": rows.to_text(ending.usage),
+            "prompt_version": prompt.ref.version if prompt else None,
             "rendered_prompt": prompt.text if prompt else None,
             "now": now,
         },

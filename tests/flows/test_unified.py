@@ -108,6 +108,27 @@ async def test_deleting_the_chat_blocks_on_its_jobs_and_takes_them_along(
     assert {session.key for session in await kernel.sessions()} == {OTHER, KEY}
 
 
+async def test_a_chats_runs_outlive_the_common_session(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """Their turns go with it, and how they ended stays."""
+    job = await kernel.schedule(WEB, Every(3600), Ask("Look."))
+    clock.advance(hours=1)
+    await quiet(kernel)
+    await kernel.receive(OTHER, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(hours=1)
+        await kernel.workers.timer.step()
+        assert await outcomes(kernel, job) == ["ok", None]
+        await kernel.delete(KEY)
+        told = await kernel.runs_of(job.id)
+    assert [run.outcome for run in told] in (["cancelled", "ok"], ["stopped", "ok"]), (
+        "or begun as the other left"
+    )
+    assert await kernel.runs_of(job.id) == told
+    assert not await kernel.audit()
+
+
 async def test_a_turn_that_came_by_a_chat_is_stopped_before_the_chat_goes(
     kernel: Kernel, agent: ScriptedAgent
 ) -> None:

@@ -70,27 +70,25 @@ def render(brief: Brief, *, job: str, message: str, now: int) -> Rendered | None
     if template is None:
         return None
     words = _words(brief, job, now)
-    return _rendered(brief, words, template.fill({**words, "message": message}))
+    text = template.fill({**words, "message": message})
+    return Rendered(ref=_ref(template.id, template.version, text), vars=words, text=text)
 
 
-def kept(brief: Brief, *, job: str, text: str, now: int) -> Rendered:
-    """The prompt of a turn that started then, of which the text was kept."""
-    return _rendered(brief, _words(brief, job, now), text)
+def kept(brief: Brief, *, version: int, job: str, text: str, now: int) -> Rendered:
+    """The prompt of a turn that started then, of which the text was kept, and the version it came from."""
+    return Rendered(ref=_ref(brief.template, version, text), vars=_words(brief, job, now), text=text)
 
 
-def _rendered(brief: Brief, words: Mapping[str, Any], text: str) -> Rendered:
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return Rendered(
-        ref=PromptRef(id=brief.template, version=brief.version, sha256=digest), vars=words, text=text
-    )
+def _ref(template_id: str, version: int, text: str) -> PromptRef:
+    return PromptRef(id=template_id, version=version, sha256=hashlib.sha256(text.encode()).hexdigest())
 
 
 def _words(brief: Brief, job: str, now: int) -> dict[str, Any]:
     zone = _zone(brief.zone)
     return {
         "job": job,
-        "scheduled_for": _local(brief.slot, zone),
-        "now": _local(now, zone),
+        "scheduled_for": _local(brief.slot // 1000, zone),
+        "now": _local(now // 1000, zone),
         "zone": str(zone),
         "lateness": _lateness(now - brief.slot),
         "missed_count": brief.missed,
@@ -106,8 +104,9 @@ def _zone(name: str) -> tzinfo:
         return UTC
 
 
-def _local(ms: int, zone: tzinfo) -> str:
-    moment: datetime = to_moment(ms).astimezone(zone)
+@lru_cache(256)  # many come due, and start, in the same second
+def _local(second: int, zone: tzinfo) -> str:
+    moment: datetime = to_moment(second * 1000).astimezone(zone)
     return f"{moment:%A} {moment.isoformat(timespec='seconds')}"
 
 

@@ -106,6 +106,7 @@ def brief_text(brief: Brief | None) -> str | None:
     return None if brief is None else _encode(brief.to_json())
 
 
+@lru_cache(256)
 def brief_of(text: str | None) -> Brief | None:
     return brief_from_json(json.loads(text)) if text else None
 

@@ -102,7 +102,8 @@ def _prompt_of_run(row: Row) -> Rendered | None:
         return None
     job, now = source.label, row["started_at"]
     if row["rendered_prompt"] is not None:
-        return kept(brief, job=job, text=row["rendered_prompt"], now=now)
+        text, version = row["rendered_prompt"], row["prompt_version"]
+        return kept(brief, version=version, job=job, text=text, now=now)
     return render(brief, job=job, message=row["prompt"] or "", now=now)
 
 

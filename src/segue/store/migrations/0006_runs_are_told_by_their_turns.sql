@@ -5,11 +5,17 @@
 
 ALTER TABLE turns ADD COLUMN job_id TEXT;
 ALTER TABLE turns ADD COLUMN reason TEXT;
+ALTER TABLE turns ADD COLUMN prompt_version BIGINT;
 ALTER TABLE turns ADD COLUMN rendered_prompt TEXT;
 
 UPDATE turns
 SET job_id = (SELECT runs.job_id FROM runs WHERE runs.id = turns.run_id)
 WHERE finished_at IS NULL AND run_id IS NOT NULL;
+
+UPDATE runs
+SET outcome = 'cancelled', finished_at = queued_at, reason = 'the session that it would have run in is gone'
+WHERE outcome IS NULL AND turn_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.id = runs.turn_id);
 
 CREATE INDEX turns_of_job ON turns (job_id) WHERE job_id IS NOT NULL AND finished_at IS NULL;
 
@@ -19,7 +25,7 @@ CREATE INDEX runs_unsent ON runs (job_id) WHERE outcome IS NULL AND delivery_id 
 DROP INDEX runs_finished;
 CREATE INDEX runs_old ON runs (queued_at);
 
--- A run with what its turn says of it. One whose turn is gone went with the session that it would have run in.
+-- A run with what its turn says of it.
 CREATE VIEW runs_told AS
 SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.delivery_id, runs.queued_at,
        turns.started_at,
@@ -27,11 +33,10 @@ SELECT runs.id, runs.job_id, runs.session_id, runs.slot, runs.turn_id, runs.deli
        CASE
            WHEN runs.outcome IS NOT NULL THEN runs.outcome
            WHEN turns.finished_at IS NOT NULL THEN turns.outcome
-           WHEN runs.turn_id IS NOT NULL AND turns.id IS NULL THEN 'cancelled'
        END AS outcome,
        COALESCE(turns.reason, runs.reason) AS reason,
        runs.lateness_ms, runs.missed_count,
-       runs.prompt_ref, runs.prompt_vars,
+       runs.prompt_ref, runs.prompt_vars, turns.prompt_version,
        COALESCE(runs.rendered_prompt, turns.rendered_prompt) AS rendered_prompt,
        CASE WHEN runs.outcome IS NOT NULL THEN runs.error
             WHEN turns.finished_at IS NOT NULL THEN NULLIF(turns.error, turns.reason)

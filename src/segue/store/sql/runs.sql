@@ -20,17 +20,27 @@ UPDATE runs
 SET outcome = :outcome, reason = COALESCE(:reason, reason), error = :error, finished_at = :now
 WHERE id = :id AND COALESCE(outcome, '') = '';
 
+-- name: outlive
+-- Its turn goes, and it stays: from here on it says itself how it ended.
+UPDATE runs
+SET (outcome, finished_at, reason, error) = (
+        SELECT turns.outcome, turns.finished_at, turns.reason, NULLIF(turns.error, turns.reason)
+        FROM turns
+        WHERE turns.id = runs.turn_id
+    )
+WHERE id = :id AND COALESCE(outcome, '') = '';
+
 -- name: by_id
 SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
-       lateness_ms, missed_count, prompt_ref, prompt_vars, rendered_prompt, error, attempt, turn_state, usage, brief,
-       prompt, source
+       lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
+       usage, brief, prompt, source
 FROM runs_told
 WHERE id = :id;
 
 -- name: of_job
 SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
-       lateness_ms, missed_count, prompt_ref, prompt_vars, rendered_prompt, error, attempt, turn_state, usage, brief,
-       prompt, source
+       lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
+       usage, brief, prompt, source
 FROM runs_told
 WHERE job_id = :job_id AND slot < :before
 ORDER BY slot DESC
@@ -38,8 +48,8 @@ LIMIT :limit;
 
 -- name: of_session
 SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
-       lateness_ms, missed_count, prompt_ref, prompt_vars, rendered_prompt, error, attempt, turn_state, usage, brief,
-       prompt, source
+       lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
+       usage, brief, prompt, source
 FROM runs_told
 WHERE session_id = :session_id AND (queued_at, id) < (:before, :before_id)
 ORDER BY queued_at DESC, id DESC

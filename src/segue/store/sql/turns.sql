@@ -40,7 +40,7 @@ RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prom
 -- name: finish
 UPDATE turns
 SET state = :state, outcome = :outcome, reason = :reason, reply = :reply, error = :error, usage = :usage,
-    rendered_prompt = :rendered_prompt, finished_at = :now, draft = NULL
+    prompt_version = :prompt_version, rendered_prompt = :rendered_prompt, finished_at = :now, draft = NULL
 WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
 
@@ -160,6 +160,13 @@ LEFT JOIN runs ON runs.id = turns.run_id
 WHERE turns.session_id = :session_id AND turns.state = 'queued' AND turns.via_id = :via_id
   AND (turns.run_id IS NULL OR runs.session_id = :via_id)
 ORDER BY turns.rank, turns.id;
+
+-- name: with_runs_elsewhere
+-- Those of a common session that ran for the jobs of a chat.
+SELECT turns.run_id
+FROM turns
+JOIN runs ON runs.id = turns.run_id
+WHERE turns.session_id = :session_id AND runs.session_id <> :session_id;
 
 -- name: prune
 -- Not one that a run is told by.
