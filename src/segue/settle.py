@@ -1,4 +1,4 @@
-"""How a turn ends: by its holder, by a shutdown, or by the reaper after a crash.
+"""How a turn ends: by its holder, by a shutdown, by the reaper after a crash, or with its session.
 
 Whichever it is, one transaction writes all of it: the turn's end, by which its run is told, how often its job
 has failed, the closure in the log, the message for its channel, and the lane's release.

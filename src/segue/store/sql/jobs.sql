@@ -1,5 +1,8 @@
 -- The jobs. Whoever takes or changes one names the revision that was read: an edit, a pause or another
 -- timer in between makes the write miss.
+--
+-- Lists do not show PostgreSQL how many are wanted: where it knows, it plans anew for each call, which takes longer
+-- than to find them.
 
 -- name: create
 INSERT INTO jobs (id, session_id, account, kind, name, state, protected, trigger_kind, trigger, action, policy,
@@ -21,7 +24,7 @@ SELECT id, session_id, account, kind, name, state, state_reason, protected, trig
 FROM jobs_told
 WHERE session_id = :session_id AND state <> 'removed'
 ORDER BY id
-LIMIT :limit;
+LIMIT (SELECT CAST(:limit AS BIGINT));
 
 -- name: automations
 -- What people made here, the newest first: while it lives, and on request when it is over.
@@ -32,7 +35,7 @@ WHERE session_id = :session_id AND kind IN ('cron', 'legacy')
   AND (state IN ('active', 'paused') OR (state = 'ended' AND :ended = 1))
   AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC
-LIMIT :limit;
+LIMIT (SELECT CAST(:limit AS BIGINT));
 
 -- name: protected
 -- The system's own, for the user whose sessions they run in.
@@ -44,7 +47,7 @@ JOIN sessions ON sessions.id = jobs.session_id
 WHERE jobs.account = :account AND jobs.protected = 1 AND jobs.state IN ('active', 'paused')
   AND sessions.user_id = :user_id
 ORDER BY jobs.id
-LIMIT :limit;
+LIMIT (SELECT CAST(:limit AS BIGINT));
 
 -- name: at_work
 -- Those of a session that have a run which waits or is under way.
