@@ -88,6 +88,7 @@ def test_a_server_that_cannot_be_reached_is_told_and_the_page_recovers(
     expect(page.locator("segue-turn")).to_have_count(1)
     own_server.end(signal.SIGKILL)
     page.get_by_role("button", name="New chat").click()
+    expect(page.locator("segue-turn")).to_have_count(0)  # or whoever goes back has not been away
     page.go_back()
     expect(page.get_by_text("The server cannot be reached.")).to_be_visible()
     own_server.start()
