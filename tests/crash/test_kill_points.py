@@ -3,7 +3,7 @@
 Whatever the point, the turn has one end, the session has one closure, and a tool never ran twice.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
 
@@ -67,9 +67,8 @@ async def _kill_in_pairs(doomed: Crew, kernel: Kernel, point: Point, key: str) -
     workers = [doomed.start(point=point, runners=0, go=go) for _ in range(PAIRS)]
     workers += [doomed.start(point=point, user_runners=0, go=go) for _ in range(PAIRS)]
     await doomed.ready(*workers)
-    soon = to_moment(kernel.clock.ms()) + timedelta(milliseconds=500)
     users = [await kernel.receive(f"{key}-user-{pair}", work) for pair in range(PAIRS)]
-    jobs = [await kernel.schedule(f"{key}-job-{pair}", At(soon), Ask(work)) for pair in range(PAIRS)]
+    jobs = [await kernel.schedule(f"{key}-job-{pair}", At(_soon(kernel)), Ask(work)) for pair in range(PAIRS)]
     go.touch()
     starved = await _all_die(doomed, workers)
     over.touch()
@@ -84,6 +83,10 @@ async def _kill_in_pairs(doomed: Crew, kernel: Kernel, point: Point, key: str) -
         assert not overlaps(entries)
         acts = [entry.turn for entry in entries if entry.did is Did.ACTED]
         assert len(acts) == len(set(acts)), "a tool ran twice"
+
+
+def _soon(kernel: Kernel) -> datetime:
+    return to_moment(kernel.clock.ms()) + timedelta(milliseconds=500)
 
 
 async def _all_die(doomed: Crew, workers: list[Worker]) -> bool:
