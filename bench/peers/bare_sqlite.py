@@ -151,7 +151,8 @@ def _settle(database: sqlite3.Connection, turn: Held) -> None:
     (lane,) = _rows(database, sql.sessions.hold, owner)
     ending = {"state": "done", "outcome": "ok", "reason": None, "reply": "done", "error": None, "usage": None}
     finish = {"id": turn.turn_id, "fence": turn.fence, "now": NOW}
-    prompt = {"prompt_version": 1, "rendered_prompt": None if turn.run_id is None else _PROMPT}
+    version, text = (None, None) if turn.run_id is None else (1, _PROMPT)
+    prompt = {"prompt_version": version, "rendered_prompt": text}
     _rows(database, sql.turns.finish, finish | ending | prompt)
     source = None if turn.run_id is None else _SOURCE
     words = {"role": "assistant", "content": "done", "body": '{"outcome":"ok"}', "source": source}

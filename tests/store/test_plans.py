@@ -186,6 +186,22 @@ async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgre
             assert [*sorts_under_a_limit(await plan_in_postgres(asked, query))] == [], query.name
 
 
+async def test_a_list_of_jobs_is_planned_once_before_there_are_statistics(postgres_url: str) -> None:
+    """To plan one takes longer than to read it, and PostgreSQL would for each call that asks for few."""
+    await seed(postgres_url)
+    connection = await asyncpg.connect(postgres_url)
+    for query in (sql.jobs.of_session, sql.jobs.automations):
+        few = {name: "1" if name == "limit" else _value(query, name) for name in query.parameters}
+        quoted = ", ".join(f"'{value}'" for value in few.values())
+        await connection.execute(f"PREPARE listing AS {query.postgres}")
+        for _ in range(20):
+            await connection.execute(f"EXECUTE listing({quoted})")
+        asked = "SELECT custom_plans FROM pg_prepared_statements WHERE name = 'listing'"
+        assert await connection.fetchval(asked) == 5, f"{query.name}: as many as PostgreSQL tries"
+        await connection.execute("DEALLOCATE listing")
+    await connection.close()
+
+
 async def test_a_session_that_goes_takes_its_rows_along_by_an_index(tmp_path: Path) -> None:
     """What a foreign key does when a row is deleted stands in no plan."""
     path = tmp_path / "segue.db"

@@ -8,6 +8,7 @@ import pytest
 
 from segue.action import Ask
 from segue.clock import SystemClock
+from segue.states import FAILURES
 from segue.store import rows, sql
 from segue.store.database import Transaction
 from segue.store.migrate import MIGRATIONS, migrate
@@ -17,6 +18,7 @@ from segue.store.sql import translate
 from segue.store.store import Store
 from segue.trigger import Every
 
+TOLD = "0006_runs_are_told_by_their_turns.sql"
 BEFORE = """
 INSERT INTO sessions (id, account, user_id, key, created_at) VALUES ('s', 'local', 'me', 'web:1', 1);
 
@@ -53,6 +55,9 @@ async def test_what_ended_before_keeps_what_it_says(bare_url: str, tmp_path: Pat
     store = Store(database, SystemClock())
     waiting, ended, lost = await store.runs_of_job("j", 10)
     (due,) = await store.due_jobs(10, 10)
+    assert "run_without_its_turn" not in await store.audit(horizon=0)
+    await database.run(_a_run_of_nowhere)
+    assert (await store.audit(horizon=0))["run_without_its_turn"] == ["j:3"]
     await database.close()
     assert isinstance(due, DueJob)
     assert (waiting.outcome, waiting.state) == (None, "queued")
@@ -70,12 +75,25 @@ async def test_what_ended_before_keeps_what_it_says(bare_url: str, tmp_path: Pat
     assert last == (5, "error", "no answer", 1)
 
 
+def _a_run_of_nowhere() -> Transaction[None]:
+    columns, values = "id, job_id, session_id, slot, turn_id, queued_at", "'j:3', 'j', 's', 3, 't3', 3"
+    yield translate("after.nowhere", f"INSERT INTO runs ({columns}) VALUES ({values})"), {}
+
+
 def _rows_of_before() -> Transaction[None]:
     for number, text in enumerate(BEFORE.split(";")[:-1]):
         text = text.replace("EVERY", rows.trigger_text(Every(60))).replace(
             "ASK", rows.action_text(Ask("Look."))
         )
         yield translate(f"before.{number}", text), {}
+
+
+@pytest.mark.parametrize(
+    "text", [sql.jobs.fail.sqlite, (MIGRATIONS / TOLD).read_text()], ids=["count", "view"]
+)
+def test_what_counts_as_a_failure_is_the_same_here_and_there(text: str) -> None:
+    (named,) = re.findall(r"\) IN \(([^)]*)\) THEN", text)
+    assert set(re.findall(r"\w+", named)) == FAILURES
 
 
 @pytest.mark.parametrize("query", [query for table in sql.TABLES for query in getattr(sql, table)])

@@ -21,7 +21,7 @@ CREATE INDEX turns_of_job ON turns (job_id) WHERE job_id IS NOT NULL AND finishe
 
 DROP INDEX runs_open;
 CREATE INDEX runs_unsent ON runs (job_id) WHERE outcome IS NULL AND delivery_id IS NOT NULL;
--- By when they were queued, which never changes: nothing writes to a run's row, nor to its indexes, again.
+-- By when they were queued, which never changes: the end of a turn writes to no run, nor to its indexes.
 DROP INDEX runs_finished;
 CREATE INDEX runs_old ON runs (queued_at);
 

@@ -51,7 +51,7 @@ WHERE sessions.ready_at IS NOT NULL
   );
 
 -- name: run_without_its_turn
--- Nobody could tell how it ended, but that it is gone.
+-- Nobody could tell how it ended.
 SELECT runs.id, runs.turn_id
 FROM runs
 WHERE runs.outcome IS NULL AND runs.turn_id IS NOT NULL
