@@ -25,6 +25,8 @@ class _Sample:
 class Offset:
     def __init__(self) -> None:
         self._samples: deque[_Sample] = deque(maxlen=SAMPLES)
+        self.ms = 0
+        """As it is believed to be."""
 
     def learn(self, *, asked: float, answer: int, answered: float) -> None:
         """What the database's clock said between two moments of ours; all in milliseconds."""
@@ -33,7 +35,4 @@ class Offset:
             # A clock was set, the server was replaced, or this machine has slept: the past says nothing now.
             self._samples.clear()
         self._samples.append(new)
-
-    @property
-    def ms(self) -> int:
-        return round(min(self._samples, key=lambda sample: sample.doubt).offset)
+        self.ms = round(min(self._samples, key=lambda sample: sample.doubt).offset)

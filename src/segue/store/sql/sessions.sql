@@ -305,14 +305,10 @@ SET holder = NULL,
         WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
         ELSE CAST(:commit_at AS BIGINT)
     END,
-    ready_at = (
-        SELECT MIN(not_before)
+    (ready_at, user_waits) = (
+        SELECT MIN(not_before), COALESCE(MAX(CASE WHEN run_id IS NULL THEN 1 ELSE 0 END), 0)
         FROM turns
         WHERE session_id = :id AND state = 'queued'
-    ),
-    user_waits = (
-        SELECT COUNT(*)
-        FROM (SELECT id FROM turns WHERE session_id = :id AND state = 'queued' AND run_id IS NULL LIMIT 1) AS waiting
     )
 WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 RETURNING ready_at, user_waits;
@@ -337,14 +333,11 @@ SET last_seq = last_seq + :events,
         WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
         ELSE CAST(:commit_at AS BIGINT)
     END,
-    ready_at = CASE WHEN holder IS NULL THEN (
-        SELECT MIN(not_before)
+    (ready_at, user_waits) = (
+        SELECT CASE WHEN sessions.holder IS NULL THEN MIN(turns.not_before) END,
+               COALESCE(MAX(CASE WHEN turns.run_id IS NULL THEN 1 ELSE 0 END), 0)
         FROM turns
-        WHERE session_id = :id AND state = 'queued'
-    ) END,
-    user_waits = (
-        SELECT COUNT(*)
-        FROM (SELECT id FROM turns WHERE session_id = :id AND state = 'queued' AND run_id IS NULL LIMIT 1) AS waiting
+        WHERE turns.session_id = :id AND turns.state = 'queued'
     )
 WHERE id = :id
 RETURNING ready_at, user_waits;
