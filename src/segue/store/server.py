@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 OLDEST_VERSION = 13
 
 LIMITS = {"statement_timeout": "5s", "lock_timeout": "1s", "idle_in_transaction_session_timeout": "1500ms"}
-BY_INDEX = {"enable_hashjoin": "off", "enable_mergejoin": "off", "enable_memoize": "off"}
-"""A writer names its rows: a plan made while a table was small must not walk over it when it is large. And it
-names each once: to remember what was found of it serves nobody."""
+BY_INDEX = {"enable_hashjoin": "off", "enable_mergejoin": "off"}
+"""A writer names its rows: a plan made while a table was small must not walk over it when it is large."""
 SETTINGS = {
     **LIMITS,
     "application_name": "segue",
