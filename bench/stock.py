@@ -25,6 +25,15 @@ _SESSIONS = sql.translate(
     WHERE sessions.id = :like
     """,
 )
+_DIRECTORY = sql.translate(
+    "stock.directory",
+    """
+    INSERT INTO directory (session_id, account, user_id, key, heard_at)
+    SELECT id, account, user_id, key, created_at
+    FROM sessions
+    WHERE id >= CAST(10000000 + :first AS TEXT) AND id < CAST(10000000 + :stop AS TEXT)
+    """,
+)
 _JOBS = sql.translate(
     "stock.jobs",
     """
@@ -47,6 +56,7 @@ async def stock(kernel: Kernel, jobs: int) -> None:
     like = await kernel.schedule("websocket:pattern", Every(timedelta(days=1), start=far), Ask("go on"))
     sessions = jobs // JOBS_PER_SESSION
     await _copy(kernel, _SESSIONS, sessions, {"like": like.session_id})
+    await _copy(kernel, _DIRECTORY, sessions, {})
     await _copy(kernel, _JOBS, jobs, {"like": like.id, "sessions": sessions})
 
 

@@ -40,9 +40,17 @@ def open_session(
     named = {"account": owner.account, "user_id": owner.user, "key": key}
     found = yield sql.sessions.lock_by_key, named
     if not found:
-        yield sql.sessions.create, {**named, **_PLAIN, **policy_columns(policy), "id": new_id, "now": now}
+        yield from make_session(named, {**_PLAIN, **policy_columns(policy)}, new_id, now)
         found = yield sql.sessions.lock_by_key, named
     return rows.session(found[0])
+
+
+def make_session(named: Params, columns: Params, new_id: str, now: int) -> Transaction[bool]:
+    """False when somebody else has made the one of that key."""
+    entered = yield sql.directory.enter, {**named, "session_id": new_id, "now": now}
+    if entered:
+        yield sql.sessions.create, {**named, **columns, "id": new_id, "now": now}
+    return bool(entered)
 
 
 def policy_columns(policy: AutoCommitPolicy | None) -> dict[str, Value]:

@@ -122,9 +122,10 @@ def receive(
 
 
 def hear(session: Session, now: int, *, title: str | None = None) -> Transaction[None]:
-    """A sign of life from the user's side. A busy chat pays one UPDATE: idle jobs are armed, not moved."""
+    """A sign of life from the user's side. A busy chat pays two UPDATEs: idle jobs are armed, not moved."""
     line = title.strip().splitlines()[0][:80] if title else None
     yield sql.sessions.hear, {"id": session.id, "now": now, "title": line}
+    yield sql.directory.hear, {"session_id": session.id, "now": now}
     if session.unarmed:
         waiting = yield sql.jobs.unarmed_of_session, {"session_id": session.id}
         for job in map(rows.job, waiting):

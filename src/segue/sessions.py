@@ -13,7 +13,7 @@ from segue.model import Event, Owner, Session
 from segue.record import positional, record
 from segue.states import Outcome
 from segue.store import rows, shown_rows, sql
-from segue.store.database import Rows, Transaction
+from segue.store.database import Params, Rows, Transaction
 from segue.store.store import readable
 
 
@@ -63,13 +63,13 @@ def open_new(
     **fields: object,
 ) -> Transaction[Opened]:
     """The session of that key; made of these fields if it is missing."""
-    named = {"account": owner.account, "user_id": owner.user, "key": key}
+    named: Params = {"account": owner.account, "user_id": owner.user, "key": key}
     columns = {**_columns(fields), **entries.policy_columns(policy)}
-    made = yield sql.sessions.create, {**named, **columns, "id": new_id, "now": now}
+    made = yield from entries.make_session(named, columns, new_id, now)
     found = yield sql.sessions.lock_by_key, named
     session = rows.session(found[0])
     # Driven again after a commit whose answer was lost, it finds what it made itself.
-    return Opened(session, bool(made) or session.id == new_id)
+    return Opened(session, made or session.id == new_id)
 
 
 def write(

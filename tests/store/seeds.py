@@ -19,6 +19,11 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO directory (session_id, account, user_id, key, heard_at)
+    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'websocket:' || n, n
+    FROM numbers
+    """,
+    """
     INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, timeout_ms,
                        stop_asked, queued_at, finished_at, outcome)
     SELECT 'turn-' || n, 'session-' || n, 'session-' || n, 'job-' || (n / 4), 'run-' || n,

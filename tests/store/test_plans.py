@@ -165,7 +165,7 @@ async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgre
     connection = await asyncpg.connect(postgres_url)
     for query in (sql.sessions.by_key, sql.sessions.lock_by_key):
         plan = await plan_in_postgres(connection, query)
-        assert "sessions_by_key" in [node.get("Index Name") for node in _nodes(plan)], query.name
+        assert "directory_by_key" in [node.get("Index Name") for node in _nodes(plan)], query.name
     await connection.close()
 
 
@@ -181,7 +181,7 @@ async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgre
     await seed(postgres_url)
     async with analysed(postgres_url, "force_custom_plan") as asked:
         # Whoever has a dozen sees them sorted; what matters is whoever has many.
-        await asked.execute("UPDATE sessions SET account = 'account-1', user_id = 'user-1'; ANALYZE")
+        await asked.execute("UPDATE directory SET account = 'account-1', user_id = 'user-1'; ANALYZE")
         for query in listing:
             assert [*sorts_under_a_limit(await plan_in_postgres(asked, query))] == [], query.name
 

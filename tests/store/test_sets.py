@@ -298,13 +298,14 @@ class Asker:
 
     def adding(self, others: Sequence[Params], *, calm: bool) -> Params:
         dice = 1 if calm else self.rng.random()
+        named = "session_id" if self.table == "directory" else "id"
         params = self.naming(self.rng.choice(self.rows))
         if dice < 0.15:
             return params
         if dice < 0.3 and others:
             # Another one of the same: under an id of its own, if it has one.
-            return {**others[-1], **({"id": f"new {self.number()}"} if "id" in params else {})}
-        new = {name: self.new(name) for name in KEYS.intersection(params)}
+            return {**others[-1], **({named: f"new {self.number()}"} if named in params else {})}
+        new = {name: self.new(name) for name in {*KEYS, named}.intersection(params)}
         if self.table in ("recalls", "scheduled_messages"):
             without = f"SELECT id FROM jobs WHERE id NOT IN (SELECT job_id FROM {self.table})"
             new["job_id"] = self.rng.choice(self.house.execute(without).fetchall())["id"]

@@ -92,6 +92,7 @@ def _split(text: str) -> Iterator[tuple[str, str]]:
 
 TABLES = (
     "sessions",
+    "directory",
     "turns",
     "jobs",
     "recalls",

@@ -100,18 +100,19 @@ def _update(text: str, outside: dict[str, Word], query: Query, dialect: str) -> 
 
 
 def _insert(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
-    """What was added is told by its id or not at all: an INSERT returns nothing of what it was made from."""
-    returned = text[outside["RETURNING"].at :].split() if "RETURNING" in outside else None
+    """What was added is told by its name or not at all: an INSERT returns nothing of what it is made from."""
+    returned = text[outside["RETURNING"].at :].split()[1:] if "RETURNING" in outside else []
     if "VALUES" not in outside or "UPDATE" in outside:
         return None
-    if returned is not None and (returned != ["RETURNING", "id"] or "id" not in query.parameters):
+    row = returned[0] if len(returned) == 1 else None
+    if returned and (row not in _ROW_NAMES or row not in query.parameters):
         return None
     begin = text.index("(", outside["VALUES"].at)
     end = next(word.at for word in words(text[begin:]) if word.text == ")" and word.depth == 0) + begin
     # With a condition, so that SQLite does not take ON CONFLICT for that of a join.
     chosen = f"SELECT {text[begin + 1 : end]}\nFROM {GIVEN} WHERE TRUE"
     text = f"{text[: outside['VALUES'].at]}{chosen}{text[end + 1 :]}"
-    return Joined(text, None, None) if returned is None else Joined(text, "id", "id")
+    return Joined(text, row, row)
 
 
 def _lateral(text: str, _: dict[str, Word], query: Query) -> Joined | None:

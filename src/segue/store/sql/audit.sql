@@ -50,6 +50,14 @@ WHERE sessions.ready_at IS NOT NULL
       )) AS waiting
   );
 
+-- name: not_as_in_the_directory
+SELECT sessions.id, directory.key
+FROM sessions
+LEFT JOIN directory ON directory.session_id = sessions.id
+WHERE directory.session_id IS NULL
+   OR (directory.account, directory.user_id, directory.key) <> (sessions.account, sessions.user_id, sessions.key)
+   OR directory.heard_at <> COALESCE(sessions.last_message_at, sessions.created_at);
+
 -- name: run_without_its_turn
 -- Nobody could tell how it ended.
 SELECT runs.id, runs.turn_id

@@ -8,9 +8,7 @@
 INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
                       auto_commit_policy, keep_recent_count)
 VALUES (:id, :account, :user_id, :key, :chat_type, :title, :timezone, :when_busy, :metadata, :now,
-        :auto_commit_policy, :keep_recent_count)
-ON CONFLICT (account, user_id, key) DO NOTHING
-RETURNING id;
+        :auto_commit_policy, :keep_recent_count);
 
 -- name: by_key
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
@@ -18,7 +16,11 @@ SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadat
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
-WHERE account = :account AND user_id = :user_id AND key = :key;
+WHERE id = (
+        SELECT session_id
+        FROM directory
+        WHERE account = :account AND user_id = :user_id AND key = :key
+    );
 
 -- name: by_id
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
@@ -30,14 +32,20 @@ WHERE id = :id;
 
 -- name: newest_first
 -- Those of the system are no conversations.
+WITH page AS MATERIALIZED (
+    SELECT session_id, heard_at
+    FROM directory
+    WHERE account = :account AND user_id = :user_id AND key NOT LIKE 'system:%'
+    ORDER BY heard_at DESC, session_id DESC
+    LIMIT :limit
+)
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
        last_message_at, last_seq, unarmed, ready_at, holder, fence,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
-FROM sessions
-WHERE account = :account AND user_id = :user_id AND key NOT LIKE 'system:%'
-ORDER BY COALESCE(last_message_at, created_at) DESC, id DESC
-LIMIT :limit;
+FROM page
+JOIN sessions ON sessions.id = page.session_id
+ORDER BY page.heard_at DESC, page.session_id DESC;
 
 -- name: overview
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
@@ -53,17 +61,17 @@ WHERE id = :id;
 -- name: overviews
 -- A page, newest first; only the sessions of the page are counted; as above.
 WITH page AS MATERIALIZED (
-    SELECT id, COALESCE(last_message_at, created_at) AS heard_at
-    FROM sessions
+    SELECT session_id, heard_at
+    FROM directory
     WHERE account = :account AND user_id = :user_id AND key NOT LIKE 'system:%'
-      AND COALESCE(last_message_at, created_at) <= :before
-      AND (COALESCE(last_message_at, created_at) < :before OR id < :before_id)
+      AND heard_at <= :before
+      AND (heard_at < :before OR session_id < :before_id)
       AND (:pending_recall = 0 OR EXISTS (
           SELECT 1
           FROM jobs
-          WHERE jobs.session_id = sessions.id AND jobs.kind = 'recall' AND jobs.state = 'active'
+          WHERE jobs.session_id = directory.session_id AND jobs.kind = 'recall' AND jobs.state = 'active'
       ))
-    ORDER BY COALESCE(last_message_at, created_at) DESC, id DESC
+    ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
 SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
@@ -74,8 +82,8 @@ SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy,
        recall_id, recall_trigger, recall_action, recall_next_at, recall_created_at, recall_updated_at,
        recall_call_type, recall_comment
 FROM page
-JOIN sessions_with_counts AS counted ON counted.id = page.id
-ORDER BY page.heard_at DESC, page.id DESC;
+JOIN sessions_with_counts AS counted ON counted.id = page.session_id
+ORDER BY page.heard_at DESC, page.session_id DESC;
 
 -- name: lock_by_key
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
@@ -83,7 +91,11 @@ SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadat
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
-WHERE account = :account AND user_id = :user_id AND key = :key
+WHERE id = (
+        SELECT session_id
+        FROM directory
+        WHERE account = :account AND user_id = :user_id AND key = :key
+    )
 /*pg FOR NO KEY UPDATE */;
 
 -- name: lock
