@@ -1,0 +1,82 @@
+"""The directory: sessions are found and listed by it, and what a turn changes has none of their names."""
+
+import shutil
+from pathlib import Path
+
+import asyncpg
+
+from segue import Kernel
+from segue.clock import SystemClock
+from segue.model import NEWEST, Owner
+from segue.store import sql
+from segue.store.database import Transaction
+from segue.store.migrate import MIGRATIONS, migrate
+from segue.store.opening import connect
+from segue.store.sql import translate
+from segue.store.store import Store
+from segue.testing import ScriptedAgent
+
+ME = Owner("local", "me")
+
+BEFORE = """
+INSERT INTO sessions (id, account, user_id, key, created_at, last_message_at)
+VALUES ('s1', 'local', 'me', 'web:1', 1, 9),
+       ('s2', 'local', 'me', 'web:2', 5, NULL),
+       ('s3', 'local', 'you', 'web:1', 6, 7)
+"""
+
+
+async def test_sessions_of_before_are_found_and_listed(bare_url: str, tmp_path: Path) -> None:
+    """A database of a version in which sessions were found by indexes of their own."""
+    for file in MIGRATIONS.glob("000[1-6]_*.sql"):
+        shutil.copy(file, tmp_path)
+    database = await connect(bare_url)
+    await migrate(database, tmp_path)
+    await database.run(_rows_of_before)
+    await migrate(database)
+    store = Store(database, SystemClock())
+    found = await store.session(ME, "web:1")
+    listed = await store.sessions(ME, limit=10)
+    shown = await store.overviews(ME, limit=10, before=NEWEST)
+    broken = await store.audit(horizon=0)
+    await database.close()
+    assert found is not None
+    assert found.id == "s1"
+    assert [session.id for session in listed] == ["s1", "s2"]
+    assert [overview.session.id for overview in shown] == ["s1", "s2"]
+    assert broken == {}
+
+
+def _rows_of_before() -> Transaction[None]:
+    yield translate("before.sessions", BEFORE), {}
+
+
+async def test_what_is_in_the_directory_is_so(database_url: str) -> None:
+    async with Kernel(database_url, agent=ScriptedAgent()) as kernel:
+        keys = ("web:1", "web:2", "web:3")
+        ids = [(await kernel.receive(key, "hello")).session_id for key in keys]
+        assert await kernel.audit() == {}
+        await kernel.store.commit(_wrong, *ids)
+        assert sorted((await kernel.audit())["not_as_in_the_directory"]) == sorted(ids)
+
+
+def _wrong(unheard: str, misnamed: str, unlisted: str) -> Transaction[None]:
+    yield sql.directory.hear, {"session_id": unheard, "now": 1}
+    yield (
+        translate("test.misname", "UPDATE directory SET key = 'web:9' WHERE session_id = :id"),
+        {"id": misnamed},
+    )
+    yield translate("test.unlist", "DELETE FROM directory WHERE session_id = :id"), {"id": unlisted}
+
+
+async def test_a_turn_enters_no_name_of_its_session_again(postgres_url: str) -> None:
+    """A row that changes is entered in all of its indexes again: those of sessions hold what changes."""
+    database = await connect(postgres_url)
+    await migrate(database)
+    await database.close()
+    connection = await asyncpg.connect(postgres_url)
+    indexes = await connection.fetch("SELECT indexdef FROM pg_indexes WHERE tablename = 'sessions'")
+    await connection.close()
+    held = [row["indexdef"].partition(" USING ")[2] for row in indexes]
+    assert len(held) == 4
+    assert not [each for each in held if "key" in each or "user_id" in each or "last_message_at" in each]
