@@ -1,4 +1,4 @@
--- By which key a session is found, and since when its owner has not been heard, by which sessions are listed.
+-- By which key a session is found, and when its owner was last heard, by which sessions are listed.
 --
 -- Apart from the sessions themselves: their rows change twice in every turn, and each time PostgreSQL entered the
 -- same names in the same two indexes again.
