@@ -9,8 +9,8 @@ import asyncio
 import signal
 import threading
 
-from segue import entries
-from segue.store import server, sql
+from segue import entries, lane
+from segue.store import server
 from segue.store.database import Transaction
 from segue.store.opening import open_database
 
@@ -18,11 +18,11 @@ _IDLE = "idle_in_transaction_session_timeout"
 
 
 def _falls_asleep(session_id: str) -> Transaction[None]:
-    yield from entries.lock_session(session_id)
+    session = yield from entries.lock_session(session_id)
     # To this thread, which is then the one that stops: a signal to the process may find another one first,
     # and this one would go on until that one runs.
     signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
-    yield sql.sessions.hear, {"id": session_id, "now": 1, "title": None}
+    yield from lane.hear(session, 1)
 
 
 async def _sleep(url: str, session_id: str) -> None:
