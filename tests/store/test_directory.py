@@ -1,5 +1,6 @@
 """The directory: sessions are found and listed by it, and what a turn changes has none of their names."""
 
+import asyncio
 import shutil
 from pathlib import Path
 
@@ -58,6 +59,18 @@ async def test_what_is_in_the_directory_is_so(database_url: str) -> None:
         assert await kernel.audit() == {}
         await kernel.store.commit(_wrong, *ids)
         assert sorted((await kernel.audit())["not_as_in_the_directory"]) == sorted(ids)
+
+
+async def test_of_two_who_make_the_same_session_one_does(database_url: str) -> None:
+    keys = [f"web:{number}" for number in range(20)]
+    async with (
+        Kernel(database_url, agent=ScriptedAgent()) as one,
+        Kernel(database_url, agent=ScriptedAgent()) as other,
+    ):
+        for key in keys:
+            met = await asyncio.gather(*(each.receive(key, "hello") for each in (one, other, one, other)))
+            assert len({admitted.session_id for admitted in met}) == 1
+        assert await one.audit() == {}
 
 
 def _wrong(unheard: str, misnamed: str, unlisted: str) -> Transaction[None]:
