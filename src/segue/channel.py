@@ -156,6 +156,14 @@ class Stored(Channel):
 INSIDE = frozenset({"cron", "system", "unified"})
 """How the keys of the house's own sessions begin: nobody talks there, and what is said is in the log."""
 
+NETWORKS = frozenset({"telegram", "matrix"})
+"""The chat networks that Segue speaks to, switched on or not: a key has the same owner on every day."""
+
+
+def network_names(channels: Iterable[Channel]) -> frozenset[str]:
+    """The channels whose chats are users: the networks, and every channel that brings messages in."""
+    return NETWORKS | {each.name for each in channels if type(each).receive is not Channel.receive}
+
 
 def stored_names(channels: Iterable[Channel]) -> frozenset[str]:
     """The channels for which stored is sent."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from segue import unified
 from segue.auto_commit import AutoCommitPolicy, Live, next_look
-from segue.errors import NotFound
-from segue.model import Event, Owner, Session
+from segue.errors import AmbiguousKey, NotFound
+from segue.model import Event, Lookup, Owner, Session
 from segue.store import live_rows, rows, sql
 from segue.store.database import Params, Row, Transaction, Value
 from segue.tokens import estimate
@@ -37,12 +37,69 @@ def open_session(
     owner: Owner, key: str, new_id: str, now: int, *, policy: AutoCommitPolicy | None = None
 ) -> Transaction[Session]:
     """The session of that key under its row lock; made if it is missing, with this policy."""
-    named = {"account": owner.account, "user_id": owner.user, "key": key}
+    named = named_by(owner, key)
     found = yield sql.sessions.lock_by_key, named
     if not found:
         yield from make_session(named, {**_PLAIN, **policy_columns(policy)}, new_id, now)
         found = yield sql.sessions.lock_by_key, named
     return rows.session(found[0])
+
+
+def open_found(
+    lookup: Lookup, key: str, new_id: str, now: int, *, policy: AutoCommitPolicy | None = None
+) -> Transaction[Session]:
+    """The session that a caller means by a key, under its row lock; made if it is missing, with this policy.
+
+    One that is there costs one statement.
+    """
+    found = yield from lock_found(lookup, key)
+    return found or (yield from open_session(lookup.owner, key, new_id, now, policy=policy))
+
+
+def lock_found(lookup: Lookup, key: str) -> Transaction[Session | None]:
+    """As `open_found`; None if it is missing. `AmbiguousKey` when several users of the account have one."""
+    if lookup.first == lookup.owner:
+        found = yield sql.sessions.lock_by_key, named_by(lookup.first, key)
+        if found or not lookup.whole_account:
+            return rows.session(found[0]) if found else None
+    found = yield sql.sessions.lock_in_account, named_by(lookup.first, key)
+    if not found:
+        yield from _refuse_several(lookup, key)
+    return rows.session(found[0]) if found else None
+
+
+def open_shared(
+    lookup: Lookup, key: str, new_id: str, common_id: str, now: int, *, policy: AutoCommitPolicy | None = None
+) -> Transaction[tuple[Session, Session]]:
+    """In unified mode, the common session of a chat's owner and the chat; the common row is locked first."""
+    if lookup.first == lookup.owner:
+        shared = yield sql.sessions.lock_by_key, named_by(lookup.first, unified.KEY)
+        chat = (yield sql.sessions.lock_by_key, named_by(lookup.first, key)) if shared else []
+        if chat:
+            return rows.session(shared[0]), rows.session(chat[0])
+    owner = yield from _owner_found(lookup, key)
+    common = yield from open_session(owner, unified.KEY, common_id, now, policy=policy)
+    return common, (yield from open_session(owner, key, new_id, now, policy=policy))
+
+
+def _owner_found(lookup: Lookup, key: str) -> Transaction[Owner]:
+    """Whose session a caller means by a key, before any row is locked."""
+    if not lookup.whole_account:
+        return lookup.owner
+    found = yield sql.sessions.in_account, named_by(lookup.first, key)
+    if not found:
+        yield from _refuse_several(lookup, key)
+    return rows.session(found[0]).owner if found else lookup.owner
+
+
+def _refuse_several(lookup: Lookup, key: str) -> Transaction[None]:
+    others = yield sql.directory.users_of, {"account": lookup.first.account, "key": key}
+    if len(others) > 1:
+        raise AmbiguousKey(key, [row["user_id"] for row in others])
+
+
+def named_by(owner: Owner, key: str) -> Params:
+    return {"account": owner.account, "user_id": owner.user, "key": key}
 
 
 def make_session(named: Params, columns: Params, new_id: str, now: int) -> Transaction[bool]:

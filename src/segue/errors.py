@@ -13,6 +13,7 @@ SegueError
 ├── NotFound             nothing of that name is there for this caller
 ├── Conflict             it is there, but not in the state the call needs
 │   ├── DuplicateId      the id is taken
+│   ├── AmbiguousKey     several users of the account have a session of that key
 │   ├── NameTaken        the name of the request stands for another request
 │   ├── SessionBusy      a turn is under way, and the caller asked not to wait
 │   ├── TooManyJobs      the session has as many automations as it may have
@@ -88,6 +89,16 @@ class Conflict(SegueError):
 
 class DuplicateId(Conflict):
     code = "duplicate_id"
+
+
+class AmbiguousKey(Conflict):
+    code = "ambiguous_key"
+
+    def __init__(self, key: str, users: Sequence[str]) -> None:
+        super().__init__(
+            f"several users have a session {key}: {', '.join(users)}; say whose you mean, by `?user=` over "
+            "HTTP, by `--user` on the command line, or by `owner=` in Python"
+        )
 
 
 class NameTaken(Conflict):

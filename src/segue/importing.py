@@ -25,7 +25,7 @@ from segue.action import Ask
 from segue.clock import to_moment
 from segue.errors import BadText, DuplicateId, Invalid, NotFound, SegueError
 from segue.kernel import Kernel
-from segue.model import Owner
+from segue.model import Asker
 from segue.record import record
 from segue.schedule import first_slot
 from segue.states import JobKind, JobState
@@ -96,7 +96,7 @@ def records_of(text: str) -> list[Any]:
 
 
 async def import_jobs(
-    kernel: Kernel, records: Iterable[Any], *, owner: Owner, dry_run: bool = False
+    kernel: Kernel, records: Iterable[Any], *, owner: Asker, dry_run: bool = False
 ) -> list[Imported]:
     """Import them one by one. `dry_run` writes nothing and tells what would become of each."""
     return [
@@ -104,7 +104,7 @@ async def import_jobs(
     ]
 
 
-async def _import(kernel: Kernel, place: int, record: Any, owner: Owner, dry_run: bool) -> Imported:
+async def _import(kernel: Kernel, place: int, record: Any, owner: Asker, dry_run: bool) -> Imported:
     unread = Imported(
         place=place,
         id=_text(record, "id"),
@@ -123,7 +123,7 @@ async def _import(kernel: Kernel, place: int, record: Any, owner: Owner, dry_run
     return replace(unread, kind=found.kind, session_key=found.session_key, fate=fate, reason=reason)
 
 
-async def _settled(kernel: Kernel, found: Found, owner: Owner, dry_run: bool) -> tuple[Fate, str | None]:
+async def _settled(kernel: Kernel, found: Found, owner: Asker, dry_run: bool) -> tuple[Fate, str | None]:
     if (known := await _known(kernel, found, owner)) is not None:
         return known
     zone = kernel.settings.timezone
@@ -139,18 +139,18 @@ async def _settled(kernel: Kernel, found: Found, owner: Owner, dry_run: bool) ->
     return (Fate.IMPORTED if found.enabled else Fate.PAUSED), None
 
 
-async def _known(kernel: Kernel, found: Found, owner: Owner) -> tuple[Fate, str | None] | None:
+async def _known(kernel: Kernel, found: Found, owner: Asker) -> tuple[Fate, str | None] | None:
     try:
         there = await kernel.store.job(found.id)
         session = await kernel.store.session_by_id(there.session_id)
     except NotFound:
         return None
-    if session.owner != owner:
+    if not owner.reaches(session.owner):
         return Fate.MALFORMED, f"the id {found.id} is taken; give the record another one"
     return Fate.THERE, "it was removed since" if there.state is JobState.REMOVED else None
 
 
-async def _make(kernel: Kernel, found: Found, owner: Owner) -> None:
+async def _make(kernel: Kernel, found: Found, owner: Asker) -> None:
     job = await kernel.schedule(
         found.session_key,
         found.trigger,

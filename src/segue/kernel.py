@@ -16,7 +16,7 @@ from typing import Self
 
 from segue.agent import Agent, AgentFunction, as_agent
 from segue.bell import Bell
-from segue.channel import Channel
+from segue.channel import Channel, network_names
 from segue.clock import Clock, SystemClock
 from segue.crew import Function
 from segue.evaluation import EvaluateResponse, evaluate_response
@@ -58,6 +58,7 @@ class Kernel(Deleting, Hearing, Automating, Recalling, Messaging, Remembering):
         self._agent = as_agent(agent)
         self._channels = None if channels is None else tuple(channels)
         self.channels = {channel.name: channel for channel in self._channels or ()}
+        self.networks = network_names(self.channels.values())
         self.functions = dict(functions or {})
         self.evaluate_response = evaluate_response
         self._extractor = extractor or RuleExtractor()

@@ -20,7 +20,7 @@ from segue import entries, unified
 from segue.auto_commit import AutoCommitPolicy
 from segue.clock import to_moment, to_ms
 from segue.errors import AlreadyStarted, NotFound, SessionBusy
-from segue.model import Event, Owner, Session, Source, Turn
+from segue.model import Event, Lookup, Session, Source, Turn
 from segue.prompts import Brief
 from segue.record import record
 from segue.states import Outcome, WhenBusy
@@ -86,7 +86,7 @@ class Left:
 
 
 def receive(
-    owner: Owner,
+    lookup: Lookup,
     key: str,
     words: Admission,
     now: int,
@@ -102,9 +102,10 @@ def receive(
     `common_id`: in unified mode, for a common session that has to be made.
     """
     common = None
-    if common_id is not None and key != unified.KEY:
-        common = yield from entries.open_session(owner, unified.KEY, common_id, now, policy=policy)
-    chat = yield from entries.open_session(owner, key, new_id, now, policy=policy)
+    if common_id is None or key == unified.KEY:
+        chat = yield from entries.open_found(lookup, key, new_id, now, policy=policy)
+    else:
+        common, chat = yield from entries.open_shared(lookup, key, new_id, common_id, now, policy=policy)
     session = common or chat
     mode = when_busy or chat.when_busy or default
     if session.busy and mode == WhenBusy.REJECT:

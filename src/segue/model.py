@@ -1,15 +1,15 @@
 """The records: what the store keeps, as values. No behaviour but what follows from the fields."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from segue.action import Action
 from segue.auto_commit import Live
 from segue.policy import Policy
 from segue.prompts import Brief, PromptRef, Rendered, render
-from segue.record import record
+from segue.record import positional, record
 from segue.states import (
     MAX_CRASHES,
     CallType,
@@ -29,6 +29,59 @@ class Owner(NamedTuple):
 
     account: str = "default"
     user: str = "default"
+
+    @property
+    def own(self) -> "Owner":
+        return self
+
+    def reaches(self, owner: "Owner") -> bool:
+        return self == owner
+
+    def lookup(self, key: str, networks: Collection[str]) -> "Lookup":
+        return Lookup(self, self)
+
+
+@positional
+class Operator:
+    """The person who runs an account. It reaches the sessions of all users of the account.
+
+    `user` is the operator's own user: of two sessions with the same key, the operator's own comes first.
+    """
+
+    account: str = "default"
+    user: str = "default"
+
+    @property
+    def own(self) -> Owner:
+        return Owner(self.account, self.user)
+
+    def reaches(self, owner: Owner) -> bool:
+        return self.account == owner.account
+
+    def lookup(self, key: str, networks: Collection[str]) -> "Lookup":
+        user = user_of(key, networks) or self.user
+        return Lookup(Owner(self.account, user), self.own, whole_account=True)
+
+
+Asker: TypeAlias = Owner | Operator
+"""On whose behalf a call is made."""
+
+
+def user_of(key: str, networks: Collection[str]) -> str | None:
+    """The user that a session key names: a chat on a network is a user of its own. None: no user."""
+    return key if key.partition(":")[0] in networks else None
+
+
+@positional
+class Lookup:
+    """How the session of a key is found, and whose it becomes when it has to be made."""
+
+    owner: Owner
+    """The owner of a new session."""
+    first: Owner
+    """A session of this owner is taken before any other."""
+    whole_account: bool = False
+    """Without a session of `first`: the only session of that key in the account. Several are a conflict."""
 
 
 @record

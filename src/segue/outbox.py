@@ -6,7 +6,7 @@ A legacy job's answer is said in the session that the job names, as a message of
 """
 
 from segue import entries
-from segue.model import Owner, Session, Source, Turn
+from segue.model import Lookup, Session, Source, Turn
 from segue.record import positional
 from segue.states import JobKind
 from segue.store import rows, sql
@@ -30,7 +30,8 @@ def put(outbox: Outbox, session: Session, turn: Turn, words: str, now: int) -> T
     if turn.source is not None and turn.source.kind == JobKind.LEGACY:
         to = turn.brief.to if turn.brief else None
         if to is not None:
-            yield from say(session.owner, to, words, turn.source, now, delivery_id=outbox.delivery_id)
+            same = Lookup(session.owner, session.owner)
+            yield from say(same, to, words, turn.source, now, delivery_id=outbox.delivery_id)
         return to is not None
     if turn.via_id != session.id:
         found = yield sql.sessions.by_id, {"id": turn.via_id}
@@ -45,10 +46,10 @@ def put(outbox: Outbox, session: Session, turn: Turn, words: str, now: int) -> T
 
 
 def say(
-    owner: Owner, key: str, words: str, source: Source, now: int, *, delivery_id: str
+    lookup: Lookup, key: str, words: str, source: Source, now: int, *, delivery_id: str
 ) -> Transaction[None]:
     """Words from outside any turn of that session. They join its transcript when they are sent."""
-    there = yield from entries.open_session(owner, key, delivery_id, now)
+    there = yield from entries.open_found(lookup, key, delivery_id, now)
     yield sql.deliveries.create, _delivery(delivery_id, there, words, source, now)
 
 

@@ -9,11 +9,11 @@ from segue import entries, lane, settle, unified
 from segue.auto_commit import AutoCommitPolicy, next_look
 from segue.errors import SessionHasJobs
 from segue.lane import Left
-from segue.model import Event, Owner, Session
+from segue.model import Event, Lookup, Session
 from segue.record import positional, record
 from segue.states import Outcome
 from segue.store import rows, shown_rows, sql
-from segue.store.database import Params, Rows, Transaction
+from segue.store.database import Rows, Transaction
 from segue.store.store import readable
 
 
@@ -54,7 +54,7 @@ class Written:
 
 
 def open_new(
-    owner: Owner,
+    lookup: Lookup,
     key: str,
     now: int,
     *,
@@ -63,17 +63,20 @@ def open_new(
     **fields: object,
 ) -> Transaction[Opened]:
     """The session of that key; made of these fields if it is missing."""
-    named: Params = {"account": owner.account, "user_id": owner.user, "key": key}
-    columns = {**_columns(fields), **entries.policy_columns(policy)}
-    made = yield from entries.make_session(named, columns, new_id, now)
-    found = yield sql.sessions.lock_by_key, named
-    session = rows.session(found[0])
+    session = yield from entries.lock_found(lookup, key)
+    made = False
+    if session is None:
+        named = entries.named_by(lookup.owner, key)
+        columns = {**_columns(fields), **entries.policy_columns(policy)}
+        made = yield from entries.make_session(named, columns, new_id, now)
+        found = yield sql.sessions.lock_by_key, named
+        session = rows.session(found[0])
     # Driven again after a commit whose answer was lost, it finds what it made itself.
     return Opened(session, made or session.id == new_id)
 
 
 def write(
-    owner: Owner,
+    lookup: Lookup,
     key: str,
     words: Sequence[tuple[str, str]],
     now: int,
@@ -85,12 +88,13 @@ def write(
     """Messages, each a role and a text, stored without a turn. They are a sign of life, and the next turn
     sees them."""
     common = None
-    if common_id is not None and key != unified.KEY:
-        default = policies.of_a_new_session
-        common = yield from entries.open_session(owner, unified.KEY, common_id, now, policy=default)
+    default = policies.of_a_new_session
+    if common_id is None or key == unified.KEY:
+        session = yield from entries.open_found(lookup, key, new_id, now, policy=default)
+    else:
+        common, session = yield from entries.open_shared(lookup, key, new_id, common_id, now, policy=default)
         yield from lane.hear(common, now)
         common = replace(common, last_message_at=now)
-    session = yield from entries.open_session(owner, key, new_id, now, policy=policies.of_a_new_session)
     if not isinstance(policies.given, _Unsaid):
         session = yield from follow_policy(session, policies.given, now)
     title = next((text for role, text in words if role == "user"), None)

@@ -14,7 +14,7 @@ from segue.clock import to_moment, to_ms
 from segue.decision import End, Fire
 from segue.lane import Admission, Admitted, Left, Pool
 from segue.leasing import Held
-from segue.model import Ids, Job, Owner, Source, run_id
+from segue.model import Ids, Job, Lookup, Owner, Source, run_id
 from segue.policy import Policy
 from segue.states import JobKind, JobState, WhenBusy
 from segue.store.database import Transaction
@@ -39,8 +39,9 @@ class Scene:
 
     def arrives(self, text: str = "hello", now: int = NOW) -> Transaction[Admitted]:
         words = Admission(turn_id=ids(now), content=text, rank=now, not_before=now, timeout_ms=900_000)
+        lookup = Lookup(self.owner, self.owner)
         return lane.receive(
-            self.owner, self.key, words, now, new_id=ids(now), when_busy=None, default=WhenBusy.ENQUEUE
+            lookup, self.key, words, now, new_id=ids(now), when_busy=None, default=WhenBusy.ENQUEUE
         )
 
     def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[Held]]:

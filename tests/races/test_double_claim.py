@@ -17,7 +17,7 @@ import pytest
 from segue import closure, lane, leasing, settle
 from segue.lane import Admission, Pool
 from segue.leasing import Held
-from segue.model import Ids, Owner
+from segue.model import Ids, Lookup, Owner
 from segue.states import WhenBusy
 from segue.store.database import Database, Transaction
 from segue.store.opening import open_database
@@ -147,7 +147,13 @@ async def _admit(databases: list[Database], ids: Ids) -> list[str]:
 
         def receive() -> Transaction[lane.Admitted]:
             return lane.receive(
-                Owner(), key, words, NOW, new_id=new_id, when_busy=None, default=WhenBusy.ENQUEUE
+                Lookup(Owner(), Owner()),
+                key,
+                words,
+                NOW,
+                new_id=new_id,
+                when_busy=None,
+                default=WhenBusy.ENQUEUE,
             )
 
         admitted.append((await databases[number % WORKERS].run(receive)).turn_id)

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 import pytest_asyncio
 
-from segue import Ask, At, Every, JobKind, Kernel, Owner, Settings
+from segue import Ask, At, Every, JobKind, Kernel, Settings
 from segue.configuration import Configuration
 from segue.server import create_app
 from segue.server.live import events
@@ -98,7 +98,7 @@ async def test_whoever_watches_is_told_of_the_job_when_its_turn_starts_and_ends(
 
     async def listen() -> list[dict[str, Any]]:
         heard: list[dict[str, Any]] = []
-        async with aclosing(events(kernel, session, Owner(), session.last_seq - 1)) as happening:
+        async with aclosing(events(kernel, session, session.last_seq - 1)) as happening:
             async for wired in happening:
                 there.set()
                 heard.append(wired)

@@ -9,8 +9,8 @@ import typer
 
 from segue.cli.configured import configured
 from segue.cli.output import AsJson, print_json, print_record, print_table, shape
-from segue.cli.whose import Account, User
-from segue.model import Owner
+from segue.cli.whose import Account, User, asker_of
+from segue.model import Asker
 from segue.record import positional
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Asked:
     """Who asks, and how the answer is wanted."""
 
     configuration: "Configuration"
-    owner: Owner
+    owner: Asker
     as_json: bool
 
     @property
@@ -71,16 +71,16 @@ def asking() -> Callable[[Callable[..., None]], Callable[..., None]]:
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(
-            configuration: "Configuration", *, account: str, user: str, as_json: bool, **given: Any
+            configuration: "Configuration", *, account: str, user: str | None, as_json: bool, **given: Any
         ) -> None:
-            command(Asked(configuration, Owner(account, user), as_json), **given)
+            command(Asked(configuration, asker_of(account, user), as_json), **given)
 
         first, *own = inspect.signature(command).parameters.values()
         shared = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
             for name, kind, default in (
                 ("account", Account, "default"),
-                ("user", User, "default"),
+                ("user", User, None),
                 ("as_json", AsJson, False),
             )
         ]

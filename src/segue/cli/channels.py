@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from segue.kernel import Kernel
     from segue.verbs.hearing import Guest
 
+ChannelName = Annotated[str, typer.Argument(help="telegram or matrix.", show_default=False)]
+User = Annotated[str | None, typer.Option(help="The user that their private chats belong to.")]
+
 app = typer.Typer(help="The channels, and who may talk through them.", no_args_is_help=True)
 
 
@@ -31,12 +34,15 @@ def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
                 each.channel,
                 each.sender,
                 each.name,
-                "let in" if each.allowed else f"asks with {each.code}",
+                _state(each),
+                each.user,
                 local_time(each.came_at, configuration.timezone),
             )
             for each in found
         ]
-        print_table(("channel", "sender", "name", "state", "came"), rows, empty="Nobody asks to be let in.")
+        print_table(
+            ("channel", "sender", "name", "state", "user", "came"), rows, empty="Nobody asks to be let in."
+        )
 
     looking(configuration, work)
 
@@ -46,26 +52,51 @@ def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
 def allow(
     configuration: "Configuration",
     code: Annotated[str, typer.Argument(help="The code that they were given.", show_default=False)],
+    user: User = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let somebody in."""
+    """Let a sender in. With --user, their private chats belong to that user."""
     from segue.cli.house import looking
 
     async def work(kernel: "Kernel") -> None:
-        guest = await kernel.allow_guest(code)
+        guest = await kernel.allow_guest(code, user=user)
         if as_json:
             print_json(_shape(guest))
         else:
-            typer.echo(f"{guest.name or guest.sender} may talk to us through {guest.channel} now.")
+            typer.echo(
+                f"{guest.name or guest.sender} may talk to us through {guest.channel} now.{_bound(guest)}"
+            )
 
     looking(configuration, work)
 
 
 @app.command()
 @configured()
+def bind(
+    configuration: "Configuration",
+    channel: ChannelName,
+    sender: Annotated[str, typer.Argument(help="The sender's id on that network.", show_default=False)],
+    user: Annotated[str, typer.Option(help="The user that their private chats belong to.")],
+    as_json: AsJson = False,
+) -> None:
+    """Bind the private chats of a sender to a user, from the next message on. It lets no one in."""
+    from segue.cli.house import looking
+
+    async def work(kernel: "Kernel") -> None:
+        guest = await kernel.bind_sender(channel, sender, user=user)
+        if as_json:
+            print_json(_shape(guest))
+        else:
+            typer.echo(f"{guest.name or guest.sender} is bound.{_bound(guest)}")
+
+    looking(configuration, work, create=True)
+
+
+@app.command()
+@configured()
 def forget(
     configuration: "Configuration",
-    channel: Annotated[str, typer.Argument(help="telegram or matrix.", show_default=False)],
+    channel: ChannelName,
     sender: Annotated[str, typer.Argument(help="As `list` shows it.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
@@ -89,4 +120,15 @@ def _shape(guest: "Guest") -> dict[str, object]:
         "name": guest.name,
         "code": guest.code,
         "allowed": guest.allowed,
+        "user": guest.user,
     }
+
+
+def _state(guest: "Guest") -> str:
+    if guest.allowed:
+        return "let in"
+    return "bound" if guest.user is not None else f"asks with {guest.code}"
+
+
+def _bound(guest: "Guest") -> str:
+    return "" if guest.user is None else f" Their private chats belong to the user {guest.user}."

@@ -12,8 +12,7 @@ import typer
 
 from segue.cli.configured import FAILED, configured
 from segue.cli.output import AsJson
-from segue.cli.whose import Account, User
-from segue.model import Owner
+from segue.cli.whose import Account, User, asker_of
 from segue.text import check_key
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def chat(
     configuration: "Configuration",
     session: Session = "terminal:default",
     account: Account = "default",
-    user: User = "default",
+    user: User = None,
     as_json: AsJson = False,
 ) -> None:
     """Talk in the terminal. From a pipe, each line is a message and each answer is printed."""
@@ -37,6 +36,6 @@ def chat(
     check_key(session)
     with Background(configuration) as background:
         if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
-            in_terminal(background, session, Owner(account, user), model=configuration.model)
-        elif not from_pipe(background, session, Owner(account, user), as_json=as_json):
+            in_terminal(background, session, asker_of(account, user), model=configuration.model)
+        elif not from_pipe(background, session, asker_of(account, user), as_json=as_json):
             raise typer.Exit(FAILED)

@@ -256,7 +256,7 @@ def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
 async def _trigger(kernel: "Kernel", asked: Asked, key: str, schedule: str) -> "Trigger":
     from segue.schedule import read_trigger
 
-    session = await kernel.store.session(asked.owner, key)
+    session = await kernel.find(key, owner=asked.owner)
     return read_trigger(schedule, now=to_moment(kernel.clock.ms()), zone=kernel.zone_in(session))
 
 

@@ -47,6 +47,7 @@ def list_(asked: Asked, limit: Limit = 100) -> None:
         rows = (
             (
                 each.session.key,
+                each.session.owner.user,
                 each.session.title,
                 "running" if each.session.holder else "idle",
                 each.queued,
@@ -56,7 +57,7 @@ def list_(asked: Asked, limit: Limit = 100) -> None:
             )
             for each in found
         )
-        columns = ("session", "title", "state", "queued", "messages", "automations", "last message")
+        columns = ("session", "user", "title", "state", "queued", "messages", "automations", "last message")
         asked.print_list(
             "sessions",
             lambda: [_shape(each) for each in found],
@@ -203,6 +204,8 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
     session = overview.session
     return {
         "session": session.key,
+        "account": session.owner.account,
+        "user": session.owner.user,
         "title": session.title,
         "state": "running" if session.holder else "idle",
         "queued": overview.queued,

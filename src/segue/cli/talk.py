@@ -7,7 +7,7 @@ from typing import Protocol
 from segue.errors import AlreadyStarted, NotFound, StoreError
 from segue.hub import Heard
 from segue.kernel import Kernel
-from segue.model import Event, Owner, Turn
+from segue.model import Asker, Event, Turn
 
 _log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ class Ear(Protocol):
 class Talk:
     """Lives in the kernel's loop."""
 
-    def __init__(self, kernel: Kernel, key: str, owner: Owner, ear: Ear, *, after: int) -> None:
+    def __init__(self, kernel: Kernel, key: str, owner: Asker, ear: Ear, *, after: int) -> None:
         """`after`: the newest number of the log, so that nothing is missed that is said before it listens."""
         self._kernel = kernel
         self._key = key

@@ -16,7 +16,7 @@ from segue.cli.screen import Screen
 from segue.cli.talk import Ear, Talk
 from segue.errors import SegueError
 from segue.hub import Heard
-from segue.model import Owner, Turn
+from segue.model import Asker, Turn
 from segue.states import Outcome
 from segue.transcript import Message
 
@@ -24,7 +24,7 @@ _HISTORY = 20
 _WELL = (Outcome.OK, Outcome.EMPTY)
 
 
-def in_terminal(background: Background, key: str, owner: Owner, *, model: str | None) -> None:
+def in_terminal(background: Background, key: str, owner: Asker, *, model: str | None) -> None:
     """Until Ctrl-D, or Ctrl-C twice in a row."""
     with suppress(ImportError):
         import readline  # noqa: F401 - from here on a line can be edited, and old ones come back
@@ -37,7 +37,7 @@ def in_terminal(background: Background, key: str, owner: Owner, *, model: str | 
                 return
 
 
-def from_pipe(background: Background, key: str, owner: Owner, *, as_json: bool) -> bool:
+def from_pipe(background: Background, key: str, owner: Asker, *, as_json: bool) -> bool:
     """A message for each line of the input. Whether every one was answered."""
     well = True
     with _opened(background, key, owner, _Deaf()) as talk:
@@ -101,12 +101,12 @@ def _ctrl_c_stops(background: Background, talk: Talk) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(background: Background, key: str, owner: Owner, ear: Ear) -> Iterator[Talk]:
+def _opened(background: Background, key: str, owner: Asker, ear: Ear) -> Iterator[Talk]:
     """The session, made if it is missing, with somebody who listens."""
 
     async def begin() -> Talk:
         session = (await background.kernel.open(key, owner=owner)).session
-        return Talk(background.kernel, key, owner, ear, after=session.last_seq)
+        return Talk(background.kernel, key, session.owner, ear, after=session.last_seq)
 
     talk = background.call(begin())
     listening = background.start(talk.listen())
@@ -116,7 +116,7 @@ def _opened(background: Background, key: str, owner: Owner, ear: Ear) -> Iterato
         listening.cancel()
 
 
-async def _history(background: Background, key: str, owner: Owner) -> list[Message]:
+async def _history(background: Background, key: str, owner: Asker) -> list[Message]:
     session = await background.kernel.session(key, owner=owner)
     return await newest_messages(background.kernel, session, _HISTORY)
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from segue.errors import NotFound
 from segue.kept import Archive, Found, Memory, Task, Waiting
 from segue.memory.search import MOST_ROWS, ranked, sought
-from segue.model import NEWEST, Event, Owner, Place
+from segue.model import NEWEST, Asker, Event, Owner, Place
 from segue.store import kept_rows, live_rows, rows, sql
-from segue.store.database import Params
+from segue.store.database import Params, Value
 from segue.store.store import Store
 
 _ALL = 1 << 62
@@ -60,17 +60,19 @@ class Shelf:
         return kept_rows.task(found[0])
 
     async def tasks(
-        self, owner: Owner, *, limit: int, before: str | None = None, state: str = "", session_key: str = ""
+        self, asker: Asker, *, limit: int, before: str | None = None, state: str = "", session_key: str = ""
     ) -> list[Task]:
-        asked: Params = {
-            "account": owner.account,
-            "user_id": owner.user,
+        asked: dict[str, Value] = {
+            "account": asker.account,
             "before_id": before or _NEWEST_TASK,
             "state": state,
             "session_key": session_key,
             "limit": limit,
         }
-        return [kept_rows.task(row) for row in await self._database.read(sql.tasks.newest_first, asked)]
+        query = sql.tasks.newest_in_account
+        if isinstance(asker, Owner):
+            query, asked = sql.tasks.newest_first, {**asked, "user_id": asker.user}
+        return [kept_rows.task(row) for row in await self._database.read(query, asked)]
 
     async def memories(self, owner: Owner, *, limit: int, before: Place = NEWEST) -> list[Memory]:
         """What is known, the newest first. Passages are for search alone."""
@@ -94,9 +96,9 @@ class Shelf:
             last = Owner(found[0]["account"], found[0]["user_id"])
             yield last
 
-    async def memory(self, memory_id: str, owner: Owner) -> Memory:
+    async def memory(self, memory_id: str, asker: Asker) -> Memory:
         found = await self._database.read(sql.memories.by_id, {"id": memory_id})
-        if not found or kept_rows.memory(found[0]).owner != owner:
+        if not found or not asker.reaches(kept_rows.memory(found[0]).owner):
             raise NotFound(f"there is no memory {memory_id}")
         return kept_rows.memory(found[0])
 

@@ -3,7 +3,7 @@
 Invariants
   - a key is compared with every known one in constant time, whether or not one has matched
   - a cookie is signed with its key: it ends with the key, and no server has to remember it
-  - without keys everybody is the default owner, and the gate lets nobody in but this machine
+  - without keys every caller is the operator, and the gate lets in no other machine than this one
 """
 
 import base64
@@ -15,7 +15,7 @@ from fastapi import Request
 from starlette.requests import HTTPConnection
 
 from segue.configuration import ApiKey, Role
-from segue.model import Owner
+from segue.model import Asker, Operator, Owner
 from segue.record import positional
 from segue.server.errors import Refused
 
@@ -27,6 +27,16 @@ COOKIE_SECONDS = 12 * 3600
 class Caller:
     owner: Owner
     role: Role
+
+    def asking_for(self, user: str | None) -> Asker:
+        """On whose behalf the caller asks: an admin for the whole account, or for the user that is named."""
+        if user is None and self.role is Role.ADMIN:
+            return Operator(*self.owner)
+        if user is None or user == self.owner.user:
+            return self.owner
+        if self.role is not Role.ADMIN:
+            raise Refused(404, "not_found", f"there is no user {user} here")
+        return Owner(self.owner.account, user)
 
 
 ANYBODY = Caller(Owner(), Role.ADMIN)

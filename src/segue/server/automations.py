@@ -10,7 +10,7 @@ from segue.action import Ask, Call, Say
 from segue.clock import to_moment
 from segue.explain import Explanation
 from segue.kernel import Kernel
-from segue.model import Job, Owner
+from segue.model import Asker, Job
 from segue.moment import in_seconds
 from segue.policy import Policy
 from segue.schedule import local, read_trigger, upcoming, zone_of
@@ -277,7 +277,7 @@ def _fact(name: str, value: Any) -> JsonValue:
 
 
 async def explained(
-    kernel: Kernel, job_id: str, *, slot: datetime | None, owner: Owner
+    kernel: Kernel, job_id: str, *, slot: datetime | None, owner: Asker
 ) -> tuple[Explanation, ExplanationOut]:
     told = await kernel.explain(job_id, slot=slot, owner=owner)
     job = await kernel.store.job(job_id)

@@ -8,11 +8,12 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.requests import HTTPConnection
 
-from segue.configuration import Configuration
+from segue.configuration import Configuration, Role
 from segue.kernel import Kernel
-from segue.model import Owner
+from segue.model import Asker, user_of
 from segue.server.auth import Caller, Keys, authenticate
 from segue.server.metrics import Metrics
+from segue.text import MAX_NAME, check_text
 
 
 @dataclass(slots=True)
@@ -34,6 +35,22 @@ def house_of(connection: HTTPConnection) -> House:
     return house
 
 
+def asker_of(caller: Caller, connection: HTTPConnection) -> Asker:
+    """On whose behalf a caller asks. An admin may choose one user of the account by `?user=`."""
+    user = connection.query_params.get("user")
+    return caller.asking_for(user if user is None else check_text(user, "user", longest=MAX_NAME))
+
+
+async def check_may_open(kernel: Kernel, caller: Caller, asker: Asker, key: str) -> None:
+    """`NotFound` for a chat on a network that is not the caller's.
+
+    Such a chat is made by what arrives in it, or by an admin. A user who made it would write to the people
+    in it.
+    """
+    if caller.role is not Role.ADMIN and user_of(key, kernel.networks) not in (None, asker.user):
+        await kernel.session(key, owner=asker)
+
+
 class Asked(Request):
     """A request of somebody we know. Only routes of the class `Guarded` are given one."""
 
@@ -41,14 +58,14 @@ class Asked(Request):
         super().__init__(request.scope, request.receive)
         self.house = house_of(self)
         self.caller = self.house.caller(self)
+        self.owner = asker_of(self.caller, self)
 
     @property
     def kernel(self) -> Kernel:
         return self.house.kernel
 
-    @property
-    def owner(self) -> Owner:
-        return self.caller.owner
+    async def may_open(self, key: str) -> None:
+        await check_may_open(self.kernel, self.caller, self.owner, key)
 
 
 class Guarded(APIRoute):

@@ -26,4 +26,4 @@ async def named(asked: Asked, name: str | None) -> once.Request | None:
         return None
     # What a request asks for is its route and its body; how long it is willing to wait is not.
     wanted = f"{asked.method} {asked.url.path}\n".encode("utf-8", "surrogatepass") + await asked.body()
-    return once.Request(owner=asked.owner, name=name, digest=sha256(wanted).hexdigest())
+    return once.Request(owner=asked.owner.own, name=name, digest=sha256(wanted).hexdigest())

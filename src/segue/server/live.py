@@ -22,10 +22,11 @@ from segue import once
 from segue.errors import NotFound, SegueError
 from segue.hub import EVERYTHING, Lagged, LiveText
 from segue.kernel import Kernel
-from segue.model import Event, Overview, Owner, Session
+from segue.model import Asker, Event, Overview, Session
 from segue.server import schema, wire
+from segue.server.auth import Caller
 from segue.server.errors import Refused, answer, problem_of, responses
-from segue.server.house import Asked, Guarded, house_of
+from segue.server.house import Asked, Guarded, asker_of, check_may_open, house_of
 from segue.server.paging import LARGEST_SEQ
 from segue.server.routes.sessions import KeyInPath
 from segue.server.wire import Wired
@@ -40,13 +41,11 @@ _NO_NEWS = frozenset({"tool_started", "tool_call", "stream_end"})
 """What leaves a session's summary as it was; the end of a turn is followed by one."""
 
 
-async def events(
-    kernel: Kernel, session: Session, owner: Owner, after: int | None
-) -> AsyncGenerator[Wired, None]:
+async def events(kernel: Kernel, session: Session, after: int | None) -> AsyncGenerator[Wired, None]:
     """A session's events as they go over the wire; what was there before the client came is a replay."""
     overview = await kernel.overview_of(session.id)
     there_before = overview.session.last_seq
-    follow = kernel.follow(session.key, owner=owner, after=after, came_at=there_before)
+    follow = kernel.follow(session.key, owner=session.owner, after=after, came_at=there_before)
     async with aclosing(follow) as following:
         async for heard in following:
             if isinstance(heard, LiveText):
@@ -63,8 +62,8 @@ async def events(
                     yield await wire.event(kernel, session, update, overview=None)
 
 
-async def summaries(kernel: Kernel, owner: Owner) -> AsyncIterator[Wired]:
-    """Each session of an owner, whenever something has happened in it."""
+async def summaries(kernel: Kernel, owner: Asker) -> AsyncIterator[Wired]:
+    """Each session that the caller reaches, whenever something has happened in it."""
     known: dict[str, Session] = {}
     with kernel.hub.listen(EVERYTHING) as listener:
         for overview in await kernel.overviews(owner=owner, limit=MOST_LISTED):
@@ -81,17 +80,17 @@ async def summaries(kernel: Kernel, owner: Owner) -> AsyncIterator[Wired]:
                     yield wired
 
 
-async def _changed(kernel: Kernel, owner: Owner, happened: Event) -> list[Overview]:
+async def _changed(kernel: Kernel, owner: Asker, happened: Event) -> list[Overview]:
     look_up = partial(kernel.overview_of, happened.session_id)
     try:
         overview = await kernel.hub.shared.once(("overview", happened.session_id, happened.seq), look_up)
     except NotFound:
         return []
-    return [overview] if overview.session.owner == owner else []
+    return [overview] if owner.reaches(overview.session.owner) else []
 
 
 async def _compared(
-    kernel: Kernel, owner: Owner, known: dict[str, Session], look: int | None
+    kernel: Kernel, owner: Asker, known: dict[str, Session], look: int | None
 ) -> AsyncIterator[Wired]:
     """What another process has changed: those whose log has grown, and those that are gone."""
     look_up = partial(kernel.overviews, owner=owner, limit=MOST_LISTED)
@@ -125,14 +124,14 @@ async def follow(
 ) -> EventSourceResponse:
     """The same events as over the WebSocket. Without `after` or `Last-Event-ID`, from the start of the turn
     under way, or from now on."""
-    kernel, owner = asked.kernel, asked.owner
-    session = await kernel.session(key, owner=owner)
+    kernel = asked.kernel
+    session = await kernel.session(key, owner=asked.owner)
     start = after if last_event_id is None else last_event_id
 
     async def stream() -> AsyncIterator[ServerSentEvent]:
         with asked.house.metrics.clients.labels("sse").track_inprogress():
             try:
-                async with aclosing(events(kernel, session, owner, start)) as happening:
+                async with aclosing(events(kernel, session, start)) as happening:
                     async for wired in happening:
                         yield ServerSentEvent(data=_text(wired), event=wired["type"], id=str(wired["seq"]))
             except NotFound:  # the session was deleted
@@ -194,14 +193,16 @@ async def websocket(socket: WebSocket) -> None:
     house = house_of(socket)
     try:
         caller = house.caller(socket)
-    except Refused as refusal:
-        await socket.send_denial_response(answer(problem_of(refusal), refusal.headers))
+        asker = asker_of(caller, socket)
+    except (Refused, SegueError) as refusal:
+        headers = refusal.headers if isinstance(refusal, Refused) else None
+        await socket.send_denial_response(answer(problem_of(refusal), headers))
         return
     await socket.accept()
     with house.metrics.clients.labels("websocket").track_inprogress():
         try:
             async with asyncio.TaskGroup() as tasks:
-                await Client(socket, house.kernel, caller.owner, tasks).talk()
+                await Client(socket, house.kernel, caller, asker, tasks).talk()
         except* WebSocketDisconnect:
             pass
 
@@ -209,9 +210,12 @@ async def websocket(socket: WebSocket) -> None:
 class Client:
     """One WebSocket: what it asks, and the sessions it follows."""
 
-    def __init__(self, socket: WebSocket, kernel: Kernel, owner: Owner, tasks: asyncio.TaskGroup) -> None:
+    def __init__(
+        self, socket: WebSocket, kernel: Kernel, caller: Caller, owner: Asker, tasks: asyncio.TaskGroup
+    ) -> None:
         self._socket = socket
         self._kernel = kernel
+        self._caller = caller
         self._owner = owner
         self._tasks = tasks
         self._followed: dict[str, asyncio.Task[None]] = {}
@@ -251,13 +255,14 @@ class Client:
         except NotFound:
             self._awaited[key] = after
             raise
-        self._follow(key, events(self._kernel, session, self._owner, after))
+        self._follow(key, events(self._kernel, session, after))
 
     async def _speak(self, said: Speak) -> None:
+        await check_may_open(self._kernel, self._caller, self._owner, said.session)
         request = None
         if said.id is not None:
             digest = sha256(f"message {said.session}\n{said.content}".encode()).hexdigest()
-            request = once.Request(owner=self._owner, name=f"{said.session} {said.id}", digest=digest)
+            request = once.Request(owner=self._owner.own, name=f"{said.session} {said.id}", digest=digest)
         admitted = await self._kernel.receive(
             said.session, said.content, owner=self._owner, when_busy=said.when_busy, request=request
         )

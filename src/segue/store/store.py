@@ -4,12 +4,14 @@ import logging
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from segue.errors import NotFound
+from segue.errors import AmbiguousKey, NotFound
 from segue.model import (
     NEWEST,
+    Asker,
     Delivery,
     Event,
     Job,
+    Lookup,
     Overview,
     Owner,
     Place,
@@ -20,7 +22,7 @@ from segue.model import (
     Turn,
 )
 from segue.store import rows, shown_rows, sql
-from segue.store.database import Params, Row, Rows, Transaction
+from segue.store.database import Params, Row, Rows, Transaction, Value
 from segue.store.queues import Queues, number
 
 P = ParamSpec("P")
@@ -41,29 +43,48 @@ class Store(Queues):
         found = await self.database.read(sql.sessions.by_key, named)
         return rows.session(found[0]) if found else None
 
+    async def session_found(self, lookup: Lookup, key: str) -> Session | None:
+        """The session that a caller means by a key. `AmbiguousKey` when several users have one."""
+        if not lookup.whole_account:
+            return await self.session(lookup.owner, key)
+        account, user = lookup.first
+        named: Params = {"account": account, "user_id": user, "key": key}
+        found = await self.database.read(sql.sessions.in_account, named)
+        if found:
+            return rows.session(found[0])
+        others = await self.database.read(sql.directory.users_of, {"account": account, "key": key})
+        if len(others) > 1:
+            raise AmbiguousKey(key, [row["user_id"] for row in others])
+        return None
+
     async def session_by_id(self, session_id: str) -> Session:
         return rows.session(_one(await self.database.read(sql.sessions.by_id, {"id": session_id}), "session"))
 
-    async def sessions(self, owner: Owner, limit: int) -> list[Session]:
-        whose: Params = {"account": owner.account, "user_id": owner.user, "limit": limit}
-        return [rows.session(row) for row in await self.database.read(sql.sessions.newest_first, whose)]
+    async def sessions(self, asker: Asker, limit: int) -> list[Session]:
+        whose: dict[str, Value] = {"account": asker.account, "limit": limit}
+        query = sql.sessions.newest_in_account
+        if isinstance(asker, Owner):
+            query, whose = sql.sessions.newest_first, {**whose, "user_id": asker.user}
+        return [rows.session(row) for row in await self.database.read(query, whose)]
 
     async def overview(self, session_id: str) -> Overview:
         found = await self.database.read(sql.sessions.overview, {"id": session_id})
         return shown_rows.overview(_one(found, "session"))
 
     async def overviews(
-        self, owner: Owner, *, limit: int, before: Place, pending_recall: bool = False
+        self, asker: Asker, *, limit: int, before: Place, pending_recall: bool = False
     ) -> list[Overview]:
-        asked: Params = {
-            "account": owner.account,
-            "user_id": owner.user,
+        asked: dict[str, Value] = {
+            "account": asker.account,
             "before": before.at,
             "before_id": before.id,
             "pending_recall": int(pending_recall),
             "limit": limit,
         }
-        return [shown_rows.overview(row) for row in await self.database.read(sql.sessions.overviews, asked)]
+        query = sql.sessions.overviews_in_account
+        if isinstance(asker, Owner):
+            query, asked = sql.sessions.overviews, {**asked, "user_id": asker.user}
+        return [shown_rows.overview(row) for row in await self.database.read(query, asked)]
 
     # Turns and the log
 

@@ -9,7 +9,7 @@ from segue.action import Ask
 from segue.clock import to_moment, to_ms
 from segue.errors import Conflict, NotFound
 from segue.explain import Explanation, Facts, explain, stands_for
-from segue.model import NEWEST, Job, Owner, Place, Run, Session, Turn
+from segue.model import NEWEST, Asker, Job, Place, Run, Session, Turn
 from segue.once import Request
 from segue.policy import Policy
 from segue.prompts import Mode
@@ -17,7 +17,7 @@ from segue.schedule import check_rhythm
 from segue.states import JobKind, JobState
 from segue.text import check_text
 from segue.trigger import Trigger
-from segue.verbs.looking import ME
+from segue.verbs.looking import OPERATOR
 from segue.verbs.ordering import Ordering
 from segue.view import View
 
@@ -37,17 +37,18 @@ class Automating(Ordering):
         policy: Policy | None = None,
         mode: Mode = Mode.TURN,
         view: View = View.FULL,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> Job:
         """A user's cron job: as `schedule`, but not too often, and not too many in a session."""
         now = self.clock.ms()
         action = Ask(check_text(message, "the message"), mode=mode, view=view)
-        job = await self._drafted(key, trigger, action, now, name=name, policy=policy, owner=owner)
+        session, whose = await self._owned(key, owner)
+        job = self._drafted(session, trigger, action, now, name=name, policy=policy, account=whose.account)
         self._check_rhythm(job.trigger, now)
         work = partial(
             jobs.create,
-            owner,
+            whose,
             self._home(key, job.kind),
             job,
             new_session_id=self.ids(now),
@@ -55,7 +56,7 @@ class Automating(Ordering):
         )
         return await self._made_once(request, work, now)
 
-    async def automation(self, job_id: str, *, owner: Owner = ME) -> Job:
+    async def automation(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
         """One of the jobs that people read as automations, or a protected one of the system."""
         job = await self.job(job_id, owner=owner)
         if job.kind not in _AUTOMATIONS and not job.protected:
@@ -63,7 +64,13 @@ class Automating(Ordering):
         return job
 
     async def automations(
-        self, key: str, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST, ended: bool = False
+        self,
+        key: str,
+        *,
+        owner: Asker = OPERATOR,
+        limit: int = 100,
+        before: Place = NEWEST,
+        ended: bool = False,
     ) -> list[Job]:
         """A session's own, the newest first; `ended` shows those too that are over."""
         session = await self.session(key, owner=owner)
@@ -73,9 +80,9 @@ class Automating(Ordering):
         found += await self.store.automations(shared.id, limit=limit, before=before, ended=ended)
         return sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)[:limit]
 
-    async def protected(self, *, owner: Owner = ME, limit: int = 100) -> list[Job]:
+    async def protected(self, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Job]:
         """The system's own jobs, which nobody may change."""
-        return await self.store.protected_jobs(owner, limit)
+        return await self.store.protected_jobs(owner.own, limit)
 
     async def amend(
         self,
@@ -87,7 +94,7 @@ class Automating(Ordering):
         policy: Policy | None = None,
         mode: Mode | None = None,
         view: View | None = None,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
     ) -> Job:
         """Change what is given of an automation, within the limits that users have."""
         job = await self.automation(job_id, owner=owner)
@@ -96,7 +103,7 @@ class Automating(Ordering):
         if trigger is not None:
             session = await self.store.session_by_id(job.session_id)
             now = self.clock.ms()
-            trigger = await self._resolved(trigger, session.key, session.owner, now)
+            trigger = self._resolved(trigger, session, now)
             self._check_rhythm(trigger, now)
         action = None
         if isinstance(before := job.action, Ask) and (message, mode, view) != (None, None, None):
@@ -104,11 +111,15 @@ class Automating(Ordering):
             action = replace(before, prompt=said, mode=mode or before.mode, view=view or before.view)
         return await self.edit(job_id, name=name, trigger=trigger, action=action, policy=policy, owner=owner)
 
-    async def explain(self, job_id: str, *, slot: datetime | None = None, owner: Owner = ME) -> Explanation:
+    async def explain(
+        self, job_id: str, *, slot: datetime | None = None, owner: Asker = OPERATOR
+    ) -> Explanation:
         """Why a slot ran or did not, or without one, how the job stands; and what comes next."""
         job = await self.store.job(job_id)
         session = await self.store.session_by_id(job.session_id)
-        if session.owner != owner:  # one that was removed is explained too: its runs are still there
+        if not owner.reaches(
+            session.owner
+        ):  # one that was removed is explained too: its runs are still there
             raise NotFound(f"there is no job {job_id}")
         return explain(await self._facts(job, session, slot))
 

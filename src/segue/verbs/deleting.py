@@ -5,9 +5,9 @@ import asyncio
 from segue import lane, sessions
 from segue.bell import Name
 from segue.live import LetGo
-from segue.model import Owner, Session
+from segue.model import Asker, Session
 from segue.text import check_key
-from segue.verbs.looking import ME
+from segue.verbs.looking import OPERATOR
 from segue.verbs.talking import Talking
 
 _PATIENCE_SECONDS = 2.0
@@ -15,7 +15,7 @@ _PATIENCE_SECONDS = 2.0
 
 
 class Deleting(Talking):
-    async def delete(self, key: str, *, with_jobs: bool = False, owner: Owner = ME) -> None:
+    async def delete(self, key: str, *, with_jobs: bool = False, owner: Asker = OPERATOR) -> None:
         """Delete a session, its jobs and all it remembers; `SessionHasJobs` names the cron jobs that would go
         with it, and nothing has changed. A turn that runs in it is stopped first."""
         session = await self.session(check_key(key), owner=owner)

@@ -1,4 +1,4 @@
-"""Looking: what is there, for its owner and for nobody else."""
+"""Looking: what is there, for its owner and for the operator of the account."""
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
@@ -10,7 +10,20 @@ from segue.crew import Function
 from segue.errors import NotFound
 from segue.follow import follow
 from segue.hub import Heard, Hub
-from segue.model import NEWEST, Delivery, Event, Ids, Job, Overview, Owner, Place, Run, Session, Turn
+from segue.model import (
+    NEWEST,
+    Asker,
+    Delivery,
+    Event,
+    Ids,
+    Job,
+    Operator,
+    Overview,
+    Place,
+    Run,
+    Session,
+    Turn,
+)
 from segue.settings import Settings
 from segue.states import JobState, UnifiedOwner
 from segue.store.store import Store
@@ -18,7 +31,8 @@ from segue.text import check_key
 from segue.transcript import Message, message_of
 from segue.workforce import Workforce
 
-ME = Owner()
+OPERATOR = Operator()
+"""A call without `owner=`: it reaches the sessions of every user of the account `default`."""
 
 
 class Looking:
@@ -31,15 +45,22 @@ class Looking:
     ids: Ids
     settings: Settings
     functions: Mapping[str, Function]
+    networks: frozenset[str]
+    """The channels whose chats are users of their own."""
     workers: Workforce
 
-    async def session(self, key: str, *, owner: Owner = ME) -> Session:
-        found = await self.store.session(owner, check_key(key))
+    async def session(self, key: str, *, owner: Asker = OPERATOR) -> Session:
+        """Of an operator: the own one, else the only one of that key in the account."""
+        found = await self.find(key, owner=owner)
         if found is None:
             raise NotFound(f"there is no session {key}")
         return found
 
-    async def sessions(self, *, owner: Owner = ME, limit: int = 100) -> list[Session]:
+    async def find(self, key: str, *, owner: Asker = OPERATOR) -> Session | None:
+        """As `session`; None if there is none."""
+        return await self.store.session_found(owner.lookup(check_key(key), self.networks), key)
+
+    async def sessions(self, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Session]:
         return await self.store.sessions(owner, limit)
 
     def is_shared(self, key: str) -> bool:
@@ -56,7 +77,7 @@ class Looking:
         """The zone of a time that names none: the session's own, else that of the settings."""
         return (session.timezone if session else None) or self.settings.timezone
 
-    async def overview(self, key: str, *, owner: Owner = ME) -> Overview:
+    async def overview(self, key: str, *, owner: Asker = OPERATOR) -> Overview:
         return await self.overview_of((await self.session(key, owner=owner)).id)
 
     async def overview_of(self, session_id: str) -> Overview:
@@ -69,26 +90,31 @@ class Looking:
         return replace(there, session=session, queued=len(await self.store.queued_turns(place.id)))
 
     async def overviews(
-        self, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST, pending_recall: bool = False
+        self,
+        *,
+        owner: Asker = OPERATOR,
+        limit: int = 100,
+        before: Place = NEWEST,
+        pending_recall: bool = False,
     ) -> list[Overview]:
         """The most recently spoken to first; `pending_recall` leaves out those that have none."""
         return await self.store.overviews(owner, limit=limit, before=before, pending_recall=pending_recall)
 
-    async def turn(self, turn_id: str, *, owner: Owner = ME) -> Turn:
+    async def turn(self, turn_id: str, *, owner: Asker = OPERATOR) -> Turn:
         turn = await self.store.turn(turn_id)
         session = await self.store.session_by_id(turn.session_id)
-        if session.owner != owner:
+        if not owner.reaches(session.owner):
             raise NotFound(f"there is no turn {turn_id}")
         return turn
 
-    async def job(self, job_id: str, *, owner: Owner = ME) -> Job:
+    async def job(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
         job = await self.store.job(job_id)
         session = await self.store.session_by_id(job.session_id)
-        if session.owner != owner or job.state is JobState.REMOVED:
+        if not owner.reaches(session.owner) or job.state is JobState.REMOVED:
             raise NotFound(f"there is no job {job_id}")
         return job
 
-    async def jobs(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Job]:
+    async def jobs(self, key: str, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Job]:
         """The session's own, oldest first; where all chats own them together, those too."""
         session = await self.session(key, owner=owner)
         found = await self.store.jobs(session.id, limit)
@@ -103,49 +129,51 @@ class Looking:
         return None if place.id == session.id else place
 
     async def runs(
-        self, key: str, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST
+        self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: Place = NEWEST
     ) -> list[Run]:
         """The session's runs, newest first."""
         return await self.store.runs_of_session((await self.session(key, owner=owner)).id, limit, before)
 
-    async def record(self, run_id: str, *, owner: Owner = ME) -> Run:
+    async def record(self, run_id: str, *, owner: Asker = OPERATOR) -> Run:
         """The record of one run."""
         run = await self.store.run(run_id)
         session = await self.store.session_by_id(run.session_id)
-        if session.owner != owner:
+        if not owner.reaches(session.owner):
             raise NotFound(f"there is no run {run_id}")
         return run
 
     async def runs_of(
-        self, job_id: str, *, owner: Owner = ME, limit: int = 100, before: int | None = None
+        self, job_id: str, *, owner: Asker = OPERATOR, limit: int = 100, before: int | None = None
     ) -> list[Run]:
         """A job's runs, newest first, of slots before that moment; also those of one that was removed."""
         job = await self.store.job(job_id)
-        if (await self.store.session_by_id(job.session_id)).owner != owner:
+        if not owner.reaches((await self.store.session_by_id(job.session_id)).owner):
             raise NotFound(f"there is no job {job_id}")
         return await self.store.runs_of_job(job_id, limit, NEWEST.at if before is None else before)
 
-    async def deliveries(self, key: str, *, owner: Owner = ME, limit: int = 100) -> list[Delivery]:
+    async def deliveries(self, key: str, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Delivery]:
         return await self.store.deliveries((await self.session(key, owner=owner)).id, limit)
 
     async def messages(
-        self, key: str, *, owner: Owner = ME, after: int = 0, limit: int = 100
+        self, key: str, *, owner: Asker = OPERATOR, after: int = 0, limit: int = 100
     ) -> list[Message]:
         session = await self.session(key, owner=owner)
         events = await self.store.messages(session.id, after=after, limit=limit)
         return [message for event in events if (message := message_of(event))]
 
-    async def events(self, key: str, *, owner: Owner = ME, after: int = 0, limit: int = 100) -> list[Event]:
+    async def events(
+        self, key: str, *, owner: Asker = OPERATOR, after: int = 0, limit: int = 100
+    ) -> list[Event]:
         session = await self.session(key, owner=owner)
         return await self.store.events(session.id, after=after, limit=limit)
 
-    async def told(self, key: str, *, owner: Owner = ME, before: int, limit: int = 100) -> list[Event]:
+    async def told(self, key: str, *, owner: Asker = OPERATOR, before: int, limit: int = 100) -> list[Event]:
         """What a reader of the conversation is shown: the newest events before a number, oldest first."""
         session = await self.session(key, owner=owner)
         return await self.store.told(session.id, before=before, limit=limit)
 
     async def follow(
-        self, key: str, *, owner: Owner = ME, after: int | None = 0, came_at: int | None = None
+        self, key: str, *, owner: Asker = OPERATOR, after: int | None = 0, came_at: int | None = None
     ) -> AsyncGenerator[Heard]:
         """The log from a number on, and then what happens, as it happens.
 

@@ -11,7 +11,7 @@ from segue.bell import Name
 from segue.clock import to_moment
 from segue.errors import BadTime, EmptyText, NotFound, NotPrivateChat, NotStored, StoreError, Undecided
 from segue.jobs import Changed
-from segue.model import NEWEST, Owner, Place, ScheduledMessage
+from segue.model import NEWEST, Asker, Place, ScheduledMessage
 from segue.once import Request, once
 from segue.record import record
 from segue.scheduled import Facts, Written
@@ -19,7 +19,7 @@ from segue.states import JobKind, MessageStatus
 from segue.store.database import Transaction
 from segue.text import check_text
 from segue.trigger import At
-from segue.verbs.looking import ME
+from segue.verbs.looking import OPERATOR
 from segue.verbs.ordering import Ordering
 
 
@@ -40,7 +40,7 @@ class Messaging(Ordering):
         *,
         replace_existing: bool = False,
         tool_call_id: str | None = None,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> Promised:
         """Have a text sent in a private chat. `replace_existing` cancels all that wait in it."""
@@ -54,19 +54,19 @@ class Messaging(Ordering):
             raise EmptyText("the message is empty; write the words that are to be sent")
         check_text(text, "the message")
         now = self.clock.ms()
-        job = await self._drafted(
-            key,
+        job = self._drafted(
+            session,
             At(_moment(send_at, now, self.zone_in(session))),
             Say(text),
             now,
             policy=scheduled.POLICY,
             kind=JobKind.MESSAGE,
-            owner=owner,
+            account=session.owner.account,
         )
         facts = Facts(
             chat_type=session.chat_type, replace_existing=replace_existing, tool_call_id=tool_call_id
         )
-        work = partial(scheduled.create, owner, key, job, facts, new_session_id=session.id)
+        work = partial(scheduled.create, session.owner, key, job, facts, new_session_id=session.id)
         try:
             written = await self.store.commit(once, request, work, now, keep=_kept, again=_again)
         except Undecided:
@@ -78,9 +78,9 @@ class Messaging(Ordering):
             message=await self.store.scheduled_message(stored.id), cancelled=tuple(written.cancelled)
         )
 
-    async def scheduled_message(self, message_id: str, *, owner: Owner = ME) -> ScheduledMessage:
+    async def scheduled_message(self, message_id: str, *, owner: Asker = OPERATOR) -> ScheduledMessage:
         message = await self.store.scheduled_message(message_id)
-        if (await self.store.session_by_id(message.session_id)).owner != owner:
+        if not owner.reaches((await self.store.session_by_id(message.session_id)).owner):
             raise NotFound(f"there is no scheduled message {message_id}")
         return message
 
@@ -89,7 +89,7 @@ class Messaging(Ordering):
         key: str,
         *,
         status: MessageStatus | None = None,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         limit: int = 100,
         before: Place = NEWEST,
     ) -> list[ScheduledMessage]:
@@ -98,7 +98,7 @@ class Messaging(Ordering):
         return await self.store.scheduled_messages(session.id, status=status, limit=limit, before=before)
 
     async def cancel_message(
-        self, message_id: str, *, tool_call_id: str | None = None, owner: Owner = ME
+        self, message_id: str, *, tool_call_id: str | None = None, owner: Asker = OPERATOR
     ) -> ScheduledMessage:
         """It is not sent after this returns; `AlreadyStarted` when it is too late."""
         message = await self.scheduled_message(message_id, owner=owner)

@@ -12,14 +12,14 @@ from segue.clock import to_moment, to_ms
 from segue.decision import End, Pass, keeps_no_appointments
 from segue.errors import BadSetting, BadTrigger, Conflict, DuplicateId
 from segue.jobs import Changed
-from segue.model import Job, Owner
+from segue.model import Asker, Job, Owner, Session
 from segue.once import Request, once
 from segue.policy import Policy, jittered
 from segue.states import JobKind, JobState, Outcome, UnifiedOwner
 from segue.store.database import Transaction
-from segue.text import MAX_NAME, check_key, check_text
+from segue.text import MAX_NAME, check_text
 from segue.trigger import At, Trigger, resolve
-from segue.verbs.looking import ME, Looking
+from segue.verbs.looking import OPERATOR, Looking
 
 _KINDS = {Ask: JobKind.CRON, Say: JobKind.MESSAGE, Call: JobKind.SYSTEM}
 
@@ -34,24 +34,46 @@ class Ordering(Looking):
         name: str | None = None,
         policy: Policy | None = None,
         kind: JobKind | None = None,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         job_id: str | None = None,
         protected: bool = False,
     ) -> Job:
         """A standing order: when this comes, do that, in this conversation."""
         now = self.clock.ms()
-        job = await self._drafted(
-            key, trigger, action, now, name=name, policy=policy, kind=kind, owner=owner, job_id=job_id
+        session, whose = await self._owned(key, owner, speaks_in=_second_target(action))
+        job = self._drafted(
+            session,
+            trigger,
+            action,
+            now,
+            name=name,
+            policy=policy,
+            kind=kind,
+            account=whose.account,
+            job_id=job_id,
         )
         job = replace(job, protected=protected)
         home = self._home(key, job.kind)
         return self._changed(
-            await self.store.commit(jobs.create, owner, home, job, new_session_id=self.ids(now))
+            await self.store.commit(jobs.create, whose, home, job, new_session_id=self.ids(now))
         )
 
-    async def _drafted(
+    async def _owned(
+        self, key: str, owner: Asker, *, speaks_in: str | None = None
+    ) -> tuple[Session | None, Owner]:
+        """The session that a job is made in, and its owner: what is made for a session is its owner's.
+
+        `speaks_in`: the session in which a legacy job speaks. The job belongs to the owner of that one, or
+        the memory of another user would be in the words that its readers get.
+        """
+        if speaks_in is not None:
+            _, owner = await self._owned(speaks_in, owner)
+        session = await self.find(key, owner=owner)
+        return session, owner.lookup(key, self.networks).owner if session is None else session.owner
+
+    def _drafted(
         self,
-        key: str,
+        session: Session | None,
         trigger: Trigger,
         action: Action,
         now: int,
@@ -59,18 +81,17 @@ class Ordering(Looking):
         name: str | None = None,
         policy: Policy | None = None,
         kind: JobKind | None = None,
-        owner: Owner = ME,
+        account: str,
         job_id: str | None = None,
     ) -> Job:
         """A job that was checked and aimed, and is not stored yet."""
-        check_key(key)
         self._check_function(action)
         _refuse_second_target(action, kind)
-        trigger = await self._resolved(trigger, key, owner, now)
+        trigger = self._resolved(trigger, session, now)
         job = Job(
             id=check_text(job_id, "a job id", longest=MAX_NAME) if job_id is not None else self.ids(now),
             session_id="",
-            account=owner.account,
+            account=account,
             kind=kind or _KINDS[type(action)],
             name=check_text(name or _title(action), "the name of a job", longest=MAX_NAME),
             state=JobState.ACTIVE,
@@ -93,7 +114,7 @@ class Ordering(Looking):
         return _aimed(job, now)
 
     async def keep(
-        self, key: str, trigger: Trigger, action: Action, *, job_id: str, name: str, owner: Owner = ME
+        self, key: str, trigger: Trigger, action: Action, *, job_id: str, name: str, owner: Asker = OPERATOR
     ) -> Job:
         """A protected job of the system: made if it is missing, and set going again if it had given up."""
         try:
@@ -115,7 +136,7 @@ class Ordering(Looking):
         active = _aimed(replace(job, state=JobState.ACTIVE, state_reason=None, failures=0), now)
         return self._changed(await self.store.commit(jobs.change, active, now))
 
-    async def pause(self, job_id: str, *, reason: str = "paused by request", owner: Owner = ME) -> Job:
+    async def pause(self, job_id: str, *, reason: str = "paused by request", owner: Asker = OPERATOR) -> Job:
         job = await self.job(job_id, owner=owner)
         if job.state is not JobState.ACTIVE:
             raise Conflict(f"job {job_id} is {job.state}; only an active one can be paused")
@@ -123,7 +144,7 @@ class Ordering(Looking):
             replace(job, state=JobState.PAUSED, state_reason=reason, slot=None, next_at=None)
         )
 
-    async def resume(self, job_id: str, *, owner: Owner = ME) -> Job:
+    async def resume(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
         job = await self.job(job_id, owner=owner)
         if job.state is not JobState.PAUSED:
             raise Conflict(f"job {job_id} is {job.state}; only a paused one can be resumed")
@@ -141,7 +162,7 @@ class Ordering(Looking):
         trigger: Trigger | None = None,
         action: Action | None = None,
         policy: Policy | None = None,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
     ) -> Job:
         """Change what is given. A new trigger counts from now."""
         self._check_function(action)
@@ -149,7 +170,7 @@ class Ordering(Looking):
         now = self.clock.ms()
         if trigger is not None:
             session = await self.store.session_by_id(job.session_id)
-            trigger = await self._resolved(trigger, session.key, session.owner, now)
+            trigger = self._resolved(trigger, session, now)
         edited = replace(
             job,
             name=job.name if name is None else check_text(name, "the name of a job", longest=MAX_NAME),
@@ -164,7 +185,7 @@ class Ordering(Looking):
             edited = _aimed_at(edited, to_moment(job.slot))
         return await self._change(edited)
 
-    async def skip(self, job_id: str, *, owner: Owner = ME) -> Job:
+    async def skip(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
         """Let the next slot go by; it is recorded as skipped."""
         job = await self.job(job_id, owner=owner)
         _refuse_protected(job)
@@ -188,7 +209,7 @@ class Ordering(Looking):
         self.bell.ring(Name.TIMER)
         return await self.store.job(job_id)
 
-    async def remove(self, job_id: str, *, owner: Owner = ME) -> Job:
+    async def remove(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
         """No start after this returns; a run that has started goes on to its end."""
         job = await self.job(job_id, owner=owner)
         _refuse_protected(job)
@@ -207,8 +228,7 @@ class Ordering(Looking):
                 f"no function is registered as {action.function!r}; give it to Kernel(functions=…)"
             )
 
-    async def _resolved(self, trigger: Trigger, key: str, owner: Owner, now: int) -> Trigger:
-        session = await self.store.session(owner, key)
+    def _resolved(self, trigger: Trigger, session: Session | None, now: int) -> Trigger:
         return resolve(trigger, now=to_moment(now), zone=self.zone_in(session))
 
     async def _made_once(
@@ -257,8 +277,12 @@ def _refuse_protected(job: Job) -> None:
         raise Conflict(f"job {job.id} belongs to the system and cannot be changed")
 
 
+def _second_target(action: Action) -> str | None:
+    return action.to if isinstance(action, Ask) else None
+
+
 def _refuse_second_target(action: Action, kind: JobKind | None) -> None:
-    if isinstance(action, Ask) and action.to is not None and kind is not JobKind.LEGACY:
+    if _second_target(action) is not None and kind is not JobKind.LEGACY:
         raise BadSetting("a job speaks in the session it belongs to; only a legacy one has another target")
 
 

@@ -6,24 +6,24 @@ from segue import recalls
 from segue.action import Ask
 from segue.clock import to_moment
 from segue.errors import NotFound, NotRecurring
-from segue.model import NEWEST, Owner, Place, Recall, Session, Source
+from segue.model import NEWEST, Asker, Place, Recall, Session, Source
 from segue.once import Request
 from segue.recalls import Facts
 from segue.states import CallType, JobKind
 from segue.text import check_text
-from segue.verbs.looking import ME
+from segue.verbs.looking import OPERATOR
 from segue.verbs.ordering import Ordering
 
 _LONGEST_TITLE = 80
 
 
 class Recalling(Ordering):
-    async def recall(self, key: str, *, owner: Owner = ME) -> Recall | None:
+    async def recall(self, key: str, *, owner: Asker = OPERATOR) -> Recall | None:
         """The pending one."""
         return await self.store.pending_recall((await self.session(key, owner=owner)).id)
 
     async def recalls(
-        self, key: str, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST
+        self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: Place = NEWEST
     ) -> list[Recall]:
         """All that were set in the session, newest first, whatever became of them."""
         return await self.store.recalls((await self.session(key, owner=owner)).id, limit, before)
@@ -39,7 +39,7 @@ class Recalling(Ordering):
         interval_seconds: float | None = None,
         comment: str | None = None,
         set_in: Source | None = None,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> Recall:
         """Call the agent back with an instruction to itself. `set_in`: the scheduled turn that asks."""
@@ -57,22 +57,22 @@ class Recalling(Ordering):
             now=to_moment(now),
             zone=offset or self.zone_in(session),
         )
-        job = await self._drafted(
-            key,
+        job = self._drafted(
+            session,
             trigger,
             Ask(instruction),
             now,
             name=(comment or instruction).strip().splitlines()[0][:_LONGEST_TITLE],
             policy=recalls.policy(self.settings.recall_on_busy),
             kind=JobKind.RECALL,
-            owner=owner,
+            account=session.owner.account,
         )
         facts = Facts(call_type=kind, comment=comment, set_in=set_in)
         work = partial(recalls.create, session, job, facts)
         stored = await self._made_once(request, work, now)
         return await self.store.recall(stored.id)
 
-    async def cancel_recall(self, key: str, *, owner: Owner = ME) -> None:
+    async def cancel_recall(self, key: str, *, owner: Asker = OPERATOR) -> None:
         """No start after this returns: neither of the pending one nor of one that waits in the lane."""
         session = await self.session(key, owner=owner)
         pending = await self.store.pending_recall(session.id)
@@ -81,7 +81,7 @@ class Recalling(Ordering):
             raise _none(key)
         await self.remove(job_id, owner=owner)
 
-    async def skip_recall(self, key: str, *, owner: Owner = ME) -> Recall:
+    async def skip_recall(self, key: str, *, owner: Asker = OPERATOR) -> Recall:
         """Let the next time of the pending one go by: it fires an interval later, and never in the past."""
         pending = await self.recall(key, owner=owner)
         if pending is None:

@@ -12,10 +12,10 @@ from segue.memory.commit import Committed, Result
 from segue.memory.context import Context, assemble
 from segue.memory.learning import Undone
 from segue.memory.shelf import Shelf
-from segue.model import NEWEST, Owner, Place, Session
+from segue.model import NEWEST, Asker, Place, Session
 from segue.text import check_text
 from segue.transcript import Message, message_of
-from segue.verbs.looking import ME, Looking
+from segue.verbs.looking import OPERATOR, Looking
 from segue.view import View
 
 _LONGEST_MEMORY = 2_000
@@ -26,7 +26,9 @@ _MOST_MEMBERS = 100_000
 class Remembering(Looking):
     shelf: Shelf
 
-    async def commit(self, key: str, *, keep_recent_count: int | None = None, owner: Owner = ME) -> Result:
+    async def commit(
+        self, key: str, *, keep_recent_count: int | None = None, owner: Asker = OPERATOR
+    ) -> Result:
         """Put away what has settled in a session, all but the newest messages that are kept.
 
         Without a number, as many are kept as its policy says. What is put away stays in the transcript.
@@ -44,37 +46,37 @@ class Remembering(Looking):
         return done
 
     async def archives(
-        self, key: str, *, owner: Owner = ME, limit: int = 100, before: int | None = None
+        self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: int | None = None
     ) -> list[Archive]:
         """Newest first; only those numbered below `before`."""
         return await self.shelf.archives(
             (await self.session(key, owner=owner)).id, limit=limit, before=before
         )
 
-    async def archive(self, key: str, n: int, *, owner: Owner = ME) -> Archive:
+    async def archive(self, key: str, n: int, *, owner: Asker = OPERATOR) -> Archive:
         return await self.shelf.archive((await self.session(key, owner=owner)).id, n)
 
-    async def archived(self, key: str, n: int, *, owner: Owner = ME) -> list[Message]:
+    async def archived(self, key: str, n: int, *, owner: Asker = OPERATOR) -> list[Message]:
         """The messages of an archive, in the order of the log."""
         archive = await self.archive(key, n, owner=owner)
         log = await self.shelf.log(archive.session_id, after=archive.first_seq - 1, until=archive.last_seq)
         return [message for event in log if (message := message_of(event))]
 
-    async def undo(self, key: str, n: int, *, owner: Owner = ME) -> Undone:
+    async def undo(self, key: str, n: int, *, owner: Asker = OPERATOR) -> Undone:
         """Take back what an archive taught memory. What was changed since stays."""
         archive = await self.archive(key, n, owner=owner)
         return await self.store.commit(learning.undo, archive, self.clock.ms())
 
-    async def task(self, task_id: str, *, owner: Owner = ME) -> Task:
+    async def task(self, task_id: str, *, owner: Asker = OPERATOR) -> Task:
         task = await self.shelf.task(task_id)
-        if task.owner != owner:
+        if not owner.reaches(task.owner):
             raise NotFound(f"there is no task {task_id}")
         return task
 
     async def tasks(
         self,
         *,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         state: str = "",
         session_key: str = "",
         limit: int = 100,
@@ -83,23 +85,25 @@ class Remembering(Looking):
         """Newest first; only those with an id below `before`."""
         return await self.shelf.tasks(owner, limit=limit, before=before, state=state, session_key=session_key)
 
-    async def cancel_task(self, task_id: str, *, owner: Owner = ME) -> Task:
+    async def cancel_task(self, task_id: str, *, owner: Asker = OPERATOR) -> Task:
         """One that waits is cancelled at once, one that runs when it next looks."""
         await self.task(task_id, owner=owner)
         await self.store.commit(learning.cancel, task_id, self.clock.ms())
         return await self.shelf.task(task_id)
 
-    async def memories(self, *, owner: Owner = ME, limit: int = 100, before: Place = NEWEST) -> list[Memory]:
-        """What is known of a user, the newest first."""
-        return await self.shelf.memories(owner, limit=limit, before=before)
+    async def memories(
+        self, *, owner: Asker = OPERATOR, limit: int = 100, before: Place = NEWEST
+    ) -> list[Memory]:
+        """What is known of one user, the newest first; without `owner=`, of the operator alone."""
+        return await self.shelf.memories(owner.own, limit=limit, before=before)
 
-    async def memory(self, memory_id: str, *, owner: Owner = ME) -> Memory:
+    async def memory(self, memory_id: str, *, owner: Asker = OPERATOR) -> Memory:
         return await self.shelf.memory(memory_id, owner)
 
-    async def recollect(self, query: str, *, owner: Owner = ME, limit: int = 10) -> list[Found]:
+    async def recollect(self, query: str, *, owner: Asker = OPERATOR, limit: int = 10) -> list[Found]:
         """Memories, and passages of what was put away, that fit the query, the best first."""
         check_text(query, "a query", longest=_LONGEST_QUERY)
-        return await self.shelf.search(owner, query, limit=limit)
+        return await self.shelf.search(owner.own, query, limit=limit)
 
     async def change_memory(
         self,
@@ -108,7 +112,7 @@ class Remembering(Looking):
         content: str | None = None,
         kind: MemoryKind | str | None = None,
         topic: str | None = None,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
     ) -> Memory:
         """By a person, and so for certain."""
         memory = await self.shelf.memory(memory_id, owner)
@@ -129,7 +133,7 @@ class Remembering(Looking):
         await self.store.commit(learning.change, changed)
         return changed
 
-    async def forget(self, memory_id: str, *, owner: Owner = ME) -> None:
+    async def forget(self, memory_id: str, *, owner: Asker = OPERATOR) -> None:
         memory = await self.shelf.memory(memory_id, owner)
         await self.store.commit(learning.forget, memory, self.clock.ms())
 
@@ -144,7 +148,7 @@ class Remembering(Looking):
         asked: str = "",
         token_budget: int = 128_000,
         view: View = View.FULL,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
     ) -> Context:
         """What a model would be given of a session if this were asked in it now."""
         session: Session = await self.session(key, owner=owner)

@@ -10,7 +10,7 @@ from segue.bell import Name
 from segue.errors import BadPolicy, BadSetting, BadText, NotFound
 from segue.hub import Heard, LiveText
 from segue.lane import Admission, Admitted, Left, Pool
-from segue.model import Event, Owner, Session, Source, Turn
+from segue.model import Asker, Event, Session, Source, Turn
 from segue.once import Request, once
 from segue.sessions import UNSAID, MaybePolicy, Opened, Policies, Written
 from segue.settings import check_zone
@@ -19,7 +19,7 @@ from segue.store import rows, sql
 from segue.store.database import Transaction
 from segue.text import MAX_NAME, check_key, check_text
 from segue.transcript import Message, message_of
-from segue.verbs.looking import ME, Looking
+from segue.verbs.looking import OPERATOR, Looking
 
 _OVER = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
 _ON_ITS_WAY = frozenset({"stream_start", "tool_started", "tool_call"})
@@ -45,7 +45,7 @@ class Talking(Looking):
         self,
         key: str,
         *,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         chat_type: str = "private",
         auto_commit_policy: MaybePolicy = UNSAID,
         request: Request | None = None,
@@ -61,7 +61,7 @@ class Talking(Looking):
         policy = default if auto_commit_policy is UNSAID else auto_commit_policy
         work = partial(
             sessions.open_new,
-            owner,
+            owner.lookup(key, self.networks),
             key,
             now,
             new_id=self.ids(now),
@@ -75,7 +75,7 @@ class Talking(Looking):
         self,
         key: str,
         *,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy | Mapping[str, Any] = UNSAID,
         **about: Unpack[About],
     ) -> Session:
@@ -92,7 +92,7 @@ class Talking(Looking):
         key: str,
         text: str,
         *,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         request: Request | None = None,
     ) -> Admitted:
@@ -110,7 +110,7 @@ class Talking(Looking):
         _check_when_busy(when_busy)
         work = partial(
             lane.receive,
-            owner,
+            owner.lookup(key, self.networks),
             key,
             words,
             now,
@@ -131,10 +131,11 @@ class Talking(Looking):
             self.bell.ring(Name.KEEPER)
         return admitted
 
-    async def wait(self, turn: str | Admitted, *, owner: Owner = ME) -> Turn:
+    async def wait(self, turn: str | Admitted, *, owner: Asker = OPERATOR) -> Turn:
         """The turn, when it has ended. One that joined another ends with its host.
 
-        By its id it is found for its owner only. What was just admitted is the caller's, and not looked for.
+        By its id it is found for its owner and for the operator. What was just admitted is the caller's,
+        and not looked for.
         """
         if isinstance(turn, str):
             there = await self.turn(turn, owner=owner)
@@ -159,7 +160,7 @@ class Talking(Looking):
         role: str,
         text: str,
         *,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSAID,
     ) -> Message:
         """Store a message without running the agent."""
@@ -175,7 +176,7 @@ class Talking(Looking):
         key: str,
         messages: Sequence[tuple[str, str]],
         *,
-        owner: Owner = ME,
+        owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSAID,
         request: Request | None = None,
     ) -> Written:
@@ -194,7 +195,7 @@ class Talking(Looking):
         policies = Policies(auto_commit_policy, self.settings.auto_commit_policy)
         work = partial(
             sessions.write,
-            owner,
+            owner.lookup(key, self.networks),
             key,
             messages,
             now,
@@ -207,26 +208,27 @@ class Talking(Looking):
         self.bell.ring(Name.TIMER, Name.ARCHIVIST)
         return written
 
-    async def say(self, key: str, text: str, *, source: Source, owner: Owner = ME) -> None:
+    async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
         """A message to people, now and from outside any turn, by whatever channel the session has."""
         check_key(key)
         check_text(text, "a message")
         now = self.clock.ms()
-        await self.store.commit(outbox.say, owner, key, text, source, now, delivery_id=self.ids(now))
+        lookup = owner.lookup(key, self.networks)
+        await self.store.commit(outbox.say, lookup, key, text, source, now, delivery_id=self.ids(now))
         self.bell.ring(Name.COURIER)
 
     def _common_id(self, key: str, now: int) -> str | None:
         """In unified mode, an id for the common session, should it have to be made."""
         return self.ids(now) if self.is_shared(key) else None
 
-    async def stop(self, key: str, *, owner: Owner = ME) -> str | None:
+    async def stop(self, key: str, *, owner: Asker = OPERATOR) -> str | None:
         """Ask the running turn to stop; its id, or None when nothing runs."""
         place = await self.lane_of(await self.session(key, owner=owner))
         stopped = await self.store.commit(lane.stop, place.id)
         self.bell.ring(Name.KEEPER)
         return stopped
 
-    async def cancel(self, turn_id: str, *, owner: Owner = ME) -> None:
+    async def cancel(self, turn_id: str, *, owner: Asker = OPERATOR) -> None:
         """Take a turn that waits out of its lane."""
         await self.turn(turn_id, owner=owner)
         now = self.clock.ms()

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 
 from segue.clock import to_moment
 from segue.kernel import Kernel
-from segue.model import Job, Owner, Place
+from segue.model import Asker, Job, Place
 from segue.policy import Policy
 from segue.prompts import Mode
 from segue.server import automations as shapes
@@ -57,6 +57,7 @@ async def add_automation(
     key: KeyInPath, body: shapes.AddAutomation, asked: Asked, idempotency_key: IdempotencyKey = None
 ) -> shapes.JobOut:
     """At its times the agent gets a turn in this session. A missing session is made."""
+    await asked.may_open(key)
     job = await asked.kernel.automate(
         key,
         await _trigger(asked.kernel, key, asked.owner, body.schedule),
@@ -82,7 +83,7 @@ async def change_automation(job_id: JobId, body: shapes.ChangeAutomation, asked:
     job = await asked.kernel.automation(job_id, owner=asked.owner)
     if body.model_dump(exclude_none=True):
         session = await asked.kernel.store.session_by_id(job.session_id)
-        trigger = body.schedule and await _trigger(asked.kernel, session.key, asked.owner, body.schedule)
+        trigger = body.schedule and await _trigger(asked.kernel, session.key, session.owner, body.schedule)
         job = await asked.kernel.amend(
             job_id,
             name=body.name,
@@ -174,8 +175,8 @@ async def _one(kernel: Kernel, job: Job) -> shapes.JobOut:
     return shown
 
 
-async def _trigger(kernel: Kernel, key: str, owner: Owner, schedule: shapes.Schedule) -> Trigger:
-    session = await kernel.store.session(owner, key)
+async def _trigger(kernel: Kernel, key: str, owner: Asker, schedule: shapes.Schedule) -> Trigger:
+    session = await kernel.find(key, owner=owner)
     return shapes.trigger_in(schedule, now=to_moment(kernel.clock.ms()), zone=kernel.zone_in(session))
 
 

@@ -41,8 +41,10 @@ async def open_session(
     body: schema.OpenSession, response: Response, asked: Asked, idempotency_key: IdempotencyKey = None
 ) -> schema.SessionOut:
     """Make a session, or get the one of that key as it is. Messages make a missing session by themselves."""
+    key = _key(body, asked.kernel.ids(asked.kernel.clock.ms()))
+    await asked.may_open(key)
     opened = await asked.kernel.open(
-        _key(body, asked.kernel.ids(asked.kernel.clock.ms())),
+        key,
         owner=asked.owner,
         chat_type=body.chat_type,
         title=body.title,
@@ -63,7 +65,7 @@ async def list_sessions(
     cursor: Cursor = None,
     pending_recall: Annotated[bool, Query(description="Only those with a pending recall.")] = False,
 ) -> schema.SessionsOut:
-    """The caller's sessions, the most recently spoken to first."""
+    """The caller's sessions, for an admin those of the whole account; the most recently spoken to first."""
     found = await asked.kernel.overviews(
         owner=asked.owner, limit=limit + 1, before=place_of(cursor), pending_recall=pending_recall
     )

@@ -42,6 +42,7 @@ async def say(
 
     Who stops waiting, or hangs up, stops nothing.
     """
+    await asked.may_open(key)
     admitted = await asked.kernel.receive(
         key,
         body.content,
@@ -103,6 +104,7 @@ async def write_message(
     key: KeyInPath, body: schema.WriteMessage, asked: Asked, idempotency_key: IdempotencyKey = None
 ) -> schema.MessageWritten:
     """Without running the agent. A missing session is made."""
+    await asked.may_open(key)
     written = await asked.kernel.write_all(
         key,
         [(body.role, body.content)],
@@ -122,6 +124,7 @@ async def write_messages(
     key: KeyInPath, body: schema.WriteMessages, asked: Asked, idempotency_key: IdempotencyKey = None
 ) -> schema.MessagesWritten:
     """All of them or none, in their order, without running the agent. A missing session is made."""
+    await asked.may_open(key)
     words = [(message.role, message.content) for message in body.messages]
     written = await asked.kernel.write_all(
         key,

@@ -10,3 +10,11 @@ RETURNING session_id;
 UPDATE directory
 SET heard_at = :now
 WHERE session_id = :session_id;
+
+-- name: users_of
+-- Who has a session of that key, to be named in a sentence.
+SELECT user_id
+FROM directory
+WHERE account = :account AND key = :key
+ORDER BY user_id
+LIMIT 5;

@@ -6,24 +6,32 @@ VALUES (:channel, :sender, :name, :code, :now)
 ON CONFLICT DO NOTHING
 RETURNING code;
 
--- name: allowed
-SELECT allowed
+-- name: known
+SELECT allowed, user_id
 FROM guests
 WHERE channel = :channel AND sender = :sender;
 
 -- name: allow
 UPDATE guests
-SET allowed = 1
+SET allowed = 1, user_id = COALESCE(CAST(:user_id AS TEXT), user_id)
 WHERE code = :code
-RETURNING channel, sender, name, code, allowed, came_at;
+RETURNING channel, sender, name, code, allowed, came_at, user_id;
+
+-- name: bind
+-- The user that the chats of a sender belong to. The settings may let the sender in without a code.
+INSERT INTO guests (channel, sender, code, came_at, user_id)
+VALUES (:channel, :sender, :code, :now, :user_id)
+ON CONFLICT (channel, sender) DO UPDATE
+SET user_id = excluded.user_id
+RETURNING channel, sender, name, code, allowed, came_at, user_id;
 
 -- name: forget
 DELETE FROM guests
 WHERE channel = :channel AND sender = :sender
-RETURNING channel, sender, name, code, allowed, came_at;
+RETURNING channel, sender, name, code, allowed, came_at, user_id;
 
 -- name: newest
-SELECT channel, sender, name, code, allowed, came_at
+SELECT channel, sender, name, code, allowed, came_at, user_id
 FROM guests
 WHERE channel > ''
 ORDER BY channel, sender

@@ -22,6 +22,24 @@ WHERE id = (
         WHERE account = :account AND user_id = :user_id AND key = :key
     );
 
+-- name: in_account
+-- This user's, or else the only one of that key in the account.
+SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+FROM sessions
+WHERE id = COALESCE(
+        (SELECT session_id
+         FROM directory
+         WHERE account = :account AND user_id = :user_id AND key = :key),
+        (SELECT session_id
+         FROM directory
+         WHERE account = :account AND key = :key
+           AND user_id = (SELECT MIN(user_id) FROM directory WHERE account = :account AND key = :key)
+           AND user_id = (SELECT MAX(user_id) FROM directory WHERE account = :account AND key = :key))
+    );
+
 -- name: by_id
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
        last_message_at, last_seq, unarmed, ready_at, holder, fence,
@@ -36,6 +54,23 @@ WITH page AS MATERIALIZED (
     SELECT session_id, heard_at
     FROM directory
     WHERE account = :account AND user_id = :user_id AND key NOT LIKE 'system:%'
+    ORDER BY heard_at DESC, session_id DESC
+    LIMIT :limit
+)
+SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+FROM page
+JOIN sessions ON sessions.id = page.session_id
+ORDER BY page.heard_at DESC, page.session_id DESC;
+
+-- name: newest_in_account
+-- As above, of all users.
+WITH page AS MATERIALIZED (
+    SELECT session_id, heard_at
+    FROM directory
+    WHERE account = :account AND key NOT LIKE 'system:%'
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
@@ -85,6 +120,33 @@ FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
 
+-- name: overviews_in_account
+-- As above, of all users.
+WITH page AS MATERIALIZED (
+    SELECT session_id, heard_at
+    FROM directory
+    WHERE account = :account AND key NOT LIKE 'system:%'
+      AND heard_at <= :before
+      AND (heard_at < :before OR session_id < :before_id)
+      AND (:pending_recall = 0 OR EXISTS (
+          SELECT 1
+          FROM jobs
+          WHERE jobs.session_id = directory.session_id AND jobs.kind = 'recall' AND jobs.state = 'active'
+      ))
+    ORDER BY heard_at DESC, session_id DESC
+    LIMIT :limit
+)
+SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
+       message_count, last_line, last_line_at, queued, automations,
+       recall_id, recall_trigger, recall_action, recall_next_at, recall_created_at, recall_updated_at,
+       recall_call_type, recall_comment
+FROM page
+JOIN sessions_with_counts AS counted ON counted.id = page.session_id
+ORDER BY page.heard_at DESC, page.session_id DESC;
+
 -- name: lock_by_key
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
        last_message_at, last_seq, unarmed, ready_at, holder, fence,
@@ -95,6 +157,25 @@ WHERE id = (
         SELECT session_id
         FROM directory
         WHERE account = :account AND user_id = :user_id AND key = :key
+    )
+/*pg FOR NO KEY UPDATE */;
+
+-- name: lock_in_account
+-- As `in_account`.
+SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
+       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+FROM sessions
+WHERE id = COALESCE(
+        (SELECT session_id
+         FROM directory
+         WHERE account = :account AND user_id = :user_id AND key = :key),
+        (SELECT session_id
+         FROM directory
+         WHERE account = :account AND key = :key
+           AND user_id = (SELECT MIN(user_id) FROM directory WHERE account = :account AND key = :key)
+           AND user_id = (SELECT MAX(user_id) FROM directory WHERE account = :account AND key = :key))
     )
 /*pg FOR NO KEY UPDATE */;
 

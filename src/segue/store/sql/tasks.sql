@@ -28,6 +28,16 @@ WHERE account = :account AND user_id = :user_id AND id < :before_id
 ORDER BY id DESC
 LIMIT :limit;
 
+-- name: newest_in_account
+-- As above, of all users.
+SELECT id, account, user_id, type, session_id, session_key, archive_n, state, stage, attempt, not_before, fence,
+       result, error, created_at, updated_at
+FROM tasks
+WHERE account = :account AND id < :before_id
+  AND (:state = '' OR state = :state) AND (:session_key = '' OR session_key = :session_key)
+ORDER BY id DESC
+LIMIT :limit;
+
 -- name: lease
 WITH ready AS MATERIALIZED (
     SELECT id
