@@ -28,7 +28,7 @@ from segue.errors import AlreadyStarted, LeaseLost, SessionBusy
 from segue.lane import Admission, Pool
 from segue.leasing import Held
 from segue.live import Live
-from segue.model import Event, Job, Owner, Source, run_id
+from segue.model import Event, Job, Lookup, Owner, Source, run_id
 from segue.states import Outcome, WhenBusy
 from segue.store import rows, sql
 from segue.store.database import Database, Transaction
@@ -103,7 +103,7 @@ class Walk(RuleBasedStateMachine):
         model = self.lane_of(key)
         turn = ModelTurn(self.new_id(), rank=self.now, not_before=self.now)
         words = _words(turn, self.now)
-        arguments = (lane.receive, ME, key, words, self.now)
+        arguments = (lane.receive, Lookup(ME, ME), key, words, self.now)
         named = {"new_id": self.new_id(), "when_busy": mode, "default": WhenBusy.ENQUEUE}
         busy = model.holder is not None or model.ready_at is not None
         if busy and mode is WhenBusy.REJECT:

@@ -37,6 +37,8 @@ WALKS = {
 
 GUESSES = {
     "runs.prune_old": "without values PostgreSQL guesses that a third of all runs is old, and takes a tenth",
+    "sessions.newest_in_account": "and that a page is a tenth of all sessions of an account",
+    "sessions.overviews_in_account": "the same",
     "tasks.prune_completed": "the same of tasks",
     "tasks.prune_failed": "and of these",
 }
@@ -51,6 +53,7 @@ AMONG_FEW = {
     "scheduled_messages.pending": "the same, when a message is scheduled",
     "sessions.overview": "over the recalls that are pending, when somebody opens a chat",
     "sessions.overviews": "the same, when somebody lists those that have one",
+    "sessions.overviews_in_account": "the same, when the operator does",
     "turns.ask_to_stop": "over the running turns, when several are stopped in the same moment",
     "tasks.fail_of_session": "over the archives that are being learned from, when sessions are deleted",
 }
@@ -163,7 +166,8 @@ async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgre
     """A young database has none, and whoever has ten thousand sessions would pay for all of them."""
     await seed(postgres_url)
     connection = await asyncpg.connect(postgres_url)
-    for query in (sql.sessions.by_key, sql.sessions.lock_by_key):
+    lookups = [sql.sessions.by_key, sql.sessions.lock_by_key, sql.sessions.in_account]
+    for query in (*lookups, sql.sessions.lock_in_account, sql.directory.users_of):
         plan = await plan_in_postgres(connection, query)
         assert "directory_by_key" in [node.get("Index Name") for node in _nodes(plan)], query.name
     await connection.close()
@@ -171,7 +175,12 @@ async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgre
 
 async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgres_url: str) -> None:
     """Whoever has ten thousand of them waits for a page, not for a sort of all."""
-    listing = [sql.sessions.newest_first, sql.sessions.overviews]
+    listing = [
+        sql.sessions.newest_first,
+        sql.sessions.overviews,
+        sql.sessions.newest_in_account,
+        sql.sessions.overviews_in_account,
+    ]
     path = tmp_path / "segue.db"
     await seed(f"sqlite:///{path}")
     with closing(sqlite3.connect(path)) as connection:

@@ -8,8 +8,8 @@ ALTER TABLE guests ADD COLUMN user_id TEXT;
 DROP INDEX directory_by_key;
 CREATE INDEX directory_newest_in_account ON directory (account, heard_at, session_id);
 CREATE INDEX tasks_by_account ON tasks (account, id);
--- The last of them, as in 0007. The key stands before the user, so that it serves the operator's look-up, too.
-CREATE UNIQUE INDEX directory_by_key ON directory (account, key, user_id);
+-- The last of them, as in 0007. The key stands first: it serves the look-up of an operator, who names no user, too.
+CREATE UNIQUE INDEX directory_by_key ON directory (key, account, user_id);
 
 -- The sessions that change their owner. A session of that key which the user has already stays the only one.
 CREATE TABLE moved (

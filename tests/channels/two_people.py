@@ -1,0 +1,197 @@
+"""Two people on one bot: what the agent and the API give one of them of the other's things."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+from urllib.parse import quote
+
+import httpx2
+from pydantic import SecretStr
+
+from segue import Kernel, Owner
+from segue.configuration import ApiKey, Configuration, Role
+from segue.server import create_app
+from segue.tools.cron import cron_tool
+from segue.tools.memory import memory_tool
+from segue.tools.message import message_tools
+from segue.tools.recall import recall_tools
+from segue.tools.registry import ToolContext
+from tests.server.conftest import bearer, reach
+from tests.tools.using import refused, result
+
+SECRET = "Remember that I am allergic to peanuts."
+
+EVE, ROOT = "the-key-of-eve-1234", "the-key-of-root-1234"
+KEYS = (
+    ApiKey(key=SecretStr(EVE), account="default", user="eve"),
+    ApiKey(key=SecretStr(ROOT), account="default", user="root", role=Role.ADMIN),
+)
+TOOLS = [cron_tool(), *recall_tools(), *message_tools(), memory_tool()]
+
+
+class Things(NamedTuple):
+    """What one person has, by the ids that another might guess."""
+
+    job_id: str
+    message_id: str
+    memory_id: str
+    task_id: str
+    turn_id: str
+
+
+@asynccontextmanager
+async def served(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
+    """A server with its workers, which listen to the channels."""
+    configuration = Configuration(database="sqlite://:memory:", api_keys=KEYS)
+    app = create_app(kernel, configuration, run_workers=True)
+    async with app.router.lifespan_context(app), reach(app) as http:
+        yield http
+
+
+async def fill(kernel: Kernel, key: str) -> Things:
+    """One of each kind, made by the person's own agent in a chat in which the secret was said."""
+    mine = await context_in(kernel, key)
+    await result(
+        mine,
+        TOOLS,
+        "schedule_recall",
+        call_type="once",
+        when="in 3 hours",
+        additional_context_message="Ask her.",
+    )
+    at = {"at": "in 3 hours"}
+    await result(mine, TOOLS, "cron", action="add", message="Look after her.", **at)
+    text = {"send_at": "in 2 hours", "message_text": "Take the pill."}
+    await result(mine, TOOLS, "schedule_private_message", **text)
+    await kernel.commit(key)
+    async with asyncio.timeout(30):
+        while not (known := await kernel.memories(owner=Owner(user=key))):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    [job] = await kernel.automations(key)
+    [message] = await kernel.scheduled_messages(key)
+    [task] = await kernel.tasks(session_key=key)
+    turn_id = (await kernel.messages(key))[0].turn_id
+    assert turn_id is not None
+    return Things(job.id, message.id, known[0].id, task.id, turn_id)
+
+
+async def context_in(kernel: Kernel, key: str) -> ToolContext:
+    return ToolContext(kernel=kernel, session=await kernel.session(key), turn_id="t-1")
+
+
+async def try_every_tool(kernel: Kernel, stranger: str, victim: str, things: Things) -> None:
+    """The stranger's agent is told the victim's ids, and gets at nothing."""
+    bob = await context_in(kernel, stranger)
+    for action in ("list", "cancel", "skip"):
+        said = await refused(bob, TOOLS, "manage_recall", action=action, session_id=victim)
+        assert said == f"there is no session {victim}"
+        await refused_or_empty(bob, action)
+    for action in ("pause", "resume", "skip", "remove", "update"):
+        given = {"message": "Mine now."} if action == "update" else {}
+        said = await refused(bob, TOOLS, "cron", action=action, job_id=things.job_id, **given)
+        assert things.job_id in said
+    assert "Look after her" not in await result(bob, TOOLS, "cron", action="list")
+    assert "pill" not in await result(bob, TOOLS, "list_scheduled_private_messages")
+    await refused(bob, TOOLS, "cancel_scheduled_private_message", task_id=things.message_id)
+    assert "peanuts" not in await result(bob, TOOLS, "memory_search", query="allergic to peanuts")
+    context = await kernel.context(stranger, asked="What am I allergic to?")
+    assert "peanuts" not in str(context)
+    # What the stranger sets is the stranger's own, and the victim's stands.
+    await result(
+        bob, TOOLS, "schedule_recall", call_type="once", when="in 5 hours", additional_context_message="Mine."
+    )
+    theirs = await kernel.recall(victim)
+    assert theirs is not None
+    assert theirs.instruction == "Ask her."
+    assert (await kernel.scheduled_message(things.message_id)).status == "pending"
+    assert (await kernel.automation(things.job_id)).state == "active"
+    ada = await context_in(kernel, victim)
+    assert "peanuts" in await result(ada, TOOLS, "memory_search", query="allergic to peanuts")
+
+
+async def refused_or_empty(bob: ToolContext, action: str) -> None:
+    """Without another session, a tool acts in the own one, where nothing is set."""
+    if action == "list":
+        assert "Ask her" not in await result(bob, TOOLS, "manage_recall", action=action)
+    else:
+        await refused(bob, TOOLS, "manage_recall", action=action)
+
+
+async def try_every_route(http: httpx2.AsyncClient, key: str, things: Things) -> None:
+    """To another user nothing is there; the operator reaches it, and sees whose it is."""
+    at = f"/sessions/{quote(key, safe='')}"
+    turn, automation = {"content": "Hi"}, {"message": "Look.", "schedule": "every 2h"}
+    recall = {"call_type": "once", "when": "in 1 hour", "additional_context_message": "Look."}
+    written = {"role": "user", "content": "Hi"}
+    later = {"send_at": "in 1 hour", "message_text": "Hi"}
+    reads = [
+        at,
+        *(f"{at}/{what}" for what in ("messages", "automations", "runs", "recall", "recalls", "archives")),
+        *(f"{at}/{what}" for what in ("scheduled-messages", "context", "archives/1", "deliveries")),
+        f"/automations/{things.job_id}",
+        f"/automations/{things.job_id}/runs",
+        f"/automations/{things.job_id}/explain",
+        f"/turns/{things.turn_id}",
+        f"/tasks/{things.task_id}",
+    ]
+    writes: list[tuple[str, str, dict[str, object] | None]] = [
+        ("POST", "/sessions", {"key": key}),
+        ("POST", f"{at}/turns", {**turn}),
+        ("POST", f"{at}/messages", {**written}),
+        ("POST", f"{at}/messages/batch", {"messages": [written]}),
+        ("POST", f"{at}/automations", {**automation}),
+        ("POST", f"{at}/recall", {**recall}),
+        ("POST", f"{at}/scheduled-messages", {**later}),
+        ("POST", f"{at}/stop", None),
+        ("POST", f"{at}/commit", {}),
+        ("POST", f"{at}/recall/skip", None),
+        ("POST", f"{at}/archives/1/undo", None),
+        ("POST", f"/automations/{things.job_id}/pause", None),
+        ("PATCH", at, {"title": "Mine"}),
+        ("PATCH", f"/automations/{things.job_id}", {"name": "Mine"}),
+        ("PATCH", f"/memories/{things.memory_id}", {"content": "Mine"}),
+        ("POST", f"/tasks/{things.task_id}/cancel", None),
+        ("DELETE", f"/memories/{things.memory_id}", None),
+        ("DELETE", f"/scheduled-messages/{things.message_id}", None),
+        ("DELETE", f"/automations/{things.job_id}", None),
+        ("DELETE", f"{at}/recall", None),
+        ("GET", f"{at}/events", None),
+        ("DELETE", at, None),
+    ]
+    for path in reads:
+        assert (await http.get(path, headers=bearer(EVE))).status_code == 404, path
+        assert (await http.get(path, headers=bearer(ROOT))).status_code == 200, path
+    for method, path, body in writes:
+        asked = await http.request(method, path, json=body, headers=bearer(EVE))
+        assert (asked.status_code, asked.json()["code"]) == (404, "not_found"), path
+    for name in ("sessions", "memories", "tasks"):
+        assert (await http.get(f"/{name}", headers=bearer(EVE))).json()[name] == [], name
+    assert (await http.get(f"{at}?user={quote(key)}", headers=bearer(EVE))).status_code == 404
+    await operate(http, key, things)
+
+
+async def operate(http: httpx2.AsyncClient, key: str, things: Things) -> None:
+    """What the operator does in a person's session is the person's."""
+    at, root = f"/sessions/{quote(key, safe='')}", bearer(ROOT)
+    shown = (await http.get(at, headers=root)).json()
+    assert (shown["key"], shown["account"], shown["user"]) == (key, "default", key)
+    listed = (await http.get("/sessions", headers=root)).json()["sessions"]
+    assert (key, key) in {(each["key"], each["user"]) for each in listed}
+    tasks = (await http.get("/tasks", headers=root)).json()["tasks"]
+    assert things.task_id in [each["task_id"] for each in tasks]
+    # The operator's own memory holds nothing of it; that of the person is asked for by name.
+    assert (await http.get("/memories", headers=root)).json()["memories"] == []
+    theirs = await http.get("/memories", params={"user": key, "query": "peanuts"}, headers=root)
+    assert "peanuts" in theirs.text
+    added = await http.post(
+        f"{at}/automations", json={"message": "Look.", "schedule": "every 2h"}, headers=root
+    )
+    assert (added.status_code, added.json()["session_key"]) == (201, key)
+    assert len((await http.get(f"{at}/automations", headers=root)).json()["jobs"]) == 2
+    paused = await http.post(f"/automations/{things.job_id}/pause", headers=root)
+    assert (paused.status_code, paused.json()["enabled"]) == (200, False)
+    assert (await http.delete(f"{at}/recall", headers=root)).status_code == 200
+    assert (await http.delete(f"/scheduled-messages/{things.message_id}", headers=root)).status_code == 200
+    changed = await http.patch(f"/memories/{things.memory_id}", json={"content": "Nuts."}, headers=root)
+    assert changed.status_code == 200
