@@ -115,7 +115,6 @@ def receive(
     yield from hear(chat, now, title=words.content)
     if common is not None:
         yield from hear(common, now)
-        yield sql.sessions.hear_via, {"id": common.id, "via_id": chat.id}
     joins = bool(session.holder) and mode == WhenBusy.INJECT
     admitted = yield from admit(session, replace(words, joins=joins), now, via_id=chat.id)
     return replace(admitted, armed=True) if chat.unarmed or session.unarmed else admitted

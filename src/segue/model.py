@@ -99,7 +99,7 @@ class Recall:
     id: str
     call_type: CallType
     trigger_at: int
-    """When it fires next; of one that is over, when it was first to fire."""
+    """When it fires next; while it waits, since when; of one that is over, its last moment."""
     interval_seconds: float | None
     comment: str | None
     instruction: str

@@ -173,15 +173,14 @@ class Store(Queues):
     async def recall(self, job_id: str) -> Recall:
         return shown_rows.recall(_one(await self.database.read(sql.recalls.by_id, {"id": job_id}), "recall"))
 
-    async def pending_recall(self, session_id: str) -> Recall | None:
-        found = await self.database.read(sql.recalls.pending, {"session_id": session_id})
+    async def current_recall(self, session_id: str) -> Recall | None:
+        """The one that is to come, else one that waits in the lane, else one that runs."""
+        found = await self.database.read(sql.recalls.current, {"session_id": session_id})
         return next(iter(readable(found, "recall", shown_rows.recall)), None)
 
-    async def waiting_recall(self, session_id: str, *, lane_id: str) -> str | None:
-        """The one that has come due and stands first in the lane."""
-        asked: Params = {"session_id": session_id, "lane_id": lane_id}
-        found = await self.database.read(sql.recalls.waiting, asked)
-        return found[0]["id"] if found else None
+    async def job_waits(self, job_id: str) -> bool:
+        """Whether a run of it waits in a lane."""
+        return bool(await self.database.read(sql.turns.queued_of_job, {"job_id": job_id}))
 
     async def recalls(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Recall]:
         asked: Params = {

@@ -161,6 +161,11 @@ WHERE turns.session_id = :session_id AND turns.state = 'queued' AND turns.via_id
   AND (turns.run_id IS NULL OR runs.session_id = :via_id)
 ORDER BY turns.rank, turns.id;
 
+-- name: redirect
+UPDATE turns
+SET via_id = :via_id
+WHERE id = :id AND COALESCE(state, '') = 'queued';
+
 -- name: with_runs_elsewhere
 -- Those of a common session that ran for the jobs of a chat.
 SELECT turns.run_id
