@@ -17,21 +17,23 @@ import logging
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from segue import entries, settle
+from segue.action import Ask
 from segue.bell import Bell, Name
 from segue.channel import Channel, NotTaken, Receipt, Rejected, Unreachable, stored_names
 from segue.clock import Clock
 from segue.errors import LeaseLost, NotFound, StoreError
 from segue.hub import Hub
 from segue.insisting import insist
-from segue.model import Delivery, Event, Source
+from segue.model import Delivery, Event, Source, merged
 from segue.pace import Pace
-from segue.states import Outcome
-from segue.store import shown_rows, sql
-from segue.store.database import Begin, Params, T, Transaction
+from segue.states import JobKind, Outcome
+from segue.store import rows, shown_rows, sql
+from segue.store.database import Begin, Params, Rows, T, Transaction
 from segue.store.queues import EVERY_CHANNEL
 from segue.store.store import Store
 from segue.text import clean
@@ -287,7 +289,24 @@ def lease(
         "since": since,
     }
     leased = yield sql.deliveries.lease, asked
-    return [shown_rows.delivery(row) for row in leased]
+    deliveries = []
+    for row in leased:
+        delivery = shown_rows.delivery(row)
+        places = [rows.from_text(row[name]) for name in ("session_metadata", "turn_metadata")]
+        if delivery.source is not None and delivery.source.kind == JobKind.LEGACY:
+            job = yield sql.jobs.by_id, {"id": delivery.source.job_id}
+            places.append(_channel_meta(job))
+        deliveries.append(replace(delivery, metadata=merged({}, *places)))
+    return deliveries
+
+
+def _channel_meta(job: Rows) -> Mapping[str, Any]:
+    """What a legacy job says of the place where its answer belongs."""
+    try:
+        action = rows.action_of(job[0]["action"]) if job else None
+    except rows.UNREADABLE:
+        return {}
+    return (action.channel_meta or {}) if isinstance(action, Ask) else {}
 
 
 def keep(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> Transaction[None]:

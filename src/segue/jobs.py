@@ -148,7 +148,7 @@ def remove(job: Job, reason: str, now: int) -> Transaction[Changed]:
 
 
 def skip_waiting(job: Job, reason: str, now: int) -> Transaction[Changed]:
-    """A run that waits in the lane is skipped; the job's next moment stays. `Conflict`: none waits any more."""
+    """A run that waits in the lane is skipped; the job keeps its next moment. `Conflict`: none waits."""
     left = yield from _withdraw_waiting(job, Outcome.SKIPPED, reason, now)
     if not left.events:
         raise Conflict(f"the run of job {job.id} has started meanwhile; stop it instead")

@@ -302,6 +302,16 @@ class Delivery:
     sent_at: int | None
     sent_message_id: str | None
     error: str | None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Where in the chat it belongs, such as a topic: resolved from its session when it is sent."""
+
+
+def merged(metadata: Mapping[str, Any], *later: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata with what was said later; None removes a name."""
+    whole = dict(metadata)
+    for given in later:
+        whole |= given
+    return {name: value for name, value in whole.items() if value is not None}
 
 
 class Ids:

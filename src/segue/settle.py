@@ -158,7 +158,7 @@ def _end(
 def _through_another_chat(
     lane: _Lane, turn: Turn, source: Source, said: str | None, now: int
 ) -> Transaction[tuple[Turn, Sequence[Event]]]:
-    """A job of the common session whose chat was deleted while its turn ran: the newest chat is told its end."""
+    """If the chat of a common job was deleted while its turn ran, the newest chat is told how it ended."""
     if (yield sql.sessions.by_id, {"id": turn.via_id}):
         return turn, ()
     job = yield sql.jobs.by_id, {"id": source.job_id}

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from segue.errors import NotFound
 from segue.model import (
@@ -18,6 +18,7 @@ from segue.model import (
     ScheduledMessage,
     Session,
     Turn,
+    merged,
 )
 from segue.store import rows, shown_rows, sql
 from segue.store.database import Params, Row, Rows, Transaction
@@ -222,6 +223,11 @@ class Store(Queues):
         return [
             shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.of_session, asked)
         ]
+
+    async def place_of_answer(self, session: Session, turn_id: str) -> dict[str, Any]:
+        """What the delivery of a turn's answer will say of its place in the chat."""
+        found = await self.database.read(sql.turns.metadata, {"id": turn_id})
+        return merged(session.metadata, *(rows.from_text(row["metadata"]) for row in found))
 
     async def failed_deliveries(self, limit: int) -> list[Delivery]:
         """Of all sessions, the newest first."""

@@ -42,7 +42,7 @@ class Hearing(Talking):
         try:
             if arrival.chat_type != "private":
                 await self.open(key, chat_type=arrival.chat_type, title=arrival.title)
-            await self.receive(key, arrival.text, request=request)
+            await self.receive(key, arrival.text, metadata=arrival.metadata, request=request)
         except (Invalid, Conflict) as error:
             _log.warning("a message that arrived through %s was dropped: %s", channel, error)
 

@@ -1,6 +1,9 @@
 -- The state of a recall is read from its turn, as the outcome of a run is, and the delivery of an answer is found by
 -- its turn. Nothing is stored twice.
 
+-- Where in its chat the answer of a turn belongs, such as a topic, as its channel said.
+ALTER TABLE turns ADD COLUMN metadata TEXT;
+
 -- The delivery that carries the answer of a turn.
 CREATE INDEX deliveries_of_turn ON deliveries (turn_id) WHERE turn_id IS NOT NULL;
 

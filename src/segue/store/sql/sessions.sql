@@ -113,6 +113,11 @@ SET title = :title, timezone = :timezone, when_busy = :when_busy, metadata = :me
 WHERE id = :id
 RETURNING id;
 
+-- name: set_metadata
+UPDATE sessions
+SET metadata = :metadata
+WHERE id = :id;
+
 -- name: set_policy
 UPDATE sessions
 SET auto_commit_policy = :auto_commit_policy, keep_recent_count = :keep_recent_count, kept_tokens = :kept_tokens,
