@@ -262,6 +262,9 @@ class Run:
     usage: Mapping[str, Any] | None
     state: str | None
     """`queued` or `running` until it has an outcome; read off its turn."""
+    delivery: str | None = None
+    """Of its answer: `sent`, `failed` or `unknown`; None while it is on its way, and where stored is sent."""
+    delivery_error: str | None = None
 
     @property
     def place(self) -> Place:

@@ -273,6 +273,9 @@ class MessageOut(BaseModel):
     source: SourceOut | None = Field(description="Null for what a user caused.")
     metadata: dict[str, JsonValue]
     archived: bool
+    delivery: Literal["sent", "failed", "unknown"] | None = Field(
+        description="Of an answer that goes out through a channel; null while it is on its way."
+    )
 
 
 class MessagesOut(BaseModel):
@@ -344,6 +347,10 @@ class RunOut(BaseModel):
     rendered_prompt: str | None
     error: str | None
     usage: dict[str, JsonValue] | None
+    delivery: Literal["sent", "failed", "unknown"] | None = Field(
+        description="Of its answer, if that goes out through a channel; null while it is on its way."
+    )
+    delivery_error: str | None = Field(description="Why its answer could not be delivered.")
 
 
 class RunsOut(BaseModel):

@@ -33,7 +33,7 @@ async def event(kernel: Kernel, session: Session, happened: Event, *, overview: 
         case "stream_end":
             return wired | _ended(happened)
         case "message":
-            return wired | {"message": _message(happened)}
+            return wired | {"message": _message(happened)} | _undelivered(happened)
         case "session_sync":
             return wired | {"object": await _session(kernel, session, overview)}
         case "automation_update":
@@ -126,6 +126,15 @@ def _ended(event: Event) -> Wired:
     if body.get("quiet"):
         wired["quiet"] = True
     return wired | {"retry_at": views.moment(body["retry_at"])} if "retry_at" in body else wired
+
+
+def _undelivered(event: Event) -> Wired:
+    """Of the note that an answer could not be delivered: which one, and why."""
+    note = event.body.get("undelivered")
+    if note is None:
+        return {}
+    named = {"message_id": views.message_id(event.session_id, note["seq"])}
+    return {"undelivered": named | {name: note[name] for name in ("turn_id", "delivery", "reason")}}
 
 
 def _message(event: Event) -> Wired | None:

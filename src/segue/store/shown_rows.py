@@ -109,6 +109,8 @@ def run(row: Row) -> Run:
         error=row["error"],
         usage=rows.from_text(row["usage"]) or None,
         state=None if outcome else (row["turn_state"] or "queued"),
+        delivery=row["delivery"],
+        delivery_error=row["delivery_error"],
     )
 
 

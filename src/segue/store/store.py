@@ -105,13 +105,13 @@ class Store(Queues):
 
     async def messages(self, session_id: str, *, after: int, limit: int) -> list[Event]:
         asked: Params = {"session_id": session_id, "after": after, "limit": limit}
-        return [rows.event(row) for row in await self.database.read(sql.events.messages_after, asked)]
+        return [rows.told_event(row) for row in await self.database.read(sql.events.messages_after, asked)]
 
     async def told(self, session_id: str, *, before: int, limit: int) -> list[Event]:
         """The newest of what a reader of the conversation is shown, in the order of the log."""
         asked: Params = {"session_id": session_id, "before": before, "limit": limit}
         found = await self.database.read(sql.events.told_before, asked)
-        return [rows.event(row) for row in reversed(found)]
+        return [rows.told_event(row) for row in reversed(found)]
 
     async def start_of_turn(self, session_id: str, turn_id: str) -> int | None:
         """The number at which its newest attempt began."""

@@ -7,6 +7,17 @@ ALTER TABLE turns ADD COLUMN metadata TEXT;
 -- The delivery that carries the answer of a turn.
 CREATE INDEX deliveries_of_turn ON deliveries (turn_id) WHERE turn_id IS NOT NULL;
 
+-- What readers are told of it: `sent`, `failed` or `unknown`, and NULL while it is on its way.
+CREATE VIEW deliveries_told AS
+SELECT turn_id,
+       CASE
+           WHEN state = 'failed' AND error LIKE 'delivery unknown%' THEN 'unknown'
+           WHEN state IN ('sent', 'failed') THEN state
+       END AS told_as,
+       CASE WHEN state = 'failed' THEN error END AS error
+FROM deliveries
+WHERE turn_id IS NOT NULL;
+
 -- A recall with the state of its unfinished turn and its newest run. `turn_state` is `queued` until the turn starts for
 -- the first time, then `running`; NULL without an unfinished turn. `waits_since` is the slot of a turn that waits.
 CREATE VIEW recalls_told AS
