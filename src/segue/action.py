@@ -25,6 +25,8 @@ class Ask:
     to: str | None = None
     """Of legacy jobs, which run in a session of their own: the session their answer is said in, if any."""
     view: View = View.FULL
+    channel_meta: Mapping[str, Any] | None = None
+    """Of legacy jobs: where in that session's chat it is said, such as a topic. Their channel gets it."""
 
     def __post_init__(self) -> None:
         check_text(self.prompt, "the prompt of Ask")
@@ -36,10 +38,13 @@ class Ask:
         object.__setattr__(self, "view", View(self.view))
         if self.to is not None:
             check_key(self.to)
+        if self.channel_meta is not None:
+            _check_json(dict(self.channel_meta), "the channel_meta of Ask")
 
     def to_json(self) -> JSON:
         said = {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden, "mode": str(self.mode)}
         said |= {"view": str(self.view)} if self.view is not View.FULL else {}
+        said |= {"channel_meta": dict(self.channel_meta)} if self.channel_meta else {}
         return said | ({"to": self.to} if self.to else {})
 
 
@@ -66,14 +71,18 @@ class Call:
     def __post_init__(self) -> None:
         if not self.function.isidentifier():
             raise BadText(f"Call needs the name a function was registered under, got {self.function!r}")
-        try:
-            arguments = json.dumps(dict(self.arguments), ensure_ascii=False, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise Invalid(f"the arguments of Call must be what JSON can hold: {error}") from None
-        check_text(arguments, "the arguments of Call")
+        _check_json(dict(self.arguments), "the arguments of Call")
 
     def to_json(self) -> JSON:
         return {"kind": "call", "function": self.function, "arguments": dict(self.arguments)}
+
+
+def _check_json(value: JSON, what: str) -> None:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise Invalid(f"{what} must be what JSON can hold: {error}") from None
+    check_text(text, what)
 
 
 Action: TypeAlias = Ask | Say | Call
@@ -85,7 +94,8 @@ def action_from_json(data: JSON) -> Action:
             mode = data.get("mode", Mode.TURN)
             view = data.get("view", View.FULL)
             hidden = bool(data.get("hidden", False))
-            return Ask(prompt, hidden=hidden, mode=mode, to=data.get("to"), view=view)
+            meta = data.get("channel_meta")
+            return Ask(prompt, hidden=hidden, mode=mode, to=data.get("to"), view=view, channel_meta=meta)
         case {"kind": "say", "text": text}:
             return Say(text)
         case {"kind": "call", "function": function}:

@@ -4,9 +4,10 @@ A channel takes messages out (`send`) and brings them in (`receive`), and says w
 surfaces read the log themselves, such as a page or a terminal: for those, stored is sent (`Stored`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from segue.model import Delivery
 from segue.record import positional, record
@@ -76,6 +77,9 @@ class Arrival:
     sender: str | None = None
     """Who wrote it, by the channel's own name for them; None where everybody who gets here may."""
     sender_name: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Where in the chat it was written, such as a topic. It is kept with the session, and comes back with
+    what is sent there. None as a value removes the name."""
 
 
 class Reception(Protocol):
@@ -134,8 +138,13 @@ class Channel(Protocol):
         """Bring messages in until cancelled. One that has nothing to bring in returns at once."""
         return
 
-    async def show(self, chat_id: str, turn_id: str, text: str) -> None:
-        """Where `edits`: what is said so far in a turn whose answer will be sent when it is complete."""
+    async def show(
+        self, chat_id: str, turn_id: str, text: str, *, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        """Where `edits`: what is said so far in a turn whose answer will be sent when it is complete.
+
+        `metadata` is what the delivery of the answer will carry.
+        """
         return
 
 

@@ -20,18 +20,17 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from segue import entries, settle
 from segue.bell import Bell, Name
 from segue.channel import Channel, NotTaken, Receipt, Rejected, Unreachable, stored_names
 from segue.clock import Clock
+from segue.delivering import UNKNOWN, failed, keep, lease, put_back, sent
 from segue.errors import LeaseLost, NotFound, StoreError
 from segue.hub import Hub
 from segue.insisting import insist
-from segue.model import Delivery, Event, Source
+from segue.model import Delivery, Event
 from segue.pace import Pace
-from segue.states import Outcome
-from segue.store import shown_rows, sql
-from segue.store.database import Begin, Params, T, Transaction
+from segue.secrets import without_secrets
+from segue.store.database import Begin, T
 from segue.store.queues import EVERY_CHANNEL
 from segue.store.store import Store
 from segue.text import clean
@@ -41,10 +40,10 @@ _log = logging.getLogger(__name__)
 MOST_AT_ONCE = 100
 """Under way in one process, for each channel."""
 MOST_ATTEMPTS = 5
-UNKNOWN = "delivery unknown"
 _A_DAY_MS = 86_400_000
 _LONGEST_PAUSE_MS = 300_000
 _BREATH_MS = 1000
+_LONGEST_REASON = 300
 _STORED = ""
 """In place of a name: all channels for which stored is sent."""
 
@@ -197,15 +196,17 @@ class Courier:
         except Exception as error:
             _log.warning("delivery %s failed", delivery.id, exc_info=error)
             words = "it took too long" if isinstance(error, TimeoutError) else str(error)
-            return await self._unknown(delivery, channel, clean(f"{UNKNOWN}: {words}"))
+            return await self._unknown(delivery, channel, _told(f"{UNKNOWN}: {words}"))
         now = self._clock.ms()
-        events = await self._write(delivery, partial(sent, delivery, receipt, now, shared=self._unified))
+        events = await self._write(
+            delivery, partial(sent, delivery, receipt, now, shared=self._unified, stored=channel is None)
+        )
         self._hub.sent(delivery, now)
         return events
 
     async def _not_taken(self, delivery: Delivery, refusal: NotTaken) -> Sequence[Event]:
         now = self._clock.ms()
-        reason = clean(str(refusal))
+        reason = _told(str(refusal))
         if _is_the_last(delivery, refusal, now):
             return await self._write(delivery, partial(failed, delivery, reason, now))
         pause_ms = min(_LONGEST_PAUSE_MS, 1000 * 2**delivery.attempt)
@@ -266,104 +267,15 @@ def _names(names: Iterable[str]) -> str:
     return "".join(f",{name}," for name in sorted(names))
 
 
+def _told(reason: str) -> str:
+    """A channel's own words, as they may be kept and shown: one short line without secrets."""
+    line = " ".join(without_secrets(clean(reason)).split())
+    return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"
+
+
 def _is_the_last(delivery: Delivery, refusal: NotTaken, now: int) -> bool:
     if isinstance(refusal, Rejected):
         return True
     if isinstance(refusal, Unreachable) or refusal.retry_after is not None:
         return now - delivery.created_at >= _A_DAY_MS
     return delivery.attempt >= MOST_ATTEMPTS
-
-
-def lease(
-    *, channels: str, limit: int, holder: str, lease_ms: int, lease_now: int | None, now: int, since: int = 0
-) -> Transaction[list[Delivery]]:
-    asked: Params = {
-        "channels": channels,
-        "limit": limit,
-        "holder": holder,
-        "lease_ms": lease_ms,
-        "lease_now": lease_now,
-        "now": now,
-        "since": since,
-    }
-    leased = yield sql.deliveries.lease, asked
-    return [shown_rows.delivery(row) for row in leased]
-
-
-def keep(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> Transaction[None]:
-    """Under their fences: what was taken back meanwhile stays taken back."""
-    yield (
-        sql.deliveries.renew,
-        [{"id": each.id, "fence": each.fence, "lease_ms": lease_ms, "lease_now": lease_now} for each in held],
-    )
-
-
-def sent(
-    delivery: Delivery, receipt: Receipt, now: int, *, shared: bool = False
-) -> Transaction[Sequence[Event]]:
-    """Marked and in the transcript together, as the assistant's own words.
-
-    `shared`: in unified mode, in the common transcript too.
-    """
-    common = (yield from entries.common_of(delivery.session_id)) if shared else None
-    session = yield from entries.lock_session(delivery.session_id)
-    marked: Params = {
-        "id": delivery.id,
-        "fence": delivery.fence,
-        "now": now,
-        "sent_message_id": receipt.message_id,
-    }
-    taken = yield sql.deliveries.mark_sent, marked
-    if not taken:
-        raise LeaseLost(f"delivery {delivery.id} is no longer held")
-    if delivery.source is None or delivery.turn_id is not None:  # a turn's answer stands there already
-        return ()
-    if delivery.run_id is not None:
-        yield from _close_run(delivery.source, Outcome.OK, now)
-    message = _message(delivery, now, "assistant", delivery.content)
-    events = [*(yield from entries.post(session, [message]))]
-    if common is not None:
-        events += yield from entries.share(common, session, [message])
-    return events
-
-
-def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Event]]:
-    session = yield from entries.lock_session(delivery.session_id)
-    taken = yield sql.deliveries.mark_failed, {"id": delivery.id, "fence": delivery.fence, "error": reason}
-    if not taken:
-        raise LeaseLost(f"delivery {delivery.id} is no longer held")
-    words = f"A message could not be delivered ({reason.partition(':')[0]})."
-    if delivery.source and delivery.run_id is not None:
-        paused = yield from _close_run(delivery.source, Outcome.ERROR, now, error=reason)
-        words = f"{words}\n\n{paused}" if paused else words
-    if delivery.turn_id is not None and delivery.attempt == 0:
-        return ()  # an answer that nobody came for: it stands in the transcript, and there it is read
-    return (yield from entries.post(session, [_message(delivery, now, "system", words)]))
-
-
-def _close_run(
-    source: Source, outcome: Outcome, now: int, *, error: str | None = None
-) -> Transaction[str | None]:
-    ended: Params = {"outcome": str(outcome), "reason": None, "error": error, "now": now}
-    yield sql.runs.close, {"id": source.run_id, **ended}
-    return (yield from settle.count_failure(source, outcome, now))
-
-
-def put_back(delivery: Delivery, not_before: int, reason: str) -> Transaction[None]:
-    again: Params = {"id": delivery.id, "fence": delivery.fence, "not_before": not_before, "error": reason}
-    taken = yield sql.deliveries.put_back, again
-    if not taken:
-        raise LeaseLost(f"delivery {delivery.id} is no longer held")
-
-
-def _message(delivery: Delivery, now: int, role: str, words: str) -> Event:
-    return Event(
-        session_id=delivery.session_id,
-        seq=0,
-        type="message",
-        at=now,
-        role=role,
-        content=words,
-        source=delivery.source,
-        body={"delivery_id": delivery.id},
-    )

@@ -134,6 +134,12 @@ def common_of(chat_id: str) -> Transaction[Session | None]:
     return rows.session(locked[0]) if locked else None
 
 
+def newest_chat(common: Session) -> Transaction[Session | None]:
+    """Of the chats that share a common session, the one with the newest user message, under its row lock."""
+    found = yield sql.sessions.newest_chat, {"id": common.id}
+    return (yield from lock_session(found[0]["id"])) if found else None
+
+
 def post(session: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
     """Facts from outside any turn, into the log of a locked session."""
     facts = numbered(facts, session.last_seq)

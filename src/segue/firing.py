@@ -122,9 +122,8 @@ def _common_room(job: Job, common_id: str, now: int) -> Transaction[Session | No
 
 
 def _used_last(common: Session) -> Transaction[Session]:
-    """The chat by which a job of the common session speaks: the one that was used last."""
-    found = yield sql.sessions.used_last, {"id": common.id}
-    return (yield from entries.lock_session(found[0]["id"])) if found else common
+    """The chat by which a job of the common session speaks: of those that are there, the one used last."""
+    return (yield from entries.newest_chat(common)) or common
 
 
 def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:

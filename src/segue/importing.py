@@ -177,6 +177,7 @@ def read_record(record: Any) -> Found:
     message = check_text(_get(payload, "message"), "payload.message")
     trigger = _trigger(job)
     session_key, bound, to = _place(payload, job_id)
+    meta = _object(_get(payload, "channel_meta") or {}, "payload.channelMeta")
     return Found(
         id=job_id,
         name=_text(job, "name") or message.strip().splitlines()[0][:80],
@@ -184,7 +185,7 @@ def read_record(record: Any) -> Found:
         kind=JobKind.CRON if bound else JobKind.LEGACY,
         session_key=session_key,
         trigger=trigger,
-        action=Ask(message, to=to),
+        action=Ask(message, to=to, channel_meta=(meta or None) if to else None),
     )
 
 

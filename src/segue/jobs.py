@@ -13,10 +13,10 @@ from dataclasses import replace
 from segue import entries, lane
 from segue.clock import to_moment
 from segue.errors import Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
-from segue.lane import Ready
+from segue.lane import Left, Ready
 from segue.model import Event, Job, Owner, Session
 from segue.record import record
-from segue.states import JobKind, JobState, Outcome
+from segue.states import JobKind, JobState, Outcome, RecallStatus
 from segue.store import rows, shown_rows, sql
 from segue.store.database import Transaction
 
@@ -44,6 +44,8 @@ def create(
     """`most`: with how many automations the session may end up."""
     session = yield from entries.open_session(owner, key, new_session_id, job.created_at)
     job = replace(job, session_id=session.id, account=owner.account)
+    if job.kind is JobKind.RECALL:
+        yield from _refuse_second_recall(session, job.id)
     made = yield (
         sql.jobs.create,
         {
@@ -88,8 +90,15 @@ def _made_before(session: Session, job: Job) -> Transaction[Changed]:
     return Changed(job=there)
 
 
+def _refuse_second_recall(session: Session, job_id: str) -> Transaction[None]:
+    """`RecallPending` if another recall of a locked session is to come, or waits in the lane."""
+    found = yield sql.recalls.current, {"session_id": session.id}
+    if found and found[0]["id"] != job_id and shown_rows.recall(found[0]).status is RecallStatus.PENDING:
+        raise (yield from _second_recall(session))
+
+
 def _second_recall(session: Session) -> Transaction[RecallPending]:
-    found = yield sql.recalls.pending, {"session_id": session.id}
+    found = yield sql.recalls.current, {"session_id": session.id}
     there = shown_rows.recall(found[0])
     return RecallPending(
         f"{session.key} has a pending recall already, {there.id}, which fires at "
@@ -101,9 +110,7 @@ def change(job: Job, now: int) -> Transaction[Changed]:
     """Write a job that was changed from the revision it carries."""
     session = yield from entries.lock_session(job.session_id)
     if job.kind is JobKind.RECALL and job.state is JobState.ACTIVE:
-        pending = yield sql.jobs.pending_recall, {"session_id": session.id}
-        if any(row["id"] != job.id for row in pending):
-            raise (yield from _second_recall(session))
+        yield from _refuse_second_recall(session, job.id)
     changed = yield (
         sql.jobs.change,
         {
@@ -129,21 +136,37 @@ def change(job: Job, now: int) -> Transaction[Changed]:
 
 def remove(job: Job, reason: str, now: int) -> Transaction[Changed]:
     """No start after this: its waiting run is withdrawn and its unsent message cancelled."""
-    gone = replace(job, state=JobState.REMOVED, state_reason=reason, slot=None, next_at=None)
+    # A recall is listed after it was cancelled, with the moment at which it would have fired.
+    last = job.next_at if job.kind is JobKind.RECALL else None
+    gone = replace(job, state=JobState.REMOVED, state_reason=reason, slot=last, next_at=None)
     changed = yield from change(gone, now)
-    waiting = yield sql.turns.queued_of_job, {"job_id": job.id}
-    events = [*changed.events]
-    ready = None
-    for row in waiting:
-        session = yield from entries.lock_session(row["session_id"])
-        closures = yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)
-        left = yield from lane.queue_changed(session, closures or (), now)
-        events += left.events
-        ready = left.ready
+    left = yield from _withdraw_waiting(job, Outcome.CANCELLED, reason, now)
     unsent = yield sql.runs.unsent_of_job, {"job_id": job.id}
     for row in unsent:
         yield from cancel_delivery(row["delivery_id"], reason, now)
-    return Changed(job=changed.job, events=events, ready=ready)
+    return Changed(job=changed.job, events=[*changed.events, *left.events], ready=left.ready)
+
+
+def skip_waiting(job: Job, reason: str, now: int) -> Transaction[Changed]:
+    """A run that waits in the lane is skipped; the job keeps its next moment. `Conflict`: none waits."""
+    left = yield from _withdraw_waiting(job, Outcome.SKIPPED, reason, now)
+    if not left.events:
+        raise Conflict(f"the run of job {job.id} has started meanwhile; stop it instead")
+    told = yield from announce((yield from entries.lock_session(job.session_id)), job, now)
+    return Changed(job=job, events=[*left.events, *told.events], ready=left.ready)
+
+
+def _withdraw_waiting(job: Job, outcome: Outcome, reason: str, now: int) -> Transaction[Left]:
+    waiting = yield sql.turns.queued_of_job, {"job_id": job.id}
+    events: list[Event] = []
+    ready = None
+    for row in waiting:
+        session = yield from entries.lock_session(row["session_id"])
+        closures = yield from lane.withdraw(row["id"], outcome, reason, now)
+        left = yield from lane.queue_changed(session, closures or (), now)
+        events += left.events
+        ready = left.ready
+    return Left(events=events, ready=ready)
 
 
 def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool]:

@@ -20,7 +20,7 @@ from segue import entries, unified
 from segue.auto_commit import AutoCommitPolicy
 from segue.clock import to_moment, to_ms
 from segue.errors import AlreadyStarted, NotFound, SessionBusy
-from segue.model import Event, Lookup, Session, Source, Turn
+from segue.model import Event, Lookup, Session, Source, Turn, merged
 from segue.prompts import Brief
 from segue.record import record
 from segue.states import Outcome, WhenBusy
@@ -51,6 +51,8 @@ class Admission:
     joins: bool = False
     retries: int = 0
     crash: str = "auto"
+    metadata: Mapping[str, Any] | None = None
+    """Where in its chat the answer belongs, as its channel said."""
 
 
 @record
@@ -114,12 +116,20 @@ def receive(
         yield sql.turns.ask_to_stop, {"session_id": session.id}
         words = replace(words, rank=0)
     yield from hear(chat, now, title=words.content)
+    if words.metadata:
+        yield from _keep_metadata(chat, words.metadata)
     if common is not None:
         yield from hear(common, now)
-        yield sql.sessions.hear_via, {"id": common.id, "via_id": chat.id}
     joins = bool(session.holder) and mode == WhenBusy.INJECT
     admitted = yield from admit(session, replace(words, joins=joins), now, via_id=chat.id)
     return replace(admitted, armed=True) if chat.unarmed or session.unarmed else admitted
+
+
+def _keep_metadata(chat: Session, given: Mapping[str, Any]) -> Transaction[None]:
+    """What a channel said of the place of a message; written only if it changes something."""
+    kept = merged(chat.metadata, given)
+    if kept != chat.metadata:
+        yield sql.sessions.set_metadata, {"id": chat.id, "metadata": rows.to_text(kept) or "{}"}
 
 
 def hear(session: Session, now: int, *, title: str | None = None) -> Transaction[None]:
@@ -139,7 +149,11 @@ def hear(session: Session, now: int, *, title: str | None = None) -> Transaction
 def admit(session: Session, words: Admission, now: int, *, via_id: str) -> Transaction[Admitted]:
     """Into the lane of a session whose row is locked. Whoever came by either door walks through here."""
     pool = Pool.USER if words.source is None else Pool.SCHEDULE
-    made = yield sql.turns.enqueue, {**turn_params(session, words, now, via_id), "joins": int(words.joins)}
+    asked = turn_params(session, words, now, via_id)
+    made = yield (
+        sql.turns.enqueue,
+        {**asked, "joins": int(words.joins), "metadata": rows.to_text(words.metadata)},
+    )
     admitted = Admitted(turn_id=words.turn_id, session_id=session.id, pool=pool, position=0)
     if not made:  # driven again after a commit whose answer was lost: it is in already
         return admitted

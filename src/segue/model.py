@@ -152,7 +152,7 @@ class Recall:
     id: str
     call_type: CallType
     trigger_at: int
-    """When it fires next; of one that is over, when it was first to fire."""
+    """When it fires next; while it waits, since when; of one that is over, its last moment."""
     interval_seconds: float | None
     comment: str | None
     instruction: str
@@ -315,6 +315,9 @@ class Run:
     usage: Mapping[str, Any] | None
     state: str | None
     """`queued` or `running` until it has an outcome; read off its turn."""
+    delivery: str | None = None
+    """Of its answer: `sent`, `failed` or `unknown`; None while it is on its way, and where stored is sent."""
+    delivery_error: str | None = None
 
     @property
     def place(self) -> Place:
@@ -355,6 +358,16 @@ class Delivery:
     sent_at: int | None
     sent_message_id: str | None
     error: str | None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Where in the chat it belongs, such as a topic: resolved from its session when it is sent."""
+
+
+def merged(metadata: Mapping[str, Any], *later: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata with what was said later; None removes a name."""
+    whole = dict(metadata)
+    for given in later:
+        whole |= given
+    return {name: value for name, value in whole.items() if value is not None}
 
 
 class Ids:

@@ -30,8 +30,9 @@ def put(outbox: Outbox, session: Session, turn: Turn, words: str, now: int) -> T
     if turn.source is not None and turn.source.kind == JobKind.LEGACY:
         to = turn.brief.to if turn.brief else None
         if to is not None:
-            same = Lookup(session.owner, session.owner)
-            yield from say(same, to, words, turn.source, now, delivery_id=outbox.delivery_id)
+            there = yield from entries.open_session(session.owner, to, outbox.delivery_id, now)
+            delivery = _delivery(outbox.delivery_id, there, words, turn.source, now)
+            yield sql.deliveries.create, {**delivery, "turn_id": turn.id}
         return to is not None
     if turn.via_id != session.id:
         found = yield sql.sessions.by_id, {"id": turn.via_id}

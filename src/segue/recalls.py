@@ -4,7 +4,8 @@ A recall is a job of its own kind. This is what it has beside every other job: t
 session, and guards against chains that feed on themselves.
 
 Invariants
-  - at most one recall of a session is pending (index `jobs_one_pending_recall`); one that has come due is not
+  - at most one recall of a session is pending: one that is to come (index `jobs_one_pending_recall`), or one
+    that has come due and waits in the lane (checked under the session's row lock); one that runs is not
   - a recall is stored with what the guards count, in one transaction under the session's row lock
 """
 

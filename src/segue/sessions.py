@@ -190,7 +190,19 @@ def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False)
     yield sql.memories.remove_passages, {"session_id": session.id}
     yield sql.events.remove_of_session, {"session_id": session.id}
     yield sql.sessions.remove, {"id": session.id}
+    if common is not None:
+        yield from _redirect(common, session)
     return left
+
+
+def _redirect(common: Session, gone: Session) -> Transaction[None]:
+    """Turns of the common session's own jobs that would have spoken through a deleted chat take another."""
+    queued = yield sql.turns.queued_in, {"session_id": common.id}
+    stranded = [row["id"] for row in queued if row["via_id"] == gone.id]
+    if stranded:
+        chat = yield from entries.newest_chat(common)
+        via_id = chat.id if chat else common.id
+        yield sql.turns.redirect, [{"id": turn_id, "via_id": via_id} for turn_id in stranded]
 
 
 def _end_all(common: Session, gone: str, now: int) -> Transaction[Left]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from segue import closure, unified
+from segue import closure, entries, unified
 from segue.closure import Ending
 from segue.decision import LATE_AFTER
 from segue.entries import NOTHING, Standing, growth, numbered, standing_of
@@ -147,9 +147,33 @@ def _end(
     said = shown if turn.call is None or paused else None
     facts = [_stream_end(lane, turn, _told(ending), now, said), *_recall_update(lane, turn, now)]
     left = yield from _release(lane, turn, (*facts, _sync(lane, turn, now, place=len(facts) + 1)), now)
+    if turn.source and lane.session.key == unified.KEY and turn.via_id != lane.session.id:
+        turn, told = yield from _through_another_chat(lane, turn, turn.source, said, now)
+        left = replace(left, events=(*left.events, *told))
     if outbox is None or turn.call is not None or not _is_news(turn, ending, paused):
         return left
     return replace(left, delivers=(yield from put(outbox, lane.session, turn, shown, now)))
+
+
+def _through_another_chat(
+    lane: _Lane, turn: Turn, source: Source, said: str | None, now: int
+) -> Transaction[tuple[Turn, Sequence[Event]]]:
+    """If the chat of a common job was deleted while its turn ran, the newest chat is told how it ended."""
+    if (yield sql.sessions.by_id, {"id": turn.via_id}):
+        return turn, ()
+    job = yield sql.jobs.by_id, {"id": source.job_id}
+    if not job or job[0]["session_id"] != lane.session.id:
+        return turn, ()
+    chat = yield from entries.newest_chat(lane.session)
+    if chat is None:
+        return turn, ()
+    told: Sequence[Event] = ()
+    if said is not None:
+        message = Event(
+            session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=said, source=source
+        )
+        told = yield from entries.post(chat, [message])
+    return replace(turn, via_id=chat.id), told
 
 
 def _recall_update(lane: _Lane, turn: Turn, now: int) -> list[Event]:

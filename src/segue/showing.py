@@ -42,11 +42,12 @@ class Showing:
             session = await self._store.session_by_id(session_id)
             if session.channel != self._channel.name:
                 return
+            metadata = await self._store.place_of_answer(session, turn_id)
             said = ""
             while (live := self._turns.get(turn_id)) is not None:
                 if live.text != said:
                     said = live.text
-                    await self._channel.show(session.chat_id, turn_id, said)
+                    await self._channel.show(session.chat_id, turn_id, said, metadata=metadata)
                 await self._clock.wait(asyncio.Event(), self._clock.ms() + _PAUSE_MS)
         except NotFound:
             return  # its session was deleted

@@ -98,9 +98,11 @@ class CallType(StrEnum):
 
 class RecallStatus(StrEnum):
     PENDING = "pending"
-    """Its moment is to come."""
+    """Its moment is to come, or has come while its session is busy: its turn has not started."""
+    RUNNING = "running"
+    """Its turn has started and has not ended."""
     FIRED = "fired"
-    """It has come."""
+    """Its turn has ended well, or was stopped."""
     CANCELLED = "cancelled"
     """Somebody took it back, or it failed."""
 
@@ -140,9 +142,14 @@ class WhenBusy(StrEnum):
     """Refuse the message with `SessionBusy`."""
 
 
-def recall_status(state: JobState, outcome: Outcome | None) -> RecallStatus:
-    """By the state of its job and the outcome of its newest run, if that has ended."""
-    if state is JobState.ACTIVE:
+def recall_status(state: JobState, turn_state: str | None, outcome: Outcome | None) -> RecallStatus:
+    """By the state of its job, that of its unfinished turn, and the outcome of its newest run.
+
+    `turn_state` is `queued` until the turn starts for the first time, then `running`.
+    """
+    if state in (JobState.ACTIVE, JobState.ENDED) and turn_state == TurnState.RUNNING:
+        return RecallStatus.RUNNING
+    if state is JobState.ACTIVE or (state is JobState.ENDED and turn_state is not None):
         return RecallStatus.PENDING
     fired = outcome in (None, Outcome.OK, Outcome.EMPTY, Outcome.STOPPED)
     return RecallStatus.FIRED if state is JobState.ENDED and fired else RecallStatus.CANCELLED

@@ -22,6 +22,10 @@ class Message:
     source: Source | None
     prompt_ref: Mapping[str, Any] | None = None
     """On the words that a scheduled turn begins with: which prompt its agent was given in their place."""
+    delivery: str | None = None
+    """Of an answer: `sent`, `failed` or `unknown`; None while it is on its way, and where stored is sent."""
+    undelivered: Mapping[str, Any] | None = None
+    """On the note that an answer could not be delivered: `seq`, `turn_id`, `delivery` and `reason` of it."""
 
 
 def message_of(event: Event) -> Message | None:
@@ -35,6 +39,8 @@ def message_of(event: Event) -> Message | None:
         turn_id=event.turn_id,
         source=event.source,
         prompt_ref=event.body.get("prompt_ref"),
+        delivery=event.body.get("delivery"),
+        undelivered=event.body.get("undelivered"),
     )
 
 

@@ -51,8 +51,10 @@ class BotApi:
     def shown(self, chat_id: str) -> list[str]:
         return [text for chat, text in self.messages.values() if chat == chat_id]
 
-    async def write(self, text: str, *, sender: int = 7, chat: int | None = None, **about: Any) -> None:
-        """Somebody writes to the bot."""
+    async def write(
+        self, text: str, *, sender: int = 7, chat: int | None = None, topic: int | None = None, **about: Any
+    ) -> None:
+        """Somebody writes to the bot; in a topic, where the chat has some."""
         number = len(self._updates) + 1
         message = {
             "message_id": 1000 + number,
@@ -61,6 +63,8 @@ class BotApi:
             "from": {"id": sender, "is_bot": False, "first_name": "Ada"},
             "chat": {"id": chat or sender, "type": "private", **about},
         }
+        if topic is not None:
+            message |= {"message_thread_id": topic, "is_topic_message": True}
         async with self._arrived:
             self._updates.append({"update_id": number, "message": message})
             self._arrived.notify_all()

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from segue import Kernel, NotTaken, OpenTurn, Rejected, Unreachable
+from segue import Ask, At, Kernel, NotTaken, OpenTurn, Rejected, Unreachable
 from segue.channel import Door
 from segue.channels.telegram import LONGEST, Telegram, Webhook
 from segue.configuration import Configuration
@@ -229,6 +229,78 @@ async def test_a_group_is_a_group(api: BotApi, kernel: Kernel) -> None:
         running.cancel()
     session = await kernel.session("telegram:-100")
     assert (session.chat_type, session.title) == ("group", "The team")
+
+
+def topics(api: BotApi) -> list[tuple[str, int | None]]:
+    """What was sent, and into which topic."""
+    return [
+        (given["text"].removesuffix(" …"), given.get("message_thread_id"))
+        for method, given in api.calls
+        if method == "sendMessage"
+    ]
+
+
+async def test_an_arrival_in_a_topic_is_answered_there(
+    api: BotApi, kernel: Kernel, agent: ScriptedAgent
+) -> None:
+    """Also if somebody writes in another topic before the answer is sent."""
+    forum = {"type": "supergroup", "is_forum": True}
+    agent.script("In seven.", "In eight.", "In general.")
+    await api.write("Hello", chat=-100, topic=7, **forum)
+    await api.write("Hello", chat=-100, topic=8, **forum)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(kernel.run())
+        await until(lambda: len(api.shown("-100")) == 2, "two answers")
+        assert (await kernel.session("telegram:-100")).metadata == {"message_thread_id": 8}
+        await api.write("Hello", chat=-100, **forum)
+        await until(lambda: len(api.shown("-100")) == 3, "a third")
+        running.cancel()
+    assert topics(api) == [("In seven.", 7), ("In eight.", 8), ("In general.", None)]
+    assert (await kernel.session("telegram:-100")).metadata == {}
+
+
+async def test_a_thread_of_replies_is_no_topic(api: BotApi, kernel: Kernel, telegram: Telegram) -> None:
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(kernel.run())
+        await kernel.open("telegram:-100", metadata={"message_thread_id": 5})
+        await api.write("Hello", chat=-100, type="supergroup")
+        await until(lambda: api.shown("-100"), "an answer")
+        running.cancel()
+    assert topics(api) == [("ok", 5)]
+
+
+@pytest.mark.parametrize("topic", [77, "77"])
+async def test_the_metadata_of_a_session_reaches_telegram(
+    api: BotApi, telegram: Telegram, database_url: str, topic: object
+) -> None:
+    """3.2: it is resolved from the session when it is sent, for what is scheduled too."""
+    clock = ManualClock()
+    agent = ScriptedAgent()
+    agent.script("x" * (LONGEST + 10))
+    async with Kernel(database_url, agent=agent, channels=[telegram], clock=clock) as kernel:
+        await kernel.open(CHAT)
+        await kernel.schedule_message(CHAT, "in 1 hour", "Your flight leaves at noon.")
+        await kernel.schedule(CHAT, At("in 1 hour"), Ask("Look."))
+        await kernel.change(CHAT, metadata={"message_thread_id": topic})
+        clock.advance(hours=1)
+        await quiet(kernel)
+    assert [given for _, given in topics(api)] == [77, 77, 77]
+
+
+@pytest.mark.parametrize("wrong", ["general", True, 7.5, [7]])
+async def test_metadata_that_names_no_topic_is_not_sent(
+    api: BotApi, telegram: Telegram, wrong: object
+) -> None:
+    there = delivery(telegram, "7", "d-1", "Hello")
+    await telegram.send(replace(there, metadata={"message_thread_id": wrong, "colour": "red"}))
+    assert [set(given) for method, given in api.calls if method == "sendMessage"] == [
+        {"chat_id", "text", "parse_mode"}
+    ]
+
+
+async def test_what_is_shown_of_an_answer_is_shown_in_its_topic(api: BotApi, telegram: Telegram) -> None:
+    await telegram.show("7", "turn-1", "Once upon", metadata={"message_thread_id": 3})
+    assert topics(api) == [("Once upon", 3)]
 
 
 async def test_by_webhook_only_telegram_is_heard(api: BotApi, database_url: str) -> None:

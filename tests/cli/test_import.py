@@ -176,3 +176,12 @@ def test_a_legacy_job_speaks_where_it_was_told_to() -> None:
     spoken = {"message": "Go.", "deliver": True, "channel": "telegram", "to": "7"}
     assert read_record(record(payload=spoken)).action.to == "telegram:7"
     assert read_record(record(payload={**spoken, "deliver": False})).action.to is None
+
+
+@pytest.mark.parametrize("name", ["channelMeta", "channel_meta"])
+def test_a_legacy_job_keeps_the_metadata_of_its_channel(name: str) -> None:
+    payload = {"message": "Go.", "deliver": True, "channel": "telegram", "to": "7"}
+    found = read_record(record(payload={**payload, name: {"message_thread_id": 9}}))
+    assert found.action.channel_meta == {"message_thread_id": 9}
+    with pytest.raises(Invalid, match=r"payload\.channelMeta is an object"):
+        read_record(record(payload={**payload, name: "9"}))

@@ -1,5 +1,8 @@
 """Bound, legacy and system jobs, and what may be said by each."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from segue import Ask, Call, Every, JobKind, Kernel, OpenTurn
@@ -18,10 +21,11 @@ async def asked_about(turn: OpenTurn, answer: str) -> bool:
     raise AssertionError("the answer of a bound job is nobody's to judge")
 
 
-async def legacy(kernel: Kernel, *, to: str | None = TELEGRAM) -> str:
-    job = await kernel.schedule(
-        "cron:old", Every(60), Ask("Any news?", to=to), kind=JobKind.LEGACY, name="News", job_id="old"
-    )
+async def legacy(
+    kernel: Kernel, *, to: str | None = TELEGRAM, channel_meta: Mapping[str, Any] | None = None
+) -> str:
+    action = Ask("Any news?", to=to, channel_meta=channel_meta)
+    job = await kernel.schedule("cron:old", Every(60), action, kind=JobKind.LEGACY, name="News", job_id="old")
     return job.id
 
 
@@ -52,6 +56,22 @@ async def test_a_legacy_job_runs_in_a_session_of_its_own_and_speaks_where_it_say
     assert channel.texts == ["ok", "It snowed."]
     assert (await said(kernel, TELEGRAM))[-1] == ("assistant", "It snowed.")
     assert (await said(kernel, "cron:old"))[-1] == ("assistant", "It snowed.")
+
+
+async def test_the_channel_gets_the_metadata_of_the_session_and_that_of_a_legacy_job(
+    kernel: Kernel, clock: ManualClock, channel: RecordingChannel
+) -> None:
+    """1.3, 3.2: a legacy job's own words come last."""
+    await kernel.open(TELEGRAM, metadata={"colour": "red", "message_thread_id": 1})
+    await kernel.receive(TELEGRAM, "Hello")
+    await kernel.receive(TELEGRAM, "Hello", metadata={"message_thread_id": 2})
+    await quiet(kernel)
+    await legacy(kernel, channel_meta={"message_thread_id": 3})
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    assert [one.metadata for one in channel.sent] == [
+        {"colour": "red", "message_thread_id": topic} for topic in (2, 2, 3)
+    ]
 
 
 async def test_a_legacy_job_that_delivers_to_nobody_keeps_its_answer_to_itself(
@@ -147,6 +167,8 @@ async def test_only_a_legacy_job_has_a_target_of_its_own(kernel: Kernel) -> None
     """1.1, 3.2: there is no separate delivery target."""
     with pytest.raises(BadSetting, match="speaks in the session it belongs to"):
         await kernel.schedule(CHAT, Every(60), Ask("Look.", to=TELEGRAM))
+    with pytest.raises(BadSetting, match="speaks in the session it belongs to"):
+        await kernel.schedule(CHAT, Every(60), Ask("Look.", channel_meta={"message_thread_id": 1}))
 
 
 @pytest.mark.parametrize("name", ["dream", "heartbeat"])

@@ -1,11 +1,13 @@
 """A recall and whatever else happens in its session: words, other turns, a stop, a cancellation."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from segue import Busy, Kernel, Settings
 from segue.clock import to_moment
+from segue.errors import NotFound, RecallPending
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.recalling import CHECK, ended, poll, set_one, status
@@ -37,7 +39,6 @@ async def test_in_a_busy_session_it_waits_for_the_turn_under_way(
     async with under_way(kernel, agent):
         clock.advance(minutes=1)
         await kernel.workers.timer.step()
-        assert await kernel.recall(CHAT) is None, "claimed, it is not pending"
         assert await ended(kernel, recall) == [None]
     assert await ended(kernel, recall) == ["ok"]
 
@@ -88,6 +89,70 @@ async def test_one_that_waits_in_the_lane_can_still_be_cancelled(
     assert await ended(kernel, recall) == ["cancelled"]
     assert await status(kernel, recall) == "cancelled"
     assert [asked.text for asked in agent.asked] == ["Hello"]
+
+
+@pytest.mark.parametrize("unified", [False, True], ids=["apart", "unified"])
+async def test_one_that_waits_is_pending_then_running_then_fired(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent, unified: bool
+) -> None:
+    """C5.9: it is pending, and shown as such, until its turn starts; fired when that has gone well."""
+    kernel = await open_kernel(settings=Settings(unified_session=unified))
+    recall = await set_one(kernel, when="1m")
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+        assert await kernel.recall(CHAT) == replace(recall, updated_at=clock.ms())
+        assert [str(one.status) for one in await kernel.recalls(CHAT)] == ["pending"]
+        assert [one.session.key for one in await kernel.overviews(pending_recall=True)] == [CHAT]
+        assert (await kernel.overview(CHAT)).recall == await kernel.recall(CHAT)
+        with pytest.raises(RecallPending, match=recall.id):
+            await kernel.set_recall(CHAT, CHECK, when="1h")
+        agent.go_on()
+        agent.pause()
+        await agent.under_way()
+        assert await status(kernel, recall) == "running"
+        running = await kernel.recall(CHAT)
+        assert running is not None
+        assert (running.id, str(running.status)) == (recall.id, "running")
+        assert (await kernel.overview(CHAT)).recall == running
+        with pytest.raises(NotFound):
+            await kernel.cancel_recall(CHAT)
+        following = await kernel.set_recall(CHAT, CHECK, when="1h")
+        assert await kernel.recall(CHAT) == following, "the pending one comes first"
+    assert await status(kernel, recall) == "fired"
+    assert await kernel.recall(CHAT) == following
+
+
+async def test_a_recurring_one_that_waits_is_shown_with_the_moment_it_waits_for(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    recall = await poll(kernel)
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(minutes=10)
+        await kernel.workers.timer.step()
+        waiting = await kernel.recall(CHAT)
+        assert waiting is not None
+        assert (str(waiting.status), waiting.trigger_at) == ("pending", recall.trigger_at)
+        skipped = await kernel.skip_recall(CHAT)
+        assert to_moment(skipped.trigger_at) == clock.now() + timedelta(minutes=5)
+    assert await ended(kernel, recall) == ["skipped"]
+    assert [asked.text for asked in agent.asked] == ["Hello"]
+
+
+async def test_a_cancelled_recurring_one_keeps_its_last_moment(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    await poll(kernel)
+    clock.advance(minutes=10)
+    await quiet(kernel)
+    last = await kernel.recall(CHAT)
+    assert last is not None
+    assert to_moment(last.trigger_at) == clock.now() + timedelta(minutes=5)
+    await kernel.cancel_recall(CHAT)
+    [cancelled] = await kernel.recalls(CHAT)
+    assert (str(cancelled.status), cancelled.trigger_at) == ("cancelled", last.trigger_at)
 
 
 async def test_in_unified_mode_it_belongs_to_its_chat_and_runs_in_the_common_one(

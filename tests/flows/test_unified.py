@@ -287,6 +287,56 @@ async def test_a_job_of_all_chats_speaks_through_the_one_used_last(
     assert (await said(kernel, OTHER))[-1] == ("assistant", "Still well.")
 
 
+async def test_a_job_of_all_chats_speaks_through_the_newest_one_that_is_still_there(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
+) -> None:
+    """8.3, 8.4: the chat that was used last was deleted."""
+    kernel = await open_kernel(settings=TOGETHER)
+    job = await kernel.schedule(WEB, Every(3600), Ask("Look."))
+    for key in (OTHER, PHONE, WEB):
+        await kernel.receive(key, "Hello")
+        await quiet(kernel)
+        clock.advance(seconds=1)
+    await kernel.open("web:never-used")
+    await kernel.delete(WEB)
+    agent.script("All is well.")
+    clock.advance(hours=1)
+    await quiet(kernel)
+    assert channel.texts == ["ok", "All is well."]
+    await kernel.delete(PHONE)
+    agent.script("Still well.")
+    clock.advance(hours=1)
+    await quiet(kernel)
+    assert (await said(kernel, OTHER))[-1] == ("assistant", "Still well.")
+    assert await outcomes(kernel, job) == ["ok", "ok"]
+
+
+async def test_a_chat_deleted_while_a_job_of_all_chats_waits_or_runs_is_replaced_by_the_newest(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
+) -> None:
+    kernel = await open_kernel(settings=TOGETHER)
+    job = await kernel.schedule(WEB, Every(3600), Ask("Look."))
+    for key in (PHONE, OTHER, WEB):
+        await kernel.receive(key, "Hello")
+        await quiet(kernel)
+        clock.advance(seconds=1)
+    clock.advance(hours=1)
+    agent.script("While it ran.")
+    async with under_way(kernel, agent):
+        await kernel.delete(WEB)
+    assert (await said(kernel, OTHER))[-1] == ("assistant", "While it ran.")
+    await kernel.receive(OTHER, "Wait.")
+    async with under_way(kernel, agent):
+        clock.advance(hours=1)
+        await kernel.workers.timer.step()
+        agent.script("While it waited.")
+        await kernel.delete(OTHER)
+    await quiet(kernel)
+    assert channel.texts == ["ok", "While it waited."]
+    assert await outcomes(kernel, job) == ["ok", "ok"]
+    assert await kernel.audit() == {}
+
+
 # Toggling
 
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from segue import courier, firing, jobs, scheduled
+from segue import delivering, firing, jobs, scheduled
 from segue.action import Say
 from segue.channel import Receipt
 from segue.clock import to_moment
@@ -63,7 +63,9 @@ def comes_due(job: Job) -> Transaction[firing.Taken | None]:
 
 
 def taken_in_hand() -> Transaction[list[Delivery]]:
-    return courier.lease(channels="*", limit=100, holder="courier", lease_ms=LEASE_MS, lease_now=NOW, now=NOW)
+    return delivering.lease(
+        channels="*", limit=100, holder="courier", lease_ms=LEASE_MS, lease_now=NOW, now=NOW
+    )
 
 
 async def send_what_was_taken(on: Stage, *couriers: Actor) -> list[str]:
@@ -73,7 +75,7 @@ async def send_what_was_taken(on: Stage, *couriers: Actor) -> list[str]:
     while in_hand:
         for delivery in in_hand:
             texts.append(delivery.content)
-            await on.perform(courier.sent(delivery, Receipt(), NOW))
+            await on.perform(delivering.sent(delivery, Receipt(), NOW))
         in_hand = await on.perform(taken_in_hand())
     return texts
 

@@ -13,7 +13,22 @@ from typing import Any
 
 import uvicorn
 
-from segue import Delta, Kernel, OpenTurn, Settings, Text, Thinking, ToolCalled, ToolStarted, Usage
+from segue import (
+    Channel,
+    Delivery,
+    Delta,
+    Kernel,
+    OpenTurn,
+    Receipt,
+    Rejected,
+    Settings,
+    Stored,
+    Text,
+    Thinking,
+    ToolCalled,
+    ToolStarted,
+    Usage,
+)
 from segue.cli.listening import listening_socket
 from segue.cli.loop import run
 from segue.configuration import Configuration
@@ -124,6 +139,15 @@ class PageAgent:
         yield Usage({"output_tokens": 7})
 
 
+class Refusing(Channel):
+    """A channel that takes nothing: the page reads what was said there."""
+
+    name = "refusing"
+
+    async def send(self, delivery: Delivery) -> Receipt:
+        raise Rejected("Telegram refused it: Forbidden: bot was blocked by the user")
+
+
 async def serve(url: str, port: int) -> None:
     configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url)
     settings = Settings(
@@ -134,7 +158,8 @@ async def serve(url: str, port: int) -> None:
         timezone="Europe/Berlin",
     )
     with listening_socket("127.0.0.1", port) as listening:
-        async with Kernel(url, agent=PageAgent(), settings=settings) as kernel:
+        channels = [Stored("websocket"), Stored("telegram"), Refusing()]
+        async with Kernel(url, agent=PageAgent(), settings=settings, channels=channels) as kernel:
             app = create_app(kernel, configuration, run_workers=True)
             config = uvicorn.Config(
                 app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None

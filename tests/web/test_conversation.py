@@ -55,6 +55,21 @@ def test_markdown_is_shown_and_nothing_in_it_runs(server: Served, open_page: Ope
     assert page.evaluate("window.harmed") is None
 
 
+def test_an_answer_that_its_channel_refused_is_marked(server: Served, open_page: Open) -> None:
+    """While the page looks, and when it comes later; and its note is no message of its own."""
+    key = server.session("refusing:1", title="Blocked")
+    page = open_page(server.at(key))
+    write(page, "hello")
+    for _ in range(2):
+        mark = page.locator("segue-turn .undelivered")
+        expect(mark).to_contain_text("not delivered")
+        expect(mark).to_be_visible()
+        expect(page.locator("segue-note")).to_have_count(0)
+        page.reload()
+    answer = server.call("GET", f"sessions/{key}/messages")["messages"][1]
+    assert (answer["content"], answer["delivery"]) == ("You said: hello", "failed")
+
+
 def test_thinking_is_folded(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:think")))
     write(page, "think")

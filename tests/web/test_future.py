@@ -122,6 +122,29 @@ def test_the_banner_counts_down_and_a_cancelled_recall_can_be_taken_back(
     assert server.call("GET", f"sessions/{key}/recall")["recall"]["internal_comment"] == "read build.log"
 
 
+def test_a_recall_that_waits_for_a_busy_session_stays_in_the_banner_until_it_has_run(
+    server: Served, open_page: Open
+) -> None:
+    """Issue 19: pending while it waits, running while it runs, gone when it has fired."""
+    key = server.session("websocket:waits", title="Waits")
+    server.say_and_go(key, "hold")
+    page = open_page(server.at(key))
+    expect(page.locator("segue-turn.running")).to_be_visible()
+    body = {"call_type": "immediate", "internal_comment": "later", "additional_context_message": "hold"}
+    server.call("POST", f"sessions/{key}/recall", body)
+    banner = page.get_by_role("group", name="Pending recall")
+    expect(banner).to_contain_text("Recall due")
+    expect(page.get_by_text("+1")).to_be_visible()
+    expect(banner).to_contain_text("later")
+    server.call("POST", f"sessions/{key}/stop")
+    expect(banner).to_contain_text("Recall running")
+    expect(banner.get_by_role("button")).to_have_count(0)
+    server.call("POST", f"sessions/{key}/stop")
+    expect(banner).to_be_hidden()
+    [fired] = server.call("GET", f"sessions/{key}/recalls")["recalls"]
+    assert fired["status"] == "fired"
+
+
 def test_a_recurring_recall_can_be_skipped(server: Served, open_page: Open) -> None:
     """C9.1, C9.5."""
     key = server.session("websocket:skip-recall")

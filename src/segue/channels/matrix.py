@@ -109,7 +109,9 @@ class Matrix(Channel):
                 _log.info("an answer does not take the place of what was shown of it: %s", refusal)
         return await self._say(delivery.chat_id, text, transaction)
 
-    async def show(self, chat_id: str, turn_id: str, text: str) -> None:
+    async def show(
+        self, chat_id: str, turn_id: str, text: str, *, metadata: Mapping[str, Any] | None = None
+    ) -> None:
         """Each change waits for as long as there was something to see: a long answer needs only a few."""
         async with self._drafts.drawing:
             draft, now = self._drafts.of(turn_id), self._clock.ms()

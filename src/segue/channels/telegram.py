@@ -44,6 +44,8 @@ _log = logging.getLogger(__name__)
 NAME = "telegram"
 LONGEST = 4000
 """Telegram's 4,096, less what bullets and breaks may add."""
+TOPIC = "message_thread_id"
+"""Telegram's name for a topic, in a session's metadata and on the wire."""
 _POLL_SECONDS = 50
 _MOST_PATIENCE = 30
 """Seconds that a part of a message waits when Telegram asks for a pause after an earlier part was taken."""
@@ -109,7 +111,7 @@ class Telegram(Channel):
             raise _meaning(refusal) from None
         for number, part in enumerate(others, 2):
             try:
-                message_id = await self._patiently(delivery.chat_id, part)
+                message_id = await self._patiently(delivery.chat_id, part, delivery.metadata)
             except (NotTaken, _Refused) as refusal:
                 raise ConnectionError(f"parts from {number} on were not taken: {refusal}") from None
         return Receipt(str(message_id))
@@ -126,9 +128,11 @@ class Telegram(Channel):
                     return draft_id
                 if refusal.status != 400:
                     raise
-        return await self._say(delivery.chat_id, text)
+        return await self._say(delivery.chat_id, text, delivery.metadata)
 
-    async def show(self, chat_id: str, turn_id: str, text: str) -> None:
+    async def show(
+        self, chat_id: str, turn_id: str, text: str, *, metadata: Mapping[str, Any] | None = None
+    ) -> None:
         async with self._drafts.drawing:
             draft = self._drafts.of(turn_id)
             if draft.over:
@@ -138,7 +142,7 @@ class Telegram(Channel):
                 return
             try:
                 if draft.message_id is None:
-                    draft.message_id = await self._say(chat_id, f"{shown} …")
+                    draft.message_id = await self._say(chat_id, f"{shown} …", metadata or {})
                 else:
                     await self._write(
                         "editMessageText", f"{shown} …", chat_id=chat_id, message_id=draft.message_id
@@ -146,18 +150,18 @@ class Telegram(Channel):
             except (_Refused, NotTaken, ConnectionError) as error:
                 _log.info("an answer is not shown while it is being said: %s", error)
 
-    async def _patiently(self, chat_id: str, text: str) -> int:
+    async def _patiently(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
         try:
-            return await self._say(chat_id, text)
+            return await self._say(chat_id, text, metadata)
         except _Refused as refusal:
             if refusal.retry_after is None or refusal.retry_after > _MOST_PATIENCE:
                 raise
             pause_ms = round(refusal.retry_after * 1000)
             await self._clock.wait(asyncio.Event(), self._clock.ms() + pause_ms)
-            return await self._say(chat_id, text)
+            return await self._say(chat_id, text, metadata)
 
-    async def _say(self, chat_id: str, text: str) -> int:
-        sent = await self._write("sendMessage", text, chat_id=chat_id)
+    async def _say(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
+        sent = await self._write("sendMessage", text, chat_id=chat_id, **_topic(metadata))
         message_id: int = sent["message_id"]
         return message_id
 
@@ -213,7 +217,7 @@ class Telegram(Channel):
         arrival = _arrival(update)
         if arrival is not None and (answer := await self._take.take(arrival)):
             try:
-                await self._say(arrival.chat_id, answer)
+                await self._say(arrival.chat_id, answer, arrival.metadata)
             except (_Refused, NotTaken, ConnectionError) as error:
                 _log.info("somebody unknown was not answered: %s", error)
         return True
@@ -266,4 +270,19 @@ def _arrival(update: Mapping[str, Any]) -> Arrival | None:
         title=chat.get("title"),
         sender=str(sender.get("id", "")),
         sender_name=sender.get("username") or sender.get("first_name"),
+        metadata=_place(chat, message),
     )
+
+
+def _place(chat: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
+    """The topic of a chat that has topics. Other chats number threads of replies, which take no messages."""
+    if message.get("is_topic_message"):
+        return {TOPIC: message.get(TOPIC)}
+    return {TOPIC: None} if chat.get("is_forum") else {}
+
+
+def _topic(metadata: Mapping[str, Any]) -> dict[str, int]:
+    topic = metadata.get(TOPIC)
+    if isinstance(topic, str) and topic.isdecimal():
+        topic = int(topic)
+    return {TOPIC: topic} if isinstance(topic, int) and not isinstance(topic, bool) else {}

@@ -24,7 +24,7 @@ Instruction = Annotated[
 @app.command("list")
 @asking()
 def list_(asked: Asked, key: Key, limit: Limit = 100) -> None:
-    """List the recalls of a session, pending, fired and cancelled, the newest first."""
+    """List the recalls of a session, pending, running, fired and cancelled, the newest first."""
 
     async def work(kernel: "Kernel") -> None:
         found = await kernel.recalls(key, owner=asked.owner, limit=limit)
@@ -53,7 +53,7 @@ def list_(asked: Asked, key: Key, limit: Limit = 100) -> None:
 @app.command()
 @asking()
 def show(asked: Asked, key: Key) -> None:
-    """Show the pending recall of a session."""
+    """Show the recall of a session: the pending one, else the one that runs."""
 
     async def work(kernel: "Kernel") -> None:
         pending = await kernel.recall(key, owner=asked.owner)

@@ -97,5 +97,7 @@ def _fields(run: "Run", session_key: str, zone: str) -> dict[str, object]:
         "missed before": run.missed_count,
         "prompt": run.prompt_ref and f"{run.prompt_ref.id} version {run.prompt_ref.version}",
         "error": run.error,
+        "delivery": run.delivery,
+        "delivery error": run.delivery_error,
         "usage": None if run.usage is None else dict(run.usage),
     }

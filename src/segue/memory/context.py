@@ -5,9 +5,10 @@ in context order; and what is known of the user that fits what is asked. Of a jo
 the newest occurrence is given, with a line that counts those before it: the whole text stays in the log.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 from segue.clock import to_moment
 from segue.kept import Found, MemoryKind
@@ -87,7 +88,7 @@ async def assemble(
     log = await _log(shelf, session.id, after=after, before=before, limit=limit)
     # Of the turn itself, only what a user added before its worker was lost.
     known = [event for event in log if event.turn_id != turn_id or event.type == "message"]
-    messages = seen(folded(list(in_context_order(known))), view, job_id)[-limit:]
+    messages = seen(folded(marked(list(in_context_order(known)))), view, job_id)[-limit:]
     kept = _within(messages, token_budget)
     room = token_budget - sum(estimate(message.content) for message in kept)
     summary = archive.summary if archive else None
@@ -129,6 +130,26 @@ def seen(messages: list[Message], view: View, job_id: str | None) -> list[Messag
             return messages[starts[-1] :] if starts else messages
         case View.FULL:
             return messages
+
+
+def marked(messages: list[Message]) -> list[Message]:
+    """With each answer that could not be delivered it is told that the user has not read it."""
+    there = {message.seq for message in messages}
+    notes = {note["seq"]: note for message in messages if (note := message.undelivered)}
+    shown: list[Message] = []
+    for message in messages:
+        if message.undelivered and message.undelivered["seq"] in there:
+            continue  # the answer itself says it
+        note = notes.get(message.seq)
+        said = f"{message.content}\n\n{_undelivered(note)}" if note else message.content
+        shown.append(replace(message, content=said) if note else message)
+    return shown
+
+
+def _undelivered(note: Mapping[str, Any]) -> str:
+    if note["delivery"] == "unknown":
+        return f"[It is not known whether this message was delivered to the user: {note['reason']}]"
+    return f"[This message could not be delivered to the user: {note['reason']}]"
 
 
 def folded(messages: list[Message]) -> list[Message]:

@@ -196,12 +196,15 @@ class RecallOut(BaseModel):
     session_id: str = Field(description="The session's key.", examples=["websocket:3f2a"])
     call_type: Literal["once", "recurring", "immediate"]
     trigger_at: Moment = Field(
-        description="When it fires next; of one that is over, when it was first to fire."
+        description="When it fires next; while it waits for a busy session, since when; of one that is over, "
+        "its last moment."
     )
     interval_seconds: int | float | None
     internal_comment: str | None
     additional_context_message: str
-    status: Literal["pending", "fired", "cancelled"]
+    status: Literal["pending", "running", "fired", "cancelled"] = Field(
+        description="`pending` until its turn starts, also while it waits for a busy session."
+    )
     created_at: Moment
     updated_at: Moment
 
@@ -227,7 +230,7 @@ class SessionOut(BaseModel):
     auto_commit_last_error_at: str = Field(description="Empty when nothing has failed since.")
     state: Literal["idle", "running"]
     queued: int = Field(description="Turns that wait.")
-    recall: RecallOut | None = Field(description="The pending one.")
+    recall: RecallOut | None = Field(description="The pending one, else the one that runs.")
     automation_count: int
     when_busy: Busy | None
     metadata: dict[str, JsonValue]
@@ -270,6 +273,9 @@ class MessageOut(BaseModel):
     source: SourceOut | None = Field(description="Null for what a user caused.")
     metadata: dict[str, JsonValue]
     archived: bool
+    delivery: Literal["sent", "failed", "unknown"] | None = Field(
+        description="Of an answer that goes out through a channel; null while it is on its way."
+    )
 
 
 class MessagesOut(BaseModel):
@@ -341,6 +347,10 @@ class RunOut(BaseModel):
     rendered_prompt: str | None
     error: str | None
     usage: dict[str, JsonValue] | None
+    delivery: Literal["sent", "failed", "unknown"] | None = Field(
+        description="Of its answer, if that goes out through a channel; null while it is on its way."
+    )
+    delivery_error: str | None = Field(description="Why its answer could not be delivered.")
 
 
 class RunsOut(BaseModel):

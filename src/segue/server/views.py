@@ -98,6 +98,7 @@ def message(said: Message, session_id: str, *, archived_seq: int = 0) -> Message
         source=source(said.source),
         metadata=_trigger_fields(said),
         archived=said.seq <= archived_seq,
+        delivery=cast(Any, said.delivery),
     )
 
 
@@ -163,6 +164,8 @@ def run(there: Run, session_key: str) -> RunOut:
         rendered_prompt=there.rendered_prompt,
         error=there.error,
         usage=None if there.usage is None else dict(there.usage),
+        delivery=cast(Any, there.delivery),
+        delivery_error=there.delivery_error,
     )
 
 

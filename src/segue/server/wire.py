@@ -33,7 +33,7 @@ async def event(kernel: Kernel, session: Session, happened: Event, *, overview: 
         case "stream_end":
             return wired | _ended(happened)
         case "message":
-            return wired | {"message": _message(happened)}
+            return wired | {"message": _message(happened)} | _undelivered(happened)
         case "session_sync":
             return wired | {"object": await _session(kernel, session, overview)}
         case "automation_update":
@@ -50,12 +50,13 @@ async def event(kernel: Kernel, session: Session, happened: Event, *, overview: 
 def of_its_job(happened: Event) -> Event | None:
     """A turn that starts or ends changes its job too: what to tell those who watch the job.
 
-    It is no row of the log, and has the number of the event that it follows. The log itself tells of recalls.
+    It is no row of the log, and has the number of the event that it follows. The log itself tells how a
+    recall ends.
     """
     source = happened.source
     if source is None or happened.type not in ("stream_start", "stream_end"):
         return None
-    if source.kind == JobKind.RECALL or source.kind not in UPDATES:
+    if source.kind not in UPDATES or (source.kind == JobKind.RECALL and happened.type == "stream_end"):
         return None
     return replace(
         happened, type=UPDATES[source.kind], role=None, content=None, body={"job_id": source.job_id}
@@ -127,6 +128,15 @@ def _ended(event: Event) -> Wired:
     return wired | {"retry_at": views.moment(body["retry_at"])} if "retry_at" in body else wired
 
 
+def _undelivered(event: Event) -> Wired:
+    """Of the note that an answer could not be delivered: which one, and why."""
+    note = event.body.get("undelivered")
+    if note is None:
+        return {}
+    named = {"message_id": views.message_id(event.session_id, note["seq"])}
+    return {"undelivered": named | {name: note[name] for name in ("turn_id", "delivery", "reason")}}
+
+
 def _message(event: Event) -> Wired | None:
     said = message_of(event)
     return None if said is None else views.message(said, event.session_id).model_dump(mode="json")
@@ -142,8 +152,8 @@ async def _session(kernel: Kernel, session: Session, overview: Overview | None) 
 
 async def _recall(kernel: Kernel, session: Session, happened: Event) -> Wired | None:
     """As it stands now, also where the event is an old one: a banner follows the last of them."""
-    pending = await kernel.store.pending_recall(happened.via_id or session.id)
-    return None if pending is None else views.recall(pending, session.key).model_dump(mode="json")
+    current = await kernel.store.current_recall(happened.via_id or session.id)
+    return None if current is None else views.recall(current, session.key).model_dump(mode="json")
 
 
 async def _promised(kernel: Kernel, session: Session, message_id: str) -> Wired | None:

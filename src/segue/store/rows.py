@@ -7,6 +7,7 @@ order below, and `tests/store/test_columns.py` holds it to that.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -162,6 +163,14 @@ def event(row: Row) -> Event:
         source=source_of(row["source"]),
         body=from_text(row["body"]),
     )
+
+
+def told_event(row: Row) -> Event:
+    """With what became of the delivery of an answer, where the query gives it."""
+    there = event(row)
+    if row["delivery"] is None:
+        return there
+    return replace(there, body={**there.body, "delivery": row["delivery"]})
 
 
 def event_params(event: Event) -> dict[str, str | int | None]:

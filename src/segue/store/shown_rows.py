@@ -22,18 +22,32 @@ def overview(row: Row) -> Overview:
         last_line_at=row["last_line_at"],
         queued=row["queued"],
         automations=row["automations"],
-        recall=_pending_recall(row) if row["recall_id"] else None,
+        recall=_current_recall(row) if row["recall_id"] else None,
     )
 
 
-_OF_RECALL = ("id", "trigger", "action", "next_at", "created_at", "updated_at", "call_type", "comment")
+_OF_RECALL = (
+    "id",
+    "state",
+    "trigger",
+    "action",
+    "slot",
+    "next_at",
+    "created_at",
+    "updated_at",
+    "call_type",
+    "comment",
+    "turn_state",
+    "waits_since",
+)
 
 
-def _pending_recall(row: Row) -> Recall | None:
+def _current_recall(row: Row) -> Recall | None:
     """None also for one that a newer version wrote: its session is shown all the same."""
     fields = {name: row[f"recall_{name}"] for name in _OF_RECALL}
     try:
-        return recall({**fields, "state": JobState.ACTIVE, "outcome": None})
+        # It has not ended, so it has no outcome yet.
+        return recall({**fields, "last_slot": None, "outcome": None})
     except rows.UNREADABLE:
         return None
 
@@ -43,14 +57,20 @@ def recall(row: Row) -> Recall:
     return Recall(
         id=row["id"],
         call_type=_call_type(row["call_type"], trigger),
-        trigger_at=row["next_at"] or _first_moment(trigger, row["created_at"]),
+        trigger_at=_trigger_at(row, trigger),
         interval_seconds=in_seconds(trigger.interval) if isinstance(trigger, Every) else None,
         comment=row["comment"],
         instruction=action.prompt if isinstance(action, Ask) else "",
-        status=recall_status(JobState(row["state"]), rows.outcome_of(row["outcome"])),
+        status=recall_status(JobState(row["state"]), row["turn_state"], rows.outcome_of(row["outcome"])),
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
+
+
+def _trigger_at(row: Row, trigger: Trigger) -> int:
+    """The moment for which it waits, else its next one, else its last one."""
+    known = (row[name] for name in ("waits_since", "next_at", "slot", "last_slot"))
+    return next((at for at in known if at is not None), None) or _first_moment(trigger, row["created_at"])
 
 
 def _call_type(stored: str | None, trigger: Trigger) -> CallType:
@@ -89,6 +109,8 @@ def run(row: Row) -> Run:
         error=row["error"],
         usage=rows.from_text(row["usage"]) or None,
         state=None if outcome else (row["turn_state"] or "queued"),
+        delivery=row["delivery"],
+        delivery_error=row["delivery_error"],
     )
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from segue.errors import AmbiguousKey, NotFound
 from segue.model import (
@@ -20,6 +20,7 @@ from segue.model import (
     ScheduledMessage,
     Session,
     Turn,
+    merged,
 )
 from segue.store import rows, shown_rows, sql
 from segue.store.database import Params, Row, Rows, Transaction, Value
@@ -125,13 +126,13 @@ class Store(Queues):
 
     async def messages(self, session_id: str, *, after: int, limit: int) -> list[Event]:
         asked: Params = {"session_id": session_id, "after": after, "limit": limit}
-        return [rows.event(row) for row in await self.database.read(sql.events.messages_after, asked)]
+        return [rows.told_event(row) for row in await self.database.read(sql.events.messages_after, asked)]
 
     async def told(self, session_id: str, *, before: int, limit: int) -> list[Event]:
         """The newest of what a reader of the conversation is shown, in the order of the log."""
         asked: Params = {"session_id": session_id, "before": before, "limit": limit}
         found = await self.database.read(sql.events.told_before, asked)
-        return [rows.event(row) for row in reversed(found)]
+        return [rows.told_event(row) for row in reversed(found)]
 
     async def start_of_turn(self, session_id: str, turn_id: str) -> int | None:
         """The number at which its newest attempt began."""
@@ -194,15 +195,14 @@ class Store(Queues):
     async def recall(self, job_id: str) -> Recall:
         return shown_rows.recall(_one(await self.database.read(sql.recalls.by_id, {"id": job_id}), "recall"))
 
-    async def pending_recall(self, session_id: str) -> Recall | None:
-        found = await self.database.read(sql.recalls.pending, {"session_id": session_id})
+    async def current_recall(self, session_id: str) -> Recall | None:
+        """The one that is to come, else one that waits in the lane, else one that runs."""
+        found = await self.database.read(sql.recalls.current, {"session_id": session_id})
         return next(iter(readable(found, "recall", shown_rows.recall)), None)
 
-    async def waiting_recall(self, session_id: str, *, lane_id: str) -> str | None:
-        """The one that has come due and stands first in the lane."""
-        asked: Params = {"session_id": session_id, "lane_id": lane_id}
-        found = await self.database.read(sql.recalls.waiting, asked)
-        return found[0]["id"] if found else None
+    async def job_waits(self, job_id: str) -> bool:
+        """Whether a run of it waits in a lane."""
+        return bool(await self.database.read(sql.turns.queued_of_job, {"job_id": job_id}))
 
     async def recalls(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Recall]:
         asked: Params = {
@@ -244,6 +244,11 @@ class Store(Queues):
         return [
             shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.of_session, asked)
         ]
+
+    async def place_of_answer(self, session: Session, turn_id: str) -> dict[str, Any]:
+        """What the delivery of a turn's answer will say of its place in the chat."""
+        found = await self.database.read(sql.turns.metadata, {"id": turn_id})
+        return merged(session.metadata, *(rows.from_text(row["metadata"]) for row in found))
 
     async def failed_deliveries(self, limit: int) -> list[Delivery]:
         """Of all sessions, the newest first."""

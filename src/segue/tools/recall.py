@@ -139,7 +139,7 @@ def _told(recall: Recall, context: ToolContext) -> str:
     """Id, type, moment with offset, interval, and what it is about."""
     at = to_moment(recall.trigger_at)
     moment = at.isoformat(timespec="seconds")
-    if recall.status is RecallStatus.PENDING:
+    if recall.status in (RecallStatus.PENDING, RecallStatus.RUNNING):
         moment = f"{moment}, {explain(local(at, context.zone), to_moment(context.kernel.clock.ms()))}"
     repeats = f", then every {recall.interval_seconds:g} s" if recall.interval_seconds else ""
     about = recall.comment or recall.instruction

@@ -33,6 +33,10 @@ class Deleting(Talking):
         running = await self.store.running_turn(place.id)
         if running is None or session.id not in (running.session_id, running.via_id):
             return
+        if running.run_id and place.id != session.id:
+            run = await self.store.run(running.run_id)
+            if run.session_id == place.id:  # a job of all chats: it speaks through another one
+                return
         await self.store.commit(lane.stop, place.id)
         self.bell.ring(Name.KEEPER)
         if live := self.workers.turns.get(running.id):

@@ -49,7 +49,7 @@ class Hearing(Talking):
         try:
             if arrival.chat_type != "private":
                 await self.open(key, owner=owner, chat_type=arrival.chat_type, title=arrival.title)
-            await self.receive(key, arrival.text, owner=owner, request=request)
+            await self.receive(key, arrival.text, owner=owner, metadata=arrival.metadata, request=request)
         except (Invalid, Conflict) as error:
             _log.warning("a message that arrived through %s was dropped: %s", channel, error)
 

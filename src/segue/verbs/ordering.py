@@ -282,7 +282,8 @@ def _second_target(action: Action) -> str | None:
 
 
 def _refuse_second_target(action: Action, kind: JobKind | None) -> None:
-    if _second_target(action) is not None and kind is not JobKind.LEGACY:
+    elsewhere = isinstance(action, Ask) and (action.to is not None or action.channel_meta is not None)
+    if elsewhere and kind is not JobKind.LEGACY:
         raise BadSetting("a job speaks in the session it belongs to; only a legacy one has another target")
 
 

@@ -2,14 +2,14 @@
 
 from functools import partial
 
-from segue import recalls
+from segue import jobs, recalls
 from segue.action import Ask
 from segue.clock import to_moment
 from segue.errors import NotFound, NotRecurring
-from segue.model import NEWEST, Asker, Place, Recall, Session, Source
+from segue.model import NEWEST, Asker, Place, Recall, Source
 from segue.once import Request
 from segue.recalls import Facts
-from segue.states import CallType, JobKind
+from segue.states import CallType, JobKind, RecallStatus
 from segue.text import check_text
 from segue.verbs.looking import OPERATOR
 from segue.verbs.ordering import Ordering
@@ -19,8 +19,8 @@ _LONGEST_TITLE = 80
 
 class Recalling(Ordering):
     async def recall(self, key: str, *, owner: Asker = OPERATOR) -> Recall | None:
-        """The pending one."""
-        return await self.store.pending_recall((await self.session(key, owner=owner)).id)
+        """The pending one; without one, the one that runs."""
+        return await self.store.current_recall((await self.session(key, owner=owner)).id)
 
     async def recalls(
         self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: Place = NEWEST
@@ -74,27 +74,36 @@ class Recalling(Ordering):
 
     async def cancel_recall(self, key: str, *, owner: Asker = OPERATOR) -> None:
         """No start after this returns: neither of the pending one nor of one that waits in the lane."""
-        session = await self.session(key, owner=owner)
-        pending = await self.store.pending_recall(session.id)
-        job_id = pending.id if pending else await self._waiting(session)
-        if job_id is None:
+        current = await self.recall(key, owner=owner)
+        if current is None or not await self._can_be_cancelled(current):
             raise _none(key)
-        await self.remove(job_id, owner=owner)
+        await self.remove(current.id, owner=owner)
 
     async def skip_recall(self, key: str, *, owner: Asker = OPERATOR) -> Recall:
-        """Let the next time of the pending one go by: it fires an interval later, and never in the past."""
-        pending = await self.recall(key, owner=owner)
-        if pending is None:
-            raise _none(key)
-        if pending.call_type is not CallType.RECURRING:
-            raise NotRecurring(
-                f"the recall of {key} is {pending.call_type}; cancel it instead of skipping it"
-            )
-        await self.skip(pending.id, owner=owner)
-        return await self.store.recall(pending.id)
+        """Let the next time of a recurring one go by: it fires an interval later, and never in the past.
 
-    async def _waiting(self, session: Session) -> str | None:
-        return await self.store.waiting_recall(session.id, lane_id=(await self.lane_of(session)).id)
+        The next time of one that waits for a busy session is the one that it waits for.
+        """
+        current = await self.recall(key, owner=owner)
+        if current is None or not await self._can_be_cancelled(current):
+            raise _none(key)
+        if current.call_type is not CallType.RECURRING:
+            raise NotRecurring(
+                f"the recall of {key} is {current.call_type}; cancel it instead of skipping it"
+            )
+        if current.status is RecallStatus.PENDING and await self.store.job_waits(current.id):
+            job = await self.job(current.id, owner=owner)
+            skip = partial(jobs.skip_waiting, job, "skipped by request", self.clock.ms())
+            self._changed(await self.store.commit(skip))
+        else:
+            await self.skip(current.id, owner=owner)
+        return await self.store.recall(current.id)
+
+    async def _can_be_cancelled(self, recall: Recall) -> bool:
+        """False for one that fires once and runs: it is over, and its turn can be stopped."""
+        if recall.status is RecallStatus.PENDING or recall.call_type is CallType.RECURRING:
+            return True
+        return await self.store.job_waits(recall.id)
 
 
 def _none(key: str) -> NotFound:

@@ -94,9 +94,14 @@ class Talking(Looking):
         *,
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
         request: Request | None = None,
     ) -> Admitted:
-        """A user's message: it will be a turn of its session."""
+        """A user's message: it will be a turn of its session.
+
+        `metadata`: where in the chat it was written, for the channel that sends the answer. The session keeps
+        it; None as a value removes a name.
+        """
         check_key(key)
         check_text(text, "a message")
         now = self.clock.ms()
@@ -106,6 +111,7 @@ class Talking(Looking):
             rank=now,
             not_before=now,
             timeout_ms=round(self.settings.turn_timeout_seconds * 1000),
+            metadata=metadata,
         )
         _check_when_busy(when_busy)
         work = partial(

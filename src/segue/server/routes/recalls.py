@@ -13,11 +13,11 @@ from segue.server.routes.sessions import KeyInPath
 router = APIRouter(route_class=Guarded, tags=["Recall"], responses=responses(400, 401, 403, 404, 422))
 
 
-@router.get("/sessions/{key}/recall", summary="Look at the pending recall")
+@router.get("/sessions/{key}/recall", summary="Look at the recall")
 async def get_recall(key: KeyInPath, asked: Asked) -> PendingRecall:
-    """Null when none is pending. One that has come due is a turn, and no longer here."""
-    pending = await asked.kernel.recall(key, owner=asked.owner)
-    return PendingRecall(recall=None if pending is None else views.recall(pending, key))
+    """The pending one, also while it waits for a busy session; else the one that runs; else null."""
+    current = await asked.kernel.recall(key, owner=asked.owner)
+    return PendingRecall(recall=None if current is None else views.recall(current, key))
 
 
 @router.post("/sessions/{key}/recall", summary="Set a recall", status_code=201, responses=responses(409, 413))

@@ -50,7 +50,9 @@ SET holder = :holder,
     attempt = attempt + 1
 WHERE id IN (SELECT id FROM due) AND COALESCE(state, '') = 'pending' AND holder IS NULL
 RETURNING id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
-          attempt, created_at, sent_at, sent_message_id, error;
+          attempt, created_at, sent_at, sent_message_id, error,
+          (SELECT sessions.metadata FROM sessions WHERE sessions.id = deliveries.session_id) AS session_metadata,
+          (SELECT turns.metadata FROM turns WHERE turns.id = deliveries.turn_id) AS turn_metadata;
 
 -- name: next_due
 -- Along the index from its start, past those that another one of their session keeps waiting.

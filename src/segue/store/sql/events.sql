@@ -13,7 +13,8 @@ ORDER BY seq
 LIMIT :limit;
 
 -- name: messages_after
-SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body,
+       (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery
 FROM events
 WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
 ORDER BY seq
@@ -29,7 +30,8 @@ LIMIT :limit;
 
 -- name: told_before
 -- What a reader of the conversation is shown of it: words, tools and what waits.
-SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body,
+       (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery
 FROM events
 WHERE session_id = :session_id AND seq < :before
   AND type IN ('stream_start', 'tool_started', 'tool_call', 'stream_end', 'message', 'queue_update')
@@ -63,6 +65,14 @@ LIMIT :limit;
 SELECT seq
 FROM events
 WHERE session_id = :session_id AND turn_id = :turn_id AND type = 'stream_start'
+ORDER BY seq DESC
+LIMIT 1;
+
+-- name: end_of_turn
+-- Where the answer of a turn stands.
+SELECT seq
+FROM events
+WHERE session_id = :session_id AND turn_id = :turn_id AND type = 'stream_end' AND role IS NOT NULL
 ORDER BY seq DESC
 LIMIT 1;
 

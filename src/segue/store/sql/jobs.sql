@@ -74,11 +74,6 @@ FROM jobs_told
 WHERE session_id = :session_id AND kind = 'cron' AND state IN ('active', 'paused')
 ORDER BY id;
 
--- name: pending_recall
-SELECT id
-FROM jobs
-WHERE session_id = :session_id AND kind = 'recall' AND state = 'active';
-
 -- name: due
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,

@@ -16,35 +16,22 @@ FROM jobs
 WHERE session_id = :session_id AND kind = 'recall' AND created_at > :since;
 
 -- name: by_id
-SELECT jobs.id, jobs.state, jobs.trigger, jobs.action, jobs.next_at, jobs.created_at, jobs.updated_at,
-       recalls.call_type, recalls.comment,
-       (SELECT outcome FROM runs_told WHERE job_id = jobs.id ORDER BY slot DESC LIMIT 1) AS outcome
-FROM jobs
-LEFT JOIN recalls ON recalls.job_id = jobs.id
-WHERE jobs.id = :id;
+SELECT id, state, trigger, action, slot, next_at, created_at, updated_at, call_type, comment, turn_state, waits_since,
+       last_slot, outcome
+FROM recalls_told
+WHERE id = :id;
 
--- name: pending
-SELECT jobs.id, jobs.state, jobs.trigger, jobs.action, jobs.next_at, jobs.created_at, jobs.updated_at,
-       recalls.call_type, recalls.comment, NULL AS outcome
-FROM jobs
-LEFT JOIN recalls ON recalls.job_id = jobs.id
-WHERE jobs.session_id = :session_id AND jobs.kind = 'recall' AND jobs.state = 'active';
+-- name: current
+-- The one that is to come, else one that waits in the lane, else one that runs.
+SELECT id, state, trigger, action, slot, next_at, created_at, updated_at, call_type, comment, turn_state, waits_since,
+       last_slot, outcome
+FROM recalls_told
+WHERE id = (SELECT recall_id FROM current_recalls WHERE session_id = :session_id);
 
 -- name: of_session
-SELECT jobs.id, jobs.state, jobs.trigger, jobs.action, jobs.next_at, jobs.created_at, jobs.updated_at,
-       recalls.call_type, recalls.comment,
-       (SELECT outcome FROM runs_told WHERE job_id = jobs.id ORDER BY slot DESC LIMIT 1) AS outcome
-FROM jobs
-LEFT JOIN recalls ON recalls.job_id = jobs.id
-WHERE jobs.session_id = :session_id AND jobs.kind = 'recall' AND (jobs.created_at, jobs.id) < (:before, :before_id)
-ORDER BY jobs.created_at DESC, jobs.id DESC
+SELECT id, state, trigger, action, slot, next_at, created_at, updated_at, call_type, comment, turn_state, waits_since,
+       last_slot, outcome
+FROM recalls_told
+WHERE session_id = :session_id AND (created_at, id) < (:before, :before_id)
+ORDER BY created_at DESC, id DESC
 LIMIT :limit;
-
--- name: waiting
--- Those of a session that have come due and stand in the lane, which in unified mode is another session's.
-SELECT jobs.id
-FROM turns
-JOIN runs ON runs.id = turns.run_id
-JOIN jobs ON jobs.id = runs.job_id
-WHERE turns.session_id = :lane_id AND turns.state = 'queued' AND jobs.kind = 'recall' AND jobs.session_id = :session_id
-ORDER BY turns.rank, turns.id;

@@ -33,14 +33,18 @@ WHERE id = :id AND COALESCE(outcome, '') = '';
 -- name: by_id
 SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
        lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
-       usage, brief, prompt, source
+       usage, brief, prompt, source,
+       (SELECT told_as FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery,
+       (SELECT error FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery_error
 FROM runs_told
 WHERE id = :id;
 
 -- name: of_job
 SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
        lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
-       usage, brief, prompt, source
+       usage, brief, prompt, source,
+       (SELECT told_as FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery,
+       (SELECT error FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery_error
 FROM runs_told
 WHERE job_id = :job_id AND slot < :before
 ORDER BY slot DESC
@@ -49,7 +53,9 @@ LIMIT :limit;
 -- name: of_session
 SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
        lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
-       usage, brief, prompt, source
+       usage, brief, prompt, source,
+       (SELECT told_as FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery,
+       (SELECT error FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery_error
 FROM runs_told
 WHERE session_id = :session_id AND (queued_at, id) < (:before, :before_id)
 ORDER BY queued_at DESC, id DESC

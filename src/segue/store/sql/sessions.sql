@@ -88,8 +88,8 @@ SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadat
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
        message_count, last_line, last_line_at, queued, automations,
-       recall_id, recall_trigger, recall_action, recall_next_at, recall_created_at, recall_updated_at,
-       recall_call_type, recall_comment
+       recall_id, recall_state, recall_trigger, recall_action, recall_slot, recall_next_at, recall_created_at,
+       recall_updated_at, recall_call_type, recall_comment, recall_turn_state, recall_waits_since
 FROM sessions_with_counts
 WHERE id = :id;
 
@@ -103,8 +103,8 @@ WITH page AS MATERIALIZED (
       AND (heard_at < :before OR session_id < :before_id)
       AND (:pending_recall = 0 OR EXISTS (
           SELECT 1
-          FROM jobs
-          WHERE jobs.session_id = directory.session_id AND jobs.kind = 'recall' AND jobs.state = 'active'
+          FROM current_recalls
+          WHERE current_recalls.session_id = directory.session_id AND current_recalls.recall_id IS NOT NULL
       ))
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
@@ -114,8 +114,8 @@ SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
        message_count, last_line, last_line_at, queued, automations,
-       recall_id, recall_trigger, recall_action, recall_next_at, recall_created_at, recall_updated_at,
-       recall_call_type, recall_comment
+       recall_id, recall_state, recall_trigger, recall_action, recall_slot, recall_next_at, recall_created_at,
+       recall_updated_at, recall_call_type, recall_comment, recall_turn_state, recall_waits_since
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
@@ -194,6 +194,11 @@ SET title = :title, timezone = :timezone, when_busy = :when_busy, metadata = :me
 WHERE id = :id
 RETURNING id;
 
+-- name: set_metadata
+UPDATE sessions
+SET metadata = :metadata
+WHERE id = :id;
+
 -- name: set_policy
 UPDATE sessions
 SET auto_commit_policy = :auto_commit_policy, keep_recent_count = :keep_recent_count, kept_tokens = :kept_tokens,
@@ -260,17 +265,16 @@ UPDATE sessions
 SET last_message_at = :now, title = COALESCE(title, :title)
 WHERE id = :id;
 
--- name: hear_via
--- Of a common session: the chat that was used last.
-UPDATE sessions
-SET last_via_id = :via_id
-WHERE id = :id;
-
--- name: used_last
-SELECT chat.id, chat.key
-FROM sessions
-JOIN sessions AS chat ON chat.id = sessions.last_via_id
-WHERE sessions.id = :id;
+-- name: newest_chat
+-- Of the owner of a common session: the chat with the newest message of a user. Sessions of the system are no chats.
+SELECT chat.id
+FROM sessions AS common
+JOIN directory ON directory.account = common.account AND directory.user_id = common.user_id
+JOIN sessions AS chat ON chat.id = directory.session_id
+WHERE common.id = :id AND chat.last_message_at IS NOT NULL
+  AND directory.key NOT LIKE 'unified:%' AND directory.key NOT LIKE 'cron:%' AND directory.key NOT LIKE 'system:%'
+ORDER BY directory.heard_at DESC, directory.session_id DESC
+LIMIT 1;
 
 -- name: arm_idle
 UPDATE sessions

@@ -3,9 +3,9 @@
 
 -- name: enqueue
 INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
-                   source, joins, retries, crash, timeout_ms, queued_at)
+                   source, joins, retries, crash, timeout_ms, queued_at, metadata)
 VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'queued', :rank, :not_before, :content, :prompt, :brief, :call,
-        :source, :joins, :retries, :crash, :timeout_ms, :now)
+        :source, :joins, :retries, :crash, :timeout_ms, :now, :metadata)
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
@@ -160,6 +160,17 @@ LEFT JOIN runs ON runs.id = turns.run_id
 WHERE turns.session_id = :session_id AND turns.state = 'queued' AND turns.via_id = :via_id
   AND (turns.run_id IS NULL OR runs.session_id = :via_id)
 ORDER BY turns.rank, turns.id;
+
+-- name: metadata
+-- What a channel needs to know of the place where the answer of a turn belongs.
+SELECT metadata
+FROM turns
+WHERE id = :id;
+
+-- name: redirect
+UPDATE turns
+SET via_id = :via_id
+WHERE id = :id AND COALESCE(state, '') = 'queued';
 
 -- name: with_runs_elsewhere
 -- Those of a common session that ran for the jobs of a chat.

@@ -1,4 +1,4 @@
-// The recall that is pending here, counting down.
+// The recall that is pending here, counting down, or the one that runs.
 
 import { cancelRecall, skipRecall } from "../lib/acts.js";
 import { h, icon, Part, t } from "../lib/dom.js";
@@ -28,6 +28,7 @@ class Recall extends Part {
     if (!recall) return;
     this.label.textContent = recallLabel(recall);
     this.skip.hidden = !recall.interval_seconds;
+    this.cancel.hidden = recall.status === "running" && !recall.interval_seconds;
     this.left.title = whole(new Date(recall.trigger_at));
     this.#tick();
   }
@@ -35,7 +36,8 @@ class Recall extends Part {
   #tick() {
     if (this.hidden || !this.#chat?.recall) return;
     const ms = new Date(this.#chat.recall.trigger_at) - Date.now();
-    this.left.textContent = ms > 0 ? t("recall_in", { time: countdown(ms) }) : t("recall_due");
+    if (this.#chat.recall.status === "running") this.left.textContent = t("recall_running");
+    else this.left.textContent = ms > 0 ? t("recall_in", { time: countdown(ms) }) : t("recall_due");
   }
 }
 

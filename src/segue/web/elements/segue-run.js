@@ -31,6 +31,7 @@ class Run extends Part {
       [t("attempts"), run.attempt > 1 ? String(run.attempt) : null],
       [t("reason"), run.reason],
       [t("error"), run.error?.trim().split("\n").at(-1)],
+      [t("delivery"), run.delivery_error && `${t(run.delivery === "failed" ? "not_delivered" : "delivery_unknown")}: ${run.delivery_error}`],
       [t("usage"), usage(run.usage)],
       [t("prompt"), ref],
     ];

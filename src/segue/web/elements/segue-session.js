@@ -23,7 +23,7 @@ class Session extends Part {
     if (session.queued) marks.push(h("span.queued", { title: t("waiting", { count: session.queued }) }, `+${session.queued}`));
     if (session.recall) {
       const at = session.recall.trigger_at && coming(new Date(session.recall.trigger_at));
-      const name = at ? t("recall_at", { time: at }) : t("pending_recall");
+      const name = session.recall.status === "running" ? t("recall_running") : at ? t("recall_at", { time: at }) : t("pending_recall");
       marks.push(h("span.recall", { role: "img", named: name }, icon("clock")));
     }
     return marks;

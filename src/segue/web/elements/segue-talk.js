@@ -107,7 +107,7 @@ class Talk extends Part {
   }
 
   #entry({ entry, event }) {
-    if (event?.type === "stream_start" || event?.type === "message") this.#arrive(entry);
+    if (event?.type === "stream_start" || (event?.type === "message" && !event.undelivered)) this.#arrive(entry);
     if (event?.type === "stream_end") this.header.show(this.#chat);
     if (event?.type === "stream_end" && entry.text) this.said.textContent = `${t("segue")}: ${entry.text.slice(0, 400)}`;
     const grown = !event || event.type.endsWith("_delta");

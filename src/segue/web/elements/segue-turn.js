@@ -45,8 +45,9 @@ class Turn extends Part {
     this.tools = h("div.tools");
     this.text = h("div.text.prose");
     this.closure = h("p.closure");
+    this.undelivered = h("p.closure.undelivered");
     this.foot = h("div.foot", copyButton(t("copy_answer"), () => this.turn.text, t("copied")));
-    this.answer = row("answer", { who: t("segue"), node: "dot", body: [this.thinking, this.tools, this.text, this.closure, this.foot] });
+    this.answer = row("answer", { who: t("segue"), node: "dot", body: [this.thinking, this.tools, this.text, this.closure, this.undelivered, this.foot] });
     this.append(this.asked, this.answer);
   }
 
@@ -87,6 +88,15 @@ class Turn extends Part {
     this.answer.classList.toggle("pending", turn.outcome === null && !turn.text && turn.state === "running");
     this.closure.replaceChildren(...this.#closure(turn, slim));
     this.closure.hidden = !this.closure.childNodes.length;
+    this.#lose(turn);
+  }
+
+  /** An answer that its channel did not take, or may not have taken. */
+  #lose(turn) {
+    this.undelivered.hidden = turn.delivery !== "failed" && turn.delivery !== "unknown";
+    if (this.undelivered.hidden) return;
+    const words = t(turn.delivery === "failed" ? "not_delivered" : "delivery_unknown");
+    this.undelivered.replaceChildren(h("span.outcome.error", words), " ", h("span", turn.refusal ?? ""));
   }
 
   #closure(turn, slim) {

@@ -68,7 +68,7 @@ export class Fold {
     if (!turn) {
       turn = {
         kind: "turn", id: event.turn_id, at: event.at, source: event.source ?? null, asked: null, added: [],
-        tools: [], attempt: 1, ...UNSAID,
+        tools: [], attempt: 1, delivery: null, refusal: null, ...UNSAID,
       };
       this.#byTurn.set(turn.id, turn);
       this.entries.push(turn);
@@ -110,12 +110,15 @@ export class Fold {
     Object.assign(turn, { state, outcome, retryAt });
     turn.source ??= message?.source ?? null;
     turn.quiet = Boolean(event.quiet);
+    turn.delivery = message?.delivery ?? turn.delivery;
     if (message) Object.assign(turn, { text: message.content, html: message.html, shown: message.content.length });
     turn.tools = turn.tools.map((tool) => ({ ...tool, over: true }));
     return turn;
   }
 
   #message(event) {
+    const lost = event.undelivered && this.#byTurn.get(event.undelivered.turn_id);
+    if (lost) return Object.assign(lost, { delivery: event.undelivered.delivery, refusal: event.undelivered.reason });
     const turn = event.message.role === "user" && this.#byTurn.get(event.turn_id);
     if (turn) {
       turn.added.push(event.message);

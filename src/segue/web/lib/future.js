@@ -3,7 +3,7 @@
 /** A ghost: `{ id, kind, at, label, text, of }`, where `of` is the recall, job or message itself. */
 export function ghosts(recall, jobs, messages) {
   const coming = [];
-  if (recall) coming.push(ghost("recall", recall.id, recall.trigger_at, recallLabel(recall), recall));
+  if (recall && (recall.status !== "running" || recall.interval_seconds)) coming.push(ghost("recall", recall.id, recall.trigger_at, recallLabel(recall), recall));
   for (const job of jobs) {
     if (!job.enabled || !job.state?.next_run_at) continue;
     coming.push(ghost("automation", job.id, job.state.next_run_at, job.name, job));

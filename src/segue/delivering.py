@@ -1,0 +1,170 @@
+"""Deliveries: how one is leased, and what is written when it was sent or failed. Transactions, as in `lane`.
+
+Invariants
+  - a delivery is marked only under the fence it was leased with
+  - the mark and what the transcripts say of it are one transaction
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from segue import entries, settle
+from segue.action import Ask
+from segue.channel import Receipt
+from segue.errors import LeaseLost
+from segue.model import Delivery, Event, Session, Source, merged
+from segue.states import JobKind, Outcome
+from segue.store import rows, shown_rows, sql
+from segue.store.database import Params, Rows, Transaction
+
+UNKNOWN = "delivery unknown"
+"""How the error of a delivery begins that may have arrived."""
+
+
+def lease(
+    *, channels: str, limit: int, holder: str, lease_ms: int, lease_now: int | None, now: int, since: int = 0
+) -> Transaction[list[Delivery]]:
+    asked: Params = {
+        "channels": channels,
+        "limit": limit,
+        "holder": holder,
+        "lease_ms": lease_ms,
+        "lease_now": lease_now,
+        "now": now,
+        "since": since,
+    }
+    leased = yield sql.deliveries.lease, asked
+    deliveries = []
+    for row in leased:
+        delivery = shown_rows.delivery(row)
+        places = [rows.from_text(row[name]) for name in ("session_metadata", "turn_metadata")]
+        if delivery.source is not None and delivery.source.kind == JobKind.LEGACY:
+            job = yield sql.jobs.by_id, {"id": delivery.source.job_id}
+            places.append(_channel_meta(job))
+        deliveries.append(replace(delivery, metadata=merged({}, *places)))
+    return deliveries
+
+
+def _channel_meta(job: Rows) -> Mapping[str, Any]:
+    """What a legacy job says of the place where its answer belongs."""
+    try:
+        action = rows.action_of(job[0]["action"]) if job else None
+    except rows.UNREADABLE:
+        return {}
+    return (action.channel_meta or {}) if isinstance(action, Ask) else {}
+
+
+def keep(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> Transaction[None]:
+    """Under their fences: what was taken back meanwhile stays taken back."""
+    yield (
+        sql.deliveries.renew,
+        [{"id": each.id, "fence": each.fence, "lease_ms": lease_ms, "lease_now": lease_now} for each in held],
+    )
+
+
+def sent(
+    delivery: Delivery, receipt: Receipt, now: int, *, shared: bool = False, stored: bool = False
+) -> Transaction[Sequence[Event]]:
+    """Marked and in the transcript together, as the assistant's own words.
+
+    `shared`: in unified mode, in the common transcript too. `stored`: its readers look at the log.
+    """
+    common = (yield from entries.common_of(delivery.session_id)) if shared else None
+    session = yield from entries.lock_session(delivery.session_id)
+    marked: Params = {
+        "id": delivery.id,
+        "fence": delivery.fence,
+        "now": now,
+        "sent_message_id": receipt.message_id,
+    }
+    taken = yield sql.deliveries.mark_sent, marked
+    if not taken:
+        raise LeaseLost(f"delivery {delivery.id} is no longer held")
+    if delivery.source is None or _is_answer(delivery):  # it stands in the transcript already
+        return ()
+    if delivery.run_id is not None:
+        yield from _close_run(delivery.source, Outcome.OK, now)
+    message = _message(delivery, now, "assistant", delivery.content, None if stored else {"delivery": "sent"})
+    events = [*(yield from entries.post(session, [message]))]
+    if common is not None:
+        events += yield from entries.share(common, session, [message])
+    return events
+
+
+def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Event]]:
+    """Marked, and told in every transcript in which the message stands or would have stood."""
+    lane = (yield from _lane_of_answer(delivery)) if delivery.turn_id else None
+    session = yield from entries.lock_session(delivery.session_id)
+    taken = yield sql.deliveries.mark_failed, {"id": delivery.id, "fence": delivery.fence, "error": reason}
+    if not taken:
+        raise LeaseLost(f"delivery {delivery.id} is no longer held")
+    words = f"A message could not be delivered ({reason.partition(':')[0]})."
+    if delivery.source and delivery.run_id is not None:
+        paused = yield from _close_run(delivery.source, Outcome.ERROR, now, error=reason)
+        words = f"{words}\n\n{paused}" if paused else words
+    if _is_answer(delivery) and delivery.attempt == 0:
+        return ()  # no process has its channel: the answer stands in the transcript, where it is read
+    events: list[Event] = []
+    for there in (session, lane):
+        if there is not None:
+            note = yield from _note(delivery, there, words, reason, now)
+            events += yield from entries.post(there, [note])
+    return events
+
+
+def _is_answer(delivery: Delivery) -> bool:
+    """The answer of a turn, which its session has. That of a legacy job is for another session."""
+    legacy = delivery.source is not None and delivery.source.kind == JobKind.LEGACY
+    return delivery.turn_id is not None and not legacy
+
+
+def _lane_of_answer(delivery: Delivery) -> Transaction[Session | None]:
+    """The session in which its turn ran, under its row lock, if that is not the one it is sent through."""
+    turn = yield sql.turns.by_id, {"id": delivery.turn_id}
+    if not turn or turn[0]["session_id"] == delivery.session_id:
+        return None
+    return (yield from entries.lock_session(turn[0]["session_id"]))
+
+
+def _note(delivery: Delivery, session: Session, words: str, reason: str, now: int) -> Transaction[Event]:
+    """That a message could not be delivered, naming the answer in this log, if it is one."""
+    note = replace(_message(delivery, now, "system", words), session_id=session.id)
+    if delivery.turn_id is None:
+        return note
+    end = yield sql.events.end_of_turn, {"session_id": session.id, "turn_id": delivery.turn_id}
+    if not end:
+        return note
+    state = "unknown" if reason.startswith(UNKNOWN) else "failed"
+    about = {"seq": end[0]["seq"], "turn_id": delivery.turn_id, "delivery": state, "reason": reason}
+    return replace(note, body={"undelivered": about})
+
+
+def _close_run(
+    source: Source, outcome: Outcome, now: int, *, error: str | None = None
+) -> Transaction[str | None]:
+    ended: Params = {"outcome": str(outcome), "reason": None, "error": error, "now": now}
+    yield sql.runs.close, {"id": source.run_id, **ended}
+    return (yield from settle.count_failure(source, outcome, now))
+
+
+def put_back(delivery: Delivery, not_before: int, reason: str) -> Transaction[None]:
+    again: Params = {"id": delivery.id, "fence": delivery.fence, "not_before": not_before, "error": reason}
+    taken = yield sql.deliveries.put_back, again
+    if not taken:
+        raise LeaseLost(f"delivery {delivery.id} is no longer held")
+
+
+def _message(
+    delivery: Delivery, now: int, role: str, words: str, body: Mapping[str, Any] | None = None
+) -> Event:
+    return Event(
+        session_id=delivery.session_id,
+        seq=0,
+        type="message",
+        at=now,
+        role=role,
+        content=words,
+        source=delivery.source,
+        body={"delivery_id": delivery.id, **(body or {})},
+    )
