@@ -27,7 +27,7 @@ from segue.clock import Clock
 from segue.errors import LeaseLost, NotFound, StoreError
 from segue.hub import Hub
 from segue.insisting import insist
-from segue.model import Delivery, Event, Source
+from segue.model import Delivery, Event, Source, message_id
 from segue.pace import Pace
 from segue.states import Outcome
 from segue.store import shown_rows, sql
@@ -173,7 +173,7 @@ class Courier:
     async def _take_out(self, delivery: Delivery) -> None:
         self._held[delivery.id] = delivery
         try:
-            self._hub.publish(await self._send(delivery))
+            self._tell(await self._send(delivery))
         except (LeaseLost, NotFound) as lost:
             _log.warning("delivery %s was let go: %s", delivery.id, lost)
         except Exception:
@@ -188,7 +188,7 @@ class Courier:
     async def _send(self, delivery: Delivery) -> Sequence[Event]:
         channel = self._networks.get(delivery.channel)
         try:
-            receipt = Receipt()
+            receipt = None
             if channel is not None:
                 async with asyncio.timeout(self._send_seconds):
                     receipt = await channel.send(delivery)
@@ -258,7 +258,12 @@ class Courier:
 
     async def _settle(self, settling: Coroutine[Any, Any, Sequence[Event]]) -> None:
         with suppress(LeaseLost, NotFound):  # somebody else was faster, or its session is gone
-            self._hub.publish(await settling)
+            self._tell(await settling)
+
+    def _tell(self, events: Sequence[Event]) -> None:
+        self._hub.publish(events)
+        if events:  # the session has grown, perhaps enough to be committed
+            self._bell.ring(Name.ARCHIVIST)
 
 
 def _names(names: Iterable[str]) -> str:
@@ -299,24 +304,28 @@ def keep(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> T
 
 
 def sent(
-    delivery: Delivery, receipt: Receipt, now: int, *, shared: bool = False
+    delivery: Delivery, receipt: Receipt | None, now: int, *, shared: bool = False
 ) -> Transaction[Sequence[Event]]:
     """Marked and in the transcript together, as the assistant's own words.
 
+    `receipt`: None where stored is sent; the message is then named by its id in the transcript.
     `shared`: in unified mode, in the common transcript too.
     """
     common = (yield from entries.common_of(delivery.session_id)) if shared else None
     session = yield from entries.lock_session(delivery.session_id)
+    # A turn's answer is in the transcript already.
+    joins = delivery.source is not None and delivery.turn_id is None
+    stored_id = message_id(session.id, session.last_seq + 1) if joins else None
     marked: Params = {
         "id": delivery.id,
         "fence": delivery.fence,
         "now": now,
-        "sent_message_id": receipt.message_id,
+        "sent_message_id": stored_id if receipt is None else receipt.message_id,
     }
     taken = yield sql.deliveries.mark_sent, marked
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
-    if delivery.source is None or delivery.turn_id is not None:  # a turn's answer stands there already
+    if delivery.source is None or delivery.turn_id is not None:
         return ()
     if delivery.run_id is not None:
         yield from _close_run(delivery.source, Outcome.OK, now)

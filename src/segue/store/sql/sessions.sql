@@ -284,12 +284,14 @@ WHERE id = :id
 RETURNING last_seq;
 
 -- name: grow
--- Its log by these events; of these, messages join its live part.
+-- Its log by these events; of these, messages join its live part. A new message resets the pause between failed
+-- commits.
 UPDATE sessions
 SET last_seq = last_seq + :events,
     live_messages = live_messages + :messages,
     live_tokens = live_tokens + :tokens,
     kept_tokens = COALESCE(CAST(:kept_tokens AS BIGINT), kept_tokens),
+    auto_commit_failures = CASE WHEN CAST(:messages AS BIGINT) > 0 THEN 0 ELSE auto_commit_failures END,
     commit_at = CASE
         WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
         ELSE CAST(:commit_at AS BIGINT)
@@ -313,6 +315,7 @@ SET holder = NULL,
     live_messages = live_messages + :messages,
     live_tokens = live_tokens + :tokens,
     kept_tokens = COALESCE(CAST(:kept_tokens AS BIGINT), kept_tokens),
+    auto_commit_failures = CASE WHEN CAST(:messages AS BIGINT) > 0 THEN 0 ELSE auto_commit_failures END,
     commit_at = CASE
         WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
         ELSE CAST(:commit_at AS BIGINT)
@@ -341,6 +344,7 @@ SET last_seq = last_seq + :events,
     live_messages = live_messages + :messages,
     live_tokens = live_tokens + :tokens,
     kept_tokens = COALESCE(CAST(:kept_tokens AS BIGINT), kept_tokens),
+    auto_commit_failures = CASE WHEN CAST(:messages AS BIGINT) > 0 THEN 0 ELSE auto_commit_failures END,
     commit_at = CASE
         WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
         ELSE CAST(:commit_at AS BIGINT)
