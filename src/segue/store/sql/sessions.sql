@@ -143,6 +143,11 @@ SET archived_seq = :archived_seq, archives = :archives, live_messages = :message
     auto_commit_last_error = '', auto_commit_last_error_at = NULL, auto_commit_failures = 0
 WHERE id = :id;
 
+-- name: recount
+UPDATE sessions
+SET live_messages = :messages, live_tokens = :tokens, kept_tokens = :kept_tokens, commit_at = :commit_at
+WHERE id = :id;
+
 -- name: commit_failed
 UPDATE sessions
 SET auto_commit_last_error = :error, auto_commit_last_error_at = :now, auto_commit_failures = auto_commit_failures + 1,
