@@ -51,13 +51,14 @@ def fire(
     work: Admission | Parcel,
     now: int,
     *,
+    keep: int | None = None,
     seat: Seat | None = None,
     common_id: str | None = None,
 ) -> Transaction[Taken | None]:
     """A due slot enters: the second door. None: another timer took it, or the job was changed.
 
-    `seat`: where its turn starts at once if its lane is empty. `common_id`: in unified mode, for a common
-    session that has to be made.
+    `keep`: how many run records the job may have. `seat`: where its turn starts at once if its lane is
+    empty. `common_id`: in unified mode, for a common session that has to be made.
     """
     common = (yield from _common_room(job, common_id, now)) if common_id else None
     session = yield from entries.lock_session(job.session_id)
@@ -85,6 +86,7 @@ def fire(
     )
     if not opened:  # the clock was set back: this slot has its run
         return None
+    yield from _thin(job, keep)
     if isinstance(work, Parcel):
         via = (yield from _used_last(session)) if session.key == unified.KEY else session
         yield sql.deliveries.create, _parcel_params(via, work, now)
@@ -128,7 +130,7 @@ def _used_last(common: Session) -> Transaction[Session]:
     return (yield from entries.lock_session(found[0]["id"])) if found else common
 
 
-def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
+def pass_over(job: Job, decision: Pass, now: int, *, keep: int | None = None) -> Transaction[Taken | None]:
     """A slot that does not run. A one-shot that was missed says so in its session."""
     session = yield from entries.lock_session(job.session_id)
     if not (yield from _take(job, decision, now, fired=0)):
@@ -136,6 +138,7 @@ def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
     slot = to_ms(decision.slot)
     missed = decision.count if decision.outcome == Outcome.MISSED else decision.count - 1
     yield from _record(job, slot, decision.outcome, decision.reason, missed, now)
+    yield from _thin(job, keep)
     facts = jobs.update_of(session, job, now)
     if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
         facts.append(
@@ -173,9 +176,11 @@ def _first_look(job: Job) -> int | None:
     return None if job.slot is None else to_ms(jittered(to_moment(job.slot), job.policy, job.id))
 
 
-def thin(job_id: str, keep: int) -> Transaction[None]:
+def _thin(job: Job, keep: int | None) -> Transaction[None]:
     """Forget a job's oldest runs that are more than it may keep."""
-    yield sql.runs.thin, {"job_id": job_id, "keep": keep}
+    # A slot that is taken leaves two rows at the most, and each has raised the revision.
+    if keep is not None and 2 * job.revision >= keep:
+        yield sql.runs.thin, {"job_id": job.id, "keep": keep}
 
 
 def give_up(due: Unreadable, now: int) -> Transaction[Sequence[Event]]:

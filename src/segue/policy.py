@@ -184,10 +184,8 @@ class NewerPolicy(Policy):
         """As for every policy. An unread part goes when it is given: as null, or as a value that is read."""
         unread = {name: value for name, value in self.unread.items() if name not in given}
         known = {name: value for name, value in self.to_json().items() if name not in self.unread}
-        for name, value in given.items():
-            if value is not None or name in _FIELDS or name not in self.unread:
-                known[name] = value
-        read = Policy.from_json(known)
+        dropped = {name for name in self.unread if name not in _FIELDS and given.get(name) is None}
+        read = Policy.from_json(known | {name: given[name] for name in given if name not in dropped})
         return Policy.stored({**read.to_json(), **unread})
 
 

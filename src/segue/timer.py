@@ -36,9 +36,6 @@ MOST_AT_ONCE = 250
 
 _BREATH_MS = 1000
 
-_THIN_AFTER = 50
-"""Slots of a job between two looks at whether it has too many run records."""
-
 
 class Timer:
     def __init__(
@@ -110,8 +107,6 @@ class Timer:
         if taken.pool is not None:
             # A user may wait in that lane already, and then the users' pool may take it.
             self._bell.ring(Name.SCHEDULE, Name.USER)
-        if due.job.revision % min(self._runs_per_job, _THIN_AFTER) == 0:
-            await self._store.commit(firing.thin, due.job.id, self._runs_per_job)
 
     async def _give_up(self, due: Unreadable, now: int) -> None:
         with suppress(NotFound):  # its session was deleted meanwhile, and the job with it
@@ -119,7 +114,7 @@ class Timer:
         self._bell.ring(Name.COURIER)
 
     async def _act(self, due: DueJob, decision: Fire | Pass | Postpone, now: int) -> Taken | None:
-        job = due.job
+        job, keep = due.job, self._runs_per_job
         match decision:
             case Fire():
                 work = self._work(due, decision, now)
@@ -128,12 +123,12 @@ class Timer:
 
                 def fire(seat: Seat | None) -> Awaitable[Taken | None]:
                     return self._store.commit(
-                        firing.fire, job, decision, work, now, seat=seat, common_id=common_id
+                        firing.fire, job, decision, work, now, keep=keep, seat=seat, common_id=common_id
                     )
 
                 return await (self._seats.start(fire) if isinstance(work, Admission) else fire(None))
             case Pass():
-                return await self._store.commit(firing.pass_over, job, decision, now)
+                return await self._store.commit(firing.pass_over, job, decision, now, keep=keep)
             case Postpone():
                 return await self._store.commit(firing.postpone, job, decision, now)
 
