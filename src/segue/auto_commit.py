@@ -148,14 +148,16 @@ def verdict(live: Live, heard_at: int | None, now: int, *, idle_enabled: bool) -
 def next_look(live: Live, heard_at: int | None, now: int) -> int | None:
     """The moment to arm after the live part has grown; None leaves what is armed.
 
-    Idle is armed, not moved: when its moment comes, `verdict` looks at the last message.
+    Idle is armed, not moved: when its moment comes, `verdict` looks at the last message. Except after a
+    failed commit: what is armed then is the end of a pause, and a new message resets that.
     """
     policy = live.active_policy
     if policy is None or not live.uncommitted:
         return None
     if _crossed(policy, live):
         return max(now, _allowed_at(policy, live))
-    if live.commit_at is not None or policy.idle_timeout_seconds is None:
+    waits_for_silence = live.commit_at is not None and not live.failures
+    if waits_for_silence or policy.idle_timeout_seconds is None:
         return None
     quiet_at = _quiet_at(policy, heard_at)
     # What schedules say is no sign of life, but it is there to be committed: a silence after it.

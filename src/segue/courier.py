@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from segue.bell import Bell, Name
-from segue.channel import Channel, NotTaken, Receipt, Rejected, Unreachable, stored_names
+from segue.channel import Channel, NotTaken, Rejected, Unreachable, stored_names
 from segue.clock import Clock
 from segue.delivering import UNKNOWN, failed, keep, lease, put_back, sent
 from segue.errors import LeaseLost, NotFound, StoreError
@@ -172,7 +172,7 @@ class Courier:
     async def _take_out(self, delivery: Delivery) -> None:
         self._held[delivery.id] = delivery
         try:
-            self._hub.publish(await self._send(delivery))
+            self._tell(await self._send(delivery))
         except (LeaseLost, NotFound) as lost:
             _log.warning("delivery %s was let go: %s", delivery.id, lost)
         except Exception:
@@ -187,7 +187,7 @@ class Courier:
     async def _send(self, delivery: Delivery) -> Sequence[Event]:
         channel = self._networks.get(delivery.channel)
         try:
-            receipt = Receipt()
+            receipt = None
             if channel is not None:
                 async with asyncio.timeout(self._send_seconds):
                     receipt = await channel.send(delivery)
@@ -198,9 +198,7 @@ class Courier:
             words = "it took too long" if isinstance(error, TimeoutError) else str(error)
             return await self._unknown(delivery, channel, _told(f"{UNKNOWN}: {words}"))
         now = self._clock.ms()
-        events = await self._write(
-            delivery, partial(sent, delivery, receipt, now, shared=self._unified, stored=channel is None)
-        )
+        events = await self._write(delivery, partial(sent, delivery, receipt, now, shared=self._unified))
         self._hub.sent(delivery, now)
         return events
 
@@ -259,7 +257,12 @@ class Courier:
 
     async def _settle(self, settling: Coroutine[Any, Any, Sequence[Event]]) -> None:
         with suppress(LeaseLost, NotFound):  # somebody else was faster, or its session is gone
-            self._hub.publish(await settling)
+            self._tell(await settling)
+
+    def _tell(self, events: Sequence[Event]) -> None:
+        self._hub.publish(events)
+        if events:  # the session has grown, perhaps enough to be committed
+            self._bell.ring(Name.ARCHIVIST)
 
 
 def _names(names: Iterable[str]) -> str:

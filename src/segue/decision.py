@@ -55,6 +55,8 @@ class Due:
     last_message_at: datetime | None = None
     put_off_until: datetime | None = None
     """When to look again at a slot that found its session busy."""
+    put_off_because: str | None = None
+    """What was stored with it; None too of what an older version put off."""
 
 
 class End(StrEnum):
@@ -67,12 +69,20 @@ class End(StrEnum):
     NO_SLOT = "no further slot"
 
 
+BUSY = "busy: the session was at work"
+AWAY = "no worker looked in time"
+
+PUT_OFF = "put off: "
+"""How the reason of a run begins that had to wait for its session before it came into the lane."""
+
+
 @positional
 class Missed:
     """So many slots, counted from this one, that passed and will not run: one row for all of them."""
 
     first: datetime
     count: int
+    reason: str = AWAY
 
 
 @record
@@ -84,6 +94,8 @@ class Fire:
     next: datetime | None = None
     """The job's next slot; already past while `late = all` is catching up."""
     end: End | None = None
+    reason: str | None = None
+    """Why it was put off, if it was."""
 
 
 @record
@@ -119,10 +131,11 @@ class _Pick(NamedTuple):
 
 
 def decide(due: Due, now: datetime) -> Decision:
-    if (slot := _true_slot(due)) != due.slot:
+    if now < (slot := _true_slot(due)):
+        moved = slot != due.slot
+        return Postpone(until=slot, reason="a message broke the silence" if moved else "it is not time yet")
+    if slot != due.slot:
         due = replace(due, slot=slot)
-    if now < due.slot:
-        return Postpone(until=due.slot, reason="it is not time yet")
     if over := _over(due):
         return Pass(slot=due.slot, outcome=Outcome.SKIPPED, reason=f"{over}: the job is over", end=over)
     pick = _pick(due, now)
@@ -132,8 +145,8 @@ def decide(due: Due, now: datetime) -> Decision:
         return _skip(due, pick, now, reason)
     if _crowded_out(due):
         if due.policy.busy is Busy.SKIP:
-            return _skip(due, pick, now, "busy: the session was at work")
-        return Postpone(until=now + POSTPONED_BY, reason="busy: the session is at work")
+            return _skip(due, pick, now, BUSY)
+        return Postpone(until=now + POSTPONED_BY, reason=BUSY)
     return _fire(due, pick, now)
 
 
@@ -235,7 +248,28 @@ def _crowded_out(due: Due) -> bool:
 def _fire(due: Due, pick: _Pick, now: datetime) -> Fire:
     older = _older(due, pick)
     following, end = _then(due, pick.slot if pick.catching_up else now, fired=True)
-    return Fire(slot=pick.slot, missed=Missed(due.slot, older) if older else None, next=following, end=end)
+    return Fire(
+        slot=pick.slot,
+        missed=Missed(due.slot, older, _why_passed(due, now)) if older else None,
+        next=following,
+        end=end,
+        reason=f"{PUT_OFF}{_put_off(due)}" if _put_off(due) and pick.slot == due.slot else None,
+    )
+
+
+def _put_off(due: Due) -> str | None:
+    """Why the slot was put off; an idle one, which has no moment to keep, never was."""
+    if due.put_off_until is None or isinstance(due.trigger, Idle):
+        return None
+    return due.put_off_because or BUSY
+
+
+def _why_passed(due: Due, now: datetime) -> str:
+    put_off = _put_off(due)
+    if put_off is None or due.put_off_until is None:
+        return AWAY
+    away = _lateness(due, due.put_off_until, now) > LATE_AFTER
+    return f"{put_off}, and then {AWAY}" if away else put_off
 
 
 def _skip(due: Due, pick: _Pick, now: datetime, reason: str) -> Pass:
@@ -265,6 +299,8 @@ def _all_missed(due: Due, now: datetime) -> Pass:
 
 def _too_late(due: Due, lateness: timedelta) -> str:
     late = f"late: it came due {spoken(lateness, units=2)} ago"
+    if put_off := _put_off(due):
+        late = f"{late} and was put off ({put_off})"
     if due.policy.late is Late.SKIP:
         return f"{late}, and late slots are skipped"
     return f"{late}, and its grace is {spoken(_grace(due), units=2)}"

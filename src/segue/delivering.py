@@ -13,7 +13,7 @@ from segue import entries, settle
 from segue.action import Ask
 from segue.channel import Receipt
 from segue.errors import LeaseLost
-from segue.model import Delivery, Event, Session, Source, merged
+from segue.model import Delivery, Event, Session, Source, merged, message_id
 from segue.states import JobKind, Outcome
 from segue.store import rows, shown_rows, sql
 from segue.store.database import Params, Rows, Transaction
@@ -64,28 +64,33 @@ def keep(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> T
 
 
 def sent(
-    delivery: Delivery, receipt: Receipt, now: int, *, shared: bool = False, stored: bool = False
+    delivery: Delivery, receipt: Receipt | None, now: int, *, shared: bool = False
 ) -> Transaction[Sequence[Event]]:
-    """Marked and in the transcript together, as the assistant's own words.
+    """Mark it and append it to the transcript together, as the assistant's own words.
 
-    `shared`: in unified mode, in the common transcript too. `stored`: its readers look at the log.
+    `receipt`: None where stored is sent; the message is then named by its id in the transcript.
+    `shared`: in unified mode, in the common transcript too.
     """
     common = (yield from entries.common_of(delivery.session_id)) if shared else None
     session = yield from entries.lock_session(delivery.session_id)
+    # A turn's answer is in the transcript already.
+    joins = delivery.source is not None and not _is_answer(delivery)
+    stored_id = message_id(session.id, session.last_seq + 1) if joins else None
     marked: Params = {
         "id": delivery.id,
         "fence": delivery.fence,
         "now": now,
-        "sent_message_id": receipt.message_id,
+        "sent_message_id": stored_id if receipt is None else receipt.message_id,
     }
     taken = yield sql.deliveries.mark_sent, marked
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
-    if delivery.source is None or _is_answer(delivery):  # it stands in the transcript already
+    if delivery.source is None or _is_answer(delivery):
         return ()
     if delivery.run_id is not None:
         yield from _close_run(delivery.source, Outcome.OK, now)
-    message = _message(delivery, now, "assistant", delivery.content, None if stored else {"delivery": "sent"})
+    told = None if receipt is None else {"delivery": "sent"}
+    message = _message(delivery, now, "assistant", delivery.content, told)
     events = [*(yield from entries.post(session, [message]))]
     if common is not None:
         events += yield from entries.share(common, session, [message])

@@ -4,6 +4,7 @@ Asked where nobody may be waiting for one: of the answers of system and legacy j
 answer of a job that belongs to its conversation is never asked about.
 """
 
+from enum import StrEnum
 from typing import Protocol
 
 from segue.agent import OpenTurn
@@ -11,6 +12,15 @@ from segue.prompts import QUIET
 
 _WRAPPING = " \t\r\n*_`\"'“”.!()[]"
 """What models put around a word that they were told to answer with."""
+
+
+class Evaluation(StrEnum):
+    """Who judges, in a process that is set up by its configuration."""
+
+    RULES = "rules"
+    """Whatever says something goes out."""
+    MODEL = "model"
+    """The model of the settings is asked."""
 
 
 class EvaluateResponse(Protocol):

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from segue import wall
 from segue.clock import to_moment, to_ms
+from segue.decision import BUSY, PUT_OFF
 from segue.model import Job, Run, Session, Turn
 from segue.record import positional, record
 from segue.schedule import upcoming, zone_of
@@ -254,7 +255,7 @@ def _ended(facts: Facts, run: Run, tell: _Clock) -> _Said:
     known = {"turn_id": run.turn_id, "attempt": run.attempt, "reason": run.reason, "error": run.error}
     said = [*_waited(facts, run, tell)]
     tries = f" in attempt {run.attempt}" if run.attempt > 1 else ""
-    because = f": {run.reason}" if run.reason else ""
+    because = f": {run.reason}" if run.reason and not run.reason.startswith(PUT_OFF) else ""
     if run.finished_at is not None:
         said.append(f"It ended as {run.outcome}{tries} on {tell.at(run.finished_at)}{because}.")
     if run.error:
@@ -267,7 +268,10 @@ def _waited(facts: Facts, run: Run, tell: _Clock) -> Iterator[str]:
     if run.started_at is None:
         return
     late, waited = run.lateness_ms, run.started_at - run.queued_at
-    if late >= 1000:
+    if late >= 1000 and run.reason and run.reason.startswith(PUT_OFF):
+        why = run.reason.removeprefix(PUT_OFF)
+        yield f"Its moment was taken up {tell.length(late)} late, because it was put off ({why})."
+    elif late >= 1000:
         yield f"Its moment was taken up {tell.length(late)} late."
     if waited >= 1000 and facts.held_up_by:
         whose = ", ".join(_whose(turn) for turn in facts.held_up_by[:_MOST_BLOCKERS])
@@ -314,11 +318,15 @@ def _standing(facts: Facts, tell: _Clock) -> _Said:
     because = f": {job.state_reason}" if job.state_reason else ""
     if job.state is JobState.PAUSED:
         known = {"paused_at": job.updated_at, "reason": job.state_reason, "failures": job.failures}
-        said = f"The job is paused since {tell.at(job.updated_at)}{because}. Resume it, and it runs again."
+        again = "" if job.policy.unreadable else " Resume it, and it runs again."
+        said = f"The job is paused since {tell.at(job.updated_at)}{because}.{again}"
         return _Said(Verdict.PAUSED, (said,), known)
     if job.state is not JobState.ACTIVE:
         said = f"The job is over since {tell.at(job.updated_at)}{because}."
         return _Said(Verdict.ENDED, (said,), {"reason": job.state_reason})
+    if job.policy.unreadable:
+        said = f"It will be paused when its moment comes: {job.policy.unreadable}."
+        return _Said(Verdict.SCHEDULED, (said,), {"reason": job.policy.unreadable})
     if job.slot is None or job.next_at is None:
         return _Said(Verdict.SCHEDULED, ("It waits for a message, from which the silence is counted.",))
     return _aimed(job, facts.now, tell, job.slot, job.next_at)
@@ -332,11 +340,10 @@ def _aimed(job: Job, now: datetime, tell: _Clock, slot: int, next_at: int) -> _S
             "`segue worker` running?"
         )
         return _Said(Verdict.DUE, (said,), known)
-    if to_moment(slot) <= now and not job.policy.jitter_seconds:
-        said = (
-            f"It was due on {tell.at(slot)}, but its session was busy: it looks again on {tell.at(next_at)}."
-        )
-        return _Said(Verdict.POSTPONED, (said,), known)
+    if to_moment(slot) <= now and (job.state_reason or not job.policy.jitter_seconds):
+        why = job.state_reason or BUSY
+        said = f"It was due on {tell.at(slot)} and was put off ({why}): it looks again on {tell.at(next_at)}."
+        return _Said(Verdict.POSTPONED, (said,), {**known, "reason": why})
     return _Said(Verdict.SCHEDULED, (), known)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from segue import entries, jobs, lane, leasing, unified
 from segue.clock import to_moment, to_ms
-from segue.decision import Fire, Pass
+from segue.decision import Fire, Pass, Postpone
 from segue.lane import Admission, Pool
 from segue.leasing import Held, Seat
 from segue.model import Event, Job, Owner, Session, Source, run_id
@@ -20,6 +20,7 @@ from segue.record import record
 from segue.states import JobKind, JobState, Outcome
 from segue.store import rows, sql
 from segue.store.database import Transaction
+from segue.store.queues import Unreadable
 from segue.trigger import Idle
 
 
@@ -50,23 +51,24 @@ def fire(
     work: Admission | Parcel,
     now: int,
     *,
+    keep: int | None = None,
     seat: Seat | None = None,
     common_id: str | None = None,
 ) -> Transaction[Taken | None]:
     """A due slot enters: the second door. None: another timer took it, or the job was changed.
 
-    `seat`: where its turn starts at once if its lane is empty. `common_id`: in unified mode, for a common
-    session that has to be made.
+    `keep`: how many run records the job may have. `seat`: where its turn starts at once if its lane is
+    empty. `common_id`: in unified mode, for a common session that has to be made.
     """
     common = (yield from _common_room(job, common_id, now)) if common_id else None
     session = yield from entries.lock_session(job.session_id)
     if not (yield from _take(job, decision, now, fired=1)):
         return None
     slot = to_ms(decision.slot)
-    if decision.missed:
-        count = decision.missed.count
-        reason = f"{count} slots passed while nobody was there; a later one ran in their place"
-        yield from _record(job, to_ms(decision.missed.first), Outcome.MISSED, reason, count, now)
+    if passed := decision.missed:
+        slots = "slot" if passed.count == 1 else "slots"
+        reason = f"{passed.reason}; {passed.count} {slots} passed, and a later one ran instead"
+        yield from _record(job, to_ms(passed.first), Outcome.MISSED, reason, passed.count, now)
     opened = yield (
         sql.runs.open,
         {
@@ -76,7 +78,7 @@ def fire(
             "slot": slot,
             "turn_id": work.turn_id if isinstance(work, Admission) else None,
             "delivery_id": work.delivery_id if isinstance(work, Parcel) else None,
-            "reason": None,
+            "reason": decision.reason,
             "lateness_ms": now - slot,
             "missed_count": decision.missed.count if decision.missed else 0,
             "now": now,
@@ -84,6 +86,7 @@ def fire(
     )
     if not opened:  # the clock was set back: this slot has its run
         return None
+    yield from _thin(job, keep)
     if isinstance(work, Parcel):
         via = (yield from _used_last(session)) if session.key == unified.KEY else session
         yield sql.deliveries.create, _parcel_params(via, work, now)
@@ -126,7 +129,7 @@ def _used_last(common: Session) -> Transaction[Session]:
     return (yield from entries.newest_chat(common)) or common
 
 
-def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
+def pass_over(job: Job, decision: Pass, now: int, *, keep: int | None = None) -> Transaction[Taken | None]:
     """A slot that does not run. A one-shot that was missed says so in its session."""
     session = yield from entries.lock_session(job.session_id)
     if not (yield from _take(job, decision, now, fired=0)):
@@ -134,6 +137,7 @@ def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
     slot = to_ms(decision.slot)
     missed = decision.count if decision.outcome == Outcome.MISSED else decision.count - 1
     yield from _record(job, slot, decision.outcome, decision.reason, missed, now)
+    yield from _thin(job, keep)
     facts = jobs.update_of(session, job, now)
     if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
         facts.append(
@@ -150,11 +154,15 @@ def pass_over(job: Job, decision: Pass, now: int) -> Transaction[Taken | None]:
     return Taken(events=(yield from entries.post(session, facts)) if facts else ())
 
 
-def postpone(job: Job, until: int, now: int) -> Transaction[Taken | None]:
-    """The same slot, looked at again later. Its session is told once, however often it is put off; but of a
-    recall each time, because people are shown when it fires."""
+def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Taken | None]:
+    """The same slot, looked at again later; the job says why until its slot is taken. Its session is told
+    once, however often it is put off; but of a recall each time, because people are shown when it fires."""
     session = yield from entries.lock_session(job.session_id)
-    taken = yield sql.jobs.take, {**_as_it_is(job, now), "next_at": until}
+    until = to_ms(decision.until)
+    taken = yield (
+        sql.jobs.take,
+        {**_as_it_is(job, now), "next_at": until, "state_reason": decision.reason},
+    )
     if not taken:
         return None
     told = job.kind is not JobKind.RECALL and job.next_at != _first_look(job)
@@ -167,20 +175,26 @@ def _first_look(job: Job) -> int | None:
     return None if job.slot is None else to_ms(jittered(to_moment(job.slot), job.policy, job.id))
 
 
-def thin(job_id: str, keep: int) -> Transaction[None]:
+def _thin(job: Job, keep: int | None) -> Transaction[None]:
     """Forget a job's oldest runs that are more than it may keep."""
-    yield sql.runs.thin, {"job_id": job_id, "keep": keep}
+    # A slot that is taken leaves two rows at the most, and each has raised the revision.
+    if keep is not None and 2 * job.revision >= keep:
+        yield sql.runs.thin, {"job_id": job.id, "keep": keep}
 
 
-def give_up(job_id: str, reason: str, now: int) -> Transaction[bool]:
-    """Pause a job that cannot be run as it stands, so that it does not come due for ever."""
-    paused = yield sql.jobs.pause, {"id": job_id, "reason": reason, "now": now}
-    return bool(paused)
+def give_up(due: Unreadable, now: int) -> Transaction[Sequence[Event]]:
+    """Pause a job that this version cannot read, and tell its session if it can be shown."""
+    session = (yield from entries.lock_session(due.job.session_id)) if due.job else None
+    paused = yield sql.jobs.pause, {"id": due.job_id, "reason": due.reason, "now": now}
+    if not paused or session is None or due.job is None:
+        return ()
+    return (yield from jobs.announce(session, due.job, now)).events
 
 
 def _take(job: Job, decision: Fire | Pass, now: int, *, fired: int) -> Transaction[bool]:
     fires = run_id(job.id, to_ms(decision.slot))
     taken = {**_as_it_is(job, now), "slot": None, "next_at": None, "fired": fired, "fires": fires}
+    taken["state_reason"] = None
     if decision.next is not None:
         taken["slot"] = to_ms(decision.next)
         taken["next_at"] = to_ms(jittered(decision.next, job.policy, job.id))

@@ -385,3 +385,8 @@ class Ids:
 
 def run_id(job_id: str, slot: int) -> str:
     return f"{job_id}:{slot}"
+
+
+def message_id(session_id: str, seq: int) -> str:
+    """The same for as long as the message is there."""
+    return f"{session_id}-{seq:x}"

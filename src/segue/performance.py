@@ -50,10 +50,13 @@ async def perform(crew: Crew, live: Live) -> Ending:
     except AgentFailed as failure:
         return closure.failed(str(failure), shown=failure.shown, usage=live.usage)
     except (Exception, SystemExit) as error:
-        detail = "".join(traceback.format_exception(error, limit=-8))
-        return closure.failed(detail, usage=live.usage)
+        return closure.failed(_traced(error), usage=live.usage)
     finally:
         live.listening = False
+
+
+def _traced(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error, limit=-8))
 
 
 async def _evaluated(crew: Crew, live: Live, ending: Ending) -> Ending:
@@ -78,7 +81,12 @@ async def _call(crew: Crew, live: Live) -> Ending:
     function = crew.functions.get(call["function"])
     if function is None:
         return closure.failed(f"no function is registered as {call['function']!r} in this process")
-    result = await function(await _open(crew, live.held), **call.get("arguments", {}))
+    opened = await _open(crew, live.held)
+    try:
+        result = await function(opened, **call.get("arguments", {}))
+    except (LeaseLost, StoreError) as error:
+        # It comes from the function's own work: the lane is still ours, and the turn can be settled.
+        return closure.failed(_traced(error))
     return closure.answered("" if result is None else str(result), {})
 
 

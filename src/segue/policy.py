@@ -4,8 +4,8 @@ A policy is a value with an answer for each of these; `segue.decision` applies i
 """
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -27,7 +27,7 @@ JSON: TypeAlias = dict[str, Any]
 
 
 class Late(StrEnum):
-    """What happens to slots that passed while nobody was there."""
+    """What happens to slots that passed while no worker was there."""
 
     RUN_ONCE = "run_once"
     """The newest one runs, if it is within the grace; the others are recorded as missed."""
@@ -121,21 +121,72 @@ class Policy:
     def to_json(self) -> JSON:
         return asdict(self) | {"until": self.until.isoformat() if self.until else None}
 
-    @classmethod
-    def stored(cls, data: Mapping[str, Any]) -> "Policy":
-        """As the store has it: what a newer version added to it is left out, and the job goes on."""
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in data.items() if name in known})
+    @property
+    def unreadable(self) -> str | None:
+        """What of it this version cannot read, as a sentence. A job with such a policy is paused, not run."""
+        return None
+
+    def changed(self, given: Mapping[str, Any]) -> "Policy":
+        """The same with these fields."""
+        return Policy.from_json({**self.to_json(), **given})
+
+    @staticmethod
+    def stored(data: object) -> "Policy":
+        """As the store has it. What this version cannot read is kept: it may be a guard of a newer one."""
+        if not isinstance(data, Mapping):
+            raise BadPolicy(f"a stored policy is an object, got {shown(data)}")
+        known = {name: value for name, value in data.items() if name in _FIELDS}
+        try:
+            policy = Policy(**known)
+        except BadPolicy:
+            known = {name: value for name, value in known.items() if _is_read(name, value)}
+            policy = Policy(**known)
+        if len(known) == len(data):
+            return policy
+        return NewerPolicy(**known, unread={name: data[name] for name in data if name not in known})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Policy":
         if not isinstance(data, Mapping):
             raise BadPolicy(f"a policy is an object such as {{'late': 'skip'}}, got {shown(data)}")
-        known = [field.name for field in fields(cls)]
         for name in data:
-            if name not in known:
-                raise BadPolicy(f"a policy has no field {shown(name)}; {_nearest(name, known)}")
+            if name not in _FIELDS:
+                raise BadPolicy(f"a policy has no field {shown(name)}; {_nearest(name, _FIELDS)}")
         return cls(**data)
+
+
+_FIELDS = tuple(each.name for each in fields(Policy))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerPolicy(Policy):
+    """A stored policy with parts that this version cannot read. They are written back as they are."""
+
+    unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def unreadable(self) -> str | None:
+        # A field without a value asks for nothing: a newer version writes it with every policy.
+        parts = [f"{name}={shown(value)}" for name, value in self.unread.items() if value is not None]
+        if not parts:
+            return None
+        return (
+            f"its policy has {', '.join(parts)}, which this version of Segue cannot read; run it with a "
+            "newer version, or give it another policy"
+        )
+
+    def to_json(self) -> JSON:
+        known = Policy.to_json(self)
+        del known["unread"]
+        return {**known, **self.unread}
+
+    def changed(self, given: Mapping[str, Any]) -> Policy:
+        """As for every policy. An unread part goes when it is given: as null, or as a value that is read."""
+        unread = {name: value for name, value in self.unread.items() if name not in given}
+        known = {name: value for name, value in self.to_json().items() if name not in self.unread}
+        dropped = {name for name in self.unread if name not in _FIELDS and given.get(name) is None}
+        read = Policy.from_json(known | {name: given[name] for name in given if name not in dropped})
+        return Policy.stored({**read.to_json(), **unread})
 
 
 def jittered(slot: datetime, policy: Policy, job_id: str) -> datetime:
@@ -183,7 +234,15 @@ def _moment(value: object) -> datetime:
         ) from None
 
 
-def _nearest(name: object, known: list[str]) -> str:
+def _is_read(name: str, value: object) -> bool:
+    try:
+        Policy(**{name: value})  # type: ignore[arg-type]
+    except BadPolicy:
+        return False
+    return True
+
+
+def _nearest(name: object, known: Sequence[str]) -> str:
     from difflib import get_close_matches  # only a mistake needs it
 
     close = get_close_matches(shown(name), known, n=1, cutoff=0.45)

@@ -1,6 +1,6 @@
 """The pruner: forgets records that are too old. The transcript is not its business.
 
-That there are not too many of a job is the timer's: it thins a job's runs as they grow.
+That there are not too many of a job is seen to in `firing`, with each run that is added.
 """
 
 from segue.bell import Bell, Name

@@ -59,7 +59,7 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
     """Its policy said not to run: busy, overlap, or a skip that was asked for."""
     MISSED = "missed"
-    """Nobody was there to run it in time."""
+    """It did not run in time: no worker looked, or its session was busy for too long."""
     INTERRUPTED = "interrupted"
     """Its worker was lost after it may have acted, so it is not run again."""
     CANCELLED = "cancelled"

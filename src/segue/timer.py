@@ -7,6 +7,7 @@ compare-and-set: any number of timers may look at once, and each slot is taken b
 import asyncio
 import logging
 from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import replace
 
 from segue import firing, unified
@@ -34,9 +35,6 @@ MOST_AT_ONCE = 250
 """As many as SQLite takes into one commit: the first turns of a flood start while the rest is still taken."""
 
 _BREATH_MS = 1000
-
-_THIN_AFTER = 50
-"""Slots of a job between two looks at whether it has too many run records."""
 
 
 class Timer:
@@ -87,8 +85,7 @@ class Timer:
 
     async def _handle(self, due: DueJob | Unreadable, now: int) -> None:
         if isinstance(due, Unreadable):
-            await self._store.commit(firing.give_up, due.job_id, due.reason, now)
-            self._bell.ring(Name.COURIER)
+            await self._give_up(due, now)
             return
         try:
             if self._unified and due.job.policy.busy is not Busy.WAIT and due.job.kind in unified.SHARED:
@@ -110,11 +107,14 @@ class Timer:
         if taken.pool is not None:
             # A user may wait in that lane already, and then the users' pool may take it.
             self._bell.ring(Name.SCHEDULE, Name.USER)
-        if due.job.revision % min(self._runs_per_job, _THIN_AFTER) == 0:
-            await self._store.commit(firing.thin, due.job.id, self._runs_per_job)
+
+    async def _give_up(self, due: Unreadable, now: int) -> None:
+        with suppress(NotFound):  # its session was deleted meanwhile, and the job with it
+            self._hub.publish(await self._store.commit(firing.give_up, due, now))
+        self._bell.ring(Name.COURIER)
 
     async def _act(self, due: DueJob, decision: Fire | Pass | Postpone, now: int) -> Taken | None:
-        job = due.job
+        job, keep = due.job, self._runs_per_job
         match decision:
             case Fire():
                 work = self._work(due, decision, now)
@@ -123,14 +123,14 @@ class Timer:
 
                 def fire(seat: Seat | None) -> Awaitable[Taken | None]:
                     return self._store.commit(
-                        firing.fire, job, decision, work, now, seat=seat, common_id=common_id
+                        firing.fire, job, decision, work, now, keep=keep, seat=seat, common_id=common_id
                     )
 
                 return await (self._seats.start(fire) if isinstance(work, Admission) else fire(None))
             case Pass():
-                return await self._store.commit(firing.pass_over, job, decision, now)
+                return await self._store.commit(firing.pass_over, job, decision, now, keep=keep)
             case Postpone():
-                return await self._store.commit(firing.postpone, job, to_ms(decision.until), now)
+                return await self._store.commit(firing.postpone, job, decision, now)
 
     async def _common_is_busy(self, chat_id: str) -> bool:
         chat = await self._store.session_by_id(chat_id)
@@ -188,11 +188,13 @@ def _facts(due: DueJob) -> Due:
     assert job.slot is not None  # a due job has one: `jobs_due` holds only those
     assert job.next_at is not None
     slot, look_at = to_moment(job.slot), to_moment(job.next_at)
+    put_off = look_at > jittered(slot, job.policy, job.id)
     return Due(
         trigger=job.trigger,
         policy=job.policy,
         slot=slot,
-        put_off_until=look_at if look_at > jittered(slot, job.policy, job.id) else None,
+        put_off_until=look_at if put_off else None,
+        put_off_because=job.state_reason if put_off else None,
         runs_so_far=job.run_count,
         queued_runs=due.runs_queued,
         running=due.runs_running > 0,

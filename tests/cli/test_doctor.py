@@ -1,4 +1,4 @@
-"""`segue doctor`: finds what is wrong, and changes nothing."""
+"""`segue doctor`: finds what is wrong; only `--repair` changes something."""
 
 import json
 import sqlite3
@@ -11,13 +11,16 @@ import pytest
 from segue import At, Channel, Delivery, Kernel, OpenTurn, Receipt, Say
 from segue.cli import checkup
 from segue.configuration import Configuration
+from segue.store import sql
+from segue.store.database import Transaction
+from segue.store.opening import open_database
 from segue.testing import ManualClock, quiet
 from tests.cli.process import Segue
 
 
-async def examined(segue: Segue, *, code: int) -> dict[str, list[str]]:
+async def examined(segue: Segue, *options: str, code: int) -> dict[str, list[str]]:
     """What the doctor found, by state."""
-    ended = await segue("doctor", "--json")
+    ended = await segue("doctor", "--json", *options)
     assert ended.code == code, ended.out + ended.err
     told: dict[str, Any] = json.loads(ended.out)
     assert told["ok"] is (code == 0)
@@ -70,6 +73,27 @@ async def test_a_broken_invariant_is_found(segue: Segue) -> None:
     ended = await segue("doctor")
     assert ended.code == 1
     assert "wrong" in ended.out
+
+
+def spoil() -> Transaction[None]:
+    wrong = "live_messages = live_messages - 7, live_tokens = 3, kept_tokens = -1"
+    yield sql.translate("test.spoil", f"UPDATE sessions SET {wrong}"), {}
+
+
+async def test_repair_rebuilds_the_counts_of_all_sessions(segue: Segue, bare_url: str) -> None:
+    segue.env = {"SEGUE_DATABASE": bare_url}
+    for key in ("web:1", "web:2"):
+        await segue("sessions", "add-message", key, "Hello.")
+    database = await open_database(bare_url)
+    await database.run(spoil)
+    await database.close()
+    [miscounted] = (await examined(segue, code=1))["wrong"]
+    assert miscounted.startswith("invariants: wrong live part: ")
+    found = await examined(segue, "--repair", code=0)
+    [mended] = [words for words in found["ok"] if words.startswith("repair: the counts were rebuilt of ")]
+    assert len(mended.split(", ")) == 2
+    assert "invariants: all hold" in found["ok"]
+    assert "repair: no session has wrong counts" in (await examined(segue, "--repair", code=0))["ok"]
 
 
 async def test_jobs_that_nobody_runs_are_told(segue: Segue) -> None:

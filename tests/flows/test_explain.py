@@ -170,8 +170,55 @@ async def test_a_postponed_slot_says_when_it_is_looked_at_again(
         clock.advance(minutes=1)
         await kernel.workers.timer.step()
         told = await kernel.explain(job.id)
+        listed = (await kernel.job(job.id)).state_reason
     assert told.verdict == "postponed"
-    assert "its session was busy: it looks again on Mon 16 Nov 2026, 10:01 (UTC)" in told.text
+    assert (
+        f"It was due on {TEN} and was put off (busy: the session was at work): it looks again on "
+        "Mon 16 Nov 2026, 10:01 (UTC)." in told.sentences
+    )
+    assert listed == told.facts["reason"] == "busy: the session was at work"
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    [run] = await slots(kernel, job)
+    assert (run.outcome, run.reason) == ("ok", "put off: busy: the session was at work")
+    told = await kernel.explain(job.id, slot=START + HOUR)
+    assert (
+        "Its moment was taken up 1 min late, because it was put off (busy: the session was at work)."
+        in told.sentences
+    )
+    assert "It ended as ok on Mon 16 Nov 2026, 10:01 (UTC)." in told.sentences
+    assert (await kernel.job(job.id)).state_reason is None
+
+
+async def test_slots_that_passed_while_the_session_was_busy_say_so(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """A worker was there all the time: the row must not say that none was."""
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."), policy=Policy(busy=Busy.POSTPONE))
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        for _ in range(3):
+            clock.advance(minutes=1)
+            await kernel.workers.timer.step()
+        clock.advance(minutes=1)
+    await quiet(kernel)
+    passed, ran = await slots(kernel, job)
+    why = "busy: the session was at work; 3 slots passed, and a later one ran instead"
+    assert (passed.outcome, passed.reason, passed.missed_count) == ("missed", why, 3)
+    assert (ran.outcome, ran.reason, ran.missed_count) == ("ok", None, 3)
+    assert why in (await kernel.explain(job.id, slot=to_moment(passed.slot))).text
+
+
+async def test_another_schedule_forgets_why_the_slot_was_put_off(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    job = await hourly(kernel, Policy(busy=Busy.POSTPONE))
+    await kernel.receive(CHAT, "Hello")
+    async with under_way(kernel, agent):
+        clock.advance(hours=1)
+        await kernel.workers.timer.step()
+        edited = await kernel.edit(job.id, trigger=Every(7200))
+        assert edited.state_reason is None
 
 
 async def test_a_paused_job_says_who_paused_it_and_since_when(kernel: Kernel, clock: ManualClock) -> None:

@@ -8,7 +8,7 @@ import pytest
 from segue import Ask, Call, Every, JobKind, Kernel, OpenTurn
 from segue.errors import BadSetting
 from segue.model import Source
-from segue.prompts import Mode
+from segue.prompts import QUIET, Mode
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots
@@ -72,6 +72,23 @@ async def test_the_channel_gets_the_metadata_of_the_session_and_that_of_a_legacy
     assert [one.metadata for one in channel.sent] == [
         {"colour": "red", "message_thread_id": topic} for topic in (2, 2, 3)
     ]
+
+
+async def test_the_prompt_of_a_legacy_job_names_the_word_that_keeps_quiet(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
+) -> None:
+    """1.3: without the word no model could close the gate."""
+    agent.script(QUIET, "It snowed.")
+    await legacy(kernel)
+    for _ in range(2):
+        clock.advance(minutes=1)
+        await quiet(kernel)
+    assert f"answer {QUIET} and nothing else" in agent.asked[0].turn.prompt
+    assert channel.texts == ["It snowed."]
+    spoke, quietly = await kernel.runs_of("old")
+    assert (quietly.outcome, quietly.reason) == ("ok", "held back by evaluate_response")
+    assert spoke.prompt_ref is not None
+    assert spoke.prompt_ref.id == "cron.agent_turn.legacy"
 
 
 async def test_a_legacy_job_that_delivers_to_nobody_keeps_its_answer_to_itself(

@@ -8,7 +8,7 @@ import pytest
 
 from segue import Ask, At, Every, Kernel, NotTaken, Owner, Say
 from segue.errors import AlreadyStarted, BadTime, EmptyText, NotFound, NotPrivateChat, NotStored
-from segue.model import ScheduledMessage
+from segue.model import ScheduledMessage, message_id
 from segue.once import Request
 from segue.states import MessageStatus
 from segue.testing import FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, quiet
@@ -73,6 +73,20 @@ async def test_the_record_of_a_message_says_everything_about_it(
     assert (then.status, then.sent_at, then.updated_at) == ("sent", clock.ms(), clock.ms())
     assert then.sent_message_id == f"test-{channel.sent[0].id}"
     assert then.created_at == before
+
+
+async def test_where_stored_is_sent_the_record_names_the_stored_message(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    """B4.5: a web chat has no id of its own for it, so it is the transcript's."""
+    await kernel.write(CHAT, "user", "Remind me.")
+    promised = await kernel.schedule_message(CHAT, "in 1 hour", "Drink water.")
+    clock.advance(hours=1)
+    await quiet(kernel)
+    message = (await kernel.messages(CHAT))[-1]
+    assert message.content == "Drink water."
+    session = await kernel.session(CHAT)
+    assert (await look(kernel, promised)).sent_message_id == message_id(session.id, message.seq)
 
 
 async def test_it_is_sent_on_time_while_a_turn_runs_and_the_running_model_does_not_see_it(

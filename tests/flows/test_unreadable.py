@@ -4,12 +4,13 @@ import json
 
 import pytest
 
-from segue import Ask, Every, Kernel, Policy
+from segue import Ask, Busy, Every, Job, Kernel, Policy
 from segue.errors import SessionHasJobs
+from segue.states import JobState
 from segue.store import sql
 from segue.store.database import Transaction
 from segue.testing import ManualClock, quiet
-from tests.flows.story import CHAT, outcomes
+from tests.flows.story import CHAT, log, outcomes
 
 
 def write(job_id: str, column: str, value: str) -> Transaction[None]:
@@ -17,14 +18,95 @@ def write(job_id: str, column: str, value: str) -> Transaction[None]:
     yield changed, {"id": job_id, "value": value}
 
 
-async def test_a_policy_with_a_field_from_a_newer_version_goes_on(kernel: Kernel, clock: ManualClock) -> None:
-    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
-    newer = json.dumps({**Policy(retries=2).to_json(), "mood": "patient"})
+async def written_by_a_newer(kernel: Kernel, job: Job, **fields: object) -> None:
+    newer = json.dumps({**Policy(retries=2).to_json(), **fields})
     await kernel.store.commit(write, job.id, "policy", newer)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"quiet_hours": "22-7"}, "quiet_hours='22-7'"),
+        ({"busy": "ask_first"}, "busy='ask_first'"),
+        ({"late": "vote", "crash": 7}, "late='vote', crash=7"),
+    ],
+)
+async def test_a_job_with_a_guard_that_cannot_be_read_is_paused_and_says_which(
+    kernel: Kernel, clock: ManualClock, fields: dict[str, object], told: str
+) -> None:
+    """An older worker must not run what a newer guard may forbid."""
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    await written_by_a_newer(kernel, job, **fields)
+    assert told in (await kernel.explain(job.id)).text
+    before = (await log(kernel)).count("automation_update")
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == []
+    [paused] = await kernel.jobs(CHAT)
+    reason = f"its policy has {told}, which this version of Segue cannot read; "
+    assert paused.state is JobState.PAUSED
+    assert (paused.state_reason or "").startswith(reason)
+    assert (await log(kernel)).count("automation_update") == before + 1
+    explained = await kernel.explain(job.id)
+    assert explained.verdict == "paused"
+    assert reason in explained.text
+    assert "Resume it" not in explained.text
+
+
+async def test_what_cannot_be_read_is_written_back_as_it_is(kernel: Kernel, clock: ManualClock) -> None:
+    """A newer worker finds its guard, whatever an older one changed; and a job that is resumed is paused."""
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    await written_by_a_newer(kernel, job, quiet_hours="22-7", busy="ask_first")
+    await kernel.pause(job.id)
+    await kernel.edit(job.id, name="another name")
+    await kernel.resume(job.id)
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    there = await kernel.job(job.id)
+    assert (there.state, there.name, there.policy.retries) == (JobState.PAUSED, "another name", 2)
+    assert there.policy.to_json() == {
+        **Policy(retries=2).to_json(),
+        "quiet_hours": "22-7",
+        "busy": "ask_first",
+    }
+
+
+async def test_another_policy_sets_it_going_again(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    await written_by_a_newer(kernel, job, quiet_hours="22-7", busy="ask_first")
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    there = (await kernel.job(job.id)).policy
+    half = there.changed({"busy": "skip"})
+    assert (half.busy, half.retries, half.to_json()["quiet_hours"]) == (Busy.SKIP, 2, "22-7")
+    assert half.unreadable is not None
+    await kernel.amend(job.id, policy=half.changed({"quiet_hours": None}))
+    await kernel.resume(job.id)
     clock.advance(minutes=1)
     await quiet(kernel)
     assert await outcomes(kernel, job) == ["ok"]
-    assert (await kernel.job(job.id)).policy.retries == 2
+
+
+async def test_a_field_without_a_value_is_no_guard(kernel: Kernel, clock: ManualClock) -> None:
+    """A newer version writes its new field with every policy."""
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    await written_by_a_newer(kernel, job, quiet_hours=None)
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == ["ok"]
+
+
+async def test_a_policy_that_is_none_at_all_pauses_its_job(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
+    await kernel.store.commit(write, job.id, "policy", "[]")
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    await kernel.store.commit(write, job.id, "policy", "{}")
+    paused = await kernel.job(job.id)
+    assert (paused.state, paused.state_reason) == (
+        JobState.PAUSED,
+        "cannot be read: a stored policy is an object, got []",
+    )
 
 
 async def test_one_job_that_cannot_be_read_does_not_hide_the_others(kernel: Kernel) -> None:

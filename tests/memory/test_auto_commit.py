@@ -15,6 +15,7 @@ from segue.store.database import Database, Transaction
 from segue.store.opening import open_database
 from segue.testing import FaultyStore, ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
+from tests.flows.story import until, working
 
 T = TypeVar("T")
 
@@ -52,6 +53,18 @@ async def test_a_turn_that_reaches_the_threshold_commits(kernel: Kernel, agent: 
     agent.script(LONG)
     await kernel.receive(CHAT, "hello")
     await quiet(kernel)
+    assert await archives(kernel) == [(1, "token_threshold", 2)]
+
+
+async def test_a_scheduled_message_that_reaches_the_threshold_is_committed_at_once(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    """A4.1: the clock stands still, so no safety look of the archivist can do it."""
+    await kernel.write(CHAT, "user", "Remind me.", auto_commit_policy=BY_TOKENS)
+    await kernel.schedule_message(CHAT, "in 1 hour", LONG)
+    async with working(kernel):
+        clock.advance(hours=1)
+        await until(kernel, "session_sync")
     assert await archives(kernel) == [(1, "token_threshold", 2)]
 
 
@@ -313,6 +326,36 @@ async def test_a_commit_that_fails_is_told_and_tried_again(
         live = (await kernel.session(CHAT)).live
         assert (live.last_error, live.last_error_at, live.failures) == ("", None, 0)
         assert await archives(kernel) == [(1, "idle_timeout", 1)]
+        assert not await kernel.audit()
+    await database.close()
+
+
+async def test_a_new_message_resets_the_pause_after_failed_commits(
+    database_url: str, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """60 s doubling to 1 h, reset by a new message: the next silence is waited for as the first was."""
+    database = Broken(await open_database(database_url))
+    async with Kernel(database, agent=agent, clock=clock) as kernel:
+        await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+        clock.advance(minutes=10)
+        for _ in range(8):
+            await kernel.workers.archivist.step()
+            clock.advance(hours=1)
+        await kernel.workers.archivist.step()
+        assert (await kernel.session(CHAT)).live.commit_at == clock.ms() + 3_600_000
+        await kernel.receive(CHAT, "are you there?")
+        await quiet(kernel)
+        live = (await kernel.session(CHAT)).live
+        assert (live.failures, live.commit_at) == (0, clock.ms() + 600_000)
+        assert live.last_error, "it stays until a commit succeeds"
+        clock.advance(minutes=10)
+        await kernel.workers.archivist.step()
+        assert (await kernel.session(CHAT)).live.commit_at == clock.ms() + 60_000
+        database.broken = False
+        await kernel.write(CHAT, "user", "and now?")
+        clock.advance(minutes=10)
+        await quiet(kernel)
+        assert await archives(kernel) == [(1, "idle_timeout", 4)]
         assert not await kernel.audit()
     await database.close()
 

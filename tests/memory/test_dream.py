@@ -6,8 +6,11 @@ import pytest
 import pytest_asyncio
 
 from segue import Kernel, Outcome, Owner, dream
-from segue.errors import Conflict
-from segue.testing import ManualClock, quiet
+from segue.errors import Conflict, StoreError
+from segue.store import sql
+from segue.store.database import Database, Params, Rows
+from segue.store.opening import open_database
+from segue.testing import FaultyStore, ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 
 CHAT = "web:1"
@@ -66,6 +69,41 @@ async def test_a_dream_that_fails_is_recorded_as_failed(open_kernel: OpenKernel,
     (run,) = await kernel.runs_of(job.id)
     assert run.outcome is Outcome.ERROR
     assert "a nightmare" in (run.error or "")
+
+
+class NoMemories(FaultyStore):
+    """A database from which memories cannot be read."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, fail_at=0)
+
+    async def read(self, query: sql.Query, params: Params) -> Rows:
+        if query is sql.memories.next_owner:
+            raise StoreError("the table of memories is damaged")
+        return await super().read(query, params)
+
+
+async def test_a_dream_that_the_store_fails_says_its_own_error(
+    database_url: str, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """11.1: not that its worker was lost."""
+    kernel: Kernel
+    database = NoMemories(await open_database(database_url))
+    kernel = Kernel(
+        database, agent=agent, clock=clock, functions={dream.FUNCTION: dream.Dream(lambda: kernel)}
+    )
+    async with kernel:
+        job = await dream.install(kernel)
+        clock.advance(hours=2)
+        await quiet(kernel)
+        (run,) = await kernel.runs_of(job.id)
+        assert run.outcome is Outcome.ERROR
+        assert "the table of memories is damaged" in (run.error or "")
+        clock.advance(minutes=1)
+        await kernel.workers.reaper.step()
+        assert "the table of memories is damaged" in ((await kernel.job(job.id)).last_error or "")
+        assert not await kernel.audit()
+    await database.close()
 
 
 async def test_nobody_sees_where_it_dreams(dreaming: Kernel, clock: ManualClock) -> None:

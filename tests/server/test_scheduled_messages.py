@@ -96,6 +96,7 @@ async def test_for_the_websocket_channel_stored_is_sent_and_no_page_need_be_open
     [said] = (await http.get(f"/sessions/{KEY}/messages")).json()["messages"]
     assert (said["role"], said["content"]) == ("assistant", LATER["message_text"])
     assert said["source"]["kind"] == "scheduled_send"
+    assert message["sent_message_id"] == said["id"], "B4.5"
     assert agent.asked == []
 
 

@@ -40,7 +40,7 @@ async def refusal(context: ToolContext, action: str, **arguments: Any) -> str:
 
 
 async def jobs(context: ToolContext) -> list[Job]:
-    return await context.kernel.jobs(context.session.key, owner=context.owner)
+    return await context.kernel.jobs(context.here.key, owner=context.owner)
 
 
 async def nothing(turn: object) -> None:
@@ -53,6 +53,17 @@ async def add(context: ToolContext, **arguments: Any) -> str:
     found = re.match(r"Added\. Job (\w+) ", said)
     assert found, said
     return found[1]
+
+
+@pytest.mark.parametrize("action", ["add", "list", "update", "pause", "resume", "skip", "remove"])
+async def test_without_a_conversation_it_refuses_with_a_sentence(context: ToolContext, action: str) -> None:
+    """2.2: nothing is created, and the session is taken from nowhere else."""
+    nowhere = replace(context, session=None)
+    arguments = {"message": "Look.", "every_seconds": 3600} if action == "add" else {}
+    arguments |= {"job_id": "j-1"} if action not in ("add", "list") else {}
+    said = await refusal(nowhere, action, **arguments)
+    assert said.startswith("this tool works in a conversation, and the call came from none; ")
+    assert await jobs(context) == []
 
 
 def test_the_schema_is_flat_and_only_the_action_is_required() -> None:
@@ -70,7 +81,7 @@ async def test_a_new_job_is_a_message_in_its_session_and_nothing_else(context: T
     """1.3, 2.3, 2.5: id, words, and the next three runs with their offsets."""
     said = await ask(context, "add", name="report", message="What is new?", cron_expr="0 9 * * 1-5")
     (job,) = await jobs(context)
-    assert (job.kind, job.session_id, job.name) == (JobKind.CRON, context.session.id, "report")
+    assert (job.kind, job.session_id, job.name) == (JobKind.CRON, context.here.id, "report")
     assert job.action == Ask("What is new?")
     assert said == (
         f"Added. Job {job.id} ('report'): at 09:00 on Monday through Friday, Europe/Berlin. Next runs: "

@@ -20,7 +20,7 @@ POLL = {**ONCE, "call_type": "recurring", "interval_seconds": 300}
 
 
 async def kept(context: ToolContext) -> list[Recall]:
-    return await context.kernel.recalls(context.session.key)
+    return await context.kernel.recalls(context.here.key)
 
 
 async def test_it_sets_a_recall_and_says_when_it_fires(context: ToolContext) -> None:

@@ -207,7 +207,7 @@ def test_overlap(overlap: Overlap, open_runs: dict[str, Any], goes_on: bool, bus
     ("busy", "expected"),
     [
         (Busy.WAIT, Fire(slot=NOON, next=NOON + HOUR)),
-        (Busy.POSTPONE, Postpone(until=NOON + 61 * SECOND, reason="busy: the session is at work")),
+        (Busy.POSTPONE, Postpone(until=NOON + 61 * SECOND, reason="busy: the session was at work")),
         (
             Busy.SKIP,
             Pass(
@@ -276,6 +276,40 @@ def test_the_last_slot_of_the_calendar_ends_the_job() -> None:
     assert decide(due(Every(HOUR, start=eve), slot=eve), eve) == Fire(slot=eve, end=End.NO_SLOT)
 
 
+class TestPutOff:
+    """What is said of slots that passed while the session was busy."""
+
+    def looked_at(self, now: datetime, until: datetime, slot: datetime = NOON) -> Decision:
+        facts = due(Every(MINUTE, start=NOON), slot=slot, busy=Busy.POSTPONE)
+        return decide(replace(facts, put_off_until=until, put_off_because="busy: X"), now)
+
+    def test_the_slot_itself_says_that_it_was_put_off(self) -> None:
+        decision = decide(replace(due(busy=Busy.POSTPONE), put_off_until=NOON + MINUTE), NOON + MINUTE)
+        assert decision == Fire(
+            slot=NOON, next=NOON + HOUR, reason="put off: busy: the session was at work"
+        ), "what an older version put off was busy, too"
+
+    def test_the_slots_that_passed_meanwhile_say_why(self) -> None:
+        decision = self.looked_at(NOON + 3 * MINUTE, until=NOON + 3 * MINUTE)
+        assert isinstance(decision, Fire)
+        assert (decision.slot, decision.reason) == (NOON + 3 * MINUTE, None)
+        assert decision.missed == Missed(NOON, 3, "busy: X")
+
+    def test_then_no_worker_looked(self) -> None:
+        decision = self.looked_at(NOON + 30 * MINUTE, until=NOON + MINUTE)
+        assert isinstance(decision, Fire)
+        assert decision.missed == Missed(NOON, 30, "busy: X, and then no worker looked in time")
+
+    def test_one_that_was_put_off_for_longer_than_its_grace_says_so(self) -> None:
+        facts = replace(due(busy=Busy.POSTPONE, grace_seconds=300), put_off_until=NOON + 10 * MINUTE)
+        decision = decide(facts, NOON + 10 * MINUTE)
+        assert isinstance(decision, Pass)
+        assert decision.reason == (
+            "late: it came due 10 min ago and was put off (busy: the session was at work), "
+            "and its grace is 5 min"
+        )
+
+
 class TestIdle:
     quiet = Idle(1800)
 
@@ -285,7 +319,7 @@ class TestIdle:
 
     def test_a_later_message_moves_the_slot(self) -> None:
         decision = decide(due(self.quiet, last_message_at=NOON - MINUTE), NOON)
-        assert decision == Postpone(until=NOON + 29 * MINUTE, reason="it is not time yet")
+        assert decision == Postpone(until=NOON + 29 * MINUTE, reason="a message broke the silence")
 
     def test_a_silence_noticed_late_fires_for_the_moment_it_was_complete(self) -> None:
         decision = decide(due(self.quiet, last_message_at=NOON - MINUTE), NOON + HOUR)

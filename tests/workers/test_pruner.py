@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from segue import Ask, At, Every, Kernel, Say, Settings
+from segue import Ask, At, Every, Kernel, Late, Policy, Say, Settings
 from segue.errors import NotFound
-from segue.testing import ManualClock, quiet
+from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, count_rows, said, slots
 
@@ -22,9 +22,33 @@ async def test_each_job_keeps_its_newest_runs(open_kernel: OpenKernel, clock: Ma
         await quiet(kernel)
         fired.append((await slots(kernel, busy))[-1].slot)
     kept = [run.slot for run in await slots(kernel, busy)]
-    assert 3 <= len(kept) < 6
-    assert kept == fired[-len(kept) :]
-    assert 3 <= len(await slots(kernel, rare)) <= 4
+    assert kept == fired[-3:]
+    assert len(await slots(kernel, rare)) == 3
+
+
+async def test_at_no_moment_has_a_job_more_records_than_it_may(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """6.3: not one more, also where a slot leaves two rows, or is skipped; and also when the job is over."""
+    kernel = await open_kernel(settings=Settings(runs_per_job=5))
+    gaps = await kernel.schedule(CHAT, Every(60), Ask("Look."), policy=Policy(max_runs=9))
+    late = await kernel.schedule("web:2", Every(60), Ask("Look."), policy=Policy(late=Late.SKIP))
+    for _ in range(20):
+        clock.advance(minutes=3)
+        await quiet(kernel)
+        assert len(await slots(kernel, gaps)) <= 5
+        assert len(await slots(kernel, late)) <= 5
+    assert [len(await slots(kernel, job)) for job in (gaps, late)] == [5, 5]
+
+
+async def test_the_documented_number_of_runs_is_kept(kernel: Kernel, clock: ManualClock) -> None:
+    """6.3: 200."""
+    job = await kernel.schedule(CHAT, Every(60), Say("Tea."))
+    for _ in range(249):
+        clock.advance(minutes=1)
+        await kernel.workers.timer.step()
+        await kernel.workers.courier.step()
+    assert len(await slots(kernel, job)) == 200
 
 
 async def test_runs_grow_old_but_the_newest_of_a_job_stays(kernel: Kernel, clock: ManualClock) -> None:

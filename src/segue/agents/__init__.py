@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from segue.agent import Agent
 from segue.agents.offline import OfflineAgent
+from segue.evaluation import EvaluateResponse, Evaluation, evaluate_response
 from segue.kernel import Kernel
 from segue.memory.extraction import Extractor
 from segue.memory.rules import RuleExtractor
@@ -49,6 +50,16 @@ def make_extractor(configuration: "Configuration") -> Extractor:
     from segue.agents.model import load_model
 
     return ModelExtractor(load_model(configuration.model))
+
+
+def make_evaluation(configuration: "Configuration") -> EvaluateResponse:
+    """Who judges what system and legacy jobs say: rules, or the model of the settings."""
+    if configuration.evaluate_response is Evaluation.RULES or configuration.model is None:
+        return evaluate_response
+    from segue.agents.evaluation import ModelEvaluation
+    from segue.agents.model import load_model
+
+    return ModelEvaluation(load_model(configuration.model))
 
 
 def registry_of(configuration: "Configuration") -> Registry:

@@ -133,10 +133,10 @@ async def _contents(store: Store, *, horizon: int) -> AsyncIterator[Finding]:
         yield Finding(
             "workers",
             State.WRONG,
-            f"due for more than an hour, and nobody ran it: {_listed(overdue)}; is `segue serve` running?",
+            f"due for more than an hour, and nobody ran it: {listed(overdue)}; is `segue serve` running?",
         )
     for name, ids in broken.items():
-        yield Finding("invariants", State.WRONG, f"{name.replace('_', ' ')}: {_listed(ids)}")
+        yield Finding("invariants", State.WRONG, f"{name.replace('_', ' ')}: {listed(ids)}")
     if not broken:
         yield Finding("invariants", State.OK, "all hold")
     async for finding in _deliveries(store):
@@ -161,6 +161,6 @@ async def _deliveries(store: Store) -> AsyncIterator[Finding]:
         yield Finding("deliveries", State.OK, "none was given up, and none waits for a channel")
 
 
-def _listed(ids: list[str]) -> str:
+def listed(ids: list[str]) -> str:
     rest = len(ids) - _SHOWN_IDS
     return ", ".join(ids[:_SHOWN_IDS]) + (f" and {rest} more" if rest > 0 else "")

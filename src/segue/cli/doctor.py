@@ -1,7 +1,7 @@
 """`segue doctor`: whether everything is as it should be."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,16 +11,25 @@ from segue.errors import BadSetting
 
 if TYPE_CHECKING:
     from segue.cli.checkup import Finding
+    from segue.configuration import Configuration
+
+Repair = Annotated[
+    bool, typer.Option("--repair", help="First mend what can be mended: counts that are wrong.")
+]
 
 
 def doctor(
-    as_json: AsJson = False, config: Config = None, data: Data = None, database: Database = None
+    repair: Repair = False,
+    as_json: AsJson = False,
+    config: Config = None,
+    data: Data = None,
+    database: Database = None,
 ) -> None:
     """Check settings, database, clock and invariants. Exit code 1 when something is wrong."""
-    from segue.cli.checkup import Finding, State, examine
+    from segue.cli.checkup import Finding, State
 
     try:
-        findings = asyncio.run(examine(load(config, data=data, database=database)))
+        findings = asyncio.run(_findings(load(config, data=data, database=database), repair=repair))
     except BadSetting as error:
         findings = [Finding("settings", State.WRONG, str(error))]
     if as_json:
@@ -36,3 +45,10 @@ def _well(findings: "list[Finding]") -> bool:
     from segue.cli.checkup import State
 
     return all(each.state is not State.WRONG for each in findings)
+
+
+async def _findings(configuration: "Configuration", *, repair: bool) -> "list[Finding]":
+    from segue.cli.checkup import examine
+    from segue.cli.repairs import repair as mend
+
+    return [*(await mend(configuration) if repair else []), *await examine(configuration)]

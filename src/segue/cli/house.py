@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
     """With the agent of the settings. The caller runs the workers."""
-    from segue.agents import make_agent, make_extractor
+    from segue.agents import make_agent, make_evaluation, make_extractor
     from segue.channels import make_channels
 
     kernel: Kernel
@@ -31,6 +31,7 @@ async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
         configuration.database_url,
         agent=agent,
         extractor=make_extractor(configuration),
+        evaluate_response=make_evaluation(configuration),
         functions=functions,
         settings=configuration.kernel_settings(),
         channels=channels,

@@ -246,7 +246,7 @@ def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
         "next runs": ", ".join(slots),
         "last run": local_time(job.last_run_at, zone),
         "last outcome": job.last_outcome,
-        "last error": job.last_error,
+        "last error": job.policy.unreadable or job.last_error,
         "failures in a row": job.failures or None,
         "protected": "yes" if job.protected else None,
         "made": local_time(job.created_at, zone),
@@ -274,7 +274,7 @@ def _policy(given: list[str] | None, before: "Policy | None") -> "Policy | None"
             fields[name] = json.loads(value)
         except ValueError:
             fields[name] = value
-    return Policy.from_json({**(before or Policy()).to_json(), **fields}) if fields else None
+    return (before or Policy()).changed(fields) if fields else None
 
 
 def _moment(text: str | None) -> "datetime | None":

@@ -37,6 +37,7 @@ from segue.configuration.values import (
     Zone,
 )
 from segue.errors import BadSetting
+from segue.evaluation import Evaluation
 from segue.policy import Busy
 from segue.settings import Settings
 from segue.states import UnifiedOwner, WhenBusy
@@ -122,6 +123,8 @@ class Configuration(Strict):
     """provider:name. Unset: offline, a small model of rules that needs no key and no network."""
     model_steps: Steps = 50
     """The most requests to the model in one turn; one that needs more ends with what it has said."""
+    evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
+    """Who judges whether an answer of a system or legacy job goes out: rules, or the model."""
     timezone: Zone = Field(default_factory=lambda: system_zone(os.environ) or "UTC")
     """For times that name no zone, in sessions that have none."""
     api_keys: Annotated[
@@ -201,10 +204,16 @@ class Configuration(Strict):
             loaded = cls.model_validate(defaults | given.values)
         except ValidationError as error:
             raise BadSetting(layers.sentence(cls, error, given.sources)) from None
-        if lacks := loaded.telegram.lacks or loaded.matrix.lacks:
+        if lacks := loaded.telegram.lacks or loaded.matrix.lacks or loaded._lacks_a_judge:
             raise BadSetting(lacks)
         loaded._sources = given.sources
         return loaded
+
+    @property
+    def _lacks_a_judge(self) -> str | None:
+        if self.evaluate_response is Evaluation.RULES or self.model is not None:
+            return None
+        return "evaluate_response is model, but no model is set; set SEGUE_MODEL, or let it be rules"
 
     @property
     def database_url(self) -> str:

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from segue import entries
 from segue.auto_commit import Commit, Later, Never, pause_ms, verdict
+from segue.memory import counts
 from segue.memory.split import Mark, cut
 from segue.model import Event, Session
 from segue.record import positional, record
@@ -54,6 +55,7 @@ def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Tran
     session = rows.session(found[0])
     if session.live.commit_at is None or session.live.commit_at > now:  # another archivist was here
         return None
+    session = yield from counts.counted(session, now)
     match verdict(session.live, session.last_message_at, now, idle_enabled=idle_enabled):
         case Commit(reason):
             keep = session.live.keep_recent_count

@@ -35,7 +35,7 @@ def _as_format(text: str) -> str:
 
 
 QUIET = "NOTHING_TO_REPORT"
-"""What a check answers when there is nothing to say."""
+"""What a check, a heartbeat or a legacy job answers when there is nothing to say."""
 
 _FACTS = """\
 Scheduled for: $scheduled_for
@@ -74,6 +74,20 @@ repeats by itself: do not schedule it again.
 $message""",
     ),
     Template(
+        "cron.agent_turn.legacy",
+        1,
+        f"""\
+This is a run of the scheduled job “$job”. No user wrote just now.
+
+{_FACTS}
+
+Do now what the job's message below asks. Your answer is sent to the people that the job reports to. If there
+is nothing that they should know, answer {QUIET} and nothing else: then nothing is sent. The job repeats by
+itself: do not schedule it again.
+
+$message""",
+    ),
+    Template(
         "recall.agent_turn",
         1,
         f"""\
@@ -108,6 +122,8 @@ def template_for(kind: JobKind, mode: Mode) -> Template:
     """The newest one of the sort that such a job is asked with."""
     if kind is JobKind.RECALL:
         return _NEWEST["recall.agent_turn"]
+    if kind is JobKind.LEGACY:
+        return _NEWEST["cron.agent_turn.legacy"]
     return _NEWEST["cron.agent_turn.check" if mode is Mode.CHECK else "cron.agent_turn.reminder"]
 
 

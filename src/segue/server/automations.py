@@ -189,7 +189,7 @@ def policy_in(given: PolicyIn | None, before: Policy) -> Policy | None:
     """The policy that was, with what is given."""
     if given is None:
         return None
-    return Policy.from_json({**before.to_json(), **given.model_dump(exclude_unset=True)})
+    return before.changed(given.model_dump(exclude_unset=True))
 
 
 def schedule_out(trigger: Trigger) -> dict[str, JsonValue]:
@@ -225,7 +225,7 @@ def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> J
             next_run_at=local(slots[0], told_in).isoformat() if slots else None,
             last_run_at=maybe_moment(job.last_run_at),
             last_outcome=job.last_outcome,
-            last_error=job.last_error,
+            last_error=job.policy.unreadable or job.last_error,
             pending=pending,
             consecutive_failures=job.failures,
         ),

@@ -48,7 +48,9 @@ class ScheduledMessageOut(BaseModel):
     updated_at: Moment
     created_by_tool_call_id: str | None
     cancelled_by_tool_call_id: str | None
-    sent_message_id: str | None = Field(description="The channel's own name for it.")
+    sent_message_id: str | None = Field(
+        description="The channel's own id for it; in a chat that is read here, the id of the message."
+    )
     sent_at: Moment | None
     last_error: str | None
     replace_existing: bool
@@ -69,7 +71,9 @@ class DeliveryOut(BaseModel):
     created_at: Moment
     not_before: Moment = Field(description="When it is tried next, while it is pending.")
     sent_at: Moment | None
-    sent_message_id: str | None = Field(description="The channel's own name for it.")
+    sent_message_id: str | None = Field(
+        description="The channel's own id for it; in a chat that is read here, the id of the message."
+    )
     error: str | None
 
 

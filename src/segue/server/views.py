@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from segue import auto_commit
 from segue.clock import to_moment
-from segue.model import Job, Overview, Recall, Run, Source, Turn
+from segue.model import Job, Overview, Recall, Run, Source, Turn, message_id
 from segue.server.markdown import html
 from segue.server.schema import (
     AutoCommitPolicy,
@@ -79,11 +79,6 @@ def recall(there: Recall, session_key: str) -> RecallOut:
 
 def _policy(policy: auto_commit.AutoCommitPolicy | None) -> AutoCommitPolicy | None:
     return None if policy is None else AutoCommitPolicy(**policy.to_json())
-
-
-def message_id(session_id: str, seq: int) -> str:
-    """The same for as long as the message is there."""
-    return f"{session_id}-{seq:x}"
 
 
 def message(said: Message, session_id: str, *, archived_seq: int = 0) -> MessageOut:

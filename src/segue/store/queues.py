@@ -41,6 +41,8 @@ class Unreadable:
 
     job_id: str
     reason: str
+    job: Job | None = None
+    """Where it is only its policy that cannot be read."""
 
 
 class Queues:
@@ -165,6 +167,8 @@ def _due(row: Row) -> DueJob | Unreadable:
         job = rows.job(row)
     except rows.UNREADABLE as error:
         return Unreadable(row["id"], f"cannot be read: {error}")
+    if job.policy.unreadable:
+        return Unreadable(job.id, job.policy.unreadable, job)
     return DueJob(
         job=job,
         heard_at=row["heard_at"],

@@ -87,6 +87,16 @@ class Store(Queues):
             query, asked = sql.sessions.overviews, {**asked, "user_id": asker.user}
         return [shown_rows.overview(row) for row in await self.database.read(query, asked)]
 
+    async def live_part(self, session: Session) -> tuple[int, int]:
+        """How many messages of a session no commit has put away, and their tokens, by its log."""
+        asked: Params = {"id": session.id, "after": session.live.archived_seq}
+        found = await self.database.read(sql.events.live_part, asked)
+        return found[0]["messages"], found[0]["tokens"]
+
+    async def with_wrong_counts(self) -> list[str]:
+        """Of all sessions, those whose counts are not what their log has."""
+        return [row["id"] for row in await self.database.read(sql.audit.wrong_live_part, {})]
+
     # Turns and the log
 
     async def turn(self, turn_id: str) -> Turn:

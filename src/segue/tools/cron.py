@@ -73,20 +73,21 @@ async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
             "a scheduled turn cannot add jobs, or they would breed; tell the user what you would schedule, "
             "and do it when they ask"
         )
+    home = context.here
     if "message" not in given:
         raise ToolRefused("add needs `message`: what is to be done when the time has come")
     trigger = _trigger(context, given)
     if trigger is None:
         raise ToolRefused("add needs a schedule: one of `every_seconds`, `cron_expr`, `at`")
     job = await context.kernel.automate(
-        context.session.key, trigger, given["message"], name=given.get("name"), owner=context.owner
+        home.key, trigger, given["message"], name=given.get("name"), owner=home.owner
     )
     return f"Added. {_told(job, context)}"
 
 
 async def _list(context: ToolContext, given: Mapping[str, Any]) -> str:
     kernel = context.kernel
-    own = await kernel.automations(context.session.key, owner=context.owner, limit=_LISTED)
+    own = await kernel.automations(context.here.key, owner=context.owner, limit=_LISTED)
     protected = await kernel.protected(owner=context.owner, limit=_LISTED)
     if not own and not protected:
         return "Nothing is scheduled here."
@@ -146,7 +147,7 @@ async def _found(context: ToolContext, given: Mapping[str, Any], action: str) ->
     job_id = given.get("job_id")
     if job_id is None:
         raise ToolRefused(f"{action} needs `job_id`; `list` shows the jobs of this conversation")
-    session = await context.kernel.session(context.session.key, owner=context.owner)
+    session = await context.kernel.session(context.here.key, owner=context.owner)
     try:
         job = await context.kernel.automation(job_id, owner=context.owner)
     except NotFound:

@@ -83,7 +83,7 @@ async def _schedule(
 ) -> str:
     try:
         promised = await context.kernel.schedule_message(
-            context.session.key,
+            context.here.key,
             send_at,
             message_text,
             replace_existing=replace_existing,
@@ -105,7 +105,7 @@ async def _schedule(
 
 async def _list(context: ToolContext, *, status: str | None = None) -> str:
     found = await context.kernel.scheduled_messages(
-        context.session.key,
+        context.here.key,
         status=None if status is None else MessageStatus(status),
         owner=context.owner,
         limit=_LISTED,
@@ -116,7 +116,7 @@ async def _list(context: ToolContext, *, status: str | None = None) -> str:
 
 
 async def _cancel(context: ToolContext, *, task_id: str) -> str:
-    session = await context.kernel.session(context.session.key, owner=context.owner)
+    session = await context.kernel.session(context.here.key, owner=context.owner)
     try:
         message = await context.kernel.scheduled_message(task_id, owner=context.owner)
     except NotFound:
@@ -134,7 +134,7 @@ async def _cancel(context: ToolContext, *, task_id: str) -> str:
 def _told(message: ScheduledMessage, context: ToolContext) -> dict[str, Any]:
     return {
         "task_id": message.id,
-        "session_id": context.session.key,
+        "session_id": context.here.key,
         "send_at": _moment(message.send_at, context),
         "message_text": message.text,
     }

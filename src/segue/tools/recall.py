@@ -95,7 +95,7 @@ async def _schedule(
     # Models fill what they do not need with empty strings.
     given = {name: value for name, value in given.items() if value != ""}
     recall = await context.kernel.set_recall(
-        context.session.key,
+        context.here.key,
         additional_context_message,
         call_type=call_type,
         when=given.get("when"),
@@ -109,7 +109,7 @@ async def _schedule(
 
 
 async def _manage(context: ToolContext, *, action: str, session_id: str = "") -> str:
-    return await _ACTIONS[action](context, session_id or context.session.key)
+    return await _ACTIONS[action](context, session_id or context.here.key)
 
 
 async def _cancel(context: ToolContext, key: str) -> str:

@@ -37,7 +37,8 @@ class ToolContext:
     """Where a tool is called from. It comes from the turn under way, never from the model."""
 
     kernel: Kernel
-    session: Session
+    session: Session | None
+    """None where a program calls a tool from outside any conversation."""
     turn_id: str
     source: Source | None = None
     """None in a user's turn."""
@@ -49,8 +50,17 @@ class ToolContext:
         return cls(kernel=kernel, session=turn.via, turn_id=turn.id, source=turn.source)
 
     @property
+    def here(self) -> Session:
+        """The conversation. A tool that needs one refuses where there is none."""
+        if self.session is None:
+            raise ToolRefused(
+                "this tool works in a conversation, and the call came from none; call it in a turn of one"
+            )
+        return self.session
+
+    @property
     def owner(self) -> Owner:
-        return self.session.owner
+        return self.here.owner
 
     @property
     def zone(self) -> str | None:
@@ -111,7 +121,7 @@ class Registry:
         # What others call their tools is not in our hands: of two with one name, ours or the first is meant.
         found = {tool.name: tool for tools in reversed(supplied) for tool in tools}
         offered = {**found, **self._tools}
-        if context.session.chat_type != "private":
+        if context.session is not None and context.session.chat_type != "private":
             offered = {name: tool for name, tool in offered.items() if not tool.private}
         return Toolbox(context, offered)
 

@@ -4,12 +4,13 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 
 from segue import unified
-from segue.bell import Bell
+from segue.bell import Bell, Name
 from segue.clock import Clock
 from segue.crew import Function
 from segue.errors import NotFound
 from segue.follow import follow
 from segue.hub import Heard, Hub
+from segue.memory import counts
 from segue.model import (
     NEWEST,
     Asker,
@@ -78,7 +79,12 @@ class Looking:
         return (session.timezone if session else None) or self.settings.timezone
 
     async def overview(self, key: str, *, owner: Asker = OPERATOR) -> Overview:
-        return await self.overview_of((await self.session(key, owner=owner)).id)
+        """As it is shown to people. Counts that are wrong are counted again first."""
+        session = await self.session(key, owner=owner)
+        if not await counts.are_right(self.store, session):
+            await self.store.commit(counts.rebuild, session.id, self.clock.ms())
+            self.bell.ring(Name.ARCHIVIST)
+        return await self.overview_of(session.id)
 
     async def overview_of(self, session_id: str) -> Overview:
         """With the state of the lane that it shares, in unified mode."""

@@ -269,7 +269,8 @@ def _aimed(job: Job, now: int) -> Job:
 def _aimed_at(job: Job, slot: datetime) -> Job:
     if job.policy.until is not None and slot > job.policy.until:
         raise BadTrigger(f"the first slot of {job.trigger} lies after the policy's until")
-    return replace(job, slot=to_ms(slot), next_at=to_ms(jittered(slot, job.policy, job.id)))
+    look_at = to_ms(jittered(slot, job.policy, job.id))
+    return replace(job, slot=to_ms(slot), next_at=look_at, state_reason=None)
 
 
 def _refuse_protected(job: Job) -> None:

@@ -90,7 +90,7 @@ async def _cancel(heard: Heard, found: re.Match[str]) -> str | Use:
     """What was scheduled last: a job, or a recall."""
     context = heard.box.context
     job = await _newest(heard)
-    pending = await context.kernel.recall(context.session.key, owner=context.owner)
+    pending = await context.kernel.recall(context.here.key, owner=context.owner)
     if job is None or (pending is not None and pending.created_at >= job.created_at):
         return await recall.cancel(heard, found)
     return Use("cron", {"action": "remove", "job_id": job.id}, _passed_on)
@@ -99,7 +99,7 @@ async def _cancel(heard: Heard, found: re.Match[str]) -> str | Use:
 async def _newest(heard: Heard, *, paused: bool = False) -> Job | None:
     """The newest job here; to be resumed, the newest that is paused."""
     context = heard.box.context
-    jobs = await context.kernel.automations(context.session.key, owner=context.owner)
+    jobs = await context.kernel.automations(context.here.key, owner=context.owner)
     wanted = (JobState.PAUSED,) if paused else (JobState.ACTIVE, JobState.PAUSED)
     return next((job for job in jobs if job.state in wanted), None)
 

@@ -12,7 +12,7 @@ from segue.states import JobKind, JobState
 async def _scheduled(heard: Heard, found: re.Match[str]) -> str | Use:
     """What the `cron` tool lists, and beside it the reminders and messages that wait here."""
     context = heard.box.context
-    jobs = await context.kernel.jobs(context.session.key, owner=context.owner)
+    jobs = await context.kernel.jobs(context.here.key, owner=context.owner)
     waiting = [job for job in jobs if job.state in (JobState.ACTIVE, JobState.PAUSED)]
     if "cron" not in heard.box.tools:
         return _answer([_line(job, heard) for job in waiting])

@@ -116,7 +116,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = events.session_id);
 -- The words that a turn under way began with are counted when it ends.
 SELECT sessions.id, sessions.live_messages
 FROM sessions
-WHERE (sessions.live_messages, sessions.live_tokens) <> (
+WHERE sessions.kept_tokens < 0 OR sessions.kept_tokens > sessions.live_tokens
+   OR (sessions.live_messages, sessions.live_tokens) <> (
     SELECT COUNT(*), CAST(COALESCE(SUM(events.tokens), 0) AS BIGINT)
     FROM events
     WHERE events.session_id = sessions.id AND events.seq > sessions.archived_seq AND events.role IS NOT NULL

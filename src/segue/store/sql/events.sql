@@ -39,11 +39,26 @@ ORDER BY seq DESC
 LIMIT :limit;
 
 -- name: newest_tokens
+-- Of the newest messages that are counted. The words that a turn under way began with are counted when it ends.
 SELECT tokens
 FROM events
 WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
+  AND NOT (type = 'stream_start' AND EXISTS (
+      SELECT 1 FROM turns
+      WHERE turns.id = events.turn_id AND turns.state = 'running' AND turns.attempt = 1
+  ))
 ORDER BY seq DESC
 LIMIT :keep;
+
+-- name: live_part
+-- How many messages no commit has put away, and their tokens; as above.
+SELECT COUNT(*) AS messages, CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens
+FROM events
+WHERE session_id = :id AND seq > :after AND role IS NOT NULL
+  AND NOT (type = 'stream_start' AND EXISTS (
+      SELECT 1 FROM turns
+      WHERE turns.id = events.turn_id AND turns.state = 'running' AND turns.attempt = 1
+  ));
 
 -- name: marks_after
 -- Messages, and where turns begin and end: what a commit must know to find a place to cut.

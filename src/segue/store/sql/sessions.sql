@@ -229,6 +229,11 @@ SET archived_seq = :archived_seq, archives = :archives, live_messages = :message
     auto_commit_last_error = '', auto_commit_last_error_at = NULL, auto_commit_failures = 0
 WHERE id = :id;
 
+-- name: recount
+UPDATE sessions
+SET live_messages = :messages, live_tokens = :tokens, kept_tokens = :kept_tokens, commit_at = :commit_at
+WHERE id = :id;
+
 -- name: commit_failed
 UPDATE sessions
 SET auto_commit_last_error = :error, auto_commit_last_error_at = :now, auto_commit_failures = auto_commit_failures + 1,
@@ -369,12 +374,14 @@ WHERE id = :id
 RETURNING last_seq;
 
 -- name: grow
--- Its log by these events; of these, messages join its live part.
+-- Its log by these events; of these, messages join its live part. A new message resets the pause between failed
+-- commits.
 UPDATE sessions
 SET last_seq = last_seq + :events,
     live_messages = live_messages + :messages,
     live_tokens = live_tokens + :tokens,
     kept_tokens = COALESCE(CAST(:kept_tokens AS BIGINT), kept_tokens),
+    auto_commit_failures = CASE WHEN CAST(:messages AS BIGINT) > 0 THEN 0 ELSE auto_commit_failures END,
     commit_at = CASE
         WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
         ELSE CAST(:commit_at AS BIGINT)
@@ -398,6 +405,7 @@ SET holder = NULL,
     live_messages = live_messages + :messages,
     live_tokens = live_tokens + :tokens,
     kept_tokens = COALESCE(CAST(:kept_tokens AS BIGINT), kept_tokens),
+    auto_commit_failures = CASE WHEN CAST(:messages AS BIGINT) > 0 THEN 0 ELSE auto_commit_failures END,
     commit_at = CASE
         WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
         ELSE CAST(:commit_at AS BIGINT)
@@ -426,6 +434,7 @@ SET last_seq = last_seq + :events,
     live_messages = live_messages + :messages,
     live_tokens = live_tokens + :tokens,
     kept_tokens = COALESCE(CAST(:kept_tokens AS BIGINT), kept_tokens),
+    auto_commit_failures = CASE WHEN CAST(:messages AS BIGINT) > 0 THEN 0 ELSE auto_commit_failures END,
     commit_at = CASE
         WHEN CAST(:commit_at AS BIGINT) IS NULL OR commit_at <= CAST(:commit_at AS BIGINT) THEN commit_at
         ELSE CAST(:commit_at AS BIGINT)

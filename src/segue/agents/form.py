@@ -1,0 +1,70 @@
+"""A question to a model whose answer has a form: it comes as the arguments of a tool, and is checked."""
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import AgentRunError
+from pydantic_ai.messages import InstructionPart, ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from segue.agents.failures import failure
+from segue.errors import AgentFailed
+
+T = TypeVar("T", bound="Answer")
+
+
+class Answer(BaseModel):
+    """What its fields and its text say is what the model is told of the form."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Form:
+    def __init__(self, model: Model, *, timeout_seconds: float) -> None:
+        self._model = model
+        self._settings = ModelSettings(timeout=timeout_seconds, max_retries=0)
+
+    async def ask(self, instructions: str, said: str, answer: type[T], tool: str) -> T:
+        """Raises `AgentFailed` when no answer of that form came."""
+        asked = ModelRequestParameters(
+            output_mode="tool",
+            output_tools=[
+                ToolDefinition(
+                    name=tool,
+                    description=answer.__doc__ or "",
+                    parameters_json_schema=answer.model_json_schema(),
+                )
+            ],
+            allow_text_output=False,
+            instruction_parts=[InstructionPart(content=instructions)],
+        )
+        request: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart(said)], instructions=instructions)]
+        try:
+            async with model_request_stream(
+                self._model,
+                self._model.prepare_messages(request, asked),
+                model_settings=self._settings,
+                model_request_parameters=asked,
+            ) as stream:
+                async for _ in stream:
+                    pass
+                response = stream.get()
+        except AgentRunError as error:
+            raise failure(error, midway=False) from error
+        calls = [call for call in response.tool_calls if call.tool_name == tool]
+        if not calls:
+            raise AgentFailed(f"the model answered without calling {tool}")
+        return _checked(answer, calls[0].args)
+
+
+def _checked(answer: type[T], arguments: str | dict[str, Any] | None) -> T:
+    try:
+        if isinstance(arguments, str):
+            return answer.model_validate_json(arguments)
+        return answer.model_validate(arguments or {})
+    except ValidationError as error:
+        places = ", ".join(".".join(map(str, wrong["loc"])) for wrong in error.errors()[:5])
+        raise AgentFailed(f"the model's answer does not have the form that was asked for: {places}") from None
