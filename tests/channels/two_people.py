@@ -20,6 +20,8 @@ from segue.tools.registry import ToolContext
 from tests.server.conftest import bearer, reach
 from tests.tools.using import refused, result
 
+HERS = "Fetch https://example.org/pollen and report the count for today."
+HIS = "Fetch https://example.org/scores and report the result of the match."
 SECRET = "Remember that I am allergic to peanuts."
 
 EVE, ROOT = "the-key-of-eve-1234", "the-key-of-root-1234"
@@ -58,7 +60,7 @@ async def fill(kernel: Kernel, key: str) -> Things:
         "schedule_recall",
         call_type="once",
         when="in 3 hours",
-        additional_context_message="Ask her.",
+        additional_context_message=HERS,
     )
     at = {"at": "in 3 hours"}
     await result(mine, TOOLS, "cron", action="add", message="Look after her.", **at)
@@ -99,11 +101,11 @@ async def try_every_tool(kernel: Kernel, stranger: str, victim: str, things: Thi
     assert "peanuts" not in str(context)
     # What the stranger sets is the stranger's own, and the victim's stands.
     await result(
-        bob, TOOLS, "schedule_recall", call_type="once", when="in 5 hours", additional_context_message="Mine."
+        bob, TOOLS, "schedule_recall", call_type="once", when="in 5 hours", additional_context_message=HIS
     )
     theirs = await kernel.recall(victim)
     assert theirs is not None
-    assert theirs.instruction == "Ask her."
+    assert theirs.instruction == HERS
     assert (await kernel.scheduled_message(things.message_id)).status == "pending"
     assert (await kernel.automation(things.job_id)).state == "active"
     ada = await context_in(kernel, victim)
@@ -113,7 +115,7 @@ async def try_every_tool(kernel: Kernel, stranger: str, victim: str, things: Thi
 async def refused_or_empty(bob: ToolContext, action: str) -> None:
     """Without another session, a tool acts in the own one, where nothing is set."""
     if action == "list":
-        assert "Ask her" not in await result(bob, TOOLS, "manage_recall", action=action)
+        assert HERS not in await result(bob, TOOLS, "manage_recall", action=action)
     else:
         await refused(bob, TOOLS, "manage_recall", action=action)
 
@@ -122,7 +124,7 @@ async def try_every_route(http: httpx2.AsyncClient, key: str, things: Things) ->
     """To another user nothing is there; the operator reaches it, and sees whose it is."""
     at = f"/sessions/{quote(key, safe='')}"
     turn, automation = {"content": "Hi"}, {"message": "Look.", "schedule": "every 2h"}
-    recall = {"call_type": "once", "when": "in 1 hour", "additional_context_message": "Look."}
+    recall = {"call_type": "once", "when": "in 1 hour", "additional_context_message": HIS}
     written = {"role": "user", "content": "Hi"}
     later = {"send_at": "in 1 hour", "message_text": "Hi"}
     reads = [

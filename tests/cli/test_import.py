@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from segue import Ask, Every, Job, JobKind, JobState, Kernel, OpenTurn, Owner
+from segue import Ask, Every, Job, JobKind, JobState, Kernel, OpenTurn, Operator, Owner
 from segue.clock import to_moment
 from segue.errors import Invalid
 from segue.importing import read_record
+from segue.model import Asker
 from tests.cli.process import Segue
 from tests.docs.pages import ROOT
 
-ME = Owner()
+OPERATOR = Operator()
 EXAMPLE = str(ROOT / "examples" / "jobs.json")
 
 
@@ -20,7 +21,7 @@ async def answer(turn: OpenTurn) -> str:
     return "ok"
 
 
-async def jobs_of(segue: Segue, *keys: str, owner: Owner = ME) -> dict[str, Job]:
+async def jobs_of(segue: Segue, *keys: str, owner: Asker = OPERATOR) -> dict[str, Job]:
     async with Kernel(segue.database, agent=answer) as kernel:
         return {job.id: job for key in keys for job in await kernel.jobs(key, owner=owner)}
 

@@ -32,7 +32,8 @@ SELECT id, account, user_id, key, created_at FROM sessions;
 
 INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy, slot,
                   next_at, created_at, updated_at)
-VALUES ('j', 'legacy', 'default', 'legacy', 'Look', 'active', 'every', '{EVERY}', '{TO_BOB}', '{{}}', 9, 9, 1, 1);
+VALUES ('j', 'legacy', 'default', 'legacy', 'Look', 'active', 'every', '{EVERY}', '{TO_BOB}', '{{}}', 9,
+        9, 1, 1);
 
 INSERT INTO turns (id, session_id, via_id, state, rank, not_before, content, timeout_ms, queued_at)
 VALUES ('t1', 'common', 'ada', 'queued', 5, 5, 'Of Ada', 1000, 5),
@@ -112,8 +113,10 @@ async def test_chats_of_before_get_their_own_user(bare_url: str, tmp_path: Path)
     for user, topics in {ADA: ["allergy"], BOB: ["home"], "default": ["common", "lost", "tea"]}.items():
         known = await shelf.memories(Owner(user=user), limit=10)
         assert sorted(each.topic for each in known) == topics
-    assert [found.memory.id for found in await shelf.search(Owner(user=ADA), "peanuts", limit=5)] == ["m1"]
-    assert await shelf.search(Owner(), "peanuts", limit=5) == []
+    terms = {"account": "default", "terms": '["peanuts","tea"]', "limit": 9}
+    for user, found in {ADA: ["m1"], "default": ["m3"]}.items():
+        matching = await database.read(sql.memories.matching, {**terms, "user_id": user})
+        assert [row["memory_id"] for row in matching] == found
     assert [task.id for task in await shelf.tasks(Owner(user=ADA), limit=5)] == ["k1"]
     changes = await database.read(sql.memories.changes_of, {"session_id": "ada", "archive_n": 1})
     told = [
