@@ -38,6 +38,7 @@ def lease(
     deliveries = []
     for row in leased:
         delivery = shown_rows.delivery(row)
+        places: list[Mapping[str, Any]]
         places = [rows.from_text(row[name]) for name in ("session_metadata", "turn_metadata")]
         if delivery.source is not None and delivery.source.kind == JobKind.LEGACY:
             job = yield sql.jobs.by_id, {"id": delivery.source.job_id}

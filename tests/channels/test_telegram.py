@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -244,7 +245,7 @@ async def test_an_arrival_in_a_topic_is_answered_there(
     api: BotApi, kernel: Kernel, agent: ScriptedAgent
 ) -> None:
     """Also if somebody writes in another topic before the answer is sent."""
-    forum = {"type": "supergroup", "is_forum": True}
+    forum: dict[str, Any] = {"type": "supergroup", "is_forum": True}
     agent.script("In seven.", "In eight.", "In general.")
     await api.write("Hello", chat=-100, topic=7, **forum)
     await api.write("Hello", chat=-100, topic=8, **forum)
