@@ -173,9 +173,10 @@ class Runner:
         task = asyncio.current_task()
         assert task is not None  # we run as one
         crew = self._crew
-        live = Live(held, task, crew.clock.steady_ms(), seat.lease_ends, last_seq=held.opened.seq)
+        newest = held.moved[0] if held.moved else held.opened
+        live = Live(held, task, crew.clock.steady_ms(), seat.lease_ends, last_seq=newest.seq)
         crew.turns.add(live)
-        crew.hub.publish((held.opened, *held.copies))
+        crew.hub.publish((held.opened, *held.copies, *held.moved))
         try:
             left = await self._see_through(live)
             crew.hub.publish(left.events)

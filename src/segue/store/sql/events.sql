@@ -45,7 +45,7 @@ FROM events
 WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
   AND NOT (type = 'stream_start' AND EXISTS (
       SELECT 1 FROM turns
-      WHERE turns.id = events.turn_id AND turns.state = 'running' AND turns.attempt = 1
+      WHERE turns.id = events.turn_id AND COALESCE(turns.state, '') = 'running' AND turns.attempt = 1
   ))
 ORDER BY seq DESC
 LIMIT :keep;
@@ -57,7 +57,7 @@ FROM events
 WHERE session_id = :id AND seq > :after AND role IS NOT NULL
   AND NOT (type = 'stream_start' AND EXISTS (
       SELECT 1 FROM turns
-      WHERE turns.id = events.turn_id AND turns.state = 'running' AND turns.attempt = 1
+      WHERE turns.id = events.turn_id AND COALESCE(turns.state, '') = 'running' AND turns.attempt = 1
   ));
 
 -- name: marks_after
