@@ -12,9 +12,11 @@ Invariants
   - who raises takes back its own statements and nobody else's
   - what was accepted is committed or failed, even when its caller has gone, even by `close`
   - nobody waits for another process longer than `busy_seconds`, and who was failed then stays undone
+  - nothing is acknowledged that was written to a file which was deleted or replaced meanwhile
 """
 
 import asyncio
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -22,17 +24,21 @@ from pathlib import Path
 from time import monotonic_ns
 
 from segue.clock import SystemClock
-from segue.errors import StoreUnavailable
+from segue.errors import DatabaseGone, StoreUnavailable
 from segue.store.crossing import Crossing
 from segue.store.database import Begin, Params, Rows, T
 from segue.store.driving import just_read
+from segue.store.last_write import LastWrite
 from segue.store.sql import Query
 from segue.store.sqlite_file import MEMORY, open_file, open_reader
+from segue.store.sqlite_identity import OpenFiles
 from segue.store.sqlite_threads import Readers, Writer
 from segue.store.turnstile import Turnstile
 
 BUSY_SECONDS = 2.0
 READERS = 2
+ROOM = 1_048_576
+"""Bytes that a disk which was full must have free until it counts as no longer full."""
 
 _MACHINE = SystemClock()
 
@@ -54,8 +60,12 @@ class Sqlite:
         self._busy_seconds = busy_seconds
         self._closed = False
         self._crossing = Crossing(when_nothing_returns=self._let_nobody_wait_for_ever)
-        turnstile = None if path == MEMORY else Turnstile(path)
-        self._writer = Writer(writer, path, turnstile, self._crossing)
+        turnstile = files = None
+        self.last_write = LastWrite()
+        if path != MEMORY:
+            turnstile, files = Turnstile(path), OpenFiles(path)
+            self.last_write = LastWrite(lambda: _has_room(path))
+        self._writer = Writer(writer, path, turnstile, files, self.last_write, self._crossing)
         self._readers = Readers(readers, path, self._crossing) if readers else None
 
     @classmethod
@@ -66,7 +76,7 @@ class Sqlite:
         return cls(whole, await asyncio.to_thread(_connections, whole, busy_seconds), busy_seconds)
 
     async def run(self, begin: Begin[T]) -> T:
-        self._refuse_if_closed("written")
+        self._refuse_if_over("written")
         result: T = await self._writer.accept(begin)
         return result
 
@@ -74,7 +84,7 @@ class Sqlite:
         return await self.run(begin)
 
     async def read(self, query: Query, params: Params) -> Rows:
-        self._refuse_if_closed("read")
+        self._refuse_if_over("read")
         if self._readers is None:
             return await self.run(just_read(query, params))
         rows: Rows = await self._readers.accept(query, params)
@@ -107,12 +117,21 @@ class Sqlite:
         # that has stopped; nobody is left then who waits for it, and the thread ends with ours.
         await asyncio.wait([self._writer.end()], timeout=self._busy_seconds * 2)
 
-    def _refuse_if_closed(self, done: str) -> None:
+    def _refuse_if_over(self, done: str) -> None:
+        if self._writer.gone is not None:
+            raise DatabaseGone(*self._writer.gone.args)
         if self._closed:
             raise StoreUnavailable(f"{self._path} was closed here; nothing was {done}")
 
     def _let_nobody_wait_for_ever(self) -> None:
         self._writer.fail_those_waiting_longer_than(self._busy_seconds)
+
+
+def _has_room(path: str) -> bool:
+    try:
+        return shutil.disk_usage(Path(path).parent).free >= ROOM
+    except OSError:
+        return False
 
 
 def _connections(path: str, busy_seconds: float) -> list[sqlite3.Connection]:
