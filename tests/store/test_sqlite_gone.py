@@ -111,7 +111,7 @@ async def test_the_log_that_stays_behind_does_not_spoil_the_file_that_is_put_in_
     shutil.copy(path, backup)
     database = await Sqlite.open(str(path))
     await database.run(adding("lost with its file"))
-    path.unlink()
+    deleted(path)
     with pytest.raises(DatabaseGone):
         await database.run(adding("after"))
     await database.close()
@@ -126,7 +126,7 @@ async def test_a_log_that_was_deleted_takes_nothing_with_it(path: Path) -> None:
     await database.run(make_notes)
     await database.run(adding("before"))
     log_deleted(path)
-    with pytest.raises(DatabaseGone, match="segue.db-wal was deleted"):
+    with pytest.raises(DatabaseGone, match=r"segue\.db-wal was deleted"):
         await database.run(adding("after"))
     await database.close()
     again = await Sqlite.open(str(path))

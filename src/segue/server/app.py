@@ -18,6 +18,7 @@ from segue.kernel import Kernel
 from segue.server import errors, live, reference
 from segue.server.auth import COOKIE, Keys
 from segue.server.gate import Gate, Hosts
+from segue.server.health import Checkup
 from segue.server.house import House
 from segue.server.metrics import Metrics
 from segue.server.routes import (
@@ -68,7 +69,7 @@ def create_app(
 ) -> FastAPI:
     """An app around an open kernel."""
     metrics = Metrics(__version__, kernel.workers.turns)
-    house = House(kernel, configuration, Keys(configuration.api_keys), metrics, run_workers)
+    house = House(kernel, configuration, Keys(configuration.api_keys), metrics, Checkup(kernel), run_workers)
     app = FastAPI(
         title="Segue",
         version=__version__,

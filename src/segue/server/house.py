@@ -12,6 +12,7 @@ from segue.configuration import Configuration
 from segue.kernel import Kernel
 from segue.model import Owner
 from segue.server.auth import Caller, Keys, authenticate
+from segue.server.health import Checkup
 from segue.server.metrics import Metrics
 
 
@@ -21,6 +22,7 @@ class House:
     configuration: Configuration
     keys: Keys
     metrics: Metrics
+    checkup: Checkup
     run_workers: bool
     working: bool = False
     """The workers of this process are at work."""

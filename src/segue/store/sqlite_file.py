@@ -199,7 +199,7 @@ def reason_of(error: sqlite3.Error, path: str) -> Reason | None:
     code = primary_code(error)
     reason = None if code is None else _REASONS.get(code)
     # A disk that became read-only under an open file is only an error of input or output to SQLite.
-    if reason is Reason.DISK_ERROR and not os.access(path, os.W_OK):
+    if reason is Reason.DISK_ERROR and not all(os.access(each, os.W_OK) for each in (path, f"{path}-wal")):
         return Reason.READ_ONLY
     return reason
 
