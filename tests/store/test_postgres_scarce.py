@@ -1,6 +1,7 @@
 """PostgreSQL that can be read and not written, or that gives a role few connections."""
 
 import asyncio
+import os
 import random
 import shutil
 import tempfile
@@ -87,7 +88,7 @@ async def failed_with(database: Postgres, reason: Reason) -> None:
                     await try_to_write(database)
 
 
-async def writes_again(database: Postgres) -> None:
+async def writes_again(database: Database) -> None:
     async with asyncio.timeout(60):
         await try_to_write(database)
     assert database.last_write.reason is None
@@ -138,7 +139,7 @@ async def test_a_disk_of_the_server_that_is_full_is_known_and_comes_back(
         tempfile.TemporaryDirectory(prefix="segue-disk-") as place,
         small_disk(Path(place), megabytes=32) as folder,
     ):
-        shutil.chown(folder, OWNER)
+        shutil.chown(folder, OWNER or os.getuid())
         await admin.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
         await admin.execute(f"ALTER DATABASE {ROLE} SET TABLESPACE small")
         database = await open_database(url)

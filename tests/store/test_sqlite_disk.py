@@ -55,20 +55,24 @@ async def test_a_full_disk_is_told_and_forgotten_when_there_is_room(small_disk: 
     await database.close()
 
 
+def reason(database: Database) -> Reason | None:
+    return database.last_write.reason
+
+
 async def test_a_disk_counts_as_full_until_it_has_room_again(small_disk: Path) -> None:
     database = await open_database(f"sqlite:///{small_disk / 'segue.db'}")
     await database.run(make_notes)
     ballast = await asyncio.to_thread(disks.fill, small_disk)
     with pytest.raises(StoreUnavailable):
         await write_until_it_fails(database, [])
-    assert database.last_write.reason is Reason.DISK_FULL
+    assert reason(database) is Reason.DISK_FULL
     for number in range(3):  # they may fit in what a larger one has left
         await asyncio.gather(database.run(adding(f"small {number}")), return_exceptions=True)
         await asyncio.gather(try_to_write(database), return_exceptions=True)
-        assert database.last_write.reason is Reason.DISK_FULL
+        assert reason(database) is Reason.DISK_FULL
     ballast.unlink()
     await try_to_write(database)
-    assert database.last_write.reason is None
+    assert reason(database) is None
     await database.close()
 
 
@@ -78,11 +82,11 @@ async def test_files_that_became_read_only_are_known_and_come_back(tmp_path: Pat
     with disks.read_only(tmp_path / "segue.db", tmp_path / "segue.db-wal"):
         with pytest.raises(StoreUnavailable, match="read-only"):
             await database.run(adding("not now"))
-        assert database.last_write.reason is Reason.READ_ONLY
+        assert reason(database) is Reason.READ_ONLY
         assert await notes(database) == []
         with pytest.raises(StoreUnavailable):
             await try_to_write(database)
-        assert database.last_write.reason is Reason.READ_ONLY
+        assert reason(database) is Reason.READ_ONLY
     await try_to_write(database)
-    assert database.last_write.reason is None
+    assert reason(database) is None
     await database.close()

@@ -3,6 +3,8 @@
 import asyncio
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -132,3 +134,17 @@ async def test_a_log_that_was_deleted_takes_nothing_with_it(path: Path) -> None:
     again = await Sqlite.open(str(path))
     assert "before" in await notes(again)
     await again.close()
+
+
+async def test_a_second_handle_in_this_process_does_not_give_up_the_locks_of_the_first(path: Path) -> None:
+    """Another process that takes itself for the last one would delete the log when it closes the file."""
+    first = await Sqlite.open(str(path))
+    await first.run(make_notes)
+    second = await Sqlite.open(str(path))
+    elsewhere = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM notes'); c.close()"
+    )
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", elsewhere, str(path)], check=True)
+    await first.run(adding("still there"))
+    await first.close()
+    await second.close()

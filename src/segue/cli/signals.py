@@ -69,6 +69,6 @@ async def _work(kernel: Kernel, listen: bool) -> DatabaseGone | None:
     return None
 
 
-async def _cancel_when(event: asyncio.Event, task: asyncio.Task[None]) -> None:
+async def _cancel_when(event: asyncio.Event, task: asyncio.Task[DatabaseGone | None]) -> None:
     await event.wait()
     task.cancel()

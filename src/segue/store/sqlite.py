@@ -31,7 +31,7 @@ from segue.store.driving import just_read
 from segue.store.last_write import LastWrite
 from segue.store.sql import Query
 from segue.store.sqlite_file import MEMORY, open_file, open_reader
-from segue.store.sqlite_identity import OpenFiles
+from segue.store.sqlite_identity import OPENING, OpenFiles
 from segue.store.sqlite_threads import Readers, Writer
 from segue.store.turnstile import Turnstile
 
@@ -53,17 +53,23 @@ class Sqlite:
 
     dialect = "sqlite"
 
-    def __init__(self, path: str, connections: list[sqlite3.Connection], busy_seconds: float) -> None:
+    def __init__(
+        self,
+        path: str,
+        connections: list[sqlite3.Connection],
+        files: OpenFiles | None,
+        busy_seconds: float,
+    ) -> None:
         """The first connection writes. Alone it reads as well: what is in memory no other one can see."""
         writer, *readers = connections
         self._path = path
         self._busy_seconds = busy_seconds
         self._closed = False
         self._crossing = Crossing(when_nothing_returns=self._let_nobody_wait_for_ever)
-        turnstile = files = None
+        turnstile = None
         self.last_write = LastWrite()
-        if path != MEMORY:
-            turnstile, files = Turnstile(path), OpenFiles(path)
+        if files is not None:
+            turnstile = Turnstile(path)
             self.last_write = LastWrite(lambda: _has_room(path))
         self._writer = Writer(writer, path, turnstile, files, self.last_write, self._crossing)
         self._readers = Readers(readers, path, self._crossing) if readers else None
@@ -73,7 +79,8 @@ class Sqlite:
         """Open the file, or make it. One that is not ours is refused and left as it was."""
         # Also because SQLite would take a relative one that begins with "file:" for a URL.
         whole = path if path == MEMORY else str(Path.cwd() / path)
-        return cls(whole, await asyncio.to_thread(_connections, whole, busy_seconds), busy_seconds)
+        connections, files = await asyncio.to_thread(_open, whole, busy_seconds)
+        return cls(whole, connections, files, busy_seconds)
 
     async def run(self, begin: Begin[T]) -> T:
         self._refuse_if_over("written")
@@ -134,8 +141,12 @@ def _has_room(path: str) -> bool:
         return False
 
 
-def _connections(path: str, busy_seconds: float) -> list[sqlite3.Connection]:
-    writer = open_file(path, busy_seconds)
+def _open(path: str, busy_seconds: float) -> tuple[list[sqlite3.Connection], OpenFiles | None]:
     if path == MEMORY:
-        return [writer]
-    return [writer, *(open_reader(path, busy_seconds) for _ in range(READERS))]
+        return [open_file(path, busy_seconds)], None
+    with OPENING:
+        writer = open_file(path, busy_seconds)
+        # The first read makes the log.
+        writer.execute("PRAGMA data_version").fetchone()
+        files = OpenFiles(path)
+    return [writer, *(open_reader(path, busy_seconds) for _ in range(READERS))], files

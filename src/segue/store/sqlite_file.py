@@ -13,6 +13,7 @@ from pathlib import Path
 
 from segue.errors import StoreError, StoreUnavailable, StoreUnusable
 from segue.store.last_write import Reason
+from segue.store.sqlite_identity import is_in_use_here
 
 MEMORY = ":memory:"
 
@@ -90,6 +91,8 @@ def _refuse_unless_ours(path: Path) -> None:
     if path.is_dir():
         raise StoreUnusable(f"{path} is a folder; name a file in it")
     _refuse_unless_writable(path)
+    if is_in_use_here(str(path)):
+        return  # it was looked at when it was opened first
     header = _header(path)
     if not header:
         return

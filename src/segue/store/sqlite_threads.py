@@ -258,6 +258,8 @@ class Writer:
                 # A log that stays behind would be taken for that of whatever file is put in our file's place.
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
+        if self._files is not None:
+            self._files.close()
         if self._turnstile is not None:
             self._turnstile.close()
 
