@@ -120,6 +120,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         return
     async with asyncio.TaskGroup() as tasks:
+        house.working = True
         workers = tasks.create_task(_work(house))
         try:
             yield
@@ -128,7 +129,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _work(house: House) -> None:
-    house.working = True
     try:
         await house.kernel.run()
     finally:
