@@ -25,7 +25,8 @@ Ready = Annotated[bool, Query(description="Answer 503 unless the status is `ok`.
     "/health",
     summary="Is it well?",
     responses={
-        503: {"description": "The database does not answer, or it is not ready.", "model": schema.Health}
+        503: {"description": "The database does not answer, or it is not ready.", "model": schema.Health},
+        **responses(422),
     },
 )
 async def health(request: Request, response: Response, ready: Ready = False) -> schema.Health:
