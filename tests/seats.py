@@ -4,4 +4,4 @@ from segue.leasing import Seat
 
 
 def seat_of(holder: str, *, lease_ms: int, lease_now: int | None) -> Seat:
-    return Seat(holder=holder, lease_ms=lease_ms, lease_now=lease_now, lease_ends=0, reports_tools=True)
+    return Seat(holder=holder, lease_ms=lease_ms, lease_now=lease_now, held_until=0, reports_tools=True)

@@ -27,6 +27,7 @@ SegueError
 ├── AgentFailed          the agent could not answer; its words are in `.shown`
 └── StoreError           the database could not do it
     ├── StoreUnusable    the file or the server is not one we may write to
+    │   └── DatabaseGone the file was deleted or replaced while it was in use; the process must end
     ├── SchemaTooNew     a newer Segue wrote this database
     └── StoreUnavailable it did not answer in time; nothing was done, try again
         ├── Undecided    it was lost while it committed: look whether it was done before you try again
@@ -161,6 +162,10 @@ class StoreError(SegueError):
 
 class StoreUnusable(StoreError):
     code = "store_unusable"
+
+
+class DatabaseGone(StoreUnusable):
+    code = "database_gone"
 
 
 class SchemaTooNew(StoreError):

@@ -3,8 +3,9 @@
 It renews their leases, ends those that ran out of time or were asked to stop, and keeps what they have
 said so far where any process can read it. One task for all of them: a turn costs no timer of its own.
 
-A renewal that misses means that somebody else holds the lane: the turn is let go at once, whatever its
-agent is doing, for nothing it writes would count.
+A renewal that misses means that another process holds the lane: the turn is let go at once, whatever its
+agent is doing, for nothing it writes would count. Cut off from the store, it lets a turn go a third of the
+lease before the lease ends, by its own clock (see `leasing.reliable_ms`).
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from segue.bell import Bell, Name
 from segue.clock import Clock
 from segue.errors import LeaseLost, StoreError
 from segue.hub import Hub
+from segue.leasing import reliable_ms
 from segue.live import LetGo, Live, LiveTurns
 from segue.outbox import Outbox
 from segue.store import sql
@@ -51,45 +53,56 @@ class Keeper:
         self._turns = turns
         self._holder = holder
         self._lease_ms = lease_ms
+        self._reliable_ms = reliable_ms(lease_ms)
+        self._tick_ms = min(TICK_MS, lease_ms // 6)
+        self._cut_off = False
+        """The store did not answer the last time."""
         self._outbox = outbox
 
     async def run(self) -> None:
         while True:
             await self._turns.some()
             # Not at once: what was just taken up has a fresh lease, and has said nothing yet.
-            await self._bell.wait(Name.KEEPER, self._clock.ms() + min(TICK_MS, self._lease_ms // 3))
+            await self._bell.wait(Name.KEEPER, self._clock.ms() + min(self._tick_ms, self._ms_left()))
             await self.step()
 
     async def step(self) -> None:
         try:
             # A store that is silent must not keep us from letting go in time.
-            async with asyncio.timeout(self._time_left()):
+            async with asyncio.timeout(self._seconds_for_the_store()):
                 await self._renew_in_time()
                 await self._stop_those_asked()
                 await self._keep_drafts()
+            self._cut_off = False
         except (StoreError, TimeoutError) as error:
+            self._cut_off = True
             _log.warning("the leases could not be renewed: %s", str(error) or "the store does not answer")
         self._let_go_of_the_lost()
         await self._end_the_late()
         self._press_the_stubborn()
 
-    def _time_left(self) -> float:
-        """Seconds until the first lease ends. After a sleep that was longer, somebody may be at it by now,
-        but perhaps nobody is: the store is given a second to say so."""
+    def _ms_left(self) -> int:
+        """Until the first turn must be let go. One whose agent has ended waits for the store instead."""
         now = self._clock.steady_ms()
-        left = min((live.lease_ends - now for live in self._ours()), default=self._lease_ms)
-        return max(left / 1000, 1.0)
+        at_work = [live for live in self._turns if live.listening and live.let_go is None]
+        return max(0, min((live.held_until - now for live in at_work), default=self._reliable_ms))
+
+    def _seconds_for_the_store(self) -> float:
+        """Until the first turn must be let go. After a longer sleep than that, the lease may still be ours: a
+        store that answered before the sleep is given a second to say so."""
+        left = self._ms_left()
+        return left / 1000 if left or self._cut_off else 1.0
 
     async def _renew_in_time(self) -> None:
         """All of them, as soon as a third of one has passed."""
         held = self._ours()
         now = self._clock.steady_ms()
-        if all(live.lease_ends - now > self._lease_ms * 2 // 3 for live in held):
+        if all(live.held_until - now > self._reliable_ms - self._lease_ms // 3 for live in held):
             return
         kept = await self._store.commit(renew, held, self._lease_ms, self._store.lease_now())
         for live in held:
             if live.held.session.id in kept:
-                live.lease_ends = now + self._lease_ms
+                live.held_until = now + self._reliable_ms
             else:
                 live.cancel(LetGo.LEASE_LOST, now)
 
@@ -97,10 +110,10 @@ class Keeper:
         return [live for live in self._turns if live.let_go is not LetGo.LEASE_LOST and not live.settled]
 
     def _let_go_of_the_lost(self) -> None:
-        """Cut off for longer than a lease: our own clock says that somebody may be at it now."""
+        """Cut off for too long: by our own clock, another process may soon take the lane."""
         now = self._clock.steady_ms()
         for live in self._turns:
-            if now > live.lease_ends:
+            if now >= live.held_until:
                 live.cancel(LetGo.LEASE_LOST, now)
 
     async def _stop_those_asked(self) -> None:

@@ -55,9 +55,23 @@ class Seat:
     holder: str
     lease_ms: int
     lease_now: int | None
-    lease_ends: int
-    """By the runner's own steady clock."""
+    held_until: int
+    """By the runner's own steady clock: until then its lease can be relied on."""
     reports_tools: bool
+
+
+def reliable_ms(lease_ms: int) -> int:
+    """How long a holder relies on its lease. It stops its turn a margin of a third before the lease ends, so
+    that an agent that takes a moment to stop has stopped before a successor starts.
+
+        0          1/3             2/3              1     of the lease
+        leased     first renewal   stop the turn    a successor may start
+                   ├── retries ────┤                      every TICK or sixth of the lease, the shorter
+
+    A renewal that fails at 1/3 is tried again by 1/2: one missed renewal does not cost the turn.
+    The margin is at least 1 s for leases of 3 s and more.
+    """
+    return lease_ms - lease_ms // 3
 
 
 def lease(

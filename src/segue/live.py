@@ -28,8 +28,8 @@ class Live:
     task: asyncio.Task[None]
     began: int
     """This and the moments below by this process's own steady clock."""
-    lease_ends: int
-    """A worker cut off from the store stops by itself."""
+    held_until: int
+    """Its lease can be relied on until then. A worker cut off from the store stops the turn by itself."""
     listening: bool = True
     """Its agent is at work. When it has ended, nothing may come between it and its settling."""
     let_go: LetGo | None = None

@@ -102,7 +102,7 @@ class Runner:
             lease_ms=crew.lease_ms,
             lease_now=crew.store.lease_now(),
             # Counted from before the lease begins: by our own clock it never ends later than by the store's.
-            lease_ends=crew.clock.steady_ms() + crew.lease_ms,
+            held_until=crew.clock.steady_ms() + leasing.reliable_ms(crew.lease_ms),
             reports_tools=crew.agent.reports_tools,
         )
 
@@ -174,7 +174,7 @@ class Runner:
         assert task is not None  # we run as one
         crew = self._crew
         newest = held.moved[0] if held.moved else held.opened
-        live = Live(held, task, crew.clock.steady_ms(), seat.lease_ends, last_seq=newest.seq)
+        live = Live(held, task, crew.clock.steady_ms(), seat.held_until, last_seq=newest.seq)
         crew.turns.add(live)
         crew.hub.publish((held.opened, *held.copies, *held.moved))
         try:
@@ -215,7 +215,7 @@ class Runner:
         crew = self._crew
         try:
             try:
-                if crew.clock.steady_ms() >= live.lease_ends:  # we heard of it too late: somebody else has it
+                if crew.clock.steady_ms() >= live.held_until:  # the answer came too late to rely on it
                     raise LeaseLost("its lease had run out before it could begin")
                 ending = await perform(crew, live)
             finally:

@@ -32,7 +32,8 @@ class Settings:
     user_runners: int = 32
     """Users' turns at once in this process."""
     lease_seconds: float = 15
-    """How long a lane stays with a worker that went silent. Renewed every third of it."""
+    """How long a lane stays with a worker that went silent. Renewed every third of it; a worker that cannot
+    renew it stops its turn a third of it before the end."""
     patience_seconds: float = 120
     """How long a scheduled turn lets users go first in its lane."""
     turn_timeout_seconds: float = 900

@@ -13,7 +13,7 @@ from segue.channel import Channel, Reception, stored_names
 from segue.clock import Clock
 from segue.courier import Courier
 from segue.crew import Crew, Function
-from segue.errors import StoreUnavailable
+from segue.errors import DatabaseGone, StoreUnavailable
 from segue.evaluation import EvaluateResponse
 from segue.hub import Hub
 from segue.keeper import Keeper
@@ -73,6 +73,8 @@ class Workforce:
         lease_ms = round(settings.lease_seconds * 1000)
         self._clock = clock
         self._grace = settings.shutdown_grace_seconds
+        self._gone = asyncio.Event()
+        self._lost: DatabaseGone | None = None
         self.turns = LiveTurns()
         crew = Crew(
             store=store,
@@ -102,7 +104,10 @@ class Workforce:
         self.pruner = Pruner(store, clock, bell, retention_days=settings.retention_days)
 
     async def run(self, listening: Iterable[Worker] = ()) -> None:
-        """Until cancelled. Then no new work is taken, and what runs has the grace to end."""
+        """Until cancelled. Then no new work is taken, and what runs has the grace to end.
+
+        A database that is gone ends it too, with `DatabaseGone` and without a grace: nothing can be stored.
+        """
         async with asyncio.TaskGroup() as group:
             workers: tuple[Worker, ...] = (self.timer, self.reaper, self.pruner, *listening)
             steady = [group.create_task(self._steadily(worker)) for worker in workers]
@@ -111,7 +116,8 @@ class Workforce:
             archivist = group.create_task(self._steadily(self.archivist))
             courier = group.create_task(self.courier.run())
             try:
-                await asyncio.Event().wait()
+                await self._gone.wait()
+                self._grace = 0
             finally:
                 for task in steady:
                     task.cancel()
@@ -122,16 +128,22 @@ class Workforce:
                 self.courier.close()  # not before: what the last turns said may still go out
                 await self._let_end([courier])
                 keeper.cancel()
+        if self._lost is not None:
+            raise self._lost
 
     async def _steadily(self, worker: Worker) -> None:
         """A database that is away, or one bad row, costs a breath and never the worker."""
         while True:
             try:
                 return await worker.run()
+            except DatabaseGone as error:
+                self._lost = error
+                self._gone.set()
+                return None
             except StoreUnavailable as error:
                 _log.warning("%s waits for the store: %s", type(worker).__name__, error)
             except Exception:
-                _log.exception("%s stumbled and goes on", type(worker).__name__)
+                _log.exception("%s failed and goes on", type(worker).__name__)
             await self._clock.wait(asyncio.Event(), self._clock.ms() + _BREATH_MS)
 
     async def _let_end(self, closed: list[asyncio.Task[None]]) -> None:

@@ -9,7 +9,7 @@ from tests.crash.journal import Did
 
 
 async def test_a_poison_turn_is_parked_and_the_others_go_on(database_url: str, tmp_path: Path) -> None:
-    async with crew(database_url, tmp_path, lease=0.3) as doomed, doomed.heir("door") as kernel:
+    async with crew(database_url, tmp_path, lease=1.0) as doomed, doomed.heir("door") as kernel:
         poison = await kernel.receive("web:poison", "die 0")
         waiting = await kernel.receive("web:poison", "answer")
         others = [await kernel.receive(f"web:{n}", "work 100") for n in range(3)]
@@ -30,7 +30,7 @@ async def test_a_poison_turn_is_parked_and_the_others_go_on(database_url: str, t
 async def test_turns_that_share_a_process_with_a_poison_turn_survive_it(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with crew(database_url, tmp_path, lease=0.3) as doomed, doomed.heir("door") as kernel:
+    async with crew(database_url, tmp_path, lease=1.0) as doomed, doomed.heir("door") as kernel:
         others = [await kernel.receive(f"web:{n}", "work 1500") for n in range(3)]
         poison = await kernel.receive("web:poison", "die 500")
         await _restart_until_over(doomed, kernel, poison.turn_id, slots=4)

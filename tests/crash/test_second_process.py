@@ -42,7 +42,7 @@ async def _emptied(url: str, folder: Path) -> str:
 async def test_a_process_that_joins_during_a_turn_does_not_run_it_again(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with crew(database_url, tmp_path, lease=0.6) as both, both.heir("door") as kernel:
+    async with crew(database_url, tmp_path, lease=1.0) as both, both.heir("door") as kernel:
         end = both.gate()
         long = await kernel.receive("web:long", f"wait {end}")
         both.start()

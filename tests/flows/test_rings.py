@@ -45,13 +45,13 @@ async def test_a_lease_is_renewed_when_a_third_of_it_has_passed(
     await kernel.receive(CHAT, "Think for a long time.")
     async with under_way(kernel, agent):
         [live] = kernel.workers.turns
-        fresh = live.lease_ends
+        fresh = live.held_until
         clock.advance(lease / 3 - timedelta(milliseconds=1))
         await kernel.workers.keeper.step()
-        assert live.lease_ends == fresh
+        assert live.held_until == fresh
         clock.advance(milliseconds=1)
         await kernel.workers.keeper.step()
-        assert live.lease_ends == fresh + lease // timedelta(milliseconds=3)
+        assert live.held_until == fresh + lease // timedelta(milliseconds=3)
 
 
 async def test_a_lone_turn_troubles_nobody_but_its_runner_and_who_waits_for_it(

@@ -1,38 +1,33 @@
-"""A disk that is full: callers are told, nothing half-done stays, and room brings everything back."""
+"""A disk that is full or read-only: callers are told, nothing half-done stays, and it ends by itself."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from segue.errors import StoreUnavailable
+from segue.store.database import Database
+from segue.store.last_write import Reason, try_to_write
+from segue.store.opening import open_database
 from segue.store.sql import translate
 from segue.store.sqlite import Sqlite
+from tests import disks
+from tests.disks import needs_root
 from tests.store.sqlite_process import adding, make_notes, notes
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or os.getuid() != 0, reason="only root can mount a small disk"
-)
+pytestmark = needs_root
 
 check = translate("notes.check", "SELECT * FROM pragma_integrity_check")
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(tmp_path)], capture_output=True, text=True
-    )
-    if mounted.returncode:
-        pytest.skip(f"no disk could be mounted: {mounted.stderr.strip()}")
-    yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)
+    with disks.small_disk(tmp_path, megabytes=4) as disk:
+        yield disk
 
 
-async def write_until_it_fails(database: Sqlite, promised: list[str]) -> None:
+async def write_until_it_fails(database: Database, promised: list[str]) -> None:
     for number in range(1_000):
         await database.run(adding(f"{number:04}", "x" * 10_000))
         promised.append(f"{number:04}")
@@ -57,4 +52,41 @@ async def test_a_full_disk_is_told_and_forgotten_when_there_is_room(small_disk: 
     await database.run(adding("after"))
     assert await notes(database) == [*promised, "after"]
     assert [row["integrity_check"] for row in await database.read(check, {})] == ["ok"]
+    await database.close()
+
+
+def reason(database: Database) -> Reason | None:
+    return database.last_write.reason
+
+
+async def test_a_disk_counts_as_full_until_it_has_room_again(small_disk: Path) -> None:
+    database = await open_database(f"sqlite:///{small_disk / 'segue.db'}")
+    await database.run(make_notes)
+    ballast = await asyncio.to_thread(disks.fill, small_disk)
+    with pytest.raises(StoreUnavailable):
+        await write_until_it_fails(database, [])
+    assert reason(database) is Reason.DISK_FULL
+    for number in range(3):  # they may fit in what a larger one has left
+        await asyncio.gather(database.run(adding(f"small {number}")), return_exceptions=True)
+        await asyncio.gather(try_to_write(database), return_exceptions=True)
+        assert reason(database) is Reason.DISK_FULL
+    ballast.unlink()
+    await try_to_write(database)
+    assert reason(database) is None
+    await database.close()
+
+
+async def test_files_that_became_read_only_are_known_and_come_back(tmp_path: Path) -> None:
+    database = await open_database(f"sqlite:///{tmp_path / 'segue.db'}")
+    await database.run(make_notes)
+    with disks.read_only(tmp_path / "segue.db", tmp_path / "segue.db-wal"):
+        with pytest.raises(StoreUnavailable, match="read-only"):
+            await database.run(adding("not now"))
+        assert reason(database) is Reason.READ_ONLY
+        assert await notes(database) == []
+        with pytest.raises(StoreUnavailable):
+            await try_to_write(database)
+        assert reason(database) is Reason.READ_ONLY
+    await try_to_write(database)
+    assert reason(database) is None
     await database.close()

@@ -152,7 +152,7 @@ async def serve(url: str, port: int) -> None:
     configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url)
     settings = Settings(
         user_runners=20,
-        lease_seconds=0.6,
+        lease_seconds=0.9,
         shutdown_grace_seconds=1,
         least_interval_seconds=1,
         timezone="Europe/Berlin",

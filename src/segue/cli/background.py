@@ -65,4 +65,6 @@ class Background:
         self._told = Told()
         async with to_work(self._configuration) as self.kernel:
             self._opened.set_result(None)
-            await work_until_told(self.kernel, self._told)
+            if await work_until_told(self.kernel, self._told) is not None:
+                # The next call of the terminal says why.
+                await self._told.to_stop.wait()

@@ -47,8 +47,10 @@ async def _serve(configuration: "Configuration") -> None:
             await server.ready.wait()
             _announce(configuration, address_of(listening))
             # The API stays until the last turn has ended: whoever watches one sees its end.
-            await work_until_told(kernel, told, listen=True)
+            gone = await work_until_told(kernel, told, listen=True)
             server.should_exit = True
+    if gone is not None:
+        raise gone
     _log.info("stopped")
 
 

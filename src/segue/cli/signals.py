@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from segue.cli.loop import keep_what_is_loaded
+from segue.errors import DatabaseGone
 from segue.kernel import Kernel
 
 _log = logging.getLogger(__name__)
@@ -38,23 +39,36 @@ def told_by_signals() -> Iterator[Told]:
             signal.signal(each, handler)
 
 
-async def work_until_told(kernel: Kernel, told: Told, *, listen: bool = False) -> None:
+async def work_until_told(kernel: Kernel, told: Told, *, listen: bool = False) -> DatabaseGone | None:
     """Run the workers; `listen` to the channels, as one process of all does.
 
     Told to stop, they take no new work and see their turns through within the grace; told to hurry, what
-    still runs is handed back at once.
+    still runs is handed back at once. Returned is what ended them before they were told, if anything did.
     """
     keep_what_is_loaded()
     async with asyncio.TaskGroup() as group:
-        workers = group.create_task(kernel.run(listen=listen))
-        await told.to_stop.wait()
+        workers = group.create_task(_work(kernel, listen))
+        told_to_stop = group.create_task(told.to_stop.wait())
+        await asyncio.wait([workers, told_to_stop], return_when=asyncio.FIRST_COMPLETED)
+        if workers.done():
+            told_to_stop.cancel()
+            return workers.result()
         _log.info("stopping: no new work is taken, %d turns are under way", len(kernel.workers.turns))
         workers.cancel()
         hurry = group.create_task(_cancel_when(told.to_hurry, workers))
         await asyncio.wait([workers])
         hurry.cancel()
+    return None
 
 
-async def _cancel_when(event: asyncio.Event, task: asyncio.Task[None]) -> None:
+async def _work(kernel: Kernel, listen: bool) -> DatabaseGone | None:
+    try:
+        await kernel.run(listen=listen)
+    except DatabaseGone as gone:
+        return gone
+    return None
+
+
+async def _cancel_when(event: asyncio.Event, task: asyncio.Task[DatabaseGone | None]) -> None:
     await event.wait()
     task.cancel()

@@ -30,5 +30,7 @@ async def _work(configuration: "Configuration") -> None:
     with told_by_signals() as told:
         async with to_work(configuration) as kernel:
             _log.info("at work as %s", kernel.name)
-            await work_until_told(kernel, told)
+            gone = await work_until_told(kernel, told)
+    if gone is not None:
+        raise gone
     _log.info("stopped")

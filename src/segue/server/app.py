@@ -18,6 +18,7 @@ from segue.kernel import Kernel
 from segue.server import errors, live, reference
 from segue.server.auth import COOKIE, Keys
 from segue.server.gate import Gate, Hosts
+from segue.server.health import Checkup
 from segue.server.house import House
 from segue.server.metrics import Metrics
 from segue.server.routes import (
@@ -68,7 +69,7 @@ def create_app(
 ) -> FastAPI:
     """An app around an open kernel."""
     metrics = Metrics(__version__, kernel.workers.turns)
-    house = House(kernel, configuration, Keys(configuration.api_keys), metrics, run_workers)
+    house = House(kernel, configuration, Keys(configuration.api_keys), metrics, Checkup(kernel), run_workers)
     app = FastAPI(
         title="Segue",
         version=__version__,
@@ -119,6 +120,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         return
     async with asyncio.TaskGroup() as tasks:
+        house.working = True
         workers = tasks.create_task(_work(house))
         try:
             yield
@@ -127,7 +129,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _work(house: House) -> None:
-    house.working = True
     try:
         await house.kernel.run()
     finally:

@@ -24,6 +24,7 @@ _STATUS: Mapping[type[errors.SegueError], int] = {
     errors.LeaseLost: 409,
     errors.AgentFailed: 502,
     errors.StoreUnavailable: 503,
+    errors.DatabaseGone: 503,
     errors.StoreError: 500,
 }
 

@@ -12,6 +12,7 @@ from segue.configuration import Configuration, Role
 from segue.kernel import Kernel
 from segue.model import Asker, user_of
 from segue.server.auth import Caller, Keys, authenticate
+from segue.server.health import Checkup
 from segue.server.metrics import Metrics
 from segue.text import MAX_NAME, check_text
 
@@ -22,6 +23,7 @@ class House:
     configuration: Configuration
     keys: Keys
     metrics: Metrics
+    checkup: Checkup
     run_workers: bool
     working: bool = False
     """The workers of this process are at work."""

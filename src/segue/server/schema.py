@@ -363,8 +363,24 @@ class SchedulerOut(BaseModel):
     lag_ms: int = Field(description="By how much the most overdue job is late.")
 
 
+HealthReason = Literal[
+    "disk_full",
+    "read_only",
+    "disk_error",
+    "no_memory",
+    "locked",
+    "too_many_connections",
+    "unreachable",
+    "damaged",
+    "database_gone",
+    "workers_stopped",
+    "jobs_overdue",
+]
+
+
 class Health(BaseModel):
     status: Literal["ok", "degraded", "unavailable"]
+    reason: HealthReason | None
     version: str
     database: Literal["sqlite", "postgres"]
     capabilities: list[str]

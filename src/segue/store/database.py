@@ -20,6 +20,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from segue.store.last_write import LastWrite
 from segue.store.sql import Query
 
 T = TypeVar("T")
@@ -50,6 +51,8 @@ class Database(Protocol):
 
     dialect: str
     """`sqlite` or `postgres`."""
+    last_write: LastWrite
+    """Whether it succeeded."""
 
     async def run(self, begin: Begin[T]) -> T:
         """Commit one transaction and return what it returned. Concurrent callers may share a commit."""

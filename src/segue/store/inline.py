@@ -14,6 +14,7 @@ from segue.clock import SystemClock
 from segue.errors import StoreUnavailable
 from segue.store.database import Begin, Params, Rows, T
 from segue.store.driving import drive, execute
+from segue.store.last_write import LastWrite
 from segue.store.sql import Query
 from segue.store.sqlite import BUSY_SECONDS, monotonic_ms
 from segue.store.sqlite_file import MEMORY, explain, open_file
@@ -36,6 +37,7 @@ class InlineSqlite:
 
     def __init__(self, shared: _Shared) -> None:
         self._shared = shared
+        self.last_write = LastWrite()
         self._closed = False
         shared.handles += 1
 

@@ -19,17 +19,20 @@ from typing import TYPE_CHECKING, Any
 
 from segue.errors import StoreUnavailable, StoreUnusable
 from segue.store.database import Begin, Params, Rows, T
+from segue.store.last_write import LastWrite
 from segue.store.lockstep.batching import drive_alone
 from segue.store.lockstep.writers import PATIENCE_SECONDS, Writers
 from segue.store.offset import Offset
 from segue.store.server import (
     FIRST_PAUSE,
     OLDEST_VERSION,
+    TOO_MANY,
     Fault,
     Line,
     Server,
     fault_of,
     refusal,
+    sqlstate,
     unusable,
     wait,
 )
@@ -59,7 +62,7 @@ class Postgres:
 
     dialect = "postgres"
 
-    def __init__(self, server: Server, first: Line, offset: Offset, connections: int) -> None:
+    def __init__(self, server: Server, first: Line, second: Line, offset: Offset, connections: int) -> None:
         # One connection each to listen, to notify, and for who names no session, is driven alone, or waits
         # for a lock.
         groups = max(1, (connections - 5) // 2)
@@ -68,12 +71,13 @@ class Postgres:
         self._offset = offset
         self._closed = False
         self._news = asyncio.Event()
-        self._herald = Line(server)
+        self._herald = second
         self._herald_pid: int | None = None
         self._seen = ""
         """What was committed when somebody last looked, by everybody on the server."""
         self._seen_at = 0.0
-        self._writers = Writers(server, groups, on_commit=self._news.set)
+        self.last_write = LastWrite()
+        self._writers = Writers(server, groups, self.last_write, on_commit=self._news.set)
         self._readers: asyncio.LifoQueue[Line] = asyncio.LifoQueue()
         for line in [*(Line(server) for _ in range(self._reader_count - 1)), first]:
             self._readers.put_nowait(line)
@@ -81,16 +85,22 @@ class Postgres:
 
     @classmethod
     async def open(cls, url: str, *, connections: int = 10) -> "Postgres":
-        """Connect. At most so many connections are opened in all, each when it is first needed."""
+        """Connect. At most so many connections are opened in all: two now, the others when they are needed.
+        Where the server gives fewer, they are shared."""
         server = Server(url)
-        line = Line(server)
+        line, second = Line(server), Line(server)
         offset = Offset()
         deadline = monotonic() + OPEN_SECONDS
+
+        def keep_trying(error: Exception) -> bool:
+            may_pass = sqlstate(error) == TOO_MANY or not unusable(error, server.shown)
+            return may_pass and monotonic() < deadline
+
         try:
-            connection = await line.connected(
-                lambda error: monotonic() < deadline and not unusable(error, server.shown)
-            )
+            connection = await line.connected(keep_trying)
             await _look(connection, offset)
+            # Both at once: with one alone, nothing could be done while another process is listened to.
+            await second.connected(keep_trying)
         except Exception as error:
             line.drop()
             raise unusable(error, server.shown) or StoreUnusable(
@@ -98,12 +108,15 @@ class Postgres:
                 "see that PostgreSQL is running there and can be reached"
             ) from None
         version = connection.get_server_version().major
+        line.rest()
+        second.rest()
         if version < OLDEST_VERSION:
             await line.close()
+            await second.close()
             raise StoreUnusable(
                 f"{server.shown} is PostgreSQL {version}; Segue needs {OLDEST_VERSION} or newer: upgrade it"
             )
-        return cls(server, line, offset, connections)
+        return cls(server, line, second, offset, connections)
 
     async def run(self, begin: Begin[T]) -> T:
         return await self._writers.run(begin)
@@ -111,7 +124,7 @@ class Postgres:
     async def run_alone(self, begin: Begin[T]) -> T:
         connection: Connection | None = None
         try:
-            connection = await self._server.connect({}, seconds=None)
+            connection = await self._connect_apart()
             return await drive_alone(connection, begin)
         except Exception as error:
             if fault_of(error) is not Fault.LOST:
@@ -121,6 +134,17 @@ class Postgres:
         finally:
             if connection is not None:
                 connection.terminate()
+
+    async def _connect_apart(self) -> "Connection":
+        deadline = monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return await self._server.connect({}, seconds=None)
+            except Exception as error:
+                if sqlstate(error) != TOO_MANY or monotonic() > deadline:
+                    raise
+            await self._server.make_room()
+            await wait(FIRST_PAUSE)
 
     async def read(self, query: Query, params: Params) -> Rows:
         if self._closed:
@@ -146,6 +170,7 @@ class Postgres:
                 line.drop()
                 raise
             finally:
+                line.rest()
                 self._readers.put_nowait(line)
             await wait(FIRST_PAUSE)
 
@@ -203,6 +228,8 @@ class Postgres:
         except Exception as error:
             # It was only a hint; the others look once a second anyway.
             await self._herald.recover(error)
+        finally:
+            self._herald.rest()
 
     async def _listen(self, heard: asyncio.Event) -> None:
         def hear(_: object, pid: int, *rest: object) -> None:

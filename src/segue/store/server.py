@@ -11,10 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from random import uniform
+from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakSet
 
 from segue.errors import StoreError, StoreUnavailable, StoreUnusable
+from segue.store.last_write import Reason
 
 if TYPE_CHECKING:
     import asyncpg
@@ -35,6 +38,9 @@ SETTINGS = {
 }
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+
+FEWEST = 2
+"""Connections: one that listens, and one for everything else."""
 
 CONNECT_SECONDS = 3.0
 COMMAND_SECONDS = 7.0
@@ -61,6 +67,8 @@ class Server:
         """The URL as people may see it."""
         self.pooled = False
         """Behind a pooler that gives each transaction whatever connection is free."""
+        self.lines: WeakSet[Line] = WeakSet()
+        self._scarce = False
 
     async def connect(self, settings: Mapping[str, str], *, seconds: float | None) -> "Connection":
         """`seconds`: how long a statement may take until the server counts as gone."""
@@ -79,6 +87,15 @@ class Server:
             self.pooled = True
         return connection
 
+    async def make_room(self) -> None:
+        """Close the connection that has been idle for longest, for a line that needs one and gets none."""
+        if not self._scarce:
+            self._scarce = True
+            _log.warning("%s gives this user fewer connections than Segue uses: it is slower", self.shown)
+        idle = [line for line in self.lines if line.is_idle]
+        if idle:
+            await min(idle, key=lambda line: line.idle_since).close()
+
     async def _open(self, seconds: float | None, **options: Any) -> "Connection":
         return await self._connect(
             self._url,
@@ -95,12 +112,25 @@ def of_a_writer(lock_milliseconds: int) -> dict[str, str]:
 
 
 class Line:
-    """One connection, opened again when it was lost."""
+    """One connection, opened again when it was lost, and lent to another line while it is idle: a role may
+    be allowed fewer connections than there are lines."""
 
     def __init__(self, server: Server, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         self._server = server
         self._settings = settings
         self._connection: Connection | None = None
+        self._in_use = False
+        self.idle_since = 0.0
+        server.lines.add(self)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._in_use and self._connection is not None
+
+    def rest(self) -> None:
+        """Its user needs the connection no longer, for now."""
+        self._in_use = False
+        self.idle_since = monotonic()
 
     @property
     def opening(self) -> str:
@@ -109,7 +139,11 @@ class Line:
         return BEGIN + "".join(f"; SET LOCAL {name} = '{value}'" for name, value in local)
 
     async def connected(self, keep_trying: Callable[[Exception], bool] = lambda _: True) -> "Connection":
-        """The connection; what stands in its way is raised when there is no point in trying on."""
+        """The connection; what stands in its way is raised when there is no point in trying on.
+
+        It is the caller's until it says `rest`.
+        """
+        self._in_use = True
         pause = FIRST_PAUSE
         while self._connection is None or self._connection.is_closed():
             try:
@@ -117,7 +151,9 @@ class Line:
             except Exception as error:
                 if not keep_trying(error):
                     raise
-                if pause == FIRST_PAUSE:
+                if sqlstate(error) == TOO_MANY:
+                    await self._server.make_room()
+                elif pause == FIRST_PAUSE:
                     _log.warning("cannot reach %s (%s)", self._server.shown, type(error).__name__)
                 # All of a server's clients are cut off in the same moment; they must not return in the same.
                 await wait(pause * uniform(0.5, 1.0))
@@ -149,13 +185,16 @@ class Line:
             self._connection = None
 
     async def close(self) -> None:
+        # Taken away first: whoever needs the line meanwhile opens another connection.
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
         try:
-            if self._connection is not None:
-                await self._connection.close(timeout=CLOSE_SECONDS)
+            await connection.close(timeout=CLOSE_SECONDS)
         except Exception:
             _log.debug("a connection to %s did not end politely", self._server.shown)
         finally:
-            self.drop()
+            connection.terminate()
 
 
 class Fault(Enum):
@@ -175,6 +214,7 @@ class Fault(Enum):
 # transaction for too long; 25006: it has become a standby, and the primary is elsewhere.
 _LOST = re.compile("08...|57P..|25P03|25006")
 _BLOCKED = "55P03"
+TOO_MANY = "53300"
 _AGAIN = ("40001", "40P01")
 # Out of disk, memory or connections; and cancelled because it took too long.
 _NOT_NOW = re.compile("53...|57014")
@@ -195,6 +235,23 @@ def fault_of(error: BaseException) -> Fault:
     if sqlstate(error) in _AGAIN or isinstance(error, asyncpg.InvalidCachedStatementError):
         return Fault.AGAIN
     return Fault.REFUSED
+
+
+_REASONS = {
+    "25006": Reason.READ_ONLY,
+    "53100": Reason.DISK_FULL,
+    "53200": Reason.NO_MEMORY,
+    TOO_MANY: Reason.TOO_MANY_CONNECTIONS,
+    "58030": Reason.DISK_ERROR,
+    "XX001": Reason.DAMAGED,
+    "XX002": Reason.DAMAGED,
+}
+
+
+def reason_of(error: BaseException) -> Reason | None:
+    """Why nothing can be written; None when that is not what the error says."""
+    found = _REASONS.get(sqlstate(error))
+    return Reason.UNREACHABLE if found is None and fault_of(error) is Fault.LOST else found
 
 
 def refusal(error: Exception, query: str) -> Exception:
@@ -218,6 +275,11 @@ def unusable(error: Exception, shown: str) -> StoreUnusable | None:
             return StoreUnusable(f"{shown} refused the user name or the password; check both in the URL")
         case "3D000":
             return StoreUnusable(f"there is no such database at {shown}; create it with createdb")
+        case "53300":
+            return StoreUnusable(
+                f"{shown} has too few connections left for this user: Segue needs at least {FEWEST} and uses "
+                "up to 10; raise the role's CONNECTION LIMIT or the server's max_connections"
+            )
         case "42501":
             return StoreUnusable(f"the user of {shown} may not connect to this database; grant CONNECT to it")
     if isinstance(error, ValueError):

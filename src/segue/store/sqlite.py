@@ -12,9 +12,11 @@ Invariants
   - who raises takes back its own statements and nobody else's
   - what was accepted is committed or failed, even when its caller has gone, even by `close`
   - nobody waits for another process longer than `busy_seconds`, and who was failed then stays undone
+  - nothing is acknowledged that was written to a file which was deleted or replaced meanwhile
 """
 
 import asyncio
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -22,17 +24,21 @@ from pathlib import Path
 from time import monotonic_ns
 
 from segue.clock import SystemClock
-from segue.errors import StoreUnavailable
+from segue.errors import DatabaseGone, StoreUnavailable
 from segue.store.crossing import Crossing
 from segue.store.database import Begin, Params, Rows, T
 from segue.store.driving import just_read
+from segue.store.last_write import LastWrite
 from segue.store.sql import Query
 from segue.store.sqlite_file import MEMORY, open_file, open_reader
+from segue.store.sqlite_identity import OPENING, OpenFiles
 from segue.store.sqlite_threads import Readers, Writer
 from segue.store.turnstile import Turnstile
 
 BUSY_SECONDS = 2.0
 READERS = 2
+ROOM = 1_048_576
+"""Bytes that a disk which was full must have free until it counts as no longer full."""
 
 _MACHINE = SystemClock()
 
@@ -47,15 +53,25 @@ class Sqlite:
 
     dialect = "sqlite"
 
-    def __init__(self, path: str, connections: list[sqlite3.Connection], busy_seconds: float) -> None:
+    def __init__(
+        self,
+        path: str,
+        connections: list[sqlite3.Connection],
+        files: OpenFiles | None,
+        busy_seconds: float,
+    ) -> None:
         """The first connection writes. Alone it reads as well: what is in memory no other one can see."""
         writer, *readers = connections
         self._path = path
         self._busy_seconds = busy_seconds
         self._closed = False
         self._crossing = Crossing(when_nothing_returns=self._let_nobody_wait_for_ever)
-        turnstile = None if path == MEMORY else Turnstile(path)
-        self._writer = Writer(writer, path, turnstile, self._crossing)
+        turnstile = None
+        self.last_write = LastWrite()
+        if files is not None:
+            turnstile = Turnstile(path)
+            self.last_write = LastWrite(lambda: _has_room(path))
+        self._writer = Writer(writer, path, turnstile, files, self.last_write, self._crossing)
         self._readers = Readers(readers, path, self._crossing) if readers else None
 
     @classmethod
@@ -63,10 +79,11 @@ class Sqlite:
         """Open the file, or make it. One that is not ours is refused and left as it was."""
         # Also because SQLite would take a relative one that begins with "file:" for a URL.
         whole = path if path == MEMORY else str(Path.cwd() / path)
-        return cls(whole, await asyncio.to_thread(_connections, whole, busy_seconds), busy_seconds)
+        connections, files = await asyncio.to_thread(_open, whole, busy_seconds)
+        return cls(whole, connections, files, busy_seconds)
 
     async def run(self, begin: Begin[T]) -> T:
-        self._refuse_if_closed("written")
+        self._refuse_if_over("written")
         result: T = await self._writer.accept(begin)
         return result
 
@@ -74,7 +91,7 @@ class Sqlite:
         return await self.run(begin)
 
     async def read(self, query: Query, params: Params) -> Rows:
-        self._refuse_if_closed("read")
+        self._refuse_if_over("read")
         if self._readers is None:
             return await self.run(just_read(query, params))
         rows: Rows = await self._readers.accept(query, params)
@@ -107,7 +124,9 @@ class Sqlite:
         # that has stopped; nobody is left then who waits for it, and the thread ends with ours.
         await asyncio.wait([self._writer.end()], timeout=self._busy_seconds * 2)
 
-    def _refuse_if_closed(self, done: str) -> None:
+    def _refuse_if_over(self, done: str) -> None:
+        if self._writer.gone is not None:
+            raise DatabaseGone(*self._writer.gone.args)
         if self._closed:
             raise StoreUnavailable(f"{self._path} was closed here; nothing was {done}")
 
@@ -115,8 +134,19 @@ class Sqlite:
         self._writer.fail_those_waiting_longer_than(self._busy_seconds)
 
 
-def _connections(path: str, busy_seconds: float) -> list[sqlite3.Connection]:
-    writer = open_file(path, busy_seconds)
+def _has_room(path: str) -> bool:
+    try:
+        return shutil.disk_usage(Path(path).parent).free >= ROOM
+    except OSError:
+        return False
+
+
+def _open(path: str, busy_seconds: float) -> tuple[list[sqlite3.Connection], OpenFiles | None]:
     if path == MEMORY:
-        return [writer]
-    return [writer, *(open_reader(path, busy_seconds) for _ in range(READERS))]
+        return [open_file(path, busy_seconds)], None
+    with OPENING:
+        writer = open_file(path, busy_seconds)
+        # The first read makes the log.
+        writer.execute("PRAGMA data_version").fetchone()
+        files = OpenFiles(path)
+    return [writer, *(open_reader(path, busy_seconds) for _ in range(READERS))], files

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from segue.errors import StoreError, StoreUnavailable, StoreUnusable
+from segue.store.last_write import Reason
+from segue.store.sqlite_identity import is_in_use_here
 
 MEMORY = ":memory:"
 
@@ -89,6 +91,8 @@ def _refuse_unless_ours(path: Path) -> None:
     if path.is_dir():
         raise StoreUnusable(f"{path} is a folder; name a file in it")
     _refuse_unless_writable(path)
+    if is_in_use_here(str(path)):
+        return  # it was looked at when it was opened first
     header = _header(path)
     if not header:
         return
@@ -178,9 +182,37 @@ _NEVER = {
 }
 
 
-def explain(error: sqlite3.Error, path: str) -> StoreError:
-    """What befell the file, and so everybody who was writing to it."""
+_REASONS = {
+    sqlite3.SQLITE_BUSY: Reason.LOCKED,
+    sqlite3.SQLITE_LOCKED: Reason.LOCKED,
+    sqlite3.SQLITE_PROTOCOL: Reason.LOCKED,
+    sqlite3.SQLITE_FULL: Reason.DISK_FULL,
+    sqlite3.SQLITE_IOERR: Reason.DISK_ERROR,
+    sqlite3.SQLITE_NOMEM: Reason.NO_MEMORY,
+    sqlite3.SQLITE_CORRUPT: Reason.DAMAGED,
+    sqlite3.SQLITE_NOTADB: Reason.DAMAGED,
+    sqlite3.SQLITE_READONLY: Reason.READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: Reason.DISK_ERROR,
+    sqlite3.SQLITE_PERM: Reason.READ_ONLY,
+}
+
+
+def reason_of(error: sqlite3.Error, path: str) -> Reason | None:
+    """Why the file cannot be written; None when the caller's statement is at fault."""
     code = primary_code(error)
+    reason = None if code is None else _REASONS.get(code)
+    # A disk that became read-only under an open file is only an error of input or output to SQLite.
+    if reason is Reason.DISK_ERROR and not all(os.access(each, os.W_OK) for each in (path, f"{path}-wal")):
+        return Reason.READ_ONLY
+    return reason
+
+
+def explain(error: sqlite3.Error, path: str, *, in_use: bool = False) -> StoreError:
+    """What happened to the file, for its callers. `in_use`: it was opened and could be written then, so what
+    its permissions or its disk prevent now may be over later."""
+    code = primary_code(error)
+    if in_use and reason_of(error, path) is Reason.READ_ONLY:
+        return StoreUnavailable(f"{path} cannot be written now: it, or its disk, is read-only ({error})")
     if code in _NOT_NOW:
         return StoreUnavailable(f"{path} cannot be used now: {_NOT_NOW[code]}; try again later ({error})")
     if code in _NEVER:

@@ -4,6 +4,7 @@ Methods under "On the loop" are called there and nowhere else, those under "On t
 """
 
 import asyncio
+import errno
 import sqlite3
 import threading
 from collections import deque
@@ -14,18 +15,22 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, TypeAlias
 
-from segue.errors import StoreError, StoreUnavailable
+from segue.errors import DatabaseGone, StoreError, StoreUnavailable
 from segue.store.crossing import Crossing, Outcome
 from segue.store.database import Begin, Params
 from segue.store.driving import drive, drive_together, execute
+from segue.store.last_write import LastWrite, Reason
 from segue.store.lockstep.caller import Caller, Keys
 from segue.store.lockstep.group import Group
 from segue.store.sql import Query
-from segue.store.sqlite_file import explain
+from segue.store.sqlite_file import explain, reason_of
+from segue.store.sqlite_identity import OpenFiles
 from segue.store.turnstile import Turnstile
 
 Work: TypeAlias = tuple[Begin[Any], asyncio.Future[Any]]
 Read: TypeAlias = tuple[Query, Params, asyncio.Future[Any]]
+
+_REASONS = {errno.ENOSPC: Reason.DISK_FULL, errno.EDQUOT: Reason.DISK_FULL, errno.EROFS: Reason.READ_ONLY}
 
 LARGEST_GROUP = 256
 READS_AT_ONCE = 16
@@ -35,13 +40,25 @@ LOOK_SECONDS = 1.0
 
 class Writer:
     def __init__(
-        self, connection: sqlite3.Connection, path: str, turnstile: Turnstile | None, crossing: Crossing
+        self,
+        connection: sqlite3.Connection,
+        path: str,
+        turnstile: Turnstile | None,
+        files: OpenFiles | None,
+        last_write: LastWrite,
+        crossing: Crossing,
     ) -> None:
-        """Without a turnstile there is nobody to wait for: a database in memory."""
+        """A database in memory has no turnstile and no files: no other process can have it."""
         self._connection = connection
         self._path = path
         self._turnstile = turnstile
+        self._files = files
+        self._last_write = last_write
         self._crossing = crossing
+        self.gone: DatabaseGone | None = None
+        """Set once, when the file was deleted or replaced: from then on everything is refused with it."""
+        self._path_is_gone = False
+        """It is the database itself and not only its log."""
         self._keys = Keys()
         self._waiting: deque[Work] = deque()
         self._queueing_since: float | None = None
@@ -67,6 +84,7 @@ class Writer:
         since = self._queueing_since
         if since is not None and monotonic() - since > seconds:
             sentence = f"{self._path} has been held by another process for {seconds:g} s; try again later"
+            self._last_write.failed(Reason.LOCKED)
             self._crossing.settle(_failed(self._take(len(self._waiting)), StoreUnavailable(sentence)))
 
     def watch(self, ring: Callable[[], None]) -> None:
@@ -99,6 +117,8 @@ class Writer:
         self._crossing.return_([(self._ended, None, None)])
 
     def _commit_in_turn(self) -> list[Outcome]:
+        if self.gone is not None:
+            return _failed(self._take(len(self._waiting)), self.gone)
         if self._turnstile is None:
             return self._commit(self._take(LARGEST_GROUP))
         self._queueing_since = monotonic()
@@ -111,6 +131,7 @@ class Writer:
             sentence = (
                 f"{self._path} could not be locked ({error.strerror}); see to its folder, then try again"
             )
+            self._last_write.failed(_REASONS.get(error.errno or 0, Reason.DISK_ERROR))
             return _failed(self._take(len(self._waiting)), StoreUnavailable(sentence))
         finally:
             self._queueing_since = None
@@ -123,6 +144,14 @@ class Writer:
         return taken
 
     def _commit(self, group: list[Work]) -> list[Outcome]:
+        outcomes = self._try_to_commit(group)
+        # Before an outcome is told: what was committed to a file that no path names is lost.
+        self._look_at_the_files()
+        if self.gone is not None:
+            return _failed(group, self.gone)
+        return outcomes
+
+    def _try_to_commit(self, group: list[Work]) -> list[Outcome]:
         try:
             try:
                 return self._commit_together(group)
@@ -135,17 +164,28 @@ class Writer:
                 return self._commit_apart(group)
         except sqlite3.Error as error:
             self._roll_back()
-            return _failed(group, explain(error, self._path))
+            self._last_write.failed(reason_of(error, self._path))
+            return _failed(group, explain(error, self._path, in_use=True))
 
     def _commit_together(self, group: list[Work]) -> list[Outcome]:
-        self._connection.execute("BEGIN IMMEDIATE")
+        changes = self._begin()
         if len(group) == 1:
             begin, future = group[0]
             outcomes: list[Outcome] = [(future, drive(self._connection, begin), None)]
         else:
             outcomes = self._drive_together(group)
-        self._connection.execute("COMMIT")
+        self._end(changes)
         return outcomes
+
+    def _begin(self) -> int:
+        """How many changes were made before."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        return self._connection.total_changes
+
+    def _end(self, changes: int) -> None:
+        self._connection.execute("COMMIT")
+        if self._connection.total_changes != changes:
+            self._last_write.succeeded()
 
     def _drive_together(self, group: list[Work]) -> list[Outcome]:
         callers = [Caller(begin, self._keys) for begin, _ in group]
@@ -155,9 +195,9 @@ class Writer:
         ]
 
     def _commit_apart(self, group: list[Work]) -> list[Outcome]:
-        self._connection.execute("BEGIN IMMEDIATE")
+        changes = self._begin()
         outcomes = [self._drive_apart(begin, future) for begin, future in group]
-        self._connection.execute("COMMIT")
+        self._end(changes)
         return outcomes
 
     def _drive_apart(self, begin: Begin[Any], future: asyncio.Future[Any]) -> Outcome:
@@ -183,12 +223,27 @@ class Writer:
         if not self._rings or monotonic() < self._next_look:
             return
         self._next_look = monotonic() + LOOK_SECONDS
+        self._look_at_the_files()
         with suppress(sqlite3.Error):
             version = self._version()
             if version != self._seen:
                 self._seen = version
-                for ring in tuple(self._rings):
-                    self._crossing.call(ring)
+                self._ring()
+
+    def _look_at_the_files(self) -> None:
+        if self._files is None or self.gone is not None or (missing := self._files.missing()) is None:
+            return
+        self.gone = DatabaseGone(
+            f"the database file {missing} was deleted or replaced while Segue was using it; "
+            "restore it and start again"
+        )
+        self._path_is_gone = missing == self._path
+        self._last_write.failed(Reason.DATABASE_GONE)
+        self._ring()
+
+    def _ring(self) -> None:
+        for ring in tuple(self._rings):
+            self._crossing.call(ring)
 
     def _version(self) -> int:
         """A number that moves when another connection has committed, and not when this one has."""
@@ -197,8 +252,14 @@ class Writer:
 
     def _close(self) -> None:
         with suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            if self.gone is None:
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            elif self._path_is_gone:
+                # A log that stays behind would be taken for that of whatever file is put in our file's place.
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
+        if self._files is not None:
+            self._files.close()
         if self._turnstile is not None:
             self._turnstile.close()
 
@@ -254,7 +315,7 @@ class Readers:
         try:
             return future, execute(connection, (query, params)), None
         except sqlite3.Error as error:
-            return future, None, explain(error, self._path)
+            return future, None, explain(error, self._path, in_use=True)
         except Exception as error:
             return future, None, error
 

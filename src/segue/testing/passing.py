@@ -11,6 +11,7 @@ class PassingOn:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.dialect = database.dialect
+        self.last_write = database.last_write
 
     async def run(self, begin: Begin[T]) -> T:
         return await self._database.run(begin)

@@ -26,13 +26,14 @@ from typing import Any
 
 from segue.errors import StoreUnavailable, Undecided
 from segue.store.database import Begin, T
+from segue.store.last_write import LastWrite
 from segue.store.lockstep.batching import drive_together, open_together
 from segue.store.lockstep.caller import Keys
 from segue.store.lockstep.group import Group, Spoiled, Unanswered
 from segue.store.lockstep.queue import Queue
 from segue.store.lockstep.stamps import Stamp, Stamps, is_in
 from segue.store.lockstep.waiter import Waiter
-from segue.store.server import FIRST_PAUSE, Fault, Line, Server, refusal, wait
+from segue.store.server import FIRST_PAUSE, Fault, Line, Server, reason_of, refusal, wait
 
 BEGINNING_SECONDS = 0.02
 """A group lets callers begin for this long; who waits for a busy session longer goes with the next one."""
@@ -55,8 +56,11 @@ _log = logging.getLogger(__name__)
 class Writers:
     """Commits transactions. `on_commit` is called after each commit that changed something."""
 
-    def __init__(self, server: Server, groups_at_once: int, on_commit: Callable[[], None]) -> None:
+    def __init__(
+        self, server: Server, groups_at_once: int, last_write: LastWrite, on_commit: Callable[[], None]
+    ) -> None:
         self._server = server
+        self._last_write = last_write
         self._on_commit = on_commit
         self._keys = Keys()
         self._busy: set[str] = set()
@@ -111,7 +115,9 @@ class Writers:
             if waited < PATIENCE_SECONDS:
                 break
             if not caller.committing:
-                sentence = f"{shown} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
+                reason = self._last_write.reason
+                why = "" if reason is None else f" ({reason.replace('_', ' ')})"
+                sentence = f"{shown} did not answer within {PATIENCE_SECONDS:.0f} s{why}; try again"
                 caller.give_up(StoreUnavailable(sentence))
             elif waited > 2 * PATIENCE_SECONDS:
                 sentence = (
@@ -131,6 +137,7 @@ class Writers:
         try:
             while True:
                 await self._commit(line, stamps, queue, await queue.take())
+                line.rest()
         finally:
             await line.close()
 
@@ -140,7 +147,7 @@ class Writers:
         group = Group(callers, self._keys, beginning_seconds=BEGINNING_SECONDS)
         stamp: Stamp | None = None
         try:
-            connection = await line.connected(lambda _: _wanted(callers))
+            connection = await line.connected(partial(self._keep_trying, callers))
             stamp = await stamps.next(connection)
             opening = f"{line.opening}; {stamp.hold}" if stamp else line.opening
             passed = await open_together(connection, group, opening)
@@ -149,6 +156,7 @@ class Writers:
         except Exception as error:
             everybody = [*group.begun, *group.waiting]
             spoiled = error if isinstance(error, Spoiled) else Spoiled(everybody, error, "a transaction")
+            self._last_write.failed(reason_of(spoiled.cause))
             fault = await line.recover(spoiled.cause)
             unanswered = fault is Fault.LOST and isinstance(spoiled, Unanswered)
             if unanswered and stamp and await self._is_in(line, stamp, group.begun):
@@ -164,7 +172,12 @@ class Writers:
         for caller in group.begun:
             caller.settle()
         if group.wrote:
+            self._last_write.succeeded()
             self._on_commit()
+
+    def _keep_trying(self, callers: Sequence[Waiter], error: Exception) -> bool:
+        self._last_write.failed(reason_of(error))
+        return _wanted(callers)
 
     async def _is_in(self, line: Line, stamp: Stamp, callers: Sequence[Waiter]) -> bool:
         """By a connection of today. False too when nobody waits for it any longer."""

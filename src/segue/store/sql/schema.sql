@@ -93,3 +93,15 @@ WHERE schemaname = current_schema()
 -- SQLite keeps checks nowhere but in the text of their table.
 /*lite SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL *//*pg
 SELECT '' AS name, '' AS sql WHERE FALSE */;
+
+-- name: touch
+-- A small write. Twice, with opposite numbers, it leaves everything as it was.
+UPDATE schema_migrations
+SET applied_at = applied_at + :by
+WHERE version = 1;
+
+-- name: take_room
+-- Makes PostgreSQL take 256 KiB from its disk for the length of the transaction. SQLite's driver asks the disk.
+/*pg
+CREATE TEMP TABLE IF NOT EXISTS segue_trial ON COMMIT DROP AS
+SELECT REPEAT('x', 1000) AS filler FROM generate_series(1, 256) *//*lite SELECT 1 */;

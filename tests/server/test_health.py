@@ -1,0 +1,104 @@
+"""What `/health` answers when the database can be read and not written, and when it is gone."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import get_args
+
+import httpx2
+import pytest
+
+from segue import Kernel
+from segue.configuration import Configuration
+from segue.errors import StoreUnavailable
+from segue.server import create_app
+from segue.server.schema import HealthReason
+from segue.store.database import Begin, T
+from segue.store.last_write import Reason
+from segue.store.opening import open_database
+from segue.testing import ManualClock, ScriptedAgent
+from segue.testing.passing import PassingOn
+from tests.server.conftest import reach
+
+
+class Full(PassingOn):
+    """A database whose disk is full until it is given room."""
+
+    full = False
+    writes = 0
+
+    async def run(self, begin: Begin[T]) -> T:
+        self.writes += 1
+        if self.full:
+            self.last_write.failed(Reason.DISK_FULL)
+            raise StoreUnavailable("its disk is full; nothing was done")
+        return await super().run(begin)
+
+
+@asynccontextmanager
+async def served(database: PassingOn | str, clock: ManualClock) -> AsyncIterator[httpx2.AsyncClient]:
+    """Without workers: nothing is written but what a request writes."""
+    async with Kernel(database, agent=ScriptedAgent(), clock=clock) as kernel:
+        app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=False)
+        async with reach(app) as client:
+            yield client
+
+
+async def health(client: httpx2.AsyncClient, query: str = "") -> tuple[int, str, str | None]:
+    answer = await client.get(f"/health{query}")
+    return answer.status_code, answer.json()["status"], answer.json()["reason"]
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Full]:
+    database = Full(await open_database(database_url))
+    yield database
+    await database.close()
+
+
+async def test_a_write_that_failed_degrades_health_until_one_succeeds(database: Full) -> None:
+    clock = ManualClock()
+    async with served(database, clock) as client:
+        assert await health(client) == (200, "ok", None)
+        database.full = True
+        refused = await client.post("/sessions/web:1/turns", json={"content": "Hello"})
+        assert refused.status_code == 503
+        assert await health(client) == (200, "degraded", "disk_full")
+        assert await health(client, "?ready=true") == (503, "degraded", "disk_full")
+        database.full = False
+        clock.advance(seconds=1)
+        assert await health(client, "?ready=true") == (200, "ok", None)
+
+
+async def test_a_failed_write_is_tried_again_at_most_once_a_second(database: Full) -> None:
+    clock = ManualClock()
+    async with served(database, clock) as client:
+        database.full = True
+        await client.post("/sessions/web:1/turns", json={"content": "Hello"})
+        before = database.writes
+        for _ in range(10):
+            await health(client)
+        assert database.writes == before + 1
+        clock.advance(seconds=1)
+        await health(client)
+        assert database.writes == before + 2
+
+
+async def test_a_database_that_works_is_not_written_to_by_health(database: Full) -> None:
+    async with served(database, ManualClock()) as client:
+        before = database.writes
+        assert await health(client) == (200, "ok", None)
+        assert database.writes == before
+
+
+async def test_a_file_that_was_deleted_makes_health_say_so(tmp_path: Path) -> None:
+    async with served(f"sqlite:///{tmp_path / 'segue.db'}", ManualClock()) as client:
+        assert (await health(client))[1] == "ok"
+        (tmp_path / "segue.db").unlink()
+        refused = await client.post("/sessions/web:1/turns", json={"content": "Hello"})
+        assert (refused.status_code, refused.json()["code"]) == (503, "database_gone")
+        assert await health(client) == (503, "unavailable", "database_gone")
+
+
+def test_every_reason_of_the_store_can_be_told() -> None:
+    assert set(Reason) < set(get_args(HealthReason))

@@ -1,0 +1,121 @@
+"""A worker that is cut off from its database stops its turn before its lease ends, with a margin."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from segue import Kernel, Settings
+from segue.errors import StoreUnavailable
+from segue.leasing import reliable_ms
+from segue.live import LetGo, Live
+from segue.store.database import Begin, Params, Rows, T
+from segue.store.opening import open_database
+from segue.store.sql import Query
+from segue.testing import ManualClock, ScriptedAgent
+from segue.testing.passing import PassingOn
+
+LEASE_MS = 15_000
+
+
+class Network(PassingOn):
+    """The way to the database: it can be cut, so that calls fail or are not answered at all."""
+
+    cut = False
+    silent = False
+
+    async def run(self, begin: Begin[T]) -> T:
+        await self._pass()
+        return await super().run(begin)
+
+    async def read(self, query: Query, params: Params) -> Rows:
+        await self._pass()
+        return await super().read(query, params)
+
+    async def _pass(self) -> None:
+        if self.silent:
+            await asyncio.Event().wait()
+        if self.cut:
+            raise StoreUnavailable("the network is cut; nothing was done")
+
+
+@pytest.fixture
+async def network(database_url: str) -> AsyncIterator[Network]:
+    network = Network(await open_database(database_url))
+    yield network
+    network.cut = network.silent = False
+    await network.close()
+
+
+@asynccontextmanager
+async def turn_under_way(network: Network, clock: ManualClock) -> AsyncIterator[tuple[Kernel, Live]]:
+    agent = ScriptedAgent()
+    agent.pause()
+    settings = Settings(lease_seconds=LEASE_MS / 1000)
+    async with Kernel(network, agent=agent, clock=clock, settings=settings) as kernel:
+        await kernel.receive("web:1", "Think for a long time.")
+        running = asyncio.create_task(kernel.workers.user_runner.step())
+        await agent.under_way()
+        (live,) = kernel.workers.turns
+        yield kernel, live
+        running.cancel()
+        await asyncio.wait([running])
+
+
+def why_let_go(live: Live) -> LetGo | None:
+    return live.let_go
+
+
+@pytest.mark.parametrize("how", ["cut", "silent"])
+async def test_a_worker_that_is_cut_off_stops_its_turn_a_third_of_the_lease_early(
+    network: Network, database_url: str, clock: ManualClock, how: str
+) -> None:
+    async with (
+        turn_under_way(network, clock) as (kernel, live),
+        Kernel(database_url, agent=ScriptedAgent(), clock=clock) as successor,
+    ):
+        network.cut = True
+        clock.advance(milliseconds=LEASE_MS * 2 // 3 - 1)
+        await kernel.workers.keeper.step()
+        assert why_let_go(live) is None
+        setattr(network, how, True)
+        clock.advance(milliseconds=1)
+        await kernel.workers.keeper.step()
+        assert why_let_go(live) is LetGo.LEASE_LOST
+
+        clock.advance(milliseconds=LEASE_MS // 3 - 1)
+        assert await successor.workers.reaper.step() == 0, "the margin: no successor may start yet"
+        clock.advance(milliseconds=1)
+        assert await successor.workers.reaper.step() == 1
+
+
+async def test_one_missed_renewal_does_not_cost_the_turn(network: Network, clock: ManualClock) -> None:
+    async with turn_under_way(network, clock) as (kernel, live):
+        network.cut = True
+        clock.advance(milliseconds=LEASE_MS // 3)
+        await kernel.workers.keeper.step()
+        network.cut = False
+        clock.advance(milliseconds=LEASE_MS // 6)
+        await kernel.workers.keeper.step()
+        clock.advance(milliseconds=LEASE_MS // 3)
+        await kernel.workers.keeper.step()
+        assert live.let_go is None
+        assert live.held_until > clock.steady_ms()
+
+
+async def test_after_a_sleep_the_store_says_whether_the_lease_is_still_ours(
+    network: Network, clock: ManualClock
+) -> None:
+    async with turn_under_way(network, clock) as (kernel, live):
+        clock.advance(milliseconds=LEASE_MS * 2)
+        await kernel.workers.keeper.step()
+        assert live.let_go is None
+        assert live.held_until > clock.steady_ms()
+
+
+@pytest.mark.parametrize("lease_ms", [100, 300, 1_000, 3_000, 3_001, 15_000, 600_000])
+def test_the_margin_is_a_third_of_the_lease(lease_ms: int) -> None:
+    margin = lease_ms - reliable_ms(lease_ms)
+    assert margin == lease_ms // 3
+    assert lease_ms < 3_000 or margin >= 1_000
