@@ -9,8 +9,8 @@ from segue.clock import to_moment
 from segue.server import schema, views, wire
 from segue.server.errors import responses
 from segue.server.house import Asked, Guarded
-from segue.server.markdown import html
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of
+from segue.server.rendering import html_of
 from segue.server.routes.sessions import KeyInPath
 from segue.trigger import At, Cron, Every
 from segue.when import CronLine, Interval, Moment, When
@@ -32,8 +32,11 @@ async def read_log(key: KeyInPath, asked: Asked, limit: Limit = 100, cursor: Cur
         key, owner=asked.owner, before=seq_of(cursor, LARGEST_SEQ), limit=limit + 1
     )
     shown = found[-limit:]
+    html = await html_of(event.content for event in shown if event.content is not None)
     return schema.LogOut(
-        events=[await wire.event(asked.kernel, session, event, overview=overview) for event in shown],
+        events=[
+            await wire.event(asked.kernel, session, event, overview=overview, html=html) for event in shown
+        ],
         next_cursor=cursor_of_seq(shown[0].seq) if len(found) > limit else None,
     )
 
@@ -41,7 +44,8 @@ async def read_log(key: KeyInPath, asked: Asked, limit: Limit = 100, cursor: Cur
 @router.post("/markdown", summary="Render Markdown", responses=responses(413))
 async def render(body: schema.Markdown) -> schema.Rendered:
     """As the `html` of a message is: for text that is still being written."""
-    return schema.Rendered(html=html(body.text))
+    html = await html_of([body.text])
+    return schema.Rendered(html=html[body.text])
 
 
 @router.get("/when", summary="Find a time in a sentence")
