@@ -27,6 +27,10 @@ def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.import_plugin("tests.crash.figures")
+
+
 class Reach(Protocol):
     def __call__(self, app: FastAPI, **options: Any) -> httpx2.AsyncClient: ...
 

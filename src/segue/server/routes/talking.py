@@ -10,7 +10,7 @@ from segue.server.errors import responses
 from segue.server.house import Asked, Guarded
 from segue.server.idempotency import IdempotencyKey, named
 from segue.server.memory import policy_of
-from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of
+from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of, that_fit
 from segue.server.rendering import html_of
 from segue.server.routes.sessions import KeyInPath
 
@@ -88,7 +88,7 @@ async def list_messages(
     """Oldest first, by `seq`: the number of the event that brought it."""
     session = await asked.kernel.session(key, owner=asked.owner)
     found = await asked.kernel.messages(key, owner=asked.owner, after=seq_of(cursor, after), limit=limit + 1)
-    shown = found[:limit]
+    shown = found[: that_fit((len(message.content) for message in found), limit)]
     html = await html_of(message.content for message in shown)
     return schema.MessagesOut(
         messages=[
@@ -97,7 +97,7 @@ async def list_messages(
             )
             for message in shown
         ],
-        next_cursor=cursor_of_seq(shown[-1].seq) if len(found) > limit else None,
+        next_cursor=cursor_of_seq(shown[-1].seq) if len(found) > len(shown) else None,
     )
 
 
