@@ -1,7 +1,7 @@
 """`segue doctor`: whether everything is as it should be."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,16 +11,24 @@ from segue.errors import BadSetting
 
 if TYPE_CHECKING:
     from segue.cli.checkup import Finding
+    from segue.configuration import Configuration
+
+
+Repair = Annotated[bool, typer.Option("--repair", help="Put right what can be, and say what was changed.")]
 
 
 def doctor(
-    as_json: AsJson = False, config: Config = None, data: Data = None, database: Database = None
+    repair: Repair = False,
+    as_json: AsJson = False,
+    config: Config = None,
+    data: Data = None,
+    database: Database = None,
 ) -> None:
     """Check settings, database, clock and invariants. Exit code 1 when something is wrong."""
-    from segue.cli.checkup import Finding, State, examine
+    from segue.cli.checkup import Finding, State
 
     try:
-        findings = asyncio.run(examine(load(config, data=data, database=database)))
+        findings = asyncio.run(_examined(load(config, data=data, database=database), repair=repair))
     except BadSetting as error:
         findings = [Finding("settings", State.WRONG, str(error))]
     if as_json:
@@ -30,6 +38,14 @@ def doctor(
         print_table(("what", "state", "finding"), rows, empty="", whole=True)
     if not _well(findings):
         raise typer.Exit(FAILED)
+
+
+async def _examined(configuration: "Configuration", *, repair: bool) -> "list[Finding]":
+    from segue.cli import repairs
+    from segue.cli.checkup import examine
+
+    repaired = await repairs.repair(configuration) if repair else []
+    return [*repaired, *await examine(configuration)]
 
 
 def _well(findings: "list[Finding]") -> bool:

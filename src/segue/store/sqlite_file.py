@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from segue.errors import StoreError, StoreUnavailable, StoreUnusable
+from segue.store.private_files import make_file, make_folder
 
 MEMORY = ":memory:"
 
@@ -35,6 +36,7 @@ def open_file(path: str, busy_seconds: float) -> sqlite3.Connection:
     if path == MEMORY:
         return _open(path, busy_seconds, CACHE_KIB)
     _refuse_unless_ours(Path(path))
+    make_file(Path(path))
     return _open(path, busy_seconds, CACHE_KIB, _make_ours)
 
 
@@ -112,7 +114,7 @@ def _header(path: Path) -> bytes:
 
 def _refuse_unless_writable(path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     except OSError as error:
         raise StoreUnusable(
             f"the folder of {path} cannot be made ({error.strerror}); name another"
