@@ -140,12 +140,12 @@ def modes(folder: Path) -> set[int]:
 
 
 async def test_what_we_make_is_for_its_owner_only(segue: Segue) -> None:
-    segue.data = segue.data / "inner"
-    async with segue.serving():
-        names = {file.name for file in segue.data.iterdir()}
+    data = segue.folder / "outer" / "inner"
+    async with segue.serving("--data", str(data)):
+        names = {file.name for file in data.iterdir()}
         assert names == {f"segue.db{suffix}" for suffix in ("", "-wal", "-shm", ".lock", ".next")}
-        assert modes(segue.data) == {0o600}
-    for folder in (segue.data, segue.data.parent):
+        assert modes(data) == {0o600}
+    for folder in (data, data.parent):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
