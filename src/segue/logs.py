@@ -16,10 +16,9 @@ from urllib.parse import quote
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-HIDDEN = "•••"
+from segue.secrets import stands_out
 
-_SHORTEST_SECRET = 4
-"""A secret that is shorter stands in every other word; hiding it would hide the log."""
+HIDDEN = "•••"
 
 _QUIETER = ("asyncio", "httpcore", "httpcore2", "httpx", "httpx2", "mcp", "uvicorn.error")
 """Libraries that tell of every step: only their warnings are for us."""
@@ -31,15 +30,15 @@ _LOOKS_LIKE_ONE = (
     re.compile(r"""(?i)((?:api[_-]?key|password|secret|cookie)["']?\s*[:=]\s*["']?)[^\s"',&}]+"""),
     re.compile(r"\b(sk-)[\w-]{8,}"),
     # the password in postgresql://user:password@host
-    re.compile(r"""(\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s"']+(?=@)"""),
+    re.compile(r"""(\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@]{0,200}:)[^\s"']{1,500}(?=@)"""),
 )
 
 
 class Redaction:
-    """Hides the secrets it was told, and whatever looks like one."""
+    """Hides the secrets it was told, and whatever looks like one or stands as one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)}
+        known = {form for secret in secrets if stands_out(secret) for form in _forms(secret)}
         self._longest_first = sorted(known, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:

@@ -8,11 +8,20 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE
 _SECRET = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|key|ghp|hf)[-_][\w-]{8,}"
     r"|(?<=Bearer )[\w.~+/=-]+"
-    r"|(?<=://)[^\s/@:]+:[^\s/@]+(?=@)"
-    r"|(?<=api_key=)[^\s&]+|(?<=token=)[^\s&]+|(?<=password=)[^\s&]+",
+    r"|(?<=://)[^\s/@:]{1,200}:[^\s/@]{1,500}(?=@)"
+    r"""|(?<=api_key=)[^\s&]+|(?<=token=)[^\s&]+|(?<=password=)[^\s&]+|(?<=password: )[^\s"',&}]+""",
     re.IGNORECASE,
 )
-_SHORTEST = 6
+_SHORTEST = 8
+_LONG = 16
+
+
+def stands_out(secret: str) -> bool:
+    """Whether a secret can be hidden wherever it stands: a short one of letters only may be any word.
+
+    A word is hidden where it stands as a secret: in an address, or behind `password=`.
+    """
+    return len(secret) >= _LONG or (len(secret) >= _SHORTEST and not secret.isalpha())
 
 
 def without_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
@@ -21,6 +30,6 @@ def without_secrets(text: str, environment: Mapping[str, str] | None = None) -> 
     Providers quote the key that they refuse, some of them whole.
     """
     for name, value in (os.environ if environment is None else environment).items():
-        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST:
+        if _SECRET_NAME.search(name) and stands_out(value):
             text = text.replace(value, "…")
     return _SECRET.sub("…", text)

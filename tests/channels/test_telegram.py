@@ -326,6 +326,33 @@ async def test_by_webhook_only_telegram_is_heard(api: BotApi, database_url: str)
                     await until(lambda: api.shown("7") == ["ok"], "an answer")
 
 
+@pytest.mark.parametrize(
+    "update",
+    [
+        {"update_id": 5, "message": {"text": "Hello"}},
+        {"update_id": 5, "message": {"text": "Hello", "chat": 7}},
+        {"update_id": 5, "message": {"text": "Hello", "chat": {}}},
+        {"update_id": 5, "message": {"text": "Hello", "chat": {"id": [7]}}},
+        {"update_id": 5, "message": {"text": "Hello", "chat": {"id": 7}, "from": "Ada"}},
+        {"message": {"text": "Hello", "chat": {"id": 7}, "from": {"id": 7}}},
+        {"update_id": 5, "message": "Hello"},
+        {},
+    ],
+)
+async def test_an_update_of_another_shape_is_passed_over(
+    api: BotApi, database_url: str, update: dict[str, object]
+) -> None:
+    hook = Webhook(url="https://example.org/webhooks/telegram", secret="a-word")
+    word = {"X-Telegram-Bot-Api-Secret-Token": "a-word"}
+    async with Telegram(TOKEN, url=api.url, webhook=hook) as telegram:  # noqa: SIM117
+        async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
+            app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=True)
+            async with reach(app) as http, app.router.lifespan_context(app):
+                await until(lambda: api.webhook, "told where to call")
+                assert (await http.post("/webhooks/telegram", json=update, headers=word)).status_code == 204
+            assert await kernel.overviews() == []
+
+
 async def test_a_scheduled_message_goes_out_through_telegram(
     api: BotApi, telegram: Telegram, database_url: str
 ) -> None:

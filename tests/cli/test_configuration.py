@@ -11,7 +11,7 @@ from segue.configuration.layers import settings_of, variable_of
 from segue.errors import BadSetting
 from segue.states import WhenBusy
 
-KEYS = '[{"key": "open-sesame", "account": "acme", "user": "ann", "role": "admin"}]'
+KEYS = '[{"key": "open-sesame-open", "account": "acme", "user": "ann", "role": "admin"}]'
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +115,7 @@ def test_keys_come_as_json_from_a_file_or_as_tables(tmp_path: Path) -> None:
     expected = (ApiKey.model_validate(json.loads(KEYS)[0]),)
     assert load({"SEGUE_API_KEYS": KEYS}).api_keys == expected
     assert load({"SEGUE_API_KEYS": "@keys.json"}).api_keys == expected
-    table = "[[api_keys]]\nkey = 'open-sesame'\naccount = 'acme'\nuser = 'ann'\nrole = 'admin'\n"
+    table = "[[api_keys]]\nkey = 'open-sesame-open'\naccount = 'acme'\nuser = 'ann'\nrole = 'admin'\n"
     assert load(file=table).api_keys == expected
     assert expected[0].role is Role.ADMIN
 
@@ -184,11 +184,21 @@ def test_further_host_names_are_a_list() -> None:
         ({"SEGUE_API_KEYS": "@nowhere.json"}, ["SEGUE_API_KEYS (the file nowhere.json)", "no such file"]),
         ({"SEGUE_API_KEYS": '{"key": "hush"}'}, ["it is not a list"]),
         ({"SEGUE_API_KEYS": '["hush"]'}, ["entry 1: it is not an object"]),
-        ({"SEGUE_API_KEYS": '[{"key": "hush"}, {"key": "hush"}]'}, ["two entries have the same key"]),
-        ({"SEGUE_API_KEYS": '[{"key": "hush", "role": "god"}]'}, ["entry 1, role", "'user' or 'admin'"]),
-        ({"SEGUE_API_KEYS": '[{"key": "hush", "rol": "user"}]'}, ["entry 1, rol: there is no such field"]),
+        (
+            {"SEGUE_API_KEYS": '[{"key": "hush-hush-hush-1"}, {"key": "hush-hush-hush-1"}]'},
+            ["two entries have the same key"],
+        ),
+        (
+            {"SEGUE_API_KEYS": '[{"key": "hush-hush-hush-1", "role": "god"}]'},
+            ["entry 1, role", "'user' or 'admin'"],
+        ),
+        (
+            {"SEGUE_API_KEYS": '[{"key": "hush-hush-hush-1", "rol": "user"}]'},
+            ["entry 1, rol: there is no such field"],
+        ),
         ({"SEGUE_API_KEYS": '[{"user": "ann"}]'}, ["entry 1, key: it is missing"]),
         ({"SEGUE_API_KEYS": '[{"key": "hush hush"}]'}, ["entry 1, key", "without spaces"]),
+        ({"SEGUE_API_KEYS": '[{"key": "hush-hush-15-xx"}]'}, ["entry 1, key", "at least 16 characters"]),
         ({"SEGUE_MCP_SERVERS": '[{"name": "maps"}]'}, ["entry 1: maps needs either a command or a url"]),
     ],
 )
@@ -249,14 +259,14 @@ def test_no_secret_is_in_the_words_for_a_configuration() -> None:
     servers = '[{"name": "maps", "url": "http://x", "headers": {"Authorization": "Bearer hush-3"}}]'
     configuration = load(
         {
-            "SEGUE_API_KEYS": '[{"key": "hush-1"}]',
+            "SEGUE_API_KEYS": '[{"key": "hush-hush-hush-1"}]',
             "SEGUE_DATABASE": "postgresql://ann:hush-2@db/x",
             "SEGUE_MCP_SERVERS": servers,
         }
     )
     assert "hush" not in repr(configuration)
     assert "hush" not in str(configuration)
-    assert set(configuration.secrets()) == {"hush-1", "hush-2", "Bearer hush-3"}
+    assert set(configuration.secrets()) == {"hush-hush-hush-1", "hush-2", "Bearer hush-3"}
 
 
 # Who can reach it

@@ -1,8 +1,11 @@
 """`segue doctor`: finds what is wrong; only `--repair` changes something."""
 
 import json
+import signal
 import sqlite3
+import stat
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -147,10 +150,51 @@ async def test_settings_are_told_with_their_places_and_without_their_secrets(seg
     await segue("db", "migrate")
     (segue.folder / "segue.toml").write_text("runners = 7\n")
     segue.env = {
-        "SEGUE_API_KEYS": '[{"key": "hush-hush-1"}]',
+        "SEGUE_API_KEYS": '[{"key": "hush-hush-hush-1"}]',
         "SEGUE_MCP_SERVERS": '[{"name": "maps", "url": "http://x", "headers": {"X": "hush-hush-2"}}]',
     }
     told = (await segue("doctor")).out
     assert "runners is 7, from runners in segue.toml" in told
     assert "api_keys is 1 of them, from SEGUE_API_KEYS" in told
     assert "hush" not in told
+
+
+def modes(folder: Path) -> set[int]:
+    return {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
+
+
+async def test_what_we_make_is_for_its_owner_only(segue: Segue) -> None:
+    data = segue.folder / "outer" / "inner"
+    async with segue.serving("--data", str(data)):
+        names = {file.name for file in data.iterdir()}
+        assert names == {f"segue.db{suffix}" for suffix in ("", "-wal", "-shm", ".lock", ".next")}
+        assert modes(data) == {0o600}
+    for folder in (data, data.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+async def test_files_that_others_can_read_are_told_and_closed_to_them(segue: Segue) -> None:
+    await segue("db", "migrate")
+    database = segue.data / "segue.db"
+    segue.data.chmod(0o755)
+    database.chmod(0o644)
+    assert (
+        f"files: other users of this machine can read {database}"
+        in (await examined(segue, code=0))["look"][0]
+    )
+    async with segue.serving() as server:
+        server.process.tell(signal.SIGTERM)
+        await server.process.end()
+        assert "other users of this machine can read" in server.process.log
+    assert stat.S_IMODE(database.stat().st_mode) == 0o644
+    repaired = await segue("doctor", "--repair")
+    assert repaired.code == 0
+    assert "was open to other users" in repaired.out
+    assert modes(segue.data) == {0o600}
+    assert (await examined(segue, code=0))["look"] == []
+
+
+async def test_files_in_a_folder_of_its_owner_are_open_to_nobody(segue: Segue) -> None:
+    await segue("db", "migrate")
+    (segue.data / "segue.db").chmod(0o644)
+    assert (await examined(segue, code=0))["look"] == []

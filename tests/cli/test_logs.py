@@ -115,3 +115,12 @@ def test_a_secret_in_a_field_is_hidden_too() -> None:
 )
 def test_what_is_no_secret_stays(words: str) -> None:
     assert words in written("json", words=words)
+
+
+@pytest.mark.parametrize("password", ["segue", "postgres"])
+def test_a_password_that_is_a_word_is_hidden_where_it_stands_as_one(password: str) -> None:
+    redacted = logs.Redaction([password])
+    words = f"{password}.timer: no answer from postgresql://ann:{password}@db/{password}"
+    assert redacted(words) == f"{password}.timer: no answer from postgresql://ann:{logs.HIDDEN}@db/{password}"
+    assert redacted(f"PGPASSWORD={password}") == f"PGPASSWORD={logs.HIDDEN}"
+    assert redacted(f"{{'password': '{password}'}}") == f"{{'password': '{logs.HIDDEN}'}}"

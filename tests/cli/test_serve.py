@@ -131,11 +131,11 @@ async def test_a_port_that_is_taken_is_told_in_a_sentence(segue: Segue) -> None:
 
 async def test_no_secret_is_in_what_it_writes(segue: Segue, provider: Double) -> None:
     keys = segue.folder / "keys.json"
-    keys.write_text('[{"key": "open-sesame-1", "account": "acme", "user": "ann"}]')
+    keys.write_text('[{"key": "open-sesame-open-1", "account": "acme", "user": "ann"}]')
     segue.env["SEGUE_API_KEYS"] = "@keys.json"
     provider.script(Fails(401, {"error": {"message": f"{KEY_OF_THE_PROVIDER} is not a key", "type": "x"}}))
     async with segue.serving() as server:
-        for key in ("open-sesame-1", "open-sesame-2"):
+        for key in ("open-sesame-open-1", "open-sesame-open-2"):
             headers = {"Authorization": f"Bearer {key}"}
             await server.client.post("/sessions/web:1/turns?wait=30", json={"content": "Hi"}, headers=headers)
         server.process.tell(signal.SIGTERM)

@@ -15,7 +15,7 @@ from segue.configuration import ApiKey, Configuration, Role
 from segue.server import create_app
 from segue.testing import ScriptedAgent
 
-ADA, BEN, ROOT_KEY = "key-of-ada", "key-of-ben", "key-of-root"
+ADA, BEN, ROOT_KEY = "the-long-key-of-ada", "the-long-key-of-ben", "the-long-key-of-root"
 KEYS = (
     ApiKey(key=SecretStr(ADA), account="one", user="ada"),
     ApiKey(key=SecretStr(BEN), account="one", user="ben"),
@@ -25,6 +25,10 @@ KEYS = (
 
 def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.import_plugin("tests.crash.figures")
 
 
 class Reach(Protocol):

@@ -1,12 +1,13 @@
 """A server in a process of its own, around an agent that says what it is asked to say, at a pace.
 
-    python -m tests.server.serve DATABASE_URL [--no-workers] [--keys JSON]
+    python -m tests.server.serve DATABASE_URL [--no-workers] [--keys JSON] [--descriptors N]
 
 It prints its port when it listens, and ends with SIGTERM as production does.
 """
 
 import argparse
 import asyncio
+import resource
 import sys
 from collections.abc import AsyncIterator
 
@@ -55,4 +56,8 @@ if __name__ == "__main__":
     options.add_argument("url")
     options.add_argument("--no-workers", dest="workers", action="store_false")
     options.add_argument("--keys")
-    run(serve(**vars(options.parse_args())))
+    options.add_argument("--descriptors", type=int, help="how many files and connections it may have open")
+    given = vars(options.parse_args())
+    if (most := given.pop("descriptors")) is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    run(serve(**given))

@@ -23,5 +23,16 @@ def test_a_secret_leaves_no_error(error: str, told: str) -> None:
 
 
 def test_what_this_process_was_given_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTHER_TOKEN", "opensesame")
-    assert without_secrets("opensesame is wrong") == "… is wrong"
+    monkeypatch.setenv("OTHER_TOKEN", "open-sesame-1")
+    assert without_secrets("open-sesame-1 is wrong") == "… is wrong"
+
+
+@pytest.mark.parametrize("password", ["segue", "postgres", "correcthorse"])
+def test_a_password_that_is_a_word_is_hidden_where_it_stands_as_one(password: str) -> None:
+    told = (
+        f"{password} could not open postgresql://ann:{password}@db/{password} with password={password} "
+        f"and password: {password}"
+    )
+    assert without_secrets(told, {"PGPASSWORD": password}) == (
+        f"{password} could not open postgresql://…@db/{password} with password=… and password: …"
+    )

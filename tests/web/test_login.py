@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 Open = Callable[..., Page]
 Take = Callable[[Page, str], None]
 
-KEY = "a-key-of-ada"
+KEY = "the-long-key-of-ada"
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ class Matrix(Channel):
             "msgtype": "m.text",
             "body": text,
             "format": "org.matrix.custom.html",
-            "formatted_body": matrix_html(text),
+            "formatted_body": await asyncio.to_thread(matrix_html, text),  # hostile Markdown takes a while
         }
         content = said if replaces is None else _replacement(said, replaces)
         try:

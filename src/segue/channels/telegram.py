@@ -166,8 +166,9 @@ class Telegram(Channel):
         return message_id
 
     async def _write(self, method: str, text: str, **where: Any) -> Any:
+        html = await asyncio.to_thread(telegram_html, text)  # hostile Markdown takes a while
         try:
-            return await self._call(method, text=telegram_html(text) or text, parse_mode="HTML", **where)
+            return await self._call(method, text=html or text, parse_mode="HTML", **where)
         except _Refused as refusal:
             if "parse entities" not in str(refusal):
                 raise
@@ -256,20 +257,23 @@ def _meaning(refusal: _Refused) -> NotTaken:
 
 
 def _arrival(update: Mapping[str, Any]) -> Arrival | None:
+    """None if it is nothing for us, or not the shape that Telegram documents."""
     message = update.get("message")
     if not isinstance(message, Mapping) or not isinstance(message.get("text"), str):
         return None
-    chat, sender = message["chat"], message.get("from") or {}
-    if sender.get("is_bot"):
+    chat, sender = message.get("chat"), message.get("from") or {}
+    if not isinstance(chat, Mapping) or not isinstance(sender, Mapping) or sender.get("is_bot"):
+        return None
+    if not _is_id(chat.get("id")) or not _is_id(update.get("update_id")):
         return None
     return Arrival(
         chat_id=str(chat["id"]),
         text=message["text"],
         id=str(update["update_id"]),
         chat_type="private" if chat.get("type") == "private" else "group",
-        title=chat.get("title"),
+        title=_words(chat.get("title")),
         sender=str(sender.get("id", "")),
-        sender_name=sender.get("username") or sender.get("first_name"),
+        sender_name=_words(sender.get("username")) or _words(sender.get("first_name")),
         metadata=_place(chat, message),
     )
 
@@ -286,3 +290,11 @@ def _topic(metadata: Mapping[str, Any]) -> dict[str, int]:
     if isinstance(topic, str) and topic.isdecimal():
         topic = int(topic)
     return {TOPIC: topic} if isinstance(topic, int) and not isinstance(topic, bool) else {}
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _words(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -15,7 +15,8 @@ from segue.record import positional
 from segue.store import sql
 from segue.store.database import Database
 from segue.store.migrate import status
-from segue.store.opening import connect
+from segue.store.opening import connect, sqlite_file
+from segue.store.private_files import open_to_others
 from segue.store.store import Store
 
 _NOTICED_OFFSET_MS = 1_000
@@ -45,7 +46,7 @@ class Finding:
 
 async def examine(configuration: Configuration) -> list[Finding]:
     redaction = Redaction(configuration.secrets())
-    findings = [*_settings(configuration)]
+    findings = [*_settings(configuration), *_files(configuration)]
     try:
         findings += [finding async for finding in _database(configuration)]
     except SegueError as error:
@@ -66,6 +67,21 @@ def _settings(configuration: Configuration) -> Iterator[Finding]:
             State.LOOK,
             "the zone of this machine cannot be told, so UTC is used; set SEGUE_TIMEZONE",
         )
+
+
+def _files(configuration: Configuration) -> Iterator[Finding]:
+    if words := open_files(configuration):
+        yield Finding("files", State.LOOK, words)
+
+
+def open_files(configuration: Configuration) -> str | None:
+    """The sentence about files that other users of this machine can read; None if there are none."""
+    database = sqlite_file(configuration.database_url)
+    found = [] if database is None else open_to_others(database)
+    if not found:
+        return None
+    names = ", ".join(map(str, found))
+    return f"other users of this machine can read {names}; `segue doctor --repair` changes that"
 
 
 def _shown(configuration: Configuration, name: str) -> str:

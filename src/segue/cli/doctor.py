@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from segue.cli.checkup import Finding
     from segue.configuration import Configuration
 
-Repair = Annotated[
-    bool, typer.Option("--repair", help="First mend what can be mended: counts that are wrong.")
-]
+Repair = Annotated[bool, typer.Option("--repair", help="First repair what can be, and say what was changed.")]
 
 
 def doctor(
@@ -29,7 +27,7 @@ def doctor(
     from segue.cli.checkup import Finding, State
 
     try:
-        findings = asyncio.run(_findings(load(config, data=data, database=database), repair=repair))
+        findings = asyncio.run(_examined(load(config, data=data, database=database), repair=repair))
     except BadSetting as error:
         findings = [Finding("settings", State.WRONG, str(error))]
     if as_json:
@@ -41,14 +39,15 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
+async def _examined(configuration: "Configuration", *, repair: bool) -> "list[Finding]":
+    from segue.cli import repairs
+    from segue.cli.checkup import examine
+
+    repaired = await repairs.repair(configuration) if repair else []
+    return [*repaired, *await examine(configuration)]
+
+
 def _well(findings: "list[Finding]") -> bool:
     from segue.cli.checkup import State
 
     return all(each.state is not State.WRONG for each in findings)
-
-
-async def _findings(configuration: "Configuration", *, repair: bool) -> "list[Finding]":
-    from segue.cli.checkup import examine
-    from segue.cli.repairs import repair as mend
-
-    return [*(await mend(configuration) if repair else []), *await examine(configuration)]

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,7 +13,12 @@ from sse_starlette.sse import AppStatus
 
 from segue.errors import SegueError
 from segue.server.gate import LARGEST_BODY
+from segue.server.incomplete import Limits, connections
 
+if sys.platform != "win32":
+    import resource
+
+_MOST_DESCRIPTORS = 65_536
 _GRACE_SECONDS = 3
 """For requests under way when the last turn has ended. A page that is open reconnects by itself."""
 
@@ -24,10 +30,11 @@ class CannotListen(SegueError):
 class Server(uvicorn.Server):
     """Ends when it is told to by `should_exit`, and says when it is ready."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, limits: Limits | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
+                http=connections(limits or Limits(most=min(Limits().most, descriptors() // 2))),
                 log_config=None,
                 server_header=False,
                 timeout_graceful_shutdown=_GRACE_SECONDS,
@@ -56,6 +63,21 @@ class Server(uvicorn.Server):
             await super().serve(sockets)
         except SystemExit as error:  # which would end the workers in the middle of their turns
             raise CannotListen("the server could not start; its log says why") from error
+
+
+def descriptors() -> int:
+    """How many files and connections this process may have open: as many as it may allow itself."""
+    if sys.platform == "win32":
+        return _MOST_DESCRIPTORS
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_DESCRIPTORS if most == resource.RLIM_INFINITY else min(most, _MOST_DESCRIPTORS)
+    if allowed == resource.RLIM_INFINITY or allowed >= wanted:
+        return _MOST_DESCRIPTORS if allowed == resource.RLIM_INFINITY else allowed
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    except (OSError, ValueError):  # macOS has a limit of its own below the one that it names
+        return allowed
+    return wanted
 
 
 @contextmanager

@@ -1,10 +1,11 @@
-"""What `segue doctor --repair` mends: a list of repairs, each a function that says what it did.
+"""Repairs of `segue doctor --repair`: a list of functions, each of which says what it changed.
 
-A repair changes only what can be told for certain from what is stored, in transactions of its own. It may run
-beside a server.
+A repair changes only what can be derived for certain from what is stored, in transactions of its own. It may
+run beside a server.
 """
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from segue.cli.checkup import Finding, State, listed
 from segue.cli.house import refuse_missing
@@ -13,12 +14,13 @@ from segue.configuration import Configuration
 from segue.errors import NotFound, SegueError
 from segue.memory import counts
 from segue.store.migrate import status
-from segue.store.opening import connect
+from segue.store.opening import connect, sqlite_file
+from segue.store.private_files import close_to_others, open_to_others
 from segue.store.store import Store
 
 
 async def repair(configuration: Configuration) -> list[Finding]:
-    """Do all repairs; what each did. One that cannot be done does not stop the others."""
+    """Run all repairs and return what each did. A repair that fails does not stop the others."""
     findings: list[Finding] = []
     for each in REPAIRS:
         try:
@@ -28,25 +30,40 @@ async def repair(configuration: Configuration) -> list[Finding]:
     return findings
 
 
+async def close_files(configuration: Configuration) -> list[Finding]:
+    """Make the database's files readable by their owner only."""
+    database = sqlite_file(configuration.database_url)
+    return [] if database is None else [_closed(file) for file in open_to_others(database)]
+
+
+def _closed(file: Path) -> Finding:
+    try:
+        close_to_others(file)
+    except OSError as error:
+        words = f"{file} could not be closed to other users: {(error.strerror or str(error)).lower()}"
+        return Finding("files", State.WRONG, f"{words}; its owner can")
+    return Finding("files", State.OK, f"{file} was open to other users; now only its owner reads it")
+
+
 async def rebuild_counts(configuration: Configuration) -> list[Finding]:
-    """The counts of sessions whose log says otherwise."""
+    """Rebuild the counts of sessions whose log says otherwise."""
     refuse_missing(configuration)
     database = await connect(configuration.database_url)
     try:
         if (await status(database)).pending:
             return []  # the examination says so
         store = Store(database, SystemClock(database.wall_ms))
-        mended: list[str] = []
+        rebuilt: list[str] = []
         for session_id in await store.with_wrong_counts():
             try:
                 if await store.commit(counts.rebuild, session_id, database.wall_ms()):
-                    mended.append(session_id)
-            except NotFound:  # deleted meanwhile
+                    rebuilt.append(session_id)
+            except NotFound:  # the session was deleted in between
                 continue
     finally:
         await database.close()
-    words = f"the counts were rebuilt of {listed(mended)}" if mended else "no session has wrong counts"
+    words = f"the counts were rebuilt of {listed(rebuilt)}" if rebuilt else "no session has wrong counts"
     return [Finding("repair", State.OK, words)]
 
 
-REPAIRS: tuple[Callable[[Configuration], Awaitable[list[Finding]]], ...] = (rebuild_counts,)
+REPAIRS: tuple[Callable[[Configuration], Awaitable[list[Finding]]], ...] = (close_files, rebuild_counts)

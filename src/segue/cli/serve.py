@@ -32,6 +32,7 @@ def serve(configuration: "Configuration") -> None:
 
 
 async def _serve(configuration: "Configuration") -> None:
+    from segue.cli.checkup import open_files
     from segue.cli.house import to_work
     from segue.cli.listening import Server, address_of, listening_socket
     from segue.cli.signals import told_by_signals, work_until_told
@@ -46,6 +47,8 @@ async def _serve(configuration: "Configuration") -> None:
             group.create_task(server.serve([listening]))
             await server.ready.wait()
             _announce(configuration, address_of(listening))
+            if (words := open_files(configuration)) is not None:
+                _log.warning("%s", words)
             # The API stays until the last turn has ended: whoever watches one sees its end.
             gone = await work_until_told(kernel, told, listen=True)
             server.should_exit = True

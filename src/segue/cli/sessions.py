@@ -80,8 +80,11 @@ def show(asked: Asked, key: Key, limit: Limit = 20) -> None:
         messages = await newest_messages(kernel, overview.session, limit)
         if asked.as_json:
             from segue.server import views
+            from segue.server.rendering import html_of
 
-            told = [shape(views.message(each, overview.session.id)) for each in messages]
+            html = await html_of(each.content for each in messages)
+            session_id = overview.session.id
+            told = [shape(views.message(each, session_id, html=html[each.content])) for each in messages]
             print_json({**shape(_shape(overview)), "messages": told})
             return
         print_record(_fields(overview, asked.zone))

@@ -57,10 +57,19 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
+SHORTEST_KEY = 16
+"""Characters. A shorter one can be guessed."""
+
+
 def _key(key: SecretStr) -> SecretStr:
     text = key.get_secret_value()
     if not text or not text.isascii() or not text.isprintable() or " " in text:
         raise ValueError("a key is a string of ASCII letters, digits and signs without spaces")
+    if len(text) < SHORTEST_KEY:
+        raise ValueError(
+            f"a key has at least {SHORTEST_KEY} characters, this one has {len(text)}; "
+            "`python3 -c 'import secrets; print(secrets.token_urlsafe(32))'` makes one"
+        )
     return key
 
 

@@ -4,6 +4,7 @@ A page of another site must not speak to us through somebody's browser: not by a
 points at this machine (`Host`), and not by its own scripts (`Origin`). Programs send no `Origin`.
 """
 
+import asyncio
 import ipaddress
 from collections.abc import Collection
 from time import perf_counter
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from segue.record import record
 from segue.server.errors import Refused, refuse
 from segue.server.metrics import Metrics
 
@@ -40,6 +42,14 @@ _HEADERS = tuple(
 )
 
 
+@record
+class Patience:
+    """How long a body may take, whatever server is around this application."""
+
+    piece_seconds: float = 30
+    body_seconds: float = 300
+
+
 class Hosts:
     """The names that we answer to."""
 
@@ -55,8 +65,11 @@ class Hosts:
 
 
 class Gate:
-    def __init__(self, app: ASGIApp, hosts: Hosts, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, hosts: Hosts, metrics: Metrics, patience: Patience | None = None
+    ) -> None:
         self._app = app
+        self._patience = patience or Patience()
         self._hosts = hosts
         self._metrics = metrics
 
@@ -94,7 +107,7 @@ class Gate:
             await send(message)
 
         try:
-            await self._app(scope, _measured(receive), noting)
+            await self._app(scope, _measured(receive, self._patience), noting)
         finally:
             route = getattr(scope.get("route"), "path", "none")
             method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -113,19 +126,41 @@ def _dressed(send: Send) -> Send:
     return dressed
 
 
-def _measured(receive: Receive) -> Receive:
-    """A body that does not say how long it is, is counted as it comes."""
-    length = 0
+def _measured(receive: Receive, patience: Patience) -> Receive:
+    """A body is counted and timed as it comes. Behind its end nothing is: that is how an end is noticed."""
+    length, complete = 0, False
+    until = asyncio.get_running_loop().time() + patience.body_seconds
 
     async def measured() -> Message:
-        nonlocal length
-        message = await receive()
+        nonlocal length, complete
+        if complete:
+            return await receive()
+        try:
+            async with asyncio.timeout_at(min(until, _seconds_from_now(patience.piece_seconds))):
+                message = await receive()
+        except TimeoutError:
+            raise _too_slow(patience) from None
+        complete = not message.get("more_body", False)
         length += len(message.get("body", b""))
         if length > LARGEST_BODY:
             raise _too_large()
         return message
 
     return measured
+
+
+def _seconds_from_now(seconds: float) -> float:
+    return asyncio.get_running_loop().time() + seconds
+
+
+def _too_slow(patience: Patience) -> Refused:
+    return Refused(
+        408,
+        "too_slow",
+        f"the rest of the body did not come: a piece of it must come every {patience.piece_seconds:g} s, "
+        f"and all of it within {patience.body_seconds:g} s; send it again",
+        headers={"Connection": "close"},
+    )
 
 
 def _too_large() -> Refused:

@@ -1,6 +1,6 @@
 """Memory at the edge: its shapes, and how records become them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
@@ -167,8 +167,11 @@ def archive_short(there: Archive) -> ArchiveShort:
     return ArchiveShort(**_of_archive(there))
 
 
-def archive(there: Archive, messages: Sequence[Message]) -> ArchiveOut:
-    shown = [views.message(each, there.session_id, archived_seq=there.last_seq) for each in messages]
+def archive(there: Archive, messages: Sequence[Message], html: Mapping[str, str]) -> ArchiveOut:
+    shown = [
+        views.message(each, there.session_id, html=html[each.content], archived_seq=there.last_seq)
+        for each in messages
+    ]
     return ArchiveOut(**_of_archive(there), messages=shown)
 
 
@@ -212,7 +215,7 @@ def found(there: Found) -> MemoryOut:
     return memory(there.memory, score=there.score)
 
 
-def context(there: Context, session_id: str, archived_seq: int) -> ContextOut:
+def context(there: Context, html: Mapping[str, str], session_id: str, archived_seq: int) -> ContextOut:
     tokens = {
         "summary": there.summary_tokens,
         "memories": there.memory_tokens,
@@ -223,7 +226,10 @@ def context(there: Context, session_id: str, archived_seq: int) -> ContextOut:
     return ContextOut(
         summary=there.summary,
         memories=[found(each) for each in there.memories],
-        messages=[views.message(each, session_id, archived_seq=archived_seq) for each in there.messages],
+        messages=[
+            views.message(each, session_id, html=html[each.content], archived_seq=archived_seq)
+            for each in there.messages
+        ],
         tokens=tokens,
         left_out=there.left_out,
     )

@@ -2,6 +2,8 @@
 
 import base64
 import binascii
+from collections.abc import Iterable
+from itertools import accumulate, islice
 from typing import Annotated, TypeAlias
 
 from fastapi import Query
@@ -10,12 +12,20 @@ from segue.model import NEWEST, Place
 from segue.server.errors import Refused
 
 LARGEST_SEQ = 1 << 53
+MOST_CHARACTERS = 1_000_000
+"""Of the messages of one page: an answer is written in one piece, and other requests wait for that."""
 
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 Cursor: TypeAlias = Annotated[
     str | None,
     Query(max_length=400, pattern=r"^[A-Za-z0-9_-]+$", description="`next_cursor` of the answer before."),
 ]
+
+
+def that_fit(lengths: Iterable[int], limit: int) -> int:
+    """How many of them make a page: at most `limit`, and no more characters than are written at once."""
+    sums = accumulate(lengths)
+    return max(1, sum(whole <= MOST_CHARACTERS for whole in islice(sums, limit)))
 
 
 def cursor_of(place: Place) -> str:

@@ -6,7 +6,6 @@ from typing import Any, cast
 from segue import auto_commit
 from segue.clock import to_moment
 from segue.model import Job, Overview, Recall, Run, Source, Turn, message_id
-from segue.server.markdown import html
 from segue.server.schema import (
     AutoCommitPolicy,
     BlockingJob,
@@ -81,13 +80,13 @@ def _policy(policy: auto_commit.AutoCommitPolicy | None) -> AutoCommitPolicy | N
     return None if policy is None else AutoCommitPolicy(**policy.to_json())
 
 
-def message(said: Message, session_id: str, *, archived_seq: int = 0) -> MessageOut:
+def message(said: Message, session_id: str, *, html: str, archived_seq: int = 0) -> MessageOut:
     return MessageOut(
         id=message_id(session_id, said.seq),
         seq=said.seq,
         role=cast(Any, said.role),
         content=said.content,
-        html=html(said.content),
+        html=html,
         created_at=moment(said.at),
         turn_id=said.turn_id,
         source=source(said.source),

@@ -1,5 +1,6 @@
 """Events as they go over the wire. One shape for WebSocket and server-sent events."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -7,19 +8,26 @@ from segue.errors import NotFound
 from segue.hub import LiveText
 from segue.jobs import UPDATES
 from segue.kernel import Kernel
-from segue.model import Event, Overview, Session
+from segue.model import Event, Overview, Session, message_id
 from segue.server import automations, scheduled_messages, views
-from segue.server.markdown import render_ahead
+from segue.server.rendering import html_of
 from segue.states import JobKind, JobState
 from segue.transcript import message_of
 
 Wired = dict[str, Any]
 
 
-async def event(kernel: Kernel, session: Session, happened: Event, *, overview: Overview | None) -> Wired:
-    """`overview`, if the caller has one that is new enough, saves a look at the session."""
-    if happened.content:
-        await render_ahead([happened.content])
+async def event(
+    kernel: Kernel,
+    session: Session,
+    happened: Event,
+    *,
+    overview: Overview | None,
+    html: Mapping[str, str] | None = None,
+) -> Wired:
+    """`overview`, if the caller has one that is new enough, saves a look at the session; `html`, if the
+    caller has rendered what happened, saves to render it."""
+    message = await _message(happened, html)
     wired = {
         "type": happened.type,
         "session": session.key,
@@ -29,11 +37,11 @@ async def event(kernel: Kernel, session: Session, happened: Event, *, overview: 
     }
     match happened.type:
         case "stream_start":
-            return wired | _started(happened)
+            return wired | _started(happened, message)
         case "stream_end":
-            return wired | _ended(happened)
+            return wired | _ended(happened, message)
         case "message":
-            return wired | {"message": _message(happened)} | _undelivered(happened)
+            return wired | {"message": message} | _undelivered(happened)
         case "session_sync":
             return wired | {"object": await _session(kernel, session, overview)}
         case "automation_update":
@@ -102,18 +110,17 @@ def deleted(session: Session, now: int) -> Wired:
     }
 
 
-def _started(event: Event) -> Wired:
+def _started(event: Event, message: Wired | None) -> Wired:
     source = views.source(event.source)
     return {
         "source": source and source.model_dump(),
         "attempt": event.body["attempt"],
-        "message": _message(event),
+        "message": message,
     }
 
 
-def _ended(event: Event) -> Wired:
+def _ended(event: Event, said: Wired | None) -> Wired:
     body = event.body
-    said = _message(event)
     reply = body.get("reply", event.content if body["outcome"] == "ok" else None)
     wired = {
         "state": body["state"],
@@ -133,13 +140,16 @@ def _undelivered(event: Event) -> Wired:
     note = event.body.get("undelivered")
     if note is None:
         return {}
-    named = {"message_id": views.message_id(event.session_id, note["seq"])}
+    named = {"message_id": message_id(event.session_id, note["seq"])}
     return {"undelivered": named | {name: note[name] for name in ("turn_id", "delivery", "reason")}}
 
 
-def _message(event: Event) -> Wired | None:
+async def _message(event: Event, html: Mapping[str, str] | None) -> Wired | None:
     said = message_of(event)
-    return None if said is None else views.message(said, event.session_id).model_dump(mode="json")
+    if said is None:
+        return None
+    html = html or await html_of([said.content])
+    return views.message(said, event.session_id, html=html[said.content]).model_dump(mode="json")
 
 
 async def _session(kernel: Kernel, session: Session, overview: Overview | None) -> Wired | None:
@@ -156,10 +166,10 @@ async def _recall(kernel: Kernel, session: Session, happened: Event) -> Wired | 
     return None if current is None else views.recall(current, session.key).model_dump(mode="json")
 
 
-async def _promised(kernel: Kernel, session: Session, message_id: str) -> Wired | None:
+async def _promised(kernel: Kernel, session: Session, job_id: str) -> Wired | None:
     """As it stands now, whatever became of it; null where its session is gone."""
     try:
-        found = await kernel.store.scheduled_message(message_id)
+        found = await kernel.store.scheduled_message(job_id)
     except NotFound:
         return None
     return scheduled_messages.scheduled_message(found, session.key).model_dump(mode="json")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from segue.errors import StoreError, StoreUnavailable, StoreUnusable
 from segue.store.last_write import Reason
+from segue.store.private_files import make_file, make_folder
 from segue.store.sqlite_identity import is_in_use_here
 
 MEMORY = ":memory:"
@@ -37,6 +38,7 @@ def open_file(path: str, busy_seconds: float) -> sqlite3.Connection:
     if path == MEMORY:
         return _open(path, busy_seconds, CACHE_KIB)
     _refuse_unless_ours(Path(path))
+    make_file(Path(path))
     return _open(path, busy_seconds, CACHE_KIB, _make_ours)
 
 
@@ -116,7 +118,7 @@ def _header(path: Path) -> bytes:
 
 def _refuse_unless_writable(path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     except OSError as error:
         raise StoreUnusable(
             f"the folder of {path} cannot be made ({error.strerror}); name another"

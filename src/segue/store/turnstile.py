@@ -15,6 +15,8 @@ still decides: where there is no flock (Windows), and against programs that know
 import os
 import sys
 
+from segue.store.private_files import FILE_MODE
+
 if sys.platform != "win32":
     import fcntl
 
@@ -31,7 +33,7 @@ class Turnstile:
             return
         # Opened by the first who writes: who only looks, or is refused, leaves no file behind.
         for path in self._paths[len(self._locks) :]:
-            self._locks.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
+            self._locks.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
         write, write_next = self._locks
         fcntl.flock(write_next, fcntl.LOCK_EX)
         try:

@@ -8,8 +8,8 @@ from segue.server import memory as shapes
 from segue.server.auth import require_admin
 from segue.server.errors import responses
 from segue.server.house import Asked, Guarded
-from segue.server.markdown import render_ahead
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
+from segue.server.rendering import html_of
 from segue.server.routes.sessions import KeyInPath
 from segue.text import MAX_KEY
 
@@ -99,8 +99,8 @@ async def get_archive(key: KeyInPath, n: NumberInPath, asked: Asked) -> shapes.A
     """Readable at once, whether or not it has been learned from."""
     there = await asked.kernel.archive(key, n, owner=asked.owner)
     messages = await asked.kernel.archived(key, n, owner=asked.owner)
-    await render_ahead(message.content for message in messages)
-    return shapes.archive(there, messages)
+    html = await html_of(message.content for message in messages)
+    return shapes.archive(there, messages, html)
 
 
 @router.post("/sessions/{key}/archives/{n}/undo", summary="Unlearn an archive", responses=responses(404, 409))
@@ -120,8 +120,8 @@ async def get_context(
     """If this were asked now: the newest summary, the messages since, and the memories that fit."""
     session = await asked.kernel.session(key, owner=asked.owner)
     given = await asked.kernel.context(key, asked=query or "", token_budget=token_budget, owner=asked.owner)
-    await render_ahead(message.content for message in given.messages)
-    return shapes.context(given, session.id, session.live.archived_seq)
+    html = await html_of(message.content for message in given.messages)
+    return shapes.context(given, html, session.id, session.live.archived_seq)
 
 
 @router.get("/memories", summary="What is known")

@@ -9,8 +9,8 @@ from segue.clock import to_moment
 from segue.server import schema, views, wire
 from segue.server.errors import responses
 from segue.server.house import Asked, Guarded
-from segue.server.markdown import html
-from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of
+from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of, that_fit
+from segue.server.rendering import html_of
 from segue.server.routes.sessions import KeyInPath
 from segue.trigger import At, Cron, Every
 from segue.when import CronLine, Interval, Moment, When
@@ -31,17 +31,22 @@ async def read_log(key: KeyInPath, asked: Asked, limit: Limit = 100, cursor: Cur
     found = await asked.kernel.told(
         key, owner=asked.owner, before=seq_of(cursor, LARGEST_SEQ), limit=limit + 1
     )
-    shown = found[-limit:]
+    lengths = (len(event.content or "") for event in reversed(found))
+    shown = found[-that_fit(lengths, limit) :]
+    html = await html_of(event.content for event in shown if event.content is not None)
     return schema.LogOut(
-        events=[await wire.event(asked.kernel, session, event, overview=overview) for event in shown],
-        next_cursor=cursor_of_seq(shown[0].seq) if len(found) > limit else None,
+        events=[
+            await wire.event(asked.kernel, session, event, overview=overview, html=html) for event in shown
+        ],
+        next_cursor=cursor_of_seq(shown[0].seq) if len(found) > len(shown) else None,
     )
 
 
 @router.post("/markdown", summary="Render Markdown", responses=responses(413))
 async def render(body: schema.Markdown) -> schema.Rendered:
     """As the `html` of a message is: for text that is still being written."""
-    return schema.Rendered(html=html(body.text))
+    html = await html_of([body.text])
+    return schema.Rendered(html=html[body.text])
 
 
 @router.get("/when", summary="Find a time in a sentence")

@@ -9,9 +9,9 @@ from segue.server import schema, views
 from segue.server.errors import responses
 from segue.server.house import Asked, Guarded
 from segue.server.idempotency import IdempotencyKey, named
-from segue.server.markdown import render_ahead
 from segue.server.memory import policy_of
-from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of
+from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of, that_fit
+from segue.server.rendering import html_of
 from segue.server.routes.sessions import KeyInPath
 
 router = APIRouter(route_class=Guarded, tags=["Talking"], responses=responses(400, 401, 403, 422))
@@ -89,13 +89,16 @@ async def list_messages(
     """Oldest first, by `seq`: the number of the event that brought it."""
     session = await asked.kernel.session(key, owner=asked.owner)
     found = await asked.kernel.messages(key, owner=asked.owner, after=seq_of(cursor, after), limit=limit + 1)
-    shown = found[:limit]
-    await render_ahead(message.content for message in shown)
+    shown = found[: that_fit((len(message.content) for message in found), limit)]
+    html = await html_of(message.content for message in shown)
     return schema.MessagesOut(
         messages=[
-            views.message(message, session.id, archived_seq=session.live.archived_seq) for message in shown
+            views.message(
+                message, session.id, html=html[message.content], archived_seq=session.live.archived_seq
+            )
+            for message in shown
         ],
-        next_cursor=cursor_of_seq(shown[-1].seq) if len(found) > limit else None,
+        next_cursor=cursor_of_seq(shown[-1].seq) if len(found) > len(shown) else None,
     )
 
 
