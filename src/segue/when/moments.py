@@ -64,7 +64,9 @@ class HoursAlone:
             return After(Span((Measure(Unit.HOUR, Fraction(hour)),))).moment(now, zone)
         time, length = f"at {hour:02}:00", f"in {hour} hour{'s' if hour != 1 else ''}"
         reason = f"a bare number of hours can be a time on the clock, {time}, or a length of time, {length}"
-        raise refuse_ambiguous(reason, (time, length), "tomorrow at {time}", "in 3 hours", time=f"{hour:02}:00")
+        raise refuse_ambiguous(
+            reason, (time, length), "tomorrow at {time}", "in 3 hours", time=f"{hour:02}:00"
+        )
 
 
 @positional
