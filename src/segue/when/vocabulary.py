@@ -105,7 +105,7 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
             "primer primero primera segundo segunda tercer tercero tercera último ultimo última ultima"
             " próximo proximo próxima proxima próximos pasado pasada siguiente"
         ),
-        "bound": "antes después despues hasta excepto salvo viene",
+        "bound": "antes después despues hasta excepto salvo",
         "about": "desde sobre hacia alrededor aproximadamente entre no durante menos",
         "time": (
             "semanal semanalmente mensual mensualmente quincenal diario veces festivo festivos madrugada"
