@@ -53,7 +53,7 @@ async def test_a_time_in_a_sentence_is_told_as_a_moment(http: httpx2.AsyncClient
     assert not once["passed"]
     over = (await http.get("/when", params={"text": "look on 2021-03-01 at 9"})).json()["when"]
     assert (over["next"], over["passed"]) == (["2021-03-01T09:00:00.000+00:00"], True)
-    nothing = {"when": None, "verdict": "not_read", "readings": [], "unread": ""}
+    nothing: dict[str, Any] = {"when": None, "verdict": "not_read", "readings": [], "unread": ""}
     assert (await http.get("/when", params={"text": "nothing of the kind"})).json() == nothing
 
 

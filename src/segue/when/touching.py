@@ -59,6 +59,7 @@ _ABBREVIATIONS = frozenset(("ca", "approx", "env", "aprox"))
 _STARTING = re.compile(r"\b(?:à partir d[eu]?'?|a partir del?|as of)\s*$", re.IGNORECASE)
 _DASHES = frozenset("-–—~/+")
 _IN = frozenset(("in", "on", "im", "am", "en", "por", "в", "во"))
+_EITHER = frozenset(("and", "or", "&", "und", "oder", "et", "ou", "y", "o", "и", "или"))
 _OF = frozenset(("of", "de", "des", "von", "d'"))
 _MATTER = frozenset(("to", "that", "about", "daran", "dass", "que", "чтобы", "что"))
 _MATTER_IN_CHINESE = re.compile(r"[\s,，]*请?(?:提醒|叫|告诉|通知)")
@@ -179,6 +180,8 @@ class Touching:
             return True
         if group == "doubtful" and place == 0 and word.text.lower() in ("am", "pm"):
             return True
+        if place < 2 and self._has_second_hour():
+            return True
         if word.last or place + 1 == len(self._after):
             return group in ("number", "rank", "often")
         following = self._group(self._after[place + 1])
@@ -188,6 +191,13 @@ class Touching:
         if group in ("rank", "often", "doubtful") and following in _SILENT:
             return group != "doubtful"
         return self._is_time(place + 1)
+
+    def _has_second_hour(self) -> bool:
+        """`at 9` is followed by `and 17`: an hour, whatever comes next."""
+        if len(self._after) < 2 or self._group(self._inside[-1]) not in ("number", "clock"):
+            return False
+        joined, number = self._after[0].text.lower(), self._after[1].text
+        return joined in _EITHER and number.isdecimal() and int(number) < 24
 
     def _is_zone(self, place: int) -> bool:
         """`EST`, `Pacific time`."""
@@ -203,13 +213,10 @@ class Touching:
         """`in 10 minutes to …`, `明天9点提醒我…`: what follows the phrase is the matter, not the time."""
         if _MATTER_IN_CHINESE.match(self._sentence, self._phrase.stop):
             return True
-        word, *after = (*self._after[:2], None)
-        following = self._group(after[0]) if after and after[0] else None
-        return (
-            word is not None
-            and word.text.lower() in _MATTER
-            and (following or "join") in ("join", "doubtful")
-        )
+        if not self._after or self._after[0].text.lower() not in _MATTER:
+            return False
+        following = self._group(self._after[1]) if len(self._after) > 1 else None
+        return following in (None, "join", "doubtful")
 
     def _group(self, word: Word) -> str | None:
         return group_of(word.text, self._groups)

@@ -15,7 +15,6 @@ from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_o
 from segue.server.routes.sessions import KeyInPath
 from segue.trigger import At, Cron, Every
 from segue.when import CronLine, Interval, Moment, When
-from segue.when.finding import find
 from segue.when.zones import find_zone
 
 router = APIRouter(route_class=Guarded, tags=["Reading"], responses=responses(400, 401, 403, 422))
@@ -53,6 +52,8 @@ async def find_time(
 ) -> schema.FoundOut:
     """The one time or schedule in it, and when that would be. Where words of time are left over, or it can
     mean several things, it is not read, and the verdict says what was left over or what it can mean."""
+    from segue.when.finding import find  # its tables are large, and most processes never need them
+
     now, zone = to_moment(asked.kernel.clock.ms()), find_zone(timezone)
     found = find(text, now=now.astimezone(zone), zone=timezone)
     if found.when is None:
