@@ -10,6 +10,7 @@ read, where the phrase itself is refused, and where two phrases could each be th
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from zoneinfo import ZoneInfo
@@ -207,8 +208,9 @@ def _reason(piece: str, sentence: str, spoken: Language) -> str:
 
 
 def _evaluated(text: str, place: range, now: datetime, zone: str | ZoneInfo | None) -> _Phrase:
-    line = CRON_LINE.fullmatch(plain(text))
-    found = () if line else tuple(readings(plain(text), SINGLE_OR_REPEATED, LANGUAGES))
+    found: tuple[Reading, ...] = ()
+    with suppress(Refusal):  # a cron line, or too many ways to read it
+        found = tuple(readings(plain(text), SINGLE_OR_REPEATED, LANGUAGES))
     return _Phrase(text, place, found, _read(text, now, zone))
 
 

@@ -1,11 +1,13 @@
 """A time inside a sentence. `corpus/sentences.txt` has most of what is expected: `test_sentences.py`."""
 
+import random
 from datetime import UTC, datetime
 
 import pytest
 
 from segue.when import Moment
 from segue.when.finding import Found, Verdict, find
+from segue.when.reading import LANGUAGES
 
 NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
 
@@ -39,3 +41,29 @@ def test_a_moment_that_is_over_is_found_and_marked() -> None:
 
 def test_only_the_beginning_of_a_long_text_is_looked_at() -> None:
     assert find("word " * 50 + "tomorrow at 9", now=NOW, zone="UTC") == Found(Verdict.NOT_READ)
+
+
+def test_any_words_of_time_get_a_verdict() -> None:
+    chance = random.Random(20_261_117)
+    words = [word for language in LANGUAGES for word in (*language.vocabulary, *language.fixed_words)]
+    words += [
+        "Ana",
+        "9",
+        "17:30",
+        "p.m.",
+        "EST",
+        "2027-03-28",
+        "9-11",
+        "3.",
+        ",",
+        "-",
+        ".",
+        "\u0000",
+        "call",
+    ] * 40
+    for _ in range(200):
+        sentence = " ".join(chance.choices(words, k=chance.randint(1, 9)))
+        found = find(sentence, now=NOW, zone="Europe/Berlin")
+        assert (found.when is not None) == (found.verdict is Verdict.READ), sentence
+        assert bool(found.unread) == bool(found.reason), sentence
+        assert found.phrase in sentence
