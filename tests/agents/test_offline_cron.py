@@ -113,6 +113,58 @@ async def test_it_really_schedules(
     assert kinds[:4] == ["stream_start", "tool_started", "automation_update", "tool_call"]
 
 
+@pytest.mark.parametrize(
+    ("words", "unread"),
+    [
+        ("every other friday at 9 call Ana", "every other"),
+        ("every second tuesday at 10 call Ana", "every second"),
+        ("call Ana every morning at 7 and every evening at 8", "and every evening at 8"),
+        ("every day at 9 and 17 call Ana", "and 17"),
+        ("every weekday at 9 EST call Ana", "EST"),
+        ("every day at 9 until christmas call Ana", "until christmas"),
+        ("remind me every other friday at 9 to call Ana", "every other"),
+        ("remind me monday 9am EST to call Ana", "EST"),
+        ("remind me tomorrow around 9 to call Ana", "around 9"),
+        ("remind me next friday afternoon to call Ana", "the afternoon needs an hour"),
+        ("remind me tomorrow at half past 9 to call Ana", "09:30 or 21:30"),
+        ("remind me tomorrow to call Ana at 5", '"tomorrow" and "at 5"'),
+        ("check back tomorrow 14:00-16:00 on notes.md", "14:00-16:00"),
+        ("每隔一天9点告诉我有什么变化", "每隔一天"),
+        ("每天9点和17点告诉我有什么变化", "和17点"),
+        ("明天9点或10点提醒我喝水", "或10点"),
+    ],
+)
+async def test_a_time_that_is_not_read_whole_schedules_nothing_and_is_told(
+    kernel: Kernel, ask: Asking, words: str, unread: str
+) -> None:
+    """Issue 19, item 20: it says what it could not read, and shows what it can."""
+    said = await ask(words)
+    assert unread in said
+    assert "比如" in said or "Say it like" in said
+    assert await kernel.jobs(CHAT) == []
+
+
+async def test_a_reminder_at_a_time_that_is_past_schedules_nothing(kernel: Kernel, ask: Asking) -> None:
+    assert '"today at 8" is past' in await ask("remind me today at 8 to call Ana")
+    assert await kernel.jobs(CHAT) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "moment", "about"),
+    [
+        ("remind me tomorrow at 5 p.m. to call Ana", "Tue 17 Nov 2026, 17:00", "call Ana"),
+        ("remind me to call Ana tomorrow at 5 p.m.", "Tue 17 Nov 2026, 17:00", "call Ana"),
+        ("remind me to buy 3 apples tomorrow at 9", "Tue 17 Nov 2026, 09:00", "buy 3 apples"),
+        ("remind me in 10 minutes to plan friday", "Mon 16 Nov 2026, 10:10", "plan friday"),
+    ],
+)
+async def test_a_time_that_is_read_whole_is_scheduled(
+    ask: Asking, words: str, moment: str, about: str
+) -> None:
+    said = await ask(words)
+    assert said.startswith(f"I will be back about “{about}”: {moment} ")
+
+
 async def test_what_it_scheduled_happens_in_the_conversation(
     kernel: Kernel, ask: Asking, clock: ManualClock
 ) -> None:

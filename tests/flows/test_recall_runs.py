@@ -270,7 +270,7 @@ async def test_a_sooner_one_wakes_a_loop_that_sleeps(
     for key in ("web:late", "web:soon"):
         await kernel.write(key, "user", "Hello.")
     async with working(kernel):
-        await kernel.set_recall("web:late", CHECK, when="10h")
+        await kernel.set_recall("web:late", CHECK, when="in 10 hours")
         await kernel.set_recall("web:soon", CHECK, when="5s")
         clock.advance(seconds=5)
         await until(kernel, "stream_end", "web:soon")

@@ -4,6 +4,7 @@ from contextlib import aclosing
 from typing import Any
 
 import httpx2
+import pytest
 
 from segue import Ask, At, Event, Kernel, ToolCalled, ToolStarted
 from segue.testing import ScriptedAgent
@@ -52,7 +53,30 @@ async def test_a_time_in_a_sentence_is_told_as_a_moment(http: httpx2.AsyncClient
     assert not once["passed"]
     over = (await http.get("/when", params={"text": "look on 2021-03-01 at 9"})).json()["when"]
     assert (over["next"], over["passed"]) == (["2021-03-01T09:00:00.000+00:00"], True)
-    assert (await http.get("/when", params={"text": "nothing of the kind"})).json() == {"when": None}
+    nothing: dict[str, Any] = {"when": None, "verdict": "not_read", "readings": [], "unread": ""}
+    assert (await http.get("/when", params={"text": "nothing of the kind"})).json() == nothing
+
+
+async def test_a_time_that_is_read_has_its_verdict(http: httpx2.AsyncClient) -> None:
+    found = (await http.get("/when", params={"text": "call Ana in 20 minutes"})).json()
+    assert found["when"]["phrase"] == "in 20 minutes"
+    assert (found["verdict"], found["readings"], found["unread"]) == ("read", [], "")
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "readings", "unread"),
+    [
+        ("every other friday at 9", "not_read", [], "every other"),
+        ("monday 9am EST", "not_read", [], "EST"),
+        ("15h", "ambiguous", ["at 15:00", "in 15 hours"], "15h"),
+        ("0 9 31 2 *", "not_read", [], "0 9 31 2 *"),
+    ],
+)
+async def test_a_time_that_is_not_read_whole_has_no_moment(
+    http: httpx2.AsyncClient, text: str, verdict: str, readings: list[str], unread: str
+) -> None:
+    answer = await http.get("/when", params={"text": text})
+    assert answer.json() == {"when": None, "verdict": verdict, "readings": readings, "unread": unread}
 
 
 async def test_a_zone_that_is_none_is_refused_with_a_sentence(http: httpx2.AsyncClient) -> None:

@@ -75,6 +75,19 @@ def test_a_time_that_has_passed_is_told_so(server: Served, open_page: Open) -> N
     expect(hint.locator("strong")).to_contain_text("2021")
 
 
+def test_a_time_that_is_not_read_whole_is_told_so(server: Served, open_page: Open) -> None:
+    """Issue 19: the preview shows the verdict, and no moment."""
+    page = open_page(server.at(server.session("websocket:unread")))
+    field, hint = page.get_by_role("textbox", name="Message"), page.locator("segue-hint")
+    field.fill("remind me every other friday at 9 to call Ana")
+    expect(hint.locator(".phrase")).to_have_text("every other")
+    expect(hint.locator("strong")).to_contain_text("not understood as a time")
+    field.fill("remind me at half past 9 tomorrow")
+    expect(hint.locator("strong")).to_contain_text("09:30 · 21:30")
+    field.fill("remind me tomorrow at 9 to call Ana")
+    expect(hint.locator("strong")).to_have_text(re.compile(r"09:00 Europe/Berlin$"))
+
+
 def test_what_the_server_refuses_is_given_back(server: Served, open_page: Open) -> None:
     key = server.session("websocket:rejecting")
     server.call("PATCH", f"sessions/{key}", {"when_busy": "reject"})

@@ -183,7 +183,12 @@ class WhenOut(BaseModel):
 
 
 class FoundOut(BaseModel):
-    when: WhenOut | None
+    when: WhenOut | None = Field(description="Null unless the verdict is `read`.")
+    verdict: Literal["read", "ambiguous", "not_read"]
+    readings: list[str] = Field(description="What it can mean, if it is ambiguous; for people to read.")
+    unread: str = Field(
+        description="The words of time that were not read. Empty if all were, and if there are none."
+    )
 
 
 class LogOut(BaseModel):

@@ -15,8 +15,11 @@ differ, it decides once:
     afternoon means something else.
   - `tomorrow`, `monday`, `2027-03-03`: a day without a time means 09:00, and so does `tomorrow morning`;
     other parts of the day need an hour.
-  - `friday` is the next one to come, and refused on a Friday. `next friday` is the first Friday after today,
-    `this friday` the one of this week from Monday to Sunday, `friday next week` the one of the week after.
+  - `friday` is the next one to come, and refused on a Friday. `this friday` is the one of this week from
+    Monday to Sunday, `friday next week` the one of the week after. `next friday` is the first one after today
+    or the one of next week, and refused where these differ.
+  - `15h`, `20 heures`: a time on the clock or a length, so refused. `1h` to `5h` are lengths.
+  - `10:00-11:00` is a range, and refused. Offsets are at most 14 hours.
   - `3 March`, `the 3rd`: the next such day, today included.
   - `03/04/2027` is refused, for it is a day in March and one in April; `25/04/2027` is read.
   - `half past 3`, `halb vier`: on a dial of twelve, so without a part of the day it is refused. Twelve with

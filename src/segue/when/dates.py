@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from typing import ClassVar, Protocol
 
 from segue.when.parts import DayPart, Span, Unit
-from segue.when.refusal import refuse
+from segue.when.refusal import refuse, refuse_ambiguous
 
 MORNING = 9, 0
 """A day without a time of day means 09:00 on it."""
@@ -91,10 +91,12 @@ class OnWeekday(_Day):
     def on(self, today: date) -> date:
         if today.weekday() == self.weekday:
             name = WEEKDAYS[self.weekday]
-            raise refuse(
+            in_a_week = today + timedelta(days=7)
+            raise refuse_ambiguous(
                 f"today is {name}, so {name} can be today or in a week",
+                (_long(today), _long(in_a_week)),
                 "today at {time}",
-                f"{today + timedelta(days=7)} 18:00",
+                f"{in_a_week} 18:00",
                 time="18:00",
             )
         return _following(today, self.weekday)
@@ -102,7 +104,7 @@ class OnWeekday(_Day):
 
 @dataclass(frozen=True)
 class NextWeekday(_Day):
-    """`next friday`: the first one after today."""
+    """`kommenden Freitag`: the first one after today. `next friday` is this one, or that of next week."""
 
     weekday: int
 
@@ -165,7 +167,8 @@ class NumericDate:
         orders = [(self.second, self.first), (self.first, self.second)]
         days = [date(self.year, month, day) for month, day in orders if _exists(self.year, month, day)]
         if len(days) == 2:
-            raise refuse(f"it can be {_long(days[0])} or {_long(days[1])}", str(days[0]), str(days[1]))
+            both = [_long(day) for day in days]
+            raise refuse_ambiguous(f"it can be {' or '.join(both)}", both, *map(str, days))
         return days[0] if days else existing(self.year, self.second, self.first)
 
 

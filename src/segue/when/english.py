@@ -1,4 +1,8 @@
-"""English."""
+"""English.
+
+- `next friday` is the coming one or that of next week. Where these differ it is refused; `friday` and
+  `friday next week` are read.
+"""
 
 from fractions import Fraction
 
@@ -16,7 +20,7 @@ from segue.when.dates import (
     WeekdayNextWeek,
 )
 from segue.when.language import Language
-from segue.when.moments import After, Ago, OnDay
+from segue.when.moments import After, Ago, OnDay, SymbolAlone
 from segue.when.parts import Clock, DayPart, Fragment, Measure, Meridiem, Midnight, Span, Time, Unit
 from segue.when.repeats import (
     EVERY_DAY,
@@ -161,7 +165,7 @@ ENGLISH = Language(
         OnWeekday: ("{weekday}",),
         ThisWeekday: ("this {weekday}",),
         NextWeekday: ("next {weekday}",),
-        WeekdayNextWeek: ("{weekday} next week", "next week [on] {weekday}"),
+        WeekdayNextWeek: ("next {weekday}", "{weekday} next week", "next week [on] {weekday}"),
         CalendarDate: ("[the] {day} [of] {month} [{year}]", "{month} [the] {day} [{year}]"),
         Dated: ("[{weekday}] {calendar}",),
         DayOfMonth: ("the {day:ordinal}", "{day:ordinal}"),
@@ -169,6 +173,7 @@ ENGLISH = Language(
         EndOf: ("[the] end of [the|this] {unit:period}",),
         After: ("{span}", "in {span} [{zone}]", "{span} from now [{zone}]"),
         Ago: ("{span} ago",),
+        SymbolAlone: ("{clock:hour} h",),
         OnDay: (
             "[on] {date} [{part}] [{time}] [{zone}]",
             "[on] {date} {time} {part} [{zone}]",

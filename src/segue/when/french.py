@@ -1,7 +1,7 @@
 """French.
 
-- `à 9h` is a time and `dans 9h` a length of time. Bare, `9h` is the length that it is in every language,
-  and `9h30` is either, so it is refused.
+- `à 9h` is a time and `dans 9h` a length of time. Bare, `9h`, `9 heures` and `9h30` are either, so they are
+  refused.
 - `vendredi prochain` is the coming one or that of next week, and refused where these differ.
 - `et demie`, `moins le quart` are on a dial of twelve.
 - `jours ouvrables` count Saturday and are not read; `jours ouvrés` do not.
@@ -24,7 +24,7 @@ from segue.when.dates import (
     WeekdayNextWeek,
 )
 from segue.when.language import Language
-from segue.when.moments import After, Ago, OnDay
+from segue.when.moments import After, Ago, HoursAlone, OnDay
 from segue.when.parts import BesideDay, Clock, DayPart, Measure, Midnight, Span, Time, Unit
 from segue.when.repeats import (
     EVERY_DAY,
@@ -202,6 +202,7 @@ FRENCH = Language(
         EndOf: ("[à] [la] fin {unit:period}",),
         After: ("{span}", "dans {span} [{zone}]"),
         Ago: ("il y a {span}",),
+        HoursAlone: ("{clock:hour} heure|heures",),
         OnDay: (
             "{date} [{part}] [{time}] [{zone}]",
             "{date} [{part}] {time:beside_day} [{zone}]",

@@ -3,6 +3,7 @@
 - `Werktag` is a day from Monday to Friday, as in everyday speech; the law counts Saturday too.
 - `nächsten Freitag` is the coming one or that of next week. Where these differ it is refused, and
   `kommenden Freitag` read.
+- `am Morgen` is the morning, `morgen` tomorrow.
 - `halb vier` is on a dial of twelve.
 - `in acht Tagen` is a week to many, so it is refused in words; `in 8 Tagen` is read.
 - `so` alone is no Sunday: `so um 9`.
@@ -118,6 +119,8 @@ DATES = {
     "morgen": InDays(1),
     "übermorgen|uebermorgen": InDays(2),
     "heute nacht": InDays(0, NIGHT),
+}
+NAMED_DAYS = {
     "monatsende|am monatsende": EndOf(Unit.MONTH),
     "jahresende|am jahresende": EndOf(Unit.YEAR),
     **{
@@ -165,7 +168,8 @@ GERMAN = Language(
         },
         "weekday": WEEKDAYS,
         "month": MONTHS,
-        "date": DATES,
+        "date": NAMED_DAYS,
+        "relative_date": DATES,
         "days": DAYS,
         "plural": {
             "werktags|wochentags|an werktagen|an wochentagen|an arbeitstagen": MONDAY_TO_FRIDAY,
@@ -211,10 +215,14 @@ GERMAN = Language(
         Ago: ("vor {span}",),
         OnDay: (
             "[am|den] {date} [{part}] [{time}] [{zone}]",
+            "{date:relative_date} [{part}] [{time}] [{zone}]",
             "[am] {date} {part:adverb} {time} [{zone}]",
+            "{date:relative_date} {part:adverb} [{time}] [{zone}]",
             "{date:ahead} [{part}] {time} [{zone}]",
             "{time} [{zone}]",
+            "{part:adverb} {time} [{zone}]",
             "{time} [am] {date} [{part}] [{zone}]",
+            "{time} {date:relative_date} [{part}] [{zone}]",
         ),
         EverySpan: ("alle|jede {span}",),
         EveryUnit: ("jede {unit:beat}",),

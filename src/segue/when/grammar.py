@@ -22,6 +22,18 @@ MOST_STEPS = 400
 LONGEST_ROW = 12
 
 _SHORT_ZONE = re.compile(r"[A-Z]{2,5}")
+_RANGE = re.compile(r".*[0-9]:[0-9]{2}[-–—][0-9]{1,2}:[0-9]{2}.*")
+
+
+def unread(piece: str, text: str) -> str:
+    """Why a text was refused that this piece of it could not be read in."""
+    reason = f"could not read {quoted(piece)}" + (f" in {quoted(text)}" if piece != text else "")
+    if _SHORT_ZONE.fullmatch(piece):
+        # Told only that it failed, a caller might drop the zone and get a time hours away.
+        return f"{reason} (a time zone is written America/New_York, UTC or +02:00)"
+    if _RANGE.fullmatch(piece):
+        return f"{reason} (it is a range of times, and one time is wanted)"
+    return reason
 
 
 class Match(NamedTuple):
@@ -67,16 +79,12 @@ class Chart:
         if start == place and self.language.spaced:
             start = text.rfind(" ", 0, place) + 1
         piece = text[start:].split(" ")[0] or text[place:]
-        unread = f"could not read {quoted(piece)}" + (f" in {quoted(text)}" if piece != text else "")
-        if _SHORT_ZONE.fullmatch(piece):
-            # Told only that it failed, a caller might drop the zone and get a time hours away.
-            return f"{unread} (a time zone is written America/New_York, UTC or +02:00)"
-        return unread
+        return unread(piece, text)
 
     def _find(self, kind: str, place: int) -> list[Match]:
         key = kind, place
         if key not in self._found:
-            # A wording that begins with its own kind finds nothing there, instead of itself for ever.
+            # A wording that begins with its own kind finds nothing there, instead of itself without end.
             self._found[key] = []
             self._found[key] = [*self._tokens(kind, place), *self._phrases(kind, place)]
         return self._found[key]

@@ -15,7 +15,7 @@ from segue.when.dates import CalendarDate, NumericDate
 from segue.when.language import Language, small_number, spelt_number
 from segue.when.parts import Clock
 from segue.when.refusal import refuse
-from segue.when.zones import OFFSET, ZoneInText
+from segue.when.zones import OFFSET, ZoneInText, is_offset
 
 LONGEST_TEXT = 200
 
@@ -26,7 +26,7 @@ _DAY_AND_MONTH = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.(?![0-9])")
 _UTC_AND_HOURS = re.compile(r"(?:UTC|GMT)([+-])([0-9]{1,2})(?::([0-9]{2}))?(?![0-9:])")
 _PLACE = re.compile(r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+){1,3}|(?:UTC|GMT|Z|utc|gmt|z)(?![\w/+-])")
 _PLACE_IN_BRACKETS = re.compile(rf"\[({_PLACE.pattern})\]")
-_MACHINE_TIME = re.compile(r"[Tt][0-9]{2}:[0-9]{2}|[0-9]{2}:[0-9]{2}:[0-9]{2}")
+_MACHINE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt][0-9]{2}:[0-9]{2}| [0-9]{2}:[0-9]{2}:[0-9]{2})")
 _GAP = re.compile(r" ?(?:[,、] ?)?")
 
 _UNSPEAKABLE = {"Cc", "Cf", "Cs", "Co", "Cn"}
@@ -128,8 +128,8 @@ class Lexer:
         after = self.start(offset.end())
         if place := _PLACE_IN_BRACKETS.match(self.text, after) or _PLACE.match(self.text, after):
             yield Token("zone", ZoneInText(place[place.lastindex or 0], offset[0]), place.end())
-        # `10:00-11:00` is a stretch of time, not ten o'clock in the middle of the Pacific.
-        if offset[1] == "+" or _MACHINE_TIME.search(self.text, 0, start):
+        # `10:00-11:00` is a range of times, not ten o'clock in the middle of the Pacific.
+        if offset[1] == "+" or (is_offset(offset) and _MACHINE_TIME.search(self.text, 0, start)):
             yield Token("zone", ZoneInText(None, offset[0]), offset.end())
 
 

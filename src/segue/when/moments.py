@@ -1,15 +1,17 @@
 """Phrases that mean one moment, in no language: after a span, or on a day at a time."""
 
 import datetime as dt
+from fractions import Fraction
 from typing import ClassVar, TypeAlias
 
 from segue.record import positional
 from segue.when.dates import MORNING, Date, InDays, add_months
-from segue.when.parts import DayPart, Midnight, Span, Time
-from segue.when.refusal import refuse
+from segue.when.parts import Clock, DayPart, Measure, Midnight, Span, Time, Unit
+from segue.when.refusal import refuse, refuse_ambiguous
 from segue.when.zones import Zone, ZoneInText, placed
 
 FIRST_YEAR, LAST_YEAR = 1970, 2200
+_LAST_HOUR = 23
 
 
 @positional
@@ -43,6 +45,35 @@ class Ago:
         here = now.astimezone(zone) if zone else now
         back = dt.datetime.combine(add_months(here.date(), -self.span.months), here.time(), here.tzinfo)
         return (back.astimezone(dt.UTC) - self.span.length()).astimezone(here.tzinfo)
+
+
+@positional
+class HoursAlone:
+    """`15h`, `20 heures`: nothing says whether it is a time on the clock or a length of time.
+
+    Hours that no clock shows are a length. So are those below `clock_from`: `h` beside a small number, which
+    as a time on the clock would be in the middle of the night."""
+
+    kind: ClassVar[str] = "moment"
+    clock: Clock
+    clock_from: ClassVar[int] = 0
+
+    def moment(self, now: dt.datetime, zone: Zone | None) -> dt.datetime:
+        hour = self.clock.hour
+        if not self.clock_from <= hour <= _LAST_HOUR:
+            return After(Span((Measure(Unit.HOUR, Fraction(hour)),))).moment(now, zone)
+        time, length = f"at {hour:02}:00", f"in {hour} hour{'s' if hour != 1 else ''}"
+        reason = f"a bare number of hours can be a time on the clock, {time}, or a length of time, {length}"
+        raise refuse_ambiguous(
+            reason, (time, length), "tomorrow at {time}", "in 3 hours", time=f"{hour:02}:00"
+        )
+
+
+@positional
+class SymbolAlone(HoursAlone):
+    """`15h`, in any language."""
+
+    clock_from: ClassVar[int] = 6
 
 
 @positional
@@ -99,4 +130,4 @@ def needs_zone(what: str, *instead: str) -> Exception:
     return refuse(f"{what} needs a time zone, and none is known", *instead)
 
 
-Single: TypeAlias = After | Ago | OnDay
+Single: TypeAlias = After | Ago | HoursAlone | OnDay

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from segue.record import positional
-from segue.when.refusal import refuse
+from segue.when.refusal import refuse, refuse_ambiguous
 
 LONGEST = timedelta(days=36_525)
 """A hundred years: no span is longer."""
@@ -148,10 +148,9 @@ class Midnight:
 
     def beside(self, day: date) -> Exception:
         after = day + timedelta(days=1)
-        return refuse(
-            f"midnight beside a day can be its start or its end, here {day} 00:00 or {after} 00:00",
-            f"{day} 00:00",
-            f"{after} 00:00",
+        both = f"{day} 00:00", f"{after} 00:00"
+        return refuse_ambiguous(
+            f"midnight beside a day can be its start or its end, here {' or '.join(both)}", both, *both
         )
 
 
@@ -190,8 +189,8 @@ class Time:
                 "21:30",
                 time="09:00",
             )
-        both = " or ".join(f"{at:%H:%M}" for at in fitting)
-        raise refuse(f"it can be {both}", "tomorrow at {time}", time=f"{fitting[-1]:%H:%M}")
+        both = [f"{at:%H:%M}" for at in fitting]
+        raise refuse_ambiguous(f"it can be {' or '.join(both)}", both, "tomorrow at {time}", time=both[-1])
 
     def _hours(self, clock: Clock, in_part: bool) -> list[int]:
         if self.meridiem:
@@ -214,7 +213,7 @@ class Time:
 
 @positional
 class BesideDay(Time):
-    """A wording that is a time only beside a day: `demain 21h`. Alone, `21h` is a length of time."""
+    """A wording that is a time only beside a day: `demain 21h`. Alone, `21h` is refused: `HoursAlone`."""
 
     kind: ClassVar[str] = "beside_day"
 

@@ -19,7 +19,7 @@ from segue.when.grammar import Reading, readings
 from segue.when.lexer import plain
 from segue.when.moments import Single, within_years
 from segue.when.parts import Span
-from segue.when.refusal import Refusal, quoted, refuse
+from segue.when.refusal import Refusal, quoted, refuse, refuse_ambiguous
 from segue.when.repeats import CronLine, Interval, Moment, Repeat, When, cron_zone
 from segue.when.russian import RUSSIAN
 from segue.when.spanish import SPANISH
@@ -103,8 +103,9 @@ def _agreed(
         except Refusal as refusal:
             raise refusal.worded(reading.language.examples) from None
     if len(meanings) > 1:
-        both = " or ".join(map(said, meanings))
-        raise refuse(f"{quoted(text)} can be {both}", *map(exact, meanings))
+        each = [said(meaning) for meaning in meanings]
+        reason = f"{quoted(text)} can be {' or '.join(each)}"
+        raise refuse_ambiguous(reason, each, *map(exact, meanings))
     return next(iter(meanings))
 
 

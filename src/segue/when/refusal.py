@@ -1,10 +1,10 @@
 """How a time is refused: one sentence with the reason, and a wording that works.
 
-The reason is in English. The wordings are those of the language that the text was in: whoever raises a
-refusal gives them in English, with `{time}` for what changes, and the language's table has its own for each.
+The reason is in English. The wordings are those of the language that the text was in: a refusal is raised
+with English ones, with `{time}` for what changes, and the language's table has its own for each.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from segue.errors import BadTime
@@ -16,6 +16,8 @@ SHOWN = 60
 class Refusal(BadTime):
     passed: datetime | None = None
     """The moment that was meant, where it is refused only because it is past."""
+    readings: tuple[str, ...] = ()
+    """What the text can mean, where it is refused because it can mean several things."""
 
     def __init__(self, reason: str, instead: tuple[str, ...], values: Mapping[str, str]) -> None:
         shown = " or ".join(quoted(wording.format_map(values)) for wording in instead)
@@ -26,12 +28,19 @@ class Refusal(BadTime):
         """The same refusal with the wordings of another language, where it has its own."""
         instead = tuple(examples.get(wording, wording) for wording in self._instead)
         refusal = Refusal(self._reason, instead, self._values)
-        refusal.passed = self.passed
+        refusal.passed, refusal.readings = self.passed, self.readings
         return refusal
 
 
 def refuse(reason: str, *instead: str, **values: str) -> Refusal:
     return Refusal(reason, instead, values)
+
+
+def refuse_ambiguous(reason: str, readings: Iterable[str], *instead: str, **values: str) -> Refusal:
+    """A refusal because the text can mean each of the readings."""
+    refusal = refuse(reason, *instead, **values)
+    refusal.readings = tuple(readings)
+    return refusal
 
 
 def quoted(text: str) -> str:

@@ -12,7 +12,7 @@ from segue.record import positional
 from segue.when.dates import CalendarDate, NumericDate, existing
 from segue.when.moments import needs_zone, time_of_day
 from segue.when.parts import DayPart, Midnight, Span, Time, Unit
-from segue.when.refusal import refuse
+from segue.when.refusal import refuse, refuse_ambiguous
 from segue.when.zones import Zone, ZoneInText
 
 
@@ -146,7 +146,10 @@ def cron_zone(zone: Zone | None) -> str:
 def _time(named: Time | None, part: DayPart | None = None, *, midnight: bool = False) -> time:
     if named and isinstance(named.clock, Midnight) and not part:
         if not midnight:
-            raise refuse("midnight beside a day can be its start or its end", "every day at 18:30")
+            readings = "the start of the day", "the end of the day"
+            raise refuse_ambiguous(
+                "midnight beside a day can be its start or its end", readings, "every day at 18:30"
+            )
         return time(0)
     at = time_of_day(named, part)
     if at.second or at.microsecond:

@@ -3,8 +3,8 @@
 - `в следующую пятницу` is the coming one or that of next week. Where these differ it is refused, and
   `в ближайшую пятницу` read.
 - `в половине четвёртого`, `без четверти четыре` are on a dial of twelve.
-- `через день` is not read: it is tomorrow to some and every other day to others. `час` alone is refused:
-  an hour, or one o'clock.
+- `через день` is not read: it is tomorrow to some and every other day to others. `час`, `9 часов`
+  alone are refused: a length of time, or a time on the clock.
 """
 
 from fractions import Fraction
@@ -23,7 +23,7 @@ from segue.when.dates import (
     WeekdayNextWeek,
 )
 from segue.when.language import Language
-from segue.when.moments import After, Ago, OnDay
+from segue.when.moments import After, Ago, HoursAlone, OnDay
 from segue.when.parts import Clock, DayPart, Measure, Midnight, Span, Time, Unit
 from segue.when.repeats import (
     EVERY_DAY,
@@ -168,9 +168,9 @@ RUSSIAN = Language(
         "named_clock": {
             "полдень": Clock(12, fixed=True),
             "полночь": Midnight(),
-            "час": Clock(1),
         },
         "hour": {"час": Clock(1)},
+        "one_hour": {"час": Clock(1)},
         "begun": {word: Clock(hour) for hour, word in enumerate(HOURS_BEGUN, 1)},
         "half": {"половине|половина|пол": -30},
         "to": {"без четверти": -15},
@@ -206,6 +206,7 @@ RUSSIAN = Language(
         EndOf: ("[в] конец|конце [этого|этой] {unit:period}",),
         After: ("{span}", "через {span} [{zone}]", "{span} спустя"),
         Ago: ("{span} назад",),
+        HoursAlone: ("{clock:hour} час|часа|часов|ч", "{clock:one_hour}"),
         OnDay: (
             "{date} [{part}] [{time}] [{zone}]",
             "{date:ahead} {time} [{zone}]",

@@ -1,6 +1,7 @@
 """Spanish.
 
 - `a las 9` is of a 24-hour clock, `a las 9 de la noche` of the other.
+- `a las 9 horas` is a time and `en 9 horas` a length of time. Bare, `9 horas` is either, so it is refused.
 - `y media`, `menos cuarto`, `y veinte` are on a dial of twelve.
 - `el próximo viernes` is the coming one or that of next week. Where these differ it is refused, and
   `el viernes que viene` read.
@@ -23,7 +24,7 @@ from segue.when.dates import (
     WeekdayNextWeek,
 )
 from segue.when.language import Language
-from segue.when.moments import After, Ago, OnDay
+from segue.when.moments import After, Ago, HoursAlone, OnDay
 from segue.when.parts import BesideDay, Clock, DayPart, Measure, Meridiem, Midnight, Span, Time, Unit
 from segue.when.repeats import (
     EVERY_DAY,
@@ -199,6 +200,7 @@ SPANISH = Language(
         EndOf: ("[a|al] fin|final de [la|este|esta] {unit:period}", "[a|al] fin|final del {unit:period}"),
         After: ("{span}", "en {span} [{zone}]", "dentro de {span} [{zone}]"),
         Ago: ("hace {span}",),
+        HoursAlone: ("{clock:hour} hora|horas",),
         OnDay: (
             "{date} [{part}] [{time}] [{zone}]",
             "{date} {time:beside_day} [{zone}]",

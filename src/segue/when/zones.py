@@ -10,12 +10,13 @@ from zoneinfo import ZoneInfo
 
 from segue.record import positional
 from segue.wall import zone_named
-from segue.when.refusal import quoted, refuse
+from segue.when.refusal import quoted, refuse, refuse_ambiguous
 
 Zone: TypeAlias = ZoneInfo | timezone
 """A place, or a fixed offset."""
 
 _UTC = ("Z", "z", "UTC", "utc", "GMT", "gmt")
+_FURTHEST_HOURS = 14
 OFFSET = re.compile(r"([+-])([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2}))?)?")
 
 
@@ -61,13 +62,21 @@ def named(name: str) -> ZoneInfo:
 
 def fixed(offset: str) -> timezone:
     match = OFFSET.fullmatch(offset)
-    sign, *digits = match.groups("0") if match else ("+", "99")
-    hours, minutes, seconds = (int(part) for part in (*digits, "0", "0")[:3])
-    if hours > 23 or minutes > 59 or seconds > 59:
+    if match is None or not is_offset(match):
         shown = quoted(offset.encode("ascii", "replace").decode())
-        raise refuse(f"{shown} is not an offset from UTC", "+02:00", "-05:30")
-    ahead = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    return timezone(ahead if sign == "+" else -ahead)
+        reason = f"{shown} is not an offset from UTC: hours and minutes, at most {_FURTHEST_HOURS}:00"
+        raise refuse(reason, "+02:00", "-05:30")
+    ahead = _ahead(match)
+    return timezone(ahead if match[1] == "+" else -ahead)
+
+
+def is_offset(match: re.Match[str]) -> bool:
+    """Whether a zone can have it: hours and minutes, no seconds, and no further than any place on Earth."""
+    return match[4] is None and int(match[3] or 0) < 60 and _ahead(match) <= timedelta(hours=_FURTHEST_HOURS)
+
+
+def _ahead(match: re.Match[str]) -> timedelta:
+    return timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
 
 
 def placed(wall: datetime, zone: tzinfo) -> datetime:
@@ -76,10 +85,9 @@ def placed(wall: datetime, zone: tzinfo) -> datetime:
     if first.utcoffset() == second.utcoffset():
         return first
     if first.astimezone(UTC) < second.astimezone(UTC):
-        raise refuse(
-            f"clocks in {zone} show {_shown(wall)} twice, at {first.isoformat()} and at {second.isoformat()}",
-            first.isoformat(),
-            second.isoformat(),
+        both = first.isoformat(), second.isoformat()
+        raise refuse_ambiguous(
+            f"clocks in {zone} show {_shown(wall)} twice, at {' and at '.join(both)}", both, *both
         )
     before, after = _edges_of_gap(second.astimezone(UTC), first.astimezone(UTC), zone)
     raise refuse(

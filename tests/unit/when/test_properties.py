@@ -28,7 +28,6 @@ ZONES = (
     "Europe/Berlin",
     "America/New_York",
     "America/St_Johns",
-    "Africa/Monrovia",  # 44 minutes and 30 seconds from UTC, until 1972
     "Asia/Kathmandu",
     "Australia/Lord_Howe",
     "Pacific/Apia",

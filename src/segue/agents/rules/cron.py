@@ -4,16 +4,14 @@
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from segue.agent import ToolCalled
 from segue.agents.rules import recall
 from segue.agents.rules.rule import Heard, Use, rule
-from segue.errors import BadTime
 from segue.model import Job
 from segue.states import JobState
-from segue.when import CronLine, Interval, When, read_schedule
+from segue.when import CronLine, Interval, When
 
 _ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
 _IN_CHINESE = r"^(?:请)?(?P<words>每.+)$"
@@ -26,44 +24,33 @@ class _Order(NamedTuple):
     message: str
 
 
-def _order(words: str, heard: Heard) -> _Order | None:
-    """A schedule and what is to be done, whichever comes first. The longest that can be read is meant."""
-    for when, message in _splits(words.rstrip(" .!?").split()):
-        try:
-            read = read_schedule(when.rstrip(",:;"), now=heard.now, zone=heard.zone)
-        except BadTime:
-            continue
-        if isinstance(read, Interval | CronLine) and message:
-            return _Order(read, message)
-    return None
-
-
-def _splits(words: list[str]) -> Iterator[tuple[str, str]]:
-    """From the longest schedule at the beginning to the shortest, and then those at the end."""
-    for end in range(len(words) - 1, 0, -1):
-        yield " ".join(words[:end]), _JOINING.sub("", " ".join(words[end:]))
-    for begin in range(1, len(words)):
-        yield " ".join(words[begin:]), " ".join(words[:begin])
+def _order(words: str, heard: Heard, *, chinese: bool = False) -> _Order | str:
+    """A schedule and what is to be done, whichever comes first; else why none was read."""
+    found = heard.find(words)
+    if not isinstance(found.when, Interval | CronLine):
+        return heard.why_unread(found, chinese=chinese)
+    before, _, after = words.rstrip(" .!?。！？").partition(found.phrase.rstrip("."))
+    after = _JOINING.sub("", after.lstrip(" .，,：:"))
+    return _Order(found.when, " ".join((*before.split(), *after.split())))
 
 
 async def _add_in_chinese(heard: Heard, found: re.Match[str]) -> str | Use:
-    """There are no spaces to part a schedule from what is to be done: the longest beginning that reads."""
-    words = found["words"].rstrip(" 。！？!?")
-    for end in range(len(words) - 1, 1, -1):
-        message = words[end:].lstrip(" ，,：:")
-        try:
-            read = read_schedule(words[:end].rstrip(" ，,：:"), now=heard.now, zone=heard.zone)
-        except BadTime:
-            continue
-        if isinstance(read, Interval | CronLine) and message:
-            return Use("cron", {"action": "add", "message": message, **_schedule(read)}, _passed_on)
-    return "多久一次，做什么？比如：“每个工作日9点告诉我有什么变化”。"
+    order = _order(found["words"], heard, chinese=True)
+    if isinstance(order, str) or not order.message:
+        why = order if isinstance(order, str) else ""
+        return f"{why}多久一次，做什么？比如：“每个工作日9点告诉我有什么变化”。"
+    return _adding(order)
 
 
 async def _add(heard: Heard, found: re.Match[str]) -> str | Use:
     order = _order(found["words"], heard)
-    if order is None:
-        return "How often, and what? Say it like “every weekday at 9 tell me what is new”."
+    if isinstance(order, str) or not order.message:
+        why = order if isinstance(order, str) else ""
+        return f"{why}How often, and what? Say it like “every weekday at 9 tell me what is new”."
+    return _adding(order)
+
+
+def _adding(order: _Order) -> Use:
     return Use("cron", {"action": "add", "message": order.message, **_schedule(order.when)}, _passed_on)
 
 

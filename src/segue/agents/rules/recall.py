@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from segue.agent import ToolCalled
 from segue.agents.rules.rule import Heard, Use, rule
-from segue.errors import BadTime
-from segue.when import explain, read
+from segue.when import Moment, explain
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'`”]+", re.IGNORECASE)
 _FILE = re.compile(r"(?:\bfile\s+)?[\"'`]?(?P<path>[\w./-]*\w\.[a-z][a-z0-9]{1,5})\b", re.IGNORECASE)
@@ -26,26 +25,21 @@ class _Errand(NamedTuple):
     about: str
 
 
-def _errand(words: str, heard: Heard) -> _Errand | None:
-    """A time and what it is about, whichever comes first. The longest time that can be read is meant."""
-    pieces = words.rstrip(" .!?。！？").split()
-    ends = [(0, end) for end in range(len(pieces), 0, -1)]
-    begins = [(begin, len(pieces)) for begin in range(1, len(pieces))]
-    for begin, end in (*ends, *begins):
-        when = " ".join(pieces[begin:end])
-        try:
-            moment = read(when, now=heard.now, zone=heard.zone)
-        except BadTime:
-            continue
-        about = " ".join((*pieces[:begin], *pieces[end:]))
-        return _Errand(when, moment, _JOINING.sub("", about))
-    return None
+def _errand(words: str, heard: Heard) -> _Errand | str:
+    """A time and what it is about, whichever comes first; else why no time was read, if there is a reason."""
+    found = heard.find(words)
+    if not isinstance(found.when, Moment) or found.passed:
+        return heard.why_unread(found)
+    before, _, after = words.rstrip(" .!?。！？").partition(found.phrase.rstrip("."))
+    about = " ".join((*before.split(), *after.lstrip(" .,;:").split()))
+    return _Errand(found.phrase, found.when.at, _JOINING.sub("", about))
 
 
 async def _remind(heard: Heard, found: re.Match[str]) -> str | Use:
     errand = _errand(found["words"], heard)
-    if errand is None or not errand.about:
-        return "When, and of what? Say it like “remind me in 10 minutes to drink water”."
+    if isinstance(errand, str) or not errand.about:
+        why = errand if isinstance(errand, str) else ""
+        return f"{why}When, and of what? Say it like “remind me in 10 minutes to drink water”."
     instruction = (
         f"Todo: write here “Reminder: {errand.about}.” The user asked for it at {heard.now:%H:%M}. If the "
         "conversation shows that it is done or called off, say that instead."
@@ -55,32 +49,31 @@ async def _remind(heard: Heard, found: re.Match[str]) -> str | Use:
 
 async def _remind_in_chinese(heard: Heard, found: re.Match[str]) -> str | Use:
     errand = _errand_in_chinese(found, heard)
-    if errand is None or not errand.about:
-        return "什么时候，提醒什么？比如：“10分钟后提醒我喝水”。"
+    if isinstance(errand, str) or not errand.about:
+        why = errand if isinstance(errand, str) else ""
+        return f"{why}什么时候，提醒什么？比如：“10分钟后提醒我喝水”。"
     return _recall(heard, errand, f"待办：在这里写“提醒：{errand.about}。”")
 
 
 async def _back_in_chinese(heard: Heard, found: re.Match[str]) -> str | Use:
     errand = _errand_in_chinese(found, heard)
-    if errand is None:
-        return "什么时候回来？比如：“2分钟后回来告诉我现在几点”。"
+    if isinstance(errand, str):
+        return f"{errand}什么时候回来？比如：“2分钟后回来告诉我现在几点”。"
     return _recall(heard, errand, f"待办：回到“{errand.about or '刚才的话'}”。")
 
 
-def _errand_in_chinese(found: re.Match[str], heard: Heard) -> _Errand | None:
+def _errand_in_chinese(found: re.Match[str], heard: Heard) -> _Errand | str:
     """There the time stands before the verb, and what it is about after it."""
-    when = found["when"].strip(" ，,")
-    try:
-        moment = read(when, now=heard.now, zone=heard.zone)
-    except BadTime:
-        return None
-    return _Errand(when, moment, found["about"].strip(" ，,：:。！？!?"))
+    when = heard.find(found["when"])
+    if not isinstance(when.when, Moment) or when.passed:
+        return heard.why_unread(when, chinese=True)
+    return _Errand(when.phrase, when.when.at, found["about"].strip(" ，,：:。！？!?"))
 
 
 async def _check_back(heard: Heard, found: re.Match[str]) -> str | Use:
     errand = _errand(found["words"], heard)
-    if errand is None:
-        return "When? Say it like “check back in 2 hours on https://example.org”."
+    if isinstance(errand, str):
+        return f"{errand}When? Say it like “check back in 2 hours on https://example.org”."
     return _recall(heard, errand, _looked_up(errand.about, heard))
 
 

@@ -3,13 +3,17 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 from segue.agent import OpenTurn, ToolCalled
 from segue.clock import to_moment
 from segue.record import positional, record
 from segue.tools.registry import Toolbox
+from segue.when.refusal import quoted
+
+if TYPE_CHECKING:
+    from segue.when.finding import Found
 
 
 @record
@@ -29,6 +33,26 @@ class Heard:
     @property
     def now(self) -> datetime:
         return to_moment(self.box.context.kernel.clock.ms()).astimezone(ZoneInfo(self.zone))
+
+    def find(self, words: str) -> "Found":
+        """The time in these words, as it is read here."""
+        from segue.when.finding import find  # its tables are large, and most turns never need them
+
+        return find(words, now=self.now, zone=self.zone)
+
+    def why_unread(self, found: "Found", *, chinese: bool = False) -> str:
+        """Why nothing is scheduled, as a sentence before another; empty if there is no time."""
+        if found.passed:
+            return (
+                f"“{found.phrase}”已经过去了，什么都没有安排。"
+                if chinese
+                else f"{quoted(found.phrase)} is past, so I scheduled nothing. "
+            )
+        if found.when is not None or not found.unread:
+            return ""
+        if chinese:
+            return f"我没读懂“{found.unread}”，什么都没有安排。"
+        return f"I scheduled nothing: {found.reason}. "
 
 
 @positional

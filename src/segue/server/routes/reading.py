@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from segue.clock import to_moment
+from segue.errors import BadTrigger
 from segue.server import schema, views, wire
 from segue.server.errors import responses
 from segue.server.house import Asked, Guarded
@@ -14,7 +15,6 @@ from segue.server.rendering import html_of
 from segue.server.routes.sessions import KeyInPath
 from segue.trigger import At, Cron, Every
 from segue.when import CronLine, Interval, Moment, When
-from segue.when.finding import find
 from segue.when.zones import find_zone
 
 router = APIRouter(route_class=Guarded, tags=["Reading"], responses=responses(400, 401, 403, 422))
@@ -55,20 +55,27 @@ async def find_time(
     text: Annotated[str, Query(max_length=1000, pattern=r"^[^\x00]*$", examples=["call Ana tomorrow at 9"])],
     timezone: Annotated[str, Query(max_length=100, examples=["Europe/Berlin"])] = "UTC",
 ) -> schema.FoundOut:
-    """The longest part of it that reads as a time or a schedule, and when that would be."""
+    """The one time or schedule in it, and when that would be. Where words of time are left over, or it can
+    mean several things, it is not read, and the verdict says what was left over or what it can mean."""
+    from segue.when.finding import find  # its tables are large, and most processes never need them
+
     now, zone = to_moment(asked.kernel.clock.ms()), find_zone(timezone)
     found = find(text, now=now.astimezone(zone), zone=timezone)
-    moments = [] if found is None else _moments(found.when, now)
-    if found is None or not moments:
-        return schema.FoundOut(when=None)
-    return schema.FoundOut(
-        when=schema.WhenOut(
-            phrase=found.phrase,
-            repeats=not isinstance(found.when, Moment),
-            passed=found.passed,
-            next=[views.moment(round(moment.timestamp() * 1000)) for moment in moments],
+    if found.when is None:
+        return schema.FoundOut(
+            when=None, verdict=found.verdict.value, readings=list(found.readings), unread=found.unread
         )
+    try:
+        moments = _moments(found.when, now)
+    except BadTrigger:  # a cron line that never fires
+        return schema.FoundOut(when=None, verdict="not_read", readings=[], unread=found.phrase)
+    when = schema.WhenOut(
+        phrase=found.phrase,
+        repeats=not isinstance(found.when, Moment),
+        passed=found.passed,
+        next=[views.moment(round(moment.timestamp() * 1000)) for moment in moments],
     )
+    return schema.FoundOut(when=when, verdict="read", readings=[], unread="")
 
 
 def _moments(when: When, now: datetime) -> list[datetime]:

@@ -31,16 +31,26 @@ class Hint extends Part {
 
   async #ask(text, asked) {
     const query = new URLSearchParams({ text, timezone: zone });
-    const found = await get(`when?${query}`).catch(() => ({ when: null }));
+    const found = await get(`when?${query}`).catch(() => ({ when: null, unread: "" }));
     if (asked !== this.#asked) return;
-    if (!found.when) return this.#clear();
-    this.#show(found.when);
+    if (found.when) return this.#show(found.when);
+    if (found.unread) return this.#refuse(found);
+    this.#clear();
+  }
+
+  /** What could not be read, or what it can mean: nothing is scheduled by it. */
+  #refuse({ verdict, readings, unread }) {
+    const said = verdict === "ambiguous" ? t("ambiguous", { readings: readings.join(" · ") }) : t("not_read");
+    this.classList.add("refused");
+    this.replaceChildren(icon("clock"), h("span.phrase", unread), h("span.arrow", { "aria-hidden": "true" }, "→"), h("strong", said));
+    this.hidden = false;
   }
 
   #show({ phrase, repeats, next, passed }) {
     const first = new Date(next[0]);
     const left = passed ? t("passed") : t("in", { time: distance(first - Date.now()) });
     this.classList.toggle("passed", passed);
+    this.classList.remove("refused");
     const more = repeats && next.length > 1 ? t("then", { times: next.slice(1).map((at) => date(new Date(at))).join(", ") }) : "";
     this.replaceChildren(icon("clock"), h("span.phrase", phrase), h("span.arrow", { "aria-hidden": "true" }, "→"), h("strong", `${date(first)} ${zone}`), h("span.left", `(${left})`), more && h("span.then", more));
     this.hidden = false;

@@ -87,6 +87,8 @@ export default {
   keys: "Enter sends · Shift+Enter breaks the line · Esc stops · Ctrl+K finds",
   then: "then {times}",
   passed: "this has passed",
+  not_read: "this is not understood as a time, so nothing is scheduled by it",
+  ambiguous: "this can mean several times, so nothing is scheduled by it: {readings}",
   empty_title: "What should happen, and when?",
   empty_text: "This conversation can go on by itself. Try one of these:",
   try_reminder_title: "A reminder",

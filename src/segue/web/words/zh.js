@@ -83,6 +83,8 @@ export default {
   keys: "Enter 发送 · Shift+Enter 换行 · Esc 停止 · Ctrl+K 查找",
   then: "然后 {times}",
   passed: "已经过去",
+  not_read: "没读懂这个时间，不会据此安排",
+  ambiguous: "可以有几种理解，不会据此安排：{readings}",
   empty_title: "什么时候，做什么？",
   empty_text: "这个对话可以自己继续。试试：",
   try_reminder_title: "提醒",
