@@ -12,6 +12,7 @@ from sse_starlette.sse import AppStatus
 
 from segue.errors import SegueError
 from segue.server.gate import LARGEST_BODY
+from segue.server.house import House
 
 _GRACE_SECONDS = 3
 """For requests under way when the last turn has ended. A page that is open reconnects by itself."""
@@ -36,6 +37,7 @@ class Server(uvicorn.Server):
                 ws_per_message_deflate=False,
             )
         )
+        self._house: House = app.state.segue
         self.ready = asyncio.Event()
 
     @contextmanager
@@ -49,6 +51,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Streams of events learn of an end by uvicorn's signals, which are not ours: here they are told.
         AppStatus.should_exit = True
+        self._house.close()
         await super().shutdown(sockets)
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
