@@ -58,6 +58,14 @@ async def test_a_transaction_that_was_forgotten_is_told(
     await somebody.close()
 
 
+async def test_a_variable_that_is_no_setting_is_told(segue: Segue) -> None:
+    segue.env["SEGUE_RUNERS"] = "3"
+    warning = "the environment sets SEGUE_RUNERS, which is no setting and is not used"
+    migrated = await segue("db", "migrate")
+    assert (migrated.code, migrated.err) == (0, f"Warning: {warning}; did you mean SEGUE_RUNNERS?\n")
+    assert f"settings: {warning}; did you mean SEGUE_RUNNERS?" in (await examined(segue, code=0))["look"]
+
+
 async def test_a_broken_invariant_is_found(segue: Segue) -> None:
     await segue("sessions", "add-messages", "web:1", text='{"role": "user", "content": "hi"}\n' * 3)
     with sqlite3.connect(segue.data / "segue.db") as database:

@@ -13,6 +13,7 @@ from tests.agents.double import Double, Fails
 from tests.cli.conftest import KEY_OF_THE_PROVIDER
 from tests.cli.gate import Gate
 from tests.cli.process import Segue, Serving
+from tests.cli.test_configuration import KUBERNETES
 
 _PATIENCE = 60
 
@@ -161,6 +162,19 @@ async def test_a_port_that_is_taken_is_told_in_a_sentence(segue: Segue) -> None:
         f"Error: cannot listen on 127.0.0.1:{port}: address already in use; choose another --port\n"
     )
     assert not segue.data.exists()
+
+
+async def test_it_starts_beside_a_kubernetes_service_of_its_name(segue: Segue) -> None:
+    segue.env |= KUBERNETES | {"SEGUE_RUNERS": "3"}
+    async with segue.serving() as server:
+        assert (await server.client.get("/health")).status_code == 200
+        server.process.tell(signal.SIGTERM)
+        assert await server.process.end() == 0
+        lines = [json.loads(line) for line in server.process.log.splitlines()]
+    warned = [line["message"] for line in lines if line["level"] == "warning"]
+    assert warned == [
+        "the environment sets SEGUE_RUNERS, which is no setting and is not used; did you mean SEGUE_RUNNERS?"
+    ]
 
 
 async def test_no_secret_is_in_what_it_writes(segue: Segue, provider: Double) -> None:

@@ -58,6 +58,8 @@ def _settings(configuration: Configuration) -> Iterator[Finding]:
         place = configuration.source_of(name)
         if place is not None:
             yield Finding("settings", State.OK, f"{name} is {_shown(configuration, name)}, from {place}")
+    for warning in configuration.warnings:
+        yield Finding("settings", State.LOOK, warning)
     if configuration.model is None:
         yield Finding("settings", State.OK, "no model is set; the offline one answers")
     if configuration.zone_is_a_guess:

@@ -188,6 +188,7 @@ class Configuration(Strict):
     server: ServerPart = ServerPart()
 
     _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
+    _warnings: tuple[str, ...] = PrivateAttr(default=())
 
     @classmethod
     def load(
@@ -204,7 +205,13 @@ class Configuration(Strict):
         if lacks := loaded.telegram.lacks or loaded.matrix.lacks:
             raise BadSetting(lacks)
         loaded._sources = given.sources
+        loaded._warnings = tuple(given.warnings)
         return loaded
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What in the environment was not used, in sentences."""
+        return self._warnings
 
     @property
     def database_url(self) -> str:
