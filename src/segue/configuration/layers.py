@@ -5,6 +5,7 @@ Nothing here knows a setting by name: names, shapes and what a field wants are r
 
 import difflib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -132,7 +133,8 @@ def _reason(error: ErrorDetails) -> str:
 
 
 def _put_file(given: Given, known: Mapping[str, FieldInfo], path: Path | str | None) -> None:
-    if path is None and not Path(FILE).exists():
+    # A folder that this user may not look into has no file for this user; `Path.exists` would raise.
+    if path is None and not os.path.exists(FILE):
         return
     file = Path(path or FILE)
     for name, value in _flat(_table_in(file), known, file):
