@@ -12,7 +12,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from segue.agents.failures import failure
+from segue.agents.failures import check_whole, failure
 from segue.errors import AgentFailed
 from segue.kept import MemoryKind
 from segue.memory.extraction import Lesson, Material
@@ -117,6 +117,7 @@ class ModelExtractor:
                 async for _ in stream:
                     pass
                 response = stream.get()
+            check_whole(response)
         except AgentRunError as error:
             raise failure(error, midway=False) from error
         calls = [call for call in response.tool_calls if call.tool_name == tool]
