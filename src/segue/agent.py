@@ -12,7 +12,7 @@ or returns the whole answer at once:
     async def my_agent(turn: OpenTurn) -> str: ...
 
 An agent that reports each tool before it is called (`ToolStarted`) and says so by `reports_tools` can
-be run again after a crash that came before any tool. Of one that does not, nobody can know.
+be run again after a crash that came before any tool. Of one that does not, it is not known what it did.
 """
 
 import inspect
@@ -104,6 +104,9 @@ class OpenTurn:
 @runtime_checkable
 class Agent(Protocol):
     reports_tools: bool
+    """True only for a loop in which a tool runs after `ToolStarted` was yielded and control came back: a loop
+    of your own, or one that hands you each step before it takes it. A framework that runs tools in tasks of
+    its own does not wait for the report, and after a crash its tool would run twice."""
 
     def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]: ...
 

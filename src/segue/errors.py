@@ -12,6 +12,7 @@ SegueError
 │   └── BadSetting       a setting of the kernel
 ├── NotFound             nothing of that name is there for this caller
 ├── Conflict             it is there, but not in the state the call needs
+│   ├── ChangedMeanwhile it was changed between the reading and the writing: read it again
 │   ├── DuplicateId      the id is taken
 │   ├── AmbiguousKey     several users of the account have a session of that key
 │   ├── NameTaken        the name of the request stands for another request
@@ -86,6 +87,10 @@ class NotFound(SegueError):
 
 class Conflict(SegueError):
     code = "conflict"
+
+
+class ChangedMeanwhile(Conflict):
+    """Has the code of every conflict: to a caller it is one."""
 
 
 class DuplicateId(Conflict):

@@ -5,6 +5,7 @@ Invariants
   - the pieces of a running turn's text join without a gap: where one was dropped, or is said in another
     process, the next piece begins where the last one ended
   - nothing of a turn's text comes after its end
+  - thoughts are in no log: they come from the process that runs the turn, or not at all
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -17,6 +18,8 @@ from segue.model import Event
 from segue.store.store import Store
 
 _PAGE = 500
+_TEXT = "stream_delta"
+_THOUGHT = "thinking_delta"
 
 
 async def follow(
@@ -33,7 +36,7 @@ async def follow(
 
     `lane_id`: the session that its turns run in, if that is another one.
     `came_at`: the newest number when its follower came. Of a turn that ended since, the text is given too: to
-    whom its end is news, what was said is.
+    whom its end is news, what was said and thought is.
     """
     with hub.listen(session_id) as listener:
         reader = _Reader(store, turns, session_id, after, lane_id or session_id, came_at)
@@ -85,7 +88,8 @@ class _Reader:
         self._turn_id: str | None = None
         self._attempt = 0
         self._since = 0
-        self._said = 0
+        self._told = {_TEXT: 0, _THOUGHT: 0}
+        """Characters of the turn under way that were given."""
 
     @property
     def mid_turn(self) -> bool:
@@ -100,9 +104,9 @@ class _Reader:
         async for old in self._read_up():
             yield old
         so_far = await self._so_far()
-        if so_far is not None:
-            yield replace(so_far, replay=True)
-        elif self.mid_turn and not self._since:
+        for piece in so_far:
+            yield replace(piece, replay=True)
+        if not so_far and self.mid_turn and not self._since:
             # Nothing was said yet, or the turn ended behind what was read of the log. Then its end is there
             # by now, and its text is no news to a follower who left in the middle of it.
             async for old in self._read_up():
@@ -112,14 +116,12 @@ class _Reader:
         async for event in self._log():
             for heard in self.take(event):
                 yield heard
-        so_far = await self._so_far()
-        if so_far is not None:
-            yield so_far
+        for piece in await self._so_far():
+            yield piece
 
     def take(self, event: Event) -> Iterator[Heard]:
         """The event, behind the last of the text that it ends."""
-        if (rest := self._rest_before(event)) is not None:
-            yield rest
+        yield from self._rest_before(event)
         self._pass(event)
         yield event
 
@@ -127,23 +129,21 @@ class _Reader:
         # A worker that lost its lease may still be talking; its words are older than the turn's new start.
         if (piece.turn_id, piece.attempt) != (self._turn_id, self._attempt):
             return
-        if piece.type == "stream_delta":
-            if piece.offset > self._said:
-                missed = await self._so_far()
-                if missed is not None:
-                    yield missed
-            known = self._said - piece.offset
-            if not 0 <= known < len(piece.text):
-                return
-            if known:
-                piece = replace(piece, offset=self._said, text=piece.text[known:])
-            self._said += len(piece.text)
+        if piece.offset > self._told[piece.type]:
+            for missed in await self._so_far():
+                yield missed
+        known = self._told[piece.type] - piece.offset
+        if not 0 <= known < len(piece.text):
+            return
+        if known:
+            piece = replace(piece, offset=self._told[piece.type], text=piece.text[known:])
+        self._told[piece.type] += len(piece.text)
         yield piece if piece.seq == self.after else replace(piece, seq=self.after)
 
     async def _read_up(self) -> AsyncIterator[Heard]:
         """The log as it stands, to one who comes."""
         async for event in self._log():
-            if (whole := self._missed_before(event)) is not None:
+            for whole in self._missed_before(event):
                 yield replace(whole, replay=True)
             self._pass(event)
             yield event
@@ -157,44 +157,53 @@ class _Reader:
         self.after = event.seq
         if event.type == "stream_start":
             self._turn_id, self._attempt = event.turn_id, event.body["attempt"]
-            self._since, self._said = event.seq, 0
+            self._since, self._told = event.seq, {_TEXT: 0, _THOUGHT: 0}
         elif event.type == "stream_end":
             self._turn_id, self._since = None, event.seq
 
-    def _missed_before(self, event: Event) -> LiveText | None:
+    def _missed_before(self, event: Event) -> list[LiveText]:
         if event.type == "stream_end" and not self._since:  # it left in the middle of this turn
             self._turn_id = event.turn_id
         elif self._came_at is None or event.seq <= self._came_at:
-            return None
+            return []
         return self._rest_before(event)
 
-    def _rest_before(self, event: Event) -> LiveText | None:
+    def _rest_before(self, event: Event) -> list[LiveText]:
         if event.type != "stream_end" or event.turn_id != self._turn_id or event.body["outcome"] != "ok":
-            return None
+            return []
         return self._grown(event.content or "")
 
-    async def _so_far(self) -> LiveText | None:
+    async def _so_far(self) -> list[LiveText]:
         """What was said since the last piece: here to the letter, elsewhere up to its newest draft."""
         if self._turn_id is None:
-            return None
+            return []
         live = self._turns.get(self._turn_id)
         if live is not None and live.held.turn.attempt == self._attempt:
             return self._grown(live.text)
         running = await self._store.running_turn(self._lane_id)
         if running is None or (running.id, running.attempt) != (self._turn_id, self._attempt):
-            return None
+            return []
         return self._grown(running.draft or "")
 
-    def _grown(self, text: str) -> LiveText | None:
-        if self._turn_id is None or len(text) <= self._said:
-            return None
-        offset, self._said = self._said, len(text)
+    def _grown(self, text: str) -> list[LiveText]:
+        """What is new of the thoughts and of the text."""
+        if self._turn_id is None:
+            return []
+        thoughts = self._turns.thoughts_of(self._turn_id, self._attempt)
+        return [
+            self._piece(self._turn_id, kind, whole)
+            for kind, whole in ((_THOUGHT, thoughts), (_TEXT, text))
+            if len(whole) > self._told[kind]
+        ]
+
+    def _piece(self, turn_id: str, kind: str, whole: str) -> LiveText:
+        offset, self._told[kind] = self._told[kind], len(whole)
         return LiveText(
             session_id=self._session_id,
-            turn_id=self._turn_id,
+            turn_id=turn_id,
             attempt=self._attempt,
-            type="stream_delta",
+            type=kind,
             seq=self.after,
             offset=offset,
-            text=text[offset:],
+            text=whole[offset:],
         )

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from segue import entries, lane
 from segue.clock import to_moment
-from segue.errors import Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
+from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
 from segue.lane import Left, Ready
 from segue.model import Event, Job, Owner, Session
 from segue.record import record
@@ -130,7 +130,7 @@ def change(job: Job, now: int) -> Transaction[Changed]:
         },
     )
     if not changed:
-        raise Conflict(f"job {job.id} was changed meanwhile; read it again")
+        raise ChangedMeanwhile(f"job {job.id} was changed meanwhile; read it again")
     return (yield from announce(session, replace(job, revision=job.revision + 1, updated_at=now), now))
 
 

@@ -12,6 +12,8 @@ from segue.leasing import Held
 
 LONGEST_ANSWER = 1_000_000
 """Characters. A model that does not end is ended."""
+MOST_REMEMBERED = 1_000_000
+"""Characters of thoughts of turns that have ended."""
 
 
 class LetGo(Enum):
@@ -40,6 +42,7 @@ class Live:
     usage: Mapping[str, Any] = field(default_factory=dict)
     _said: list[str] = field(default_factory=list)
     length: int = 0
+    _thought: list[str] = field(default_factory=list)
     thought: int = 0
     drafted: int = 0
 
@@ -47,9 +50,17 @@ class Live:
         self._said.append(text)
         self.length += len(text)
 
+    def think(self, text: str) -> None:
+        self._thought.append(text)
+        self.thought += len(text)
+
     @property
     def text(self) -> str:
         return "".join(self._said)
+
+    @property
+    def thoughts(self) -> str:
+        return "".join(self._thought)
 
     def cancel(self, why: LetGo, now: int) -> None:
         if self.let_go is None and self.listening:
@@ -72,6 +83,8 @@ class LiveTurns:
 
     def __init__(self) -> None:
         self._live: dict[Live, None] = {}
+        self._thoughts: dict[tuple[str, int], str] = {}
+        self._remembered = 0
         self._some = asyncio.Event()
 
     def __len__(self) -> int:
@@ -92,7 +105,26 @@ class LiveTurns:
         """Its newest attempt."""
         return next((live for live in reversed(self._live) if live.held.turn.id == turn_id), None)
 
+    def thoughts_of(self, turn_id: str, attempt: int) -> str:
+        """Of a turn that runs here, or ended here a moment ago: the store keeps none."""
+        for live in self._live:
+            if (live.held.turn.id, live.held.turn.attempt) == (turn_id, attempt):
+                return live.thoughts
+        return self._thoughts.get((turn_id, attempt), "")
+
     def drop(self, live: Live) -> None:
-        self._live.pop(live, None)
+        if live not in self._live:
+            return
+        del self._live[live]
+        if live.thought:
+            self._remember((live.held.turn.id, live.held.turn.attempt), live.thoughts)
         if not self._live:
             self._some.clear()
+
+    def _remember(self, key: tuple[str, int], thoughts: str) -> None:
+        """For a follower who asked before the turn ended, and is given its log after that."""
+        self._thoughts[key] = thoughts
+        self._remembered += len(thoughts)
+        while self._remembered > MOST_REMEMBERED:
+            oldest = next(iter(self._thoughts))
+            self._remembered -= len(self._thoughts.pop(oldest))

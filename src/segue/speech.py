@@ -27,7 +27,7 @@ class Speech:
                 self._say(piece if isinstance(piece, str) else piece.text)
             case Thinking(text):
                 self._tell("thinking_delta", self._live.thought, text)
-                self._live.thought += len(text)
+                self._live.think(text)
             case ToolStarted():
                 # Committed before the agent goes on: after a crash we know that it may have acted.
                 await self._write("tool_started", piece, acted=True)

@@ -39,7 +39,12 @@ class Breaks:
     """The connection is cut."""
 
 
-Piece: TypeAlias = str | Calls | Thinks | Waits | Breaks
+@dataclass(frozen=True)
+class Ends:
+    """The stream ends here as if it were whole: no reason for the end, no last event."""
+
+
+Piece: TypeAlias = str | Calls | Thinks | Waits | Breaks | Ends
 
 
 @dataclass(frozen=True)
@@ -206,6 +211,8 @@ def _openai(line: Says) -> Iterator[bytes | Waits | Breaks]:
                 yield chunk({"tool_calls": [opened]})
                 yield chunk({"tool_calls": [{"index": calls, "function": {"arguments": second}}]})
                 calls += 1
+            case Ends():
+                return
             case _:
                 yield piece
     yield chunk({}, line.finish or ("tool_calls" if calls else "stop"))
@@ -257,6 +264,8 @@ def _anthropic(line: Says) -> Iterator[bytes | Waits | Breaks]:
                 opened = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
                 yield from block(index, opened, *deltas)
                 called = True
+            case Ends():
+                return
             case _:
                 yield piece
                 continue

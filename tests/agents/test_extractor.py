@@ -17,7 +17,7 @@ from segue.memory.extraction import Material
 from segue.model import Source
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from segue.transcript import Message
-from tests.agents.double import Calls, Double, says
+from tests.agents.double import Calls, Double, Ends, says
 from tests.agents.house import MODELS, HouseOf, words_sent
 
 
@@ -104,6 +104,13 @@ async def test_what_does_not_have_the_form_is_a_failure(
     double.script(answer)
     with pytest.raises(AgentFailed, match="the model"):
         await extractor.learn(MATERIAL)
+
+
+async def test_an_answer_that_was_cut_is_a_failure(asked: tuple[Double, ModelExtractor]) -> None:
+    double, extractor = asked
+    double.script(says(Calls("remember", '{"summary": "Moved."}'), Ends()))
+    with pytest.raises(AgentFailed, match="without a reason for its end"):
+        await extractor.summarise(MATERIAL)
 
 
 async def test_nobody_is_asked_about_what_only_schedules_said(

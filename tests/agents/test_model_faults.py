@@ -12,7 +12,7 @@ from segue.states import Outcome
 from segue.testing import ManualClock, quiet
 from segue.tools.arguments import flat
 from segue.tools.registry import Tool, ToolContext
-from tests.agents.double import Breaks, Calls, Fails, HangsUp, Line, Thinks, Waits, says
+from tests.agents.double import Breaks, Calls, Ends, Fails, HangsUp, Line, Says, Thinks, Waits, says
 from tests.agents.house import CHAT, HouseOf, words_sent
 from tests.seats import seat_of
 
@@ -72,7 +72,7 @@ class TestFailures:
         assert (await house.said())[-1][1].startswith("The model's provider takes no more requests")
 
     @pytest.mark.parametrize(
-        "stumble", [Fails(500), Fails(503), OVERLOADED, HangsUp(), says(Breaks())], ids=repr
+        "stumble", [Fails(500), Fails(503), OVERLOADED, HangsUp(), says(Breaks()), says(Ends())], ids=repr
     )
     async def test_a_stumble_before_the_first_word_is_forgotten(
         self, house_of: HouseOf, dialect: str, stumble: Line
@@ -104,6 +104,39 @@ class TestFailures:
         assert len(house.provider.asked) == 1
         shown = (await house.said())[-1][1]
         assert shown == "The connection to the model broke off in the middle of its answer."
+
+    async def test_an_answer_without_a_reason_for_its_end_is_no_answer(
+        self, house_of: HouseOf, dialect: str
+    ) -> None:
+        """A proxy in between gave up: to the client the stream has an end like any other."""
+        house = await house_of(dialect)
+        house.provider.script(says("The answer is ", Ends()))
+        turn = await house.ask("Hi")
+        assert turn.outcome is Outcome.ERROR
+        assert len(house.provider.asked) == 1
+        assert turn.error is not None
+        assert "without a reason" in turn.error
+        shown = (await house.said())[-1][1]
+        assert shown == "The connection to the model broke off in the middle of its answer."
+
+    async def test_a_tool_of_an_answer_that_was_cut_is_not_run(self, house_of: HouseOf, dialect: str) -> None:
+        rung: list[str] = []
+
+        async def ring(context: ToolContext) -> str:
+            rung.append(context.turn_id)
+            return "It rang."
+
+        bell = Tool(name="ring", description="Ring the bell.", parameters=flat({}), run=ring)
+        house = await house_of(dialect, tools=[bell])
+        house.provider.script(says(Calls("ring", "{}"), Ends()), says("Nothing to do."))
+        turn = await house.ask("Ring.")
+        assert (turn.outcome, turn.reply, rung) == (Outcome.OK, "Nothing to do.", [])
+
+    async def test_a_reason_that_the_library_does_not_know_is_a_reason(self, house_of: HouseOf) -> None:
+        house = await house_of("openai")
+        house.provider.script(Says(["Here I am."], finish="guardrail_passed"))
+        turn = await house.ask("Hi")
+        assert (turn.outcome, turn.reply) == (Outcome.OK, "Here I am."), turn.error
 
     async def test_a_request_after_a_tool_is_made_again_and_the_tool_is_not(
         self, house_of: HouseOf, dialect: str

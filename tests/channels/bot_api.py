@@ -41,6 +41,8 @@ class BotApi:
     """By id, the chat and what it shows."""
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     refusals: deque[Refusal] = field(default_factory=deque)
+    refused_tokens: int = 0
+    """Calls that came with another token than the bot's."""
     hold: asyncio.Event | None = None
     """While set, a message that was taken is not answered."""
     taken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -71,6 +73,7 @@ class BotApi:
 
     async def answer(self, request: Request) -> Response:
         if request.path_params["token"] != TOKEN:
+            self.refused_tokens += 1
             return _no(401, "Unauthorized")
         method = request.path_params["method"]
         given: dict[str, Any] = json.loads(await request.body() or b"{}")
@@ -90,6 +93,8 @@ class BotApi:
                 return _yes(True)
             case "deleteWebhook":
                 return _yes(True)
+            case "getMe":
+                return _yes({"id": 12345, "is_bot": True, "username": "segue_bot"})
         return _no(404, "Not Found")
 
     async def _poll(self, given: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,6 +1,8 @@
 """`segue serve` as a process of its own speaks and listens through the channels that its settings name."""
 
 import asyncio
+import json
+import signal
 from pathlib import Path
 
 from tests.channels.bot_api import TOKEN, bot_api
@@ -26,3 +28,19 @@ async def test_a_served_bot_answers_sends_later_and_never_tells_its_token(tmp_pa
         assert api.shown("7")[0].startswith("I will write “The tea is ready” here")
         assert TOKEN not in log
         assert "listening to Telegram" in log
+
+
+async def test_a_served_bot_with_a_refused_token_says_so_in_one_line(tmp_path: Path) -> None:
+    async with bot_api() as api:
+        segue = Segue(tmp_path)
+        segue.env = {"SEGUE_TELEGRAM_URL": api.url, "SEGUE_TELEGRAM_TOKEN": "12345:wrong"}
+        async with segue.serving() as server:
+            await server.process.logged("Telegram refuses the token; set SEGUE_TELEGRAM_TOKEN")
+            answer = await server.client.post("/sessions/web:1/turns?wait=30", json={"content": "hello"})
+            assert "offline" in answer.json()["reply"], "the rest works"
+            server.process.tell(signal.SIGTERM)
+            assert await server.process.end() == 0
+            lines = [json.loads(line) for line in server.process.log.splitlines()]
+    assert len([line for line in lines if line["level"] in ("error", "warning")]) == 1
+    assert "Traceback" not in server.process.log
+    assert "12345:wrong" not in server.process.log

@@ -365,3 +365,58 @@ async def test_a_scheduled_message_goes_out_through_telegram(
         assert api.shown("7") == ["Your flight leaves at noon."]
         there = await kernel.scheduled_message(promised.message.id)
         assert (there.status, there.sent_message_id) == ("sent", "1")
+
+
+class NotingClock(ManualClock):
+    """Remembers for how long it was asked to wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[int | None] = []
+
+    async def wait(self, event: asyncio.Event, until: int | None) -> None:
+        self.pauses.append(until and until - self.ms())
+        await super().wait(event, until)
+
+    def has_paused(self, times: int) -> bool:
+        return len(self.pauses) == times
+
+
+@pytest.mark.parametrize("webhook", [None, Webhook(url="https://example.org/hook", secret="hush")])
+async def test_a_refused_token_is_told_once_and_tried_again_rarely(
+    webhook: Webhook | None, api: BotApi, database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = NotingClock()
+    async with (
+        Telegram("12345:wrong", url=api.url, webhook=webhook, clock=clock) as telegram,
+        Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel,
+        asyncio.TaskGroup() as group,
+    ):
+        running = group.create_task(kernel.run())
+        for tries in (1, 2, 3):
+            clock.advance(minutes=5)
+            await until(partial(clock.has_paused, tries), f"pause {tries}")
+        running.cancel()
+    assert clock.pauses == [300_000] * 3
+    assert api.refused_tokens == 3
+    told = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [record.getMessage() for record in told] == [
+        "Telegram refuses the token; set SEGUE_TELEGRAM_TOKEN, or telegram.token in the file, to the one "
+        "that @BotFather shows for this bot; until then nothing arrives from there"
+    ]
+    assert told[0].exc_info is None
+
+
+async def test_it_listens_as_soon_as_telegram_can_be_reached(
+    api: BotApi, kernel: Kernel, agent: ScriptedAgent, caplog: pytest.LogCaptureFixture
+) -> None:
+    api.refusals.append(Refusal("deleteWebhook", status=500))
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(kernel.run())
+        await api.write("Hello")
+        await until(lambda: api.shown("7"), "an answer")
+        running.cancel()
+    told = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [record.getMessage() for record in told] == [
+        "Telegram cannot be listened to: Telegram answered 500"
+    ]

@@ -163,8 +163,6 @@ def test_further_host_names_are_a_list() -> None:
 @pytest.mark.parametrize(
     ("env", "words"),
     [
-        ({"SEGUE_RUNERS": "3"}, ["SEGUE_RUNERS", "did you mean SEGUE_RUNNERS?"]),
-        ({"SEGUE_AUTOCOMMIT_IDLE_ENABLED": "1"}, ["did you mean SEGUE_AUTO_COMMIT_IDLE_ENABLED?"]),
         ({"SEGUE_RUNNERS": "three"}, ["SEGUE_RUNNERS must be a whole number from 0", "'three'"]),
         ({"SEGUE_RUNNERS": "-1"}, ["SEGUE_RUNNERS", "'-1'"]),
         ({"SEGUE_MODEL_STEPS": "0"}, ["SEGUE_MODEL_STEPS must be a whole number from 1 to 1,000"]),
@@ -209,6 +207,48 @@ def test_a_wrong_variable_is_told_in_a_sentence(env: dict[str, str], words: list
     for word in words:
         assert word in str(refused.value)
     assert "hush" not in str(refused.value)
+
+
+KUBERNETES = {
+    "SEGUE_PORT": "tcp://10.0.0.1:8420",
+    "SEGUE_SERVICE_HOST": "10.0.0.1",
+    "SEGUE_SERVICE_PORT": "8420",
+    "SEGUE_SERVICE_PORT_HTTP": "8420",
+    "SEGUE_PORT_8420_TCP": "tcp://10.0.0.1:8420",
+    "SEGUE_PORT_8420_TCP_ADDR": "10.0.0.1",
+    "SEGUE_PORT_8420_TCP_PORT": "8420",
+    "SEGUE_PORT_8420_TCP_PROTO": "tcp",
+    "SEGUE_DATABASE_MAIN_PORT": "udp://10.0.0.2:5432",
+    "SEGUE_DATABASE_MAIN_SERVICE_HOST": "10.0.0.2",
+    "SEGUE_DATABASE_MAIN_PORT_5432_UDP_ADDR": "10.0.0.2",
+}
+"""What a container is given beside Services named `segue` and `segue-database-main`."""
+
+
+def test_what_kubernetes_sets_is_passed_over() -> None:
+    loaded = load(KUBERNETES)
+    assert (loaded.port, loaded.database, loaded.warnings) == (8420, None, ())
+    assert load(KUBERNETES, "port = 7000").port == 7000
+
+
+def test_a_port_that_is_a_number_is_ours_beside_kubernetes() -> None:
+    assert load(KUBERNETES | {"SEGUE_PORT": "7000"}).port == 7000
+
+
+@pytest.mark.parametrize(
+    ("variable", "nearest"),
+    [
+        ("SEGUE_RUNERS", "SEGUE_RUNNERS"),
+        ("SEGUE_AUTOCOMMIT_IDLE_ENABLED", "SEGUE_AUTO_COMMIT_IDLE_ENABLED"),
+        ("SEGUE_MY_PORT", "SEGUE_PORT"),
+    ],
+)
+def test_a_variable_that_is_no_setting_is_warned_of(variable: str, nearest: str) -> None:
+    loaded = load({variable: "3", "SEGUE_USER_RUNNERS": "5"})
+    assert loaded.warnings == (
+        f"the environment sets {variable}, which is no setting and is not used; did you mean {nearest}?",
+    )
+    assert (loaded.runners, loaded.user_runners) == (3, 5)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from segue.store import sql
 from segue.store.database import Transaction
 from segue.store.opening import open_database
 from segue.testing import ManualClock, quiet
+from tests.channels.bot_api import TOKEN, bot_api
 from tests.cli.process import Segue
 
 
@@ -62,6 +63,27 @@ async def test_a_transaction_that_was_forgotten_is_told(
     forgotten = f"process {somebody.get_server_pid()} (a report) has had a transaction open for 0 min"
     assert any(words.startswith(forgotten) for words in told)
     await somebody.close()
+
+
+async def test_a_refused_telegram_token_is_wrong(segue: Segue) -> None:
+    await segue("db", "migrate")
+    async with bot_api() as api:
+        segue.env |= {"SEGUE_TELEGRAM_URL": api.url, "SEGUE_TELEGRAM_TOKEN": TOKEN}
+        assert "telegram: the bot is @segue_bot" in (await examined(segue, code=0))["ok"]
+        segue.env["SEGUE_TELEGRAM_TOKEN"] = "12345:wrong"
+        (wrong,) = (await examined(segue, code=1))["wrong"]
+        assert wrong.startswith("telegram: Telegram refuses the token; set SEGUE_TELEGRAM_TOKEN")
+    segue.env["SEGUE_TELEGRAM_TOKEN"] = TOKEN
+    told = (await examined(segue, code=0))["look"]
+    assert "telegram: whether the token is right cannot be told: Telegram cannot be reached" in told
+
+
+async def test_a_variable_that_is_no_setting_is_told(segue: Segue) -> None:
+    segue.env["SEGUE_RUNERS"] = "3"
+    warning = "the environment sets SEGUE_RUNERS, which is no setting and is not used"
+    migrated = await segue("db", "migrate")
+    assert (migrated.code, migrated.err) == (0, f"Warning: {warning}; did you mean SEGUE_RUNNERS?\n")
+    assert f"settings: {warning}; did you mean SEGUE_RUNNERS?" in (await examined(segue, code=0))["look"]
 
 
 async def test_a_broken_invariant_is_found(segue: Segue) -> None:

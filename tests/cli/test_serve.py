@@ -6,11 +6,14 @@ import signal
 import socket
 from pathlib import Path
 
+import httpx2
+
 from segue import Kernel, Outcome, Turn, TurnState
 from tests.agents.double import Double, Fails
 from tests.cli.conftest import KEY_OF_THE_PROVIDER
 from tests.cli.gate import Gate
 from tests.cli.process import Segue, Serving
+from tests.cli.test_configuration import KUBERNETES
 
 _PATIENCE = 60
 
@@ -83,6 +86,38 @@ async def test_a_turn_that_takes_longer_than_the_grace_is_handed_back(segue: Seg
     assert (again.outcome, again.reply, again.attempt) == (Outcome.OK, "Half and whole.", 2)
 
 
+async def test_callers_that_wait_get_the_id_of_their_turn_when_the_server_stops(
+    segue: Segue, gate: Gate
+) -> None:
+    """Some turns run and hang, others wait in a queue: all of their callers get 202."""
+    callers = 50
+    segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "0.1"
+    async with segue.serving() as server, asyncio.TaskGroup() as group:
+
+        async def call(number: int) -> httpx2.Response:
+            path = f"/sessions/web:{number}/turns?wait=600"
+            return await server.client.post(path, json={"content": f"{number}|<wait>"})
+
+        calls = [group.create_task(call(number)) for number in range(callers)]
+        await sessions_stored(segue, callers)
+        await gate.somebody_waits()
+        server.process.tell(signal.SIGTERM)
+        answers = [await call for call in calls]
+        assert await server.process.end() == 0
+    assert [answer.status_code for answer in answers] == [202] * callers
+    assert {answer.json()["state"] for answer in answers} == {"queued"}
+    turns = [await looked_up(segue, answer.json()["turn_id"]) for answer in answers]
+    assert {turn.content.partition("|")[0] for turn in turns} == {str(number) for number in range(callers)}
+    assert {turn.state for turn in turns} == {TurnState.QUEUED}
+
+
+async def sessions_stored(segue: Segue, number: int) -> None:
+    """Until the server has stored the message of that many sessions."""
+    async with Kernel(segue.database, agent=_nobody) as kernel, asyncio.timeout(_PATIENCE):
+        while len(await kernel.sessions()) < number:  # noqa: ASYNC110 — another process writes them
+            await asyncio.sleep(0.05)
+
+
 async def test_told_twice_it_does_not_wait(segue: Segue, gate: Gate) -> None:
     segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "100000"
     async with segue.serving() as server:
@@ -127,6 +162,19 @@ async def test_a_port_that_is_taken_is_told_in_a_sentence(segue: Segue) -> None:
         f"Error: cannot listen on 127.0.0.1:{port}: address already in use; choose another --port\n"
     )
     assert not segue.data.exists()
+
+
+async def test_it_starts_beside_a_kubernetes_service_of_its_name(segue: Segue) -> None:
+    segue.env |= KUBERNETES | {"SEGUE_RUNERS": "3"}
+    async with segue.serving() as server:
+        assert (await server.client.get("/health")).status_code == 200
+        server.process.tell(signal.SIGTERM)
+        assert await server.process.end() == 0
+        lines = [json.loads(line) for line in server.process.log.splitlines()]
+    warned = [line["message"] for line in lines if line["level"] == "warning"]
+    assert warned == [
+        "the environment sets SEGUE_RUNERS, which is no setting and is not used; did you mean SEGUE_RUNNERS?"
+    ]
 
 
 async def test_no_secret_is_in_what_it_writes(segue: Segue, provider: Double) -> None:

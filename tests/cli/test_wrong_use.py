@@ -44,7 +44,7 @@ async def test_it_is_told_by_a_real_process_too(segue: Segue) -> None:
 @pytest.mark.parametrize(
     ("env", "words"),
     [
-        ({"SEGUE_RUNERS": "3"}, "did you mean SEGUE_RUNNERS?"),
+        ({"SEGUE_RUNNERS": "three"}, "SEGUE_RUNNERS must be a whole number"),
         ({"SEGUE_TIMEZONE": "Mars"}, "SEGUE_TIMEZONE must be an IANA zone"),
         ({"SEGUE_API_KEYS": "[hush]"}, "SEGUE_API_KEYS must be a JSON list"),
     ],

@@ -107,11 +107,13 @@ async def test_a_chatty_user_cannot_starve_a_run(
 async def test_a_full_pool_of_runs_does_not_delay_a_user(open_kernel: OpenKernel, clock: ManualClock) -> None:
     agent = Gatekeeper("web:a")
     kernel = await open_kernel(agent=agent, settings=Settings(runners=1, user_runners=1))
+    # One second apart: of two that are due at the same moment, either may have the only place.
     await kernel.schedule("web:a", Every(3600), Ask("Think hard."))
-    waiting = await kernel.schedule("web:b", Every(3600), Ask("Look."))
+    waiting = await kernel.schedule("web:b", Every(3601), Ask("Look."))
     async with working(kernel):
         clock.advance(hours=1)
         await agent.standing_in("web:a")
+        clock.advance(seconds=1)
         await kernel.receive(CHAT, "Hello")
         await until(kernel, "stream_end")
         assert await outcomes(kernel, waiting) in ([], [None])

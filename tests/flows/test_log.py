@@ -22,6 +22,7 @@ from segue import (
 )
 from segue.errors import AgentFailed
 from segue.hub import MOST_WAITING, Heard, LiveText
+from segue.live import MOST_REMEMBERED
 from segue.store.store import Store
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
@@ -156,16 +157,78 @@ async def test_a_follower_from_any_number_hears_each_event_once(
     assert heard == list(range(after + 1, len(events) + 2))
 
 
-@pytest.mark.parametrize(("came_at", "pieces"), [(None, []), (0, ["Green."]), (9, [])])
+@pytest.mark.parametrize(("came_at", "pieces"), [(None, []), (0, ["Hmm.", "Green."]), (9, [])])
 async def test_of_a_turn_that_ended_while_its_follower_came_the_text_is_news(
     kernel: Kernel, agent: ScriptedAgent, came_at: int | None, pieces: list[str]
 ) -> None:
     """Its end is not told as a replay, so nobody would look for the words in it."""
-    agent.script("Green.")
+    agent.script([Thinking("Hm"), Thinking("m."), "Green."])
     await kernel.receive(CHAT, "How is the build?")
     await quiet(kernel)
     heard = await _heard(kernel, came_at=came_at)
     assert [one.text for one in heard if isinstance(one, LiveText)] == pieces
+
+
+class Thinker:
+    """Thinks, stands still until it is let go, and speaks."""
+
+    reports_tools = True
+
+    def __init__(self) -> None:
+        self.has_thought = asyncio.Event()
+        self.may_speak = asyncio.Event()
+
+    async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
+        yield Thinking("Hm")
+        yield Thinking("m.")
+        self.has_thought.set()
+        await self.may_speak.wait()
+        yield Thinking(" Yes.")
+        yield "Green."
+
+
+async def test_a_follower_who_comes_in_the_middle_of_a_turn_is_given_its_thoughts(
+    open_kernel: OpenKernel,
+) -> None:
+    agent = Thinker()
+    kernel = await open_kernel(agent=agent)
+    await kernel.receive(CHAT, "How is the build?")
+    text: list[LiveText] = []
+    async with working(kernel):
+        await agent.has_thought.wait()
+        async with aclosing(kernel.follow(CHAT)) as following:
+            async for one in following:
+                if isinstance(one, LiveText):
+                    text.append(one)
+                    agent.may_speak.set()
+                elif isinstance(one, Event) and one.type == "session_sync":
+                    break
+    assert [(one.type, one.offset, one.text, one.replay) for one in text] == [
+        ("thinking_delta", 0, "Hmm.", True),
+        ("thinking_delta", 4, " Yes.", False),
+        ("stream_delta", 0, "Green.", False),
+    ]
+
+
+async def test_thoughts_of_turns_that_ended_are_forgotten_in_time(
+    kernel: Kernel, agent: ScriptedAgent
+) -> None:
+    for _ in range(3):
+        agent.script([Thinking("x" * (MOST_REMEMBERED // 2 + 1)), "Green."])
+        await kernel.receive(CHAT, "How is the build?")
+        await quiet(kernel)
+    heard: list[Heard] = []
+    async with aclosing(kernel.follow(CHAT, after=0, came_at=0)) as following:
+        async for one in following:
+            heard.append(one)
+            if [event.type for event in heard if isinstance(event, Event)].count("stream_end") == 3:
+                break
+    assert [one.type for one in heard if isinstance(one, LiveText)] == [
+        "stream_delta",
+        "stream_delta",
+        "thinking_delta",
+        "stream_delta",
+    ]
 
 
 class Pausing:

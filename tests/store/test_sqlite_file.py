@@ -159,7 +159,7 @@ def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
 
 def test_what_stands_where_the_folder_should_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("a file")
-    with pytest.raises(StoreUnusable, match=r"notes/segue\.db cannot be made"):
+    with pytest.raises(StoreUnusable, match=r"notes/segue\.db cannot be used: part of its path is a file"):
         opened_and_closed(tmp_path / "notes" / "segue.db")
 
 

@@ -1,9 +1,11 @@
 """The conversation: what is said streams in, and every kind of end shows what it is."""
 
+import json
 import re
 from collections.abc import Callable
+from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.web.conftest import Served
 
@@ -77,6 +79,26 @@ def test_thinking_is_folded(server: Served, open_page: Open) -> None:
     expect(page.get_by_text("First this, then that.")).to_be_hidden()
     page.get_by_text("Thinking", exact=True).click()
     expect(page.get_by_text("First this, then that.")).to_be_visible()
+
+
+def test_what_is_written_before_the_past_is_there_is_said_when_the_page_listens(
+    server: Served, open_page: Open
+) -> None:
+    """Thoughts are in no log: a page that spoke before it listened would never show them."""
+    key = server.session("websocket:early")
+    page = open_page("about:blank")
+    held: list[Route] = []
+    asked: list[dict[str, Any]] = []
+    page.route("**/log?*", lambda route: held.append(route))
+    page.on("websocket", lambda socket: socket.on("framesent", lambda sent: asked.append(json.loads(sent))))
+    page.goto(server.at(key))
+    write(page, "think")
+    for route in held:
+        route.continue_()
+    expect(page.locator("segue-turn .text")).to_have_text("So be it.")
+    page.get_by_text("Thinking", exact=True).click()
+    expect(page.get_by_text("First this, then that.")).to_be_visible()
+    assert [each["type"] for each in asked if each["session"] == key] == ["subscribe", "message"]
 
 
 def test_a_tool_call_is_a_card_with_what_it_was_given_and_gave(server: Served, open_page: Open) -> None:

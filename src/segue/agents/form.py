@@ -10,7 +10,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from segue.agents.failures import failure
+from segue.agents.failures import check_whole, failure
 from segue.errors import AgentFailed
 
 T = TypeVar("T", bound="Answer")
@@ -52,6 +52,7 @@ class Form:
                 async for _ in stream:
                     pass
                 response = stream.get()
+            check_whole(response)
         except AgentRunError as error:
             raise failure(error, midway=False) from error
         calls = [call for call in response.tool_calls if call.tool_name == tool]

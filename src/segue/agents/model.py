@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack, aclosing
 from typing import Any, Self
 
 from pydantic_ai.direct import model_request_stream
-from pydantic_ai.exceptions import AgentRunError, ContentFilterError, UserError
+from pydantic_ai.exceptions import AgentRunError, ContentFilterError, ModelAPIError, UserError
 from pydantic_ai.messages import (
     InstructionPart,
     ModelResponse,
@@ -38,7 +38,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from segue.agent import Delta, OpenTurn, Text, Thinking, Usage
 from segue.agents.conversation import Conversation
-from segue.agents.failures import TRANSIENT, failure
+from segue.agents.failures import check_whole, failure, may_pass
 from segue.agents.figures import Figures
 from segue.agents.prompt import SYSTEM, system_prompt
 from segue.agents.shortcut import take_short_cut
@@ -197,6 +197,7 @@ class _Step:
                 if piece := self._heard(event):
                     yield piece
             self.response = stream.get()
+        check_whole(self.response)
         if self.response.finish_reason == "content_filter" and not self.spoken:
             raise ContentFilterError("the provider's filter held the answer back")
 
@@ -217,9 +218,9 @@ class _Step:
 
     def _pause(self, error: AgentRunError, tried: int) -> int | None:
         """Milliseconds until the next try, or None when there is none."""
-        if self._passed_on or tried >= self._limits.tries or not isinstance(error, TRANSIENT):
+        if self._passed_on or tried >= self._limits.tries or not may_pass(error):
             return None
-        asked = error.retry_after
+        asked = error.retry_after if isinstance(error, ModelAPIError) else None
         if asked is not None and asked > self._limits.longest_pause_seconds:
             return None
         own = backoff(tried, self._rng).total_seconds()

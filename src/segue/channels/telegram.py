@@ -50,6 +50,9 @@ _POLL_SECONDS = 50
 _MOST_PATIENCE = 30
 """Seconds that a part of a message waits when Telegram asks for a pause after an earlier part was taken."""
 _BREATH_MS = 2000
+_TOKEN_PAUSE_MS = 300_000
+"""Between two tries with a token that was refused: the right one needs a new start of the process anyway."""
+_TOKEN_REFUSED = (401, 404)
 
 
 @record
@@ -67,6 +70,16 @@ class _Refused(Exception):
         super().__init__(description)
         self.status = status
         self.retry_after = retry_after
+
+
+class WrongToken(Unreachable):
+    """Telegram knows no bot by this token."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Telegram refuses the token; set SEGUE_TELEGRAM_TOKEN, or telegram.token in the file, to the one "
+            "that @BotFather shows for this bot"
+        )
 
 
 class Telegram(Channel):
@@ -88,6 +101,7 @@ class Telegram(Channel):
         self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(30, read=_POLL_SECONDS + 20))
         self._drafts: Drafts[int] = Drafts()
         self._take: Reception | None = None
+        self._token_refused = False
 
     @property
     def capabilities(self) -> Capabilities:
@@ -179,31 +193,50 @@ class Telegram(Channel):
     async def receive(self, take: Reception) -> None:
         self._take = take
         if self._webhook is not None:
-            await self._call("setWebhook", url=self._webhook.url, secret_token=self._webhook.secret)
+            await self._insist("setWebhook", url=self._webhook.url, secret_token=self._webhook.secret)
             _log.info("Telegram calls us")
             return
-        await self._call("deleteWebhook")
+        await self._insist("deleteWebhook")
         _log.info("listening to Telegram")
         offset = 0
         while True:
-            updates = await self._updates(offset)
+            updates = await self._insist(
+                "getUpdates", offset=offset, timeout=_POLL_SECONDS, allowed_updates=["message"]
+            )
             for update in updates:
                 await self.arrived(update)
                 offset = update["update_id"] + 1
 
-    async def _updates(self, offset: int) -> list[dict[str, Any]]:
+    async def who(self) -> str:
+        """The bot's name. Raises `WrongToken`, another `NotTaken`, or `ConnectionError`."""
         try:
-            found: list[dict[str, Any]] = await self._call(
-                "getUpdates", offset=offset, timeout=_POLL_SECONDS, allowed_updates=["message"]
-            )
-            return found
-        except (_Refused, NotTaken, ConnectionError) as error:
-            _log.warning("no updates from Telegram: %s", error)
-            pause_ms = _BREATH_MS
-            if isinstance(error, _Refused) and error.retry_after is not None:
-                pause_ms = round(error.retry_after * 1000)
-            await self._clock.wait(asyncio.Event(), self._clock.ms() + pause_ms)
-            return []
+            bot = await self._call("getMe")
+        except _Refused as refusal:
+            raise _meaning(refusal) from None
+        return f"@{bot.get('username')}"
+
+    async def _insist(self, method: str, **arguments: Any) -> Any:
+        """What Telegram answers, after as many tries as it takes."""
+        while True:
+            try:
+                result = await self._call(method, **arguments)
+            except (_Refused, NotTaken, ConnectionError) as error:
+                await self._clock.wait(asyncio.Event(), self._clock.ms() + self._pause_after(error))
+            else:
+                self._token_refused = False
+                return result
+
+    def _pause_after(self, error: Exception) -> int:
+        """Says once that the token is wrong; whatever else is wrong, it says each time."""
+        if isinstance(error, _Refused) and error.status in _TOKEN_REFUSED:
+            if not self._token_refused:
+                _log.error("%s; until then nothing arrives from there", WrongToken())
+            self._token_refused = True
+            return _TOKEN_PAUSE_MS
+        _log.warning("Telegram cannot be listened to: %s", error)
+        if isinstance(error, _Refused) and error.retry_after is not None:
+            return round(error.retry_after * 1000)
+        return _BREATH_MS
 
     def knows(self, secret: str) -> bool:
         """Whether a call that brings this word comes from Telegram."""
@@ -251,8 +284,8 @@ def _result(response: httpx2.Response) -> Any:
 def _meaning(refusal: _Refused) -> NotTaken:
     if refusal.status == 429:
         return NotTaken("Telegram asks for a pause", retry_after=refusal.retry_after or 1)
-    if refusal.status in (401, 404):
-        return Unreachable("Telegram does not know the token")
+    if refusal.status in _TOKEN_REFUSED:
+        return WrongToken()
     return Rejected(f"Telegram refused it: {refusal}")
 
 

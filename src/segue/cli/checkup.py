@@ -5,6 +5,7 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
+from segue.channel import NotTaken
 from segue.cli.house import refuse_missing
 from segue.clock import SystemClock
 from segue.configuration import Configuration
@@ -51,6 +52,8 @@ async def examine(configuration: Configuration) -> list[Finding]:
         findings += [finding async for finding in _database(configuration)]
     except SegueError as error:
         findings.append(Finding("database", State.WRONG, str(error)))
+    if configuration.telegram.token is not None:
+        findings.append(await _telegram(configuration.telegram.token.get_secret_value(), configuration))
     return [Finding(each.about, each.state, redaction(each.words)) for each in findings]
 
 
@@ -59,6 +62,8 @@ def _settings(configuration: Configuration) -> Iterator[Finding]:
         place = configuration.source_of(name)
         if place is not None:
             yield Finding("settings", State.OK, f"{name} is {_shown(configuration, name)}, from {place}")
+    for warning in configuration.warnings:
+        yield Finding("settings", State.LOOK, warning)
     if configuration.model is None:
         yield Finding("settings", State.OK, "no model is set; the offline one answers")
     if configuration.zone_is_a_guess:
@@ -175,6 +180,18 @@ async def _deliveries(store: Store) -> AsyncIterator[Finding]:
         yield Finding("deliveries", State.LOOK, words)
     if not dead and not waiting:
         yield Finding("deliveries", State.OK, "none was given up, and none waits for a channel")
+
+
+async def _telegram(token: str, configuration: Configuration) -> Finding:
+    from segue.channels.telegram import Telegram, WrongToken
+
+    async with Telegram(token, url=configuration.telegram.url) as telegram:
+        try:
+            return Finding("telegram", State.OK, f"the bot is {await telegram.who()}")
+        except WrongToken as error:
+            return Finding("telegram", State.WRONG, str(error))
+        except (NotTaken, ConnectionError) as error:
+            return Finding("telegram", State.LOOK, f"whether the token is right cannot be told: {error}")
 
 
 def listed(ids: list[str]) -> str:

@@ -18,6 +18,8 @@ from segue.errors import Invalid, SegueError
 if TYPE_CHECKING:
     from segue.configuration import Configuration
 
+_log = logging.getLogger(__name__)
+
 FAILED = 1
 WRONG_USE = 2
 
@@ -71,4 +73,9 @@ def load(config: Path | None, log_level: int = logging.ERROR, **flags: Any) -> "
 
     configuration = Configuration.load(config, **flags)
     logs.configure(configuration.log_format, secrets=configuration.secrets(), level=log_level)
+    for warning in configuration.warnings:
+        if log_level <= logging.WARNING:
+            _log.warning("%s", warning)
+        else:
+            typer.echo(f"Warning: {warning}", err=True)
     return configuration

@@ -66,9 +66,10 @@ async def to_look(configuration: "Configuration", *, create: bool = False) -> As
 
 def refuse_missing(configuration: "Configuration") -> None:
     from segue.store.opening import sqlite_file
+    from segue.store.sqlite_file import is_there
 
     file = sqlite_file(configuration.database_url)
-    if file is not None and not file.exists():
+    if file is not None and not is_there(file):
         raise StoreUnusable(
             f"there is no database at {file} yet; `segue db migrate` or `segue serve` makes it"
         )

@@ -13,6 +13,7 @@ from sse_starlette.sse import AppStatus
 
 from segue.errors import SegueError
 from segue.server.gate import LARGEST_BODY
+from segue.server.house import House
 from segue.server.incomplete import Limits, connections
 
 if sys.platform != "win32":
@@ -43,6 +44,7 @@ class Server(uvicorn.Server):
                 ws_per_message_deflate=False,
             )
         )
+        self._house: House = app.state.segue
         self.ready = asyncio.Event()
 
     @contextmanager
@@ -56,6 +58,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Streams of events learn of an end by uvicorn's signals, which are not ours: here they are told.
         AppStatus.should_exit = True
+        self._house.close()
         await super().shutdown(sockets)
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:

@@ -200,6 +200,7 @@ class Configuration(Strict):
     server: ServerPart = ServerPart()
 
     _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
+    _warnings: tuple[str, ...] = PrivateAttr(default=())
 
     @classmethod
     def load(
@@ -216,6 +217,7 @@ class Configuration(Strict):
         if lacks := loaded.telegram.lacks or loaded.matrix.lacks or loaded._lacks_a_judge:
             raise BadSetting(lacks)
         loaded._sources = given.sources
+        loaded._warnings = tuple(given.warnings)
         return loaded
 
     @property
@@ -223,6 +225,11 @@ class Configuration(Strict):
         if self.evaluate_response is Evaluation.RULES or self.model is not None:
             return None
         return "evaluate_response is model, but no model is set; set SEGUE_MODEL, or let it be rules"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What in the environment was not used, in sentences."""
+        return self._warnings
 
     @property
     def database_url(self) -> str:

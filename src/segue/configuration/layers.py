@@ -5,6 +5,7 @@ Nothing here knows a setting by name: names, shapes and what a field wants are r
 
 import difflib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +29,13 @@ _SHORTER = ("server.session_auto_commit.", "auto_commit.")
 _OF_THE_TESTS = re.compile(r"SEGUE_(LONG|SIM_SEED|TEST_\w+)")
 """Read by the tests of this repository, which may start a server."""
 
+_OF_KUBERNETES = re.compile(
+    r"SEGUE(_\w+)?_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
+)
+"""What Kubernetes gives every container of a namespace that has a Service named `segue` or `segue-…`."""
+_ADDRESS_OF_KUBERNETES = re.compile(r"(tcp|udp|sctp)://.*")
+"""The value of its variables that end in `_PORT`."""
+
 
 @positional
 class Wanted:
@@ -45,6 +53,8 @@ class Given:
 
     values: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    """What was passed over, in sentences."""
 
     def put(self, name: str, value: object, place: str) -> None:
         *outer, last = name.split(".")
@@ -123,7 +133,8 @@ def _reason(error: ErrorDetails) -> str:
 
 
 def _put_file(given: Given, known: Mapping[str, FieldInfo], path: Path | str | None) -> None:
-    if path is None and not Path(FILE).exists():
+    # A folder that this user may not look into has no file for this user; `Path.exists` would raise.
+    if path is None and not os.path.exists(FILE):
         return
     file = Path(path or FILE)
     for name, value in _flat(_table_in(file), known, file):
@@ -173,14 +184,23 @@ def _put_environment(given: Given, known: Mapping[str, FieldInfo], env: Mapping[
     for variable, value in env.items():
         if not variable.startswith(_PREFIX) or _OF_THE_TESTS.fullmatch(variable):
             continue
+        if _is_of_kubernetes(variable, value):
+            continue
         if variable not in names:
-            raise BadSetting(
-                f"the environment sets {variable}, which is no setting; did you mean "
+            # Not an error: programs of other projects may set variables that begin as ours do.
+            given.warnings.append(
+                f"the environment sets {variable}, which is no setting and is not used; did you mean "
                 f"{_nearest(variable, names)}?"
             )
-        if value:  # `SEGUE_MODEL= segue serve` unsets it
+        elif value:  # `SEGUE_MODEL= segue serve` unsets it
             name = names[variable]
             given.put(name, _opened(known[name], value, variable, Path()), variable)
+
+
+def _is_of_kubernetes(variable: str, value: str) -> bool:
+    if _OF_KUBERNETES.fullmatch(variable):
+        return True
+    return variable.endswith("_PORT") and _ADDRESS_OF_KUBERNETES.fullmatch(value) is not None
 
 
 # Lists, which text carries as JSON

@@ -1,7 +1,9 @@
 """What the routes of one app share, and how a route gets at it and at its caller."""
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import Request, Response
@@ -27,9 +29,28 @@ class House:
     run_workers: bool
     working: bool = False
     """The workers of this process are at work."""
+    _closing: bool = False
+    _waits: set[asyncio.Timeout] = field(default_factory=set)
 
     def caller(self, connection: HTTPConnection) -> Caller:
         return authenticate(connection, self.keys, self.kernel.clock.ms())
+
+    @asynccontextmanager
+    async def waiting(self, seconds: float) -> AsyncIterator[None]:
+        """Raise TimeoutError after that time, or at once when the server closes."""
+        async with asyncio.timeout(0 if self._closing else seconds) as limit:
+            self._waits.add(limit)
+            try:
+                yield
+            finally:
+                self._waits.discard(limit)
+
+    def close(self) -> None:
+        """End every wait, so that each request can answer before its connection is cut."""
+        self._closing = True
+        for limit in self._waits:
+            if not limit.expired():
+                limit.reschedule(asyncio.get_running_loop().time())
 
 
 def house_of(connection: HTTPConnection) -> House:

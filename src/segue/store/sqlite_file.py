@@ -88,9 +88,27 @@ def _make_reader(connection: sqlite3.Connection, *_: object) -> None:
     connection.execute("PRAGMA query_only = ON")
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is something at the path; `StoreUnusable` when this user cannot tell."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError:
+        raise StoreUnusable(
+            f"{path} cannot be used: part of its path is a file where a folder is wanted; name another folder"
+        ) from None
+    except OSError as error:
+        raise StoreUnusable(
+            f"{path} cannot be used ({os.strerror(error.errno or 0).lower()}); "
+            "let this user read and write its folder, or name another"
+        ) from None
+    return True
+
+
 def _refuse_unless_ours(path: Path) -> None:
     """By looking at the header only: SQLite itself would need a log beside the file to read it."""
-    if path.is_dir():
+    if is_there(path) and path.is_dir():
         raise StoreUnusable(f"{path} is a folder; name a file in it")
     _refuse_unless_writable(path)
     if is_in_use_here(str(path)):
@@ -123,7 +141,7 @@ def _refuse_unless_writable(path: Path) -> None:
         raise StoreUnusable(
             f"the folder of {path} cannot be made ({error.strerror}); name another"
         ) from error
-    if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+    if is_there(path) and not os.access(path, os.R_OK | os.W_OK):
         raise StoreUnusable(
             f"{path} may not be written to; give this user the right to, or name another file"
         )

@@ -1,6 +1,6 @@
 """Ordering: how jobs are made, changed and removed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from segue.action import Action, Ask, Call, Say
 from segue.bell import Name
 from segue.clock import to_moment, to_ms
 from segue.decision import End, Pass, keeps_no_appointments
-from segue.errors import BadSetting, BadTrigger, Conflict, DuplicateId
+from segue.errors import BadSetting, BadTrigger, ChangedMeanwhile, Conflict, DuplicateId
 from segue.jobs import Changed
 from segue.model import Asker, Job, Owner, Session
 from segue.once import Request, once
@@ -20,6 +20,9 @@ from segue.store.database import Transaction
 from segue.text import MAX_NAME, check_text
 from segue.trigger import At, Trigger, resolve
 from segue.verbs.looking import OPERATOR, Looking
+
+_MOST_READS = 10
+"""How often a verb reads a job that is changed each time before it can write."""
 
 _KINDS = {Ask: JobKind.CRON, Say: JobKind.MESSAGE, Call: JobKind.SYSTEM}
 
@@ -129,30 +132,29 @@ class Ordering(Looking):
                 protected=True,
             )
         except DuplicateId:
-            job = await self.job(job_id, owner=owner)
-        if job.state is not JobState.PAUSED:
-            return job
-        now = self.clock.ms()
-        active = _aimed(replace(job, state=JobState.ACTIVE, state_reason=None, failures=0), now)
-        return self._changed(await self.store.commit(jobs.change, active, now))
+            return await self._apply(job_id, owner, self._set_going)
 
     async def pause(self, job_id: str, *, reason: str = "paused by request", owner: Asker = OPERATOR) -> Job:
-        job = await self.job(job_id, owner=owner)
-        if job.state is not JobState.ACTIVE:
-            raise Conflict(f"job {job_id} is {job.state}; only an active one can be paused")
-        return await self._change(
-            replace(job, state=JobState.PAUSED, state_reason=reason, slot=None, next_at=None)
-        )
+        async def apply(job: Job) -> Job:
+            if job.state is not JobState.ACTIVE:
+                raise Conflict(f"job {job_id} is {job.state}; only an active one can be paused")
+            return await self._change(
+                replace(job, state=JobState.PAUSED, state_reason=reason, slot=None, next_at=None)
+            )
+
+        return await self._apply(job_id, owner, apply)
 
     async def resume(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
-        job = await self.job(job_id, owner=owner)
-        if job.state is not JobState.PAUSED:
-            raise Conflict(f"job {job_id} is {job.state}; only a paused one can be resumed")
-        active = replace(job, state=JobState.ACTIVE, state_reason=None, failures=0)
-        if isinstance(job.trigger, At):
-            # Its moment may have passed meanwhile: its policy decides how late is too late.
-            return await self._change(_aimed_at(active, job.trigger.moment))
-        return await self._change(_aimed(active, self.clock.ms()))
+        async def apply(job: Job) -> Job:
+            if job.state is not JobState.PAUSED:
+                raise Conflict(f"job {job_id} is {job.state}; only a paused one can be resumed")
+            active = replace(job, state=JobState.ACTIVE, state_reason=None, failures=0)
+            if isinstance(job.trigger, At):
+                # Its moment may have passed meanwhile: its policy decides how late is too late.
+                return await self._change(_aimed_at(active, job.trigger.moment))
+            return await self._change(_aimed(active, self.clock.ms()))
+
+        return await self._apply(job_id, owner, apply)
 
     async def edit(
         self,
@@ -164,58 +166,90 @@ class Ordering(Looking):
         policy: Policy | None = None,
         owner: Asker = OPERATOR,
     ) -> Job:
-        """Change what is given. A new trigger counts from now."""
+        """Change what is given. A new trigger counts from now.
+
+        `Conflict` when another edit came in between, or its last slot: what is asked for here may have been
+        asked for because of what was read.
+        """
         self._check_function(action)
-        job = await self.job(job_id, owner=owner)
-        now = self.clock.ms()
-        if trigger is not None:
-            session = await self.store.session_by_id(job.session_id)
-            trigger = self._resolved(trigger, session, now)
-        edited = replace(
-            job,
-            name=job.name if name is None else check_text(name, "the name of a job", longest=MAX_NAME),
-            trigger=trigger or job.trigger,
-            action=action or job.action,
-            policy=policy or job.policy,
-        )
-        if job.state is JobState.ACTIVE and trigger:
-            edited = _aimed(edited, now)
-        elif policy and job.slot is not None:
-            # The slot stays, for it may be due already: every slot ends as a row.
-            edited = _aimed_at(edited, to_moment(job.slot))
-        return await self._change(edited)
+        if name is not None:
+            check_text(name, "the name of a job", longest=MAX_NAME)
+
+        async def apply(job: Job) -> Job:
+            now = self.clock.ms()
+            new = trigger
+            if new is not None:
+                session = await self.store.session_by_id(job.session_id)
+                new = self._resolved(new, session, now)
+            edited = replace(
+                job,
+                name=name or job.name,
+                trigger=new or job.trigger,
+                action=action or job.action,
+                policy=policy or job.policy,
+            )
+            if job.state is JobState.ACTIVE and new:
+                edited = _aimed(edited, now)
+            elif policy and job.slot is not None:
+                # The slot stays, for it may be due already: every slot ends as a row.
+                edited = _aimed_at(edited, to_moment(job.slot))
+            return await self._change(edited)
+
+        return await self._apply(job_id, owner, apply, unless_edited=True)
 
     async def skip(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
         """Let the next slot go by; it is recorded as skipped."""
-        job = await self.job(job_id, owner=owner)
-        _refuse_protected(job)
-        if job.state is not JobState.ACTIVE or job.slot is None:
-            raise Conflict(f"job {job_id} has no next slot to skip")
-        slot = to_moment(job.slot)
-        now = self.clock.ms()
-        relative = keeps_no_appointments(job.trigger)
-        later = job.trigger.next_after(max(slot, to_moment(now)) if relative else slot)
-        skipped = Pass(
-            slot=slot,
-            outcome=Outcome.SKIPPED,
-            reason="skipped by request",
-            next=later,
-            end=None if later else End.PASSED_OVER,
-        )
-        taken = await self.store.commit(firing.pass_over, job, skipped, now)
-        if taken is None:
-            raise Conflict(f"job {job_id} was changed meanwhile; read it again")
-        self.hub.publish(taken.events)
-        self.bell.ring(Name.TIMER)
-        return await self.store.job(job_id)
+
+        async def apply(job: Job) -> Job:
+            _refuse_protected(job)
+            if job.state is not JobState.ACTIVE or job.slot is None:
+                raise Conflict(f"job {job_id} has no next slot to skip")
+            now = self.clock.ms()
+            taken = await self.store.commit(firing.pass_over, job, _skipped(job, job.slot, now), now)
+            if taken is None:
+                raise ChangedMeanwhile(f"job {job_id} was changed meanwhile; read it again")
+            self.hub.publish(taken.events)
+            self.bell.ring(Name.TIMER)
+            return await self.store.job(job_id)
+
+        return await self._apply(job_id, owner, apply)
 
     async def remove(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
         """No start after this returns; a run that has started goes on to its end."""
+
+        async def apply(job: Job) -> Job:
+            _refuse_protected(job)
+            removed = await self.store.commit(jobs.remove, job, "its job was removed", self.clock.ms())
+            return self._changed(removed)
+
+        return await self._apply(job_id, owner, apply)
+
+    async def _apply(
+        self,
+        job_id: str,
+        owner: Asker,
+        apply: Callable[[Job], Awaitable[Job]],
+        *,
+        unless_edited: bool = False,
+    ) -> Job:
+        """Read a job and apply a verb to it. When the job fired in between, read and apply again."""
         job = await self.job(job_id, owner=owner)
-        _refuse_protected(job)
-        return self._changed(
-            await self.store.commit(jobs.remove, job, "its job was removed", self.clock.ms())
-        )
+        for _ in range(_MOST_READS - 1):
+            try:
+                return await apply(job)
+            except ChangedMeanwhile:
+                again = await self.job(job_id, owner=owner)
+                if unless_edited and _content(again) != _content(job):
+                    raise
+                job = again
+        return await apply(job)
+
+    async def _set_going(self, job: Job) -> Job:
+        if job.state is not JobState.PAUSED:
+            return job
+        now = self.clock.ms()
+        active = _aimed(replace(job, state=JobState.ACTIVE, state_reason=None, failures=0), now)
+        return self._changed(await self.store.commit(jobs.change, active, now))
 
     def _home(self, key: str, kind: JobKind) -> str:
         """Whose a job is that is made in a session: that session's, unless all chats own their jobs."""
@@ -271,6 +305,24 @@ def _aimed_at(job: Job, slot: datetime) -> Job:
         raise BadTrigger(f"the first slot of {job.trigger} lies after the policy's until")
     look_at = to_ms(jittered(slot, job.policy, job.id))
     return replace(job, slot=to_ms(slot), next_at=look_at, state_reason=None)
+
+
+def _content(job: Job) -> tuple[object, ...]:
+    """What people set, and whether the job is still going."""
+    return job.name, job.trigger, job.action, job.policy, job.state
+
+
+def _skipped(job: Job, next_slot: int, now: int) -> Pass:
+    slot = to_moment(next_slot)
+    relative = keeps_no_appointments(job.trigger)
+    later = job.trigger.next_after(max(slot, to_moment(now)) if relative else slot)
+    return Pass(
+        slot=slot,
+        outcome=Outcome.SKIPPED,
+        reason="skipped by request",
+        next=later,
+        end=None if later else End.PASSED_OVER,
+    )
 
 
 def _refuse_protected(job: Job) -> None:

@@ -1,6 +1,5 @@
 """Talking: turns, how to stop one, and the transcript."""
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
@@ -40,7 +39,8 @@ async def say(
 ) -> schema.TurnAccepted | schema.TurnOut | Response:
     """A user's message, which will be a turn of its session. A missing session is made.
 
-    Who stops waiting, or hangs up, stops nothing.
+    A client that stops waiting, or hangs up, stops nothing. A server that shuts down meanwhile answers 202:
+    the message is stored, and the turn runs when a server is there again.
     """
     await asked.may_open(key)
     admitted = await asked.kernel.receive(
@@ -52,7 +52,7 @@ async def say(
     )
     if wait:
         try:
-            async with asyncio.timeout(wait):
+            async with asked.house.waiting(wait):
                 ended = await asked.kernel.wait(admitted)
         except TimeoutError:
             pass

@@ -52,6 +52,7 @@ export class Chat extends EventTarget {
   }
 
   async open() {
+    live.hold(this.key);
     try {
       const [session, log] = await Promise.all([get(this.path), get(`${this.path}/log?limit=${PAGE}`)]);
       if (this.#closed) return;
@@ -64,9 +65,11 @@ export class Chat extends EventTarget {
       this.#tell("opened");
       this.lookAhead();
     } catch (problem) {
+      if (this.#closed) return;
       this.state = problem.status === 404 ? "new" : "failed";
       this.problem = problem;
       if (this.state === "new") live.follow(this.key, 0, (event) => this.#hear(event));
+      else live.unfollow(this.key);
       this.#tell("opened");
     }
   }

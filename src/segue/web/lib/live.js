@@ -14,6 +14,7 @@ class Live extends EventTarget {
   #socket = null;
   #pause = FIRST_PAUSE;
   #followed = new Map();
+  #held = new Set();
   #retry = 0;
   #barred = false;
   state = "connecting";
@@ -27,15 +28,26 @@ class Live extends EventTarget {
     this.#connect();
   }
 
+  /** Hold back what is said in a session until it is followed: its answer would begin unheard. */
+  hold(key) {
+    this.#held.add(key);
+  }
+
   /** `hear` gets each event of the session after a number, once, in order. */
   follow(key, after, hear) {
     this.#followed.set(key, { after, hear });
     this.#send({ type: "subscribe", session: key, after });
+    this.#release(key);
   }
 
   unfollow(key) {
     this.#followed.delete(key);
     this.#send({ type: "unsubscribe", session: key });
+    this.#release(key);
+  }
+
+  #release(key) {
+    if (this.#held.delete(key)) this.outbox(key).forEach((said) => this.#deliver(said));
   }
 
   /** `opens`: the session is made here, and is to know its user's zone. */
@@ -106,6 +118,7 @@ class Live extends EventTarget {
 
   async #deliver(said) {
     const { id, session, content, opens } = said;
+    if (this.#held.has(session)) return;
     if (opens) await post("sessions", { key: session, timezone: zone }, id).catch(() => {});
     this.#send({ type: "message", session, content, id });
   }

@@ -1,0 +1,99 @@
+"""A data folder that cannot be used: every command says so in a sentence."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.process import Ended, Segue
+
+COMMANDS = (
+    ("serve", "--port", "0"),
+    ("worker",),
+    ("chat",),
+    ("sessions", "list"),
+    ("sessions", "add-message", "web:1", "Hello."),
+    ("jobs", "list", "web:1"),
+    ("recalls", "list", "web:1"),
+    ("messages", "list", "web:1"),
+    ("channels", "list"),
+    ("runs", "list", "web:1"),
+    ("memories", "list"),
+    ("import", "jobs.json"),
+    ("doctor",),
+    ("db", "status"),
+    ("db", "migrate"),
+)
+
+STAYING = ("serve", "worker", "chat")
+"""They need a process of their own: they listen to signals."""
+
+_WITHOUT_RIGHTS_OF_ROOT = """
+import ctypes, os, sys
+DROP, DAC_OVERRIDE, DAC_READ_SEARCH = 24, 1, 2
+if not os.getuid():
+    system = ctypes.CDLL(None)
+    assert not any(system.prctl(DROP, right, 0, 0, 0) for right in (DAC_OVERRIDE, DAC_READ_SEARCH))
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+
+
+class Restrained(Segue):
+    """Runs as this user, and is kept out of folders as other users are, also if this user is root."""
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-c", _WITHOUT_RIGHTS_OF_ROOT, "-m", self.module, *arguments]
+
+
+def refused(ended: Ended, words: str) -> None:
+    told = ended.out + ended.err
+    assert ended.code == 1, told
+    assert words in told
+    assert "Traceback" not in told
+    assert "Error: " in ended.err or "wrong" in ended.out
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("below", ["", "below"])
+async def test_a_file_in_its_place(segue: Segue, command: tuple[str, ...], below: str) -> None:
+    (segue.folder / "jobs.json").write_text('{"jobs": []}')
+    segue.data.write_text("a file")
+    segue.env["SEGUE_DATA"] = str(segue.data / below)
+    run = segue.process if command[0] in STAYING else segue
+    refused(await run(*command), "part of its path is a file where a folder is wanted")
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Path:
+    """A folder that its own user may not even look into."""
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0)
+    return folder
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="root gives up its rights as Linux has it")
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+async def test_one_that_may_not_be_looked_into(
+    tmp_path: Path, closed: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "jobs.json").write_text('{"jobs": []}')
+    segue = Restrained(tmp_path, {"SEGUE_DATA": str(closed)})
+    refused(await segue.process(*command), "(permission denied); let this user read and write its folder")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="root gives up its rights as Linux has it")
+async def test_one_that_may_only_be_read(tmp_path: Path) -> None:
+    segue = Restrained(tmp_path)
+    segue.data.mkdir(mode=0o555)
+    for command in (("serve", "--port", "0"), ("doctor",)):
+        ended = await segue.process(*command)
+        refused(ended, "may not be written to" if command[0] == "serve" else "there is no database")
+
+
+@pytest.mark.skipif(os.getuid() != 0 or sys.platform != "linux", reason="only root can start a process there")
+async def test_a_closed_folder_to_start_in_has_no_settings(tmp_path: Path, closed: Path) -> None:
+    data = str(tmp_path / "data")
+    segue = Restrained(closed, {"HOME": str(tmp_path), "SEGUE_DATA": data})
+    migrated = await segue.process("db", "migrate")
+    assert migrated.code == 0, migrated.err
