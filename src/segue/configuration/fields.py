@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, ValidationEr
 from segue.configuration import layers
 from segue.configuration.layers import Wanted
 from segue.configuration.networks import MatrixPart, TelegramPart
-from segue.configuration.surroundings import system_zone, user_data_folder
+from segue.configuration.surroundings import user_data_folder
 from segue.configuration.values import (
     Count,
     CountFromOne,
@@ -122,8 +122,8 @@ class Configuration(Strict):
     """provider:name. Unset: offline, a small model of rules that needs no key and no network."""
     model_steps: Steps = 50
     """The most requests to the model in one turn; one that needs more ends with what it has said."""
-    timezone: Zone = Field(default_factory=lambda: system_zone(os.environ) or "UTC")
-    """For times that name no zone, in sessions that have none."""
+    timezone: Zone | None = None
+    """For times that name no zone, in sessions that have none. Unset, such times are refused."""
     api_keys: Annotated[
         tuple[ApiKey, ...],
         AfterValidator(_distinct_keys),
@@ -196,7 +196,7 @@ class Configuration(Strict):
         """From the file, then the environment, then the flags that are not None."""
         env = os.environ if env is None else env
         given = layers.read(cls, path, env, flags)
-        defaults = {"data": user_data_folder(env), "timezone": system_zone(env) or "UTC"}
+        defaults = {"data": user_data_folder(env)}
         try:
             loaded = cls.model_validate(defaults | given.values)
         except ValidationError as error:
@@ -209,11 +209,6 @@ class Configuration(Strict):
     @property
     def database_url(self) -> str:
         return self.database or f"sqlite:///{self.data / 'segue.db'}"
-
-    @property
-    def zone_is_a_guess(self) -> bool:
-        """The machine did not say which zone it keeps, and nobody else did."""
-        return self.source_of("timezone") is None and system_zone(os.environ) is None
 
     @property
     def listens_to_itself_only(self) -> bool:

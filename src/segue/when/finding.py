@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from segue.errors import BadTime
+from segue.errors import BadTime, ZoneNeeded
 from segue.record import positional
 from segue.when.grammar import ends
 from segue.when.lexer import LONGEST_TEXT, plain
@@ -34,12 +34,15 @@ class Found:
 def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> Found | None:
     """The longest part of the sentence that `read_schedule` reads whole, the first of equals.
 
-    Also one that it refuses only because it is past: people want to be told."""
+    Also one that it refuses only because it is past: people want to be told. Raises `ZoneNeeded` where that
+    part is a time on the clock and no zone is known."""
     words = list(_WORD.finditer(sentence))[:_WORDS_LOOKED_AT]
     phrases = [phrase for first in range(len(words)) for phrase in _phrases(sentence, words[first:])]
     for _, phrase in sorted(phrases, key=lambda found: -found[0]):
         try:
             return Found(phrase, read_schedule(phrase, now=now, zone=zone))
+        except ZoneNeeded:
+            raise
         except Refusal as refusal:
             if refusal.passed is not None:
                 return Found(phrase, Moment(refusal.passed), passed=True)

@@ -6,7 +6,7 @@ from typing import ClassVar, TypeAlias
 from segue.record import positional
 from segue.when.dates import MORNING, Date, InDays, add_months
 from segue.when.parts import DayPart, Midnight, Span, Time
-from segue.when.refusal import refuse
+from segue.when.refusal import NoZone, refuse
 from segue.when.zones import Zone, ZoneInText, placed
 
 FIRST_YEAR, LAST_YEAR = 1970, 2200
@@ -96,7 +96,7 @@ def within_years(wall: dt.datetime) -> dt.datetime:
 
 
 def needs_zone(what: str, *instead: str) -> Exception:
-    return refuse(f"{what} needs a time zone, and none is known", *instead)
+    return NoZone(f"{what} needs a time zone, and none is known", instead, {})
 
 
 Single: TypeAlias = After | Ago | OnDay

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from segue.agent import ToolCalled
 from segue.agents.rules import recall
 from segue.agents.rules.rule import Heard, Use, rule
-from segue.errors import BadTime
+from segue.errors import BadTime, ZoneNeeded
 from segue.model import Job
 from segue.states import JobState
 from segue.when import CronLine, Interval, When, read_schedule
@@ -31,6 +31,8 @@ def _order(words: str, heard: Heard) -> _Order | None:
     for when, message in _splits(words.rstrip(" .!?").split()):
         try:
             read = read_schedule(when.rstrip(",:;"), now=heard.now, zone=heard.zone)
+        except ZoneNeeded:
+            raise
         except BadTime:
             continue
         if isinstance(read, Interval | CronLine) and message:
@@ -53,6 +55,8 @@ async def _add_in_chinese(heard: Heard, found: re.Match[str]) -> str | Use:
         message = words[end:].lstrip(" ，,：:")
         try:
             read = read_schedule(words[:end].rstrip(" ，,：:"), now=heard.now, zone=heard.zone)
+        except ZoneNeeded:
+            raise
         except BadTime:
             continue
         if isinstance(read, Interval | CronLine) and message:

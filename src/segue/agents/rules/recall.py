@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from segue.agent import ToolCalled
 from segue.agents.rules.rule import Heard, Use, rule
-from segue.errors import BadTime
+from segue.errors import BadTime, ZoneNeeded
 from segue.when import explain, read
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'`”]+", re.IGNORECASE)
@@ -35,6 +35,8 @@ def _errand(words: str, heard: Heard) -> _Errand | None:
         when = " ".join(pieces[begin:end])
         try:
             moment = read(when, now=heard.now, zone=heard.zone)
+        except ZoneNeeded:
+            raise
         except BadTime:
             continue
         about = " ".join((*pieces[:begin], *pieces[end:]))
@@ -72,6 +74,8 @@ def _errand_in_chinese(found: re.Match[str], heard: Heard) -> _Errand | None:
     when = found["when"].strip(" ，,")
     try:
         moment = read(when, now=heard.now, zone=heard.zone)
+    except ZoneNeeded:
+        raise
     except BadTime:
         return None
     return _Errand(when, moment, found["about"].strip(" ，,：:。！？!?"))

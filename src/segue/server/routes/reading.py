@@ -48,11 +48,21 @@ async def render(body: schema.Markdown) -> schema.Rendered:
 async def find_time(
     asked: Asked,
     text: Annotated[str, Query(max_length=1000, pattern=r"^[^\x00]*$", examples=["call Ana tomorrow at 9"])],
-    timezone: Annotated[str, Query(max_length=100, examples=["Europe/Berlin"])] = "UTC",
+    timezone: Annotated[
+        str | None,
+        Query(
+            max_length=100,
+            description="Of a time that names none; left out, that of the settings, if there is one.",
+            examples=["Europe/Berlin"],
+        ),
+    ] = None,
 ) -> schema.FoundOut:
-    """The longest part of it that reads as a time or a schedule, and when that would be."""
-    now, zone = to_moment(asked.kernel.clock.ms()), find_zone(timezone)
-    found = find(text, now=now.astimezone(zone), zone=timezone)
+    """The longest part of it that reads as a time or a schedule, and when that would be.
+
+    A time on the clock that has a zone neither in its words nor in `timezone` is refused (`zone_needed`).
+    """
+    now, zone = to_moment(asked.kernel.clock.ms()), timezone or asked.kernel.zone_in(None)
+    found = find(text, now=now.astimezone(find_zone(zone) if zone else UTC), zone=zone)
     moments = [] if found is None else _moments(found.when, now)
     if found is None or not moments:
         return schema.FoundOut(when=None)

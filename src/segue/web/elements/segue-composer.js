@@ -42,6 +42,7 @@ class Composer extends Part {
     const text = this.field.value;
     if (kept) draft.keep(this.#chat.key, text);
     this.send.disabled = !text.trim();
+    this.hint.timezone = this.#chat.timezone;
     this.hint.text = text;
     this.#grow();
   }

@@ -11,6 +11,8 @@ const CUES = /\b(remind|recall|schedule|every|daily|weekly|tomorrow|tonight|late
 class Hint extends Part {
   #asked = 0;
   #waiting = 0;
+  /** In which a time is read that names no zone. */
+  timezone = zone;
 
   build() {
     this.setAttribute("role", "status");
@@ -30,7 +32,7 @@ class Hint extends Part {
   }
 
   async #ask(text, asked) {
-    const query = new URLSearchParams({ text, timezone: zone });
+    const query = new URLSearchParams({ text, timezone: this.timezone });
     const found = await get(`when?${query}`).catch(() => ({ when: null }));
     if (asked !== this.#asked) return;
     if (!found.when) return this.#clear();

@@ -3,8 +3,7 @@
 // What is said waits in an outbox until the server has accepted it, over reloads too. Each message has an id,
 // so that saying it twice is saying it once.
 
-import { address, get, newId, post } from "./api.js";
-import { zone } from "./times.js";
+import { address, get, newId } from "./api.js";
 
 const KEPT = "segue.outbox.";
 const FIRST_PAUSE = 250;
@@ -38,9 +37,9 @@ class Live extends EventTarget {
     this.#send({ type: "unsubscribe", session: key });
   }
 
-  /** `opens`: the session is made here, and is to know its user's zone. */
-  speak(session, content, opens) {
-    const said = { id: newId(), session, content, opens, at: new Date().toISOString() };
+  /** `timezone`: the browser's, for a session that has none yet. */
+  speak(session, content, timezone) {
+    const said = { id: newId(), session, content, timezone, at: new Date().toISOString() };
     localStorage.setItem(KEPT + said.id, JSON.stringify(said));
     this.#tell("outbox");
     this.#deliver(said);
@@ -104,10 +103,8 @@ class Live extends EventTarget {
     followed.hear(event);
   }
 
-  async #deliver(said) {
-    const { id, session, content, opens } = said;
-    if (opens) await post("sessions", { key: session, timezone: zone }, id).catch(() => {});
-    this.#send({ type: "message", session, content, id });
+  #deliver({ id, session, content, timezone }) {
+    this.#send({ type: "message", session, content, id, timezone });
   }
 
   #accepted(event) {
