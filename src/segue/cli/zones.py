@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.configuration.surroundings import system_zone
 from segue.model import Owner
 
 if TYPE_CHECKING:
@@ -24,6 +23,8 @@ Timezone = Annotated[
 
 def terminal_zone() -> str | None:
     """By `TZ`, else by the machine's clock; None where neither names a zone."""
+    from segue.configuration.surroundings import system_zone
+
     return system_zone(os.environ)
 
 

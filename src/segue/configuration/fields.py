@@ -27,6 +27,7 @@ from segue.configuration.values import (
     Interval,
     LeaseSeconds,
     MaybeFolder,
+    MaybeZone,
     ModelName,
     Port,
     Seconds,
@@ -34,7 +35,6 @@ from segue.configuration.values import (
     Steps,
     Strict,
     Switch,
-    Zone,
 )
 from segue.errors import BadSetting
 from segue.policy import Busy
@@ -122,7 +122,7 @@ class Configuration(Strict):
     """provider:name. Unset: offline, a small model of rules that needs no key and no network."""
     model_steps: Steps = 50
     """The most requests to the model in one turn; one that needs more ends with what it has said."""
-    timezone: Zone | None = None
+    timezone: MaybeZone = None
     """For times that name no zone, in sessions that have none. Unset, such times are refused."""
     api_keys: Annotated[
         tuple[ApiKey, ...],

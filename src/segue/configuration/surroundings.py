@@ -24,8 +24,8 @@ def user_data_folder(env: Mapping[str, str], platform: str = sys.platform) -> Pa
 
 def system_zone(env: Mapping[str, str], root: Path = Path("/")) -> str | None:
     """The IANA name of the zone that this terminal or machine is set to, or None where it is not known."""
-    if name := _after_zones(env.get("TZ", "").removeprefix(":")):
-        return name
+    if terminal := env.get("TZ", "").removeprefix(":"):
+        return _after_zones(terminal)
     clock = root / "etc" / "localtime"
     if clock.is_symlink() and (name := _after_zones(os.readlink(clock))):
         return name
