@@ -20,11 +20,12 @@ class Composer extends Part {
     this.on(this.field, "input", () => this.#typed());
     this.on(this.field, "keydown", (event) => this.#press(event));
     this.on(live, "refused", ({ detail }) => this.#refused(detail));
-    this.on(live, "accepted", ({ detail }) => detail.session === this.#chat?.key && (this.hint.text = ""));
+    this.on(live, "accepted", ({ detail }) => detail.session === this.#chat?.key && this.hint.read(""));
   }
 
   set chat(chat) {
     this.#chat = chat;
+    chat.addEventListener("opened", () => chat === this.#chat && this.#hint());
     this.fill(draft.of(chat.key), false);
   }
 
@@ -42,9 +43,13 @@ class Composer extends Part {
     const text = this.field.value;
     if (kept) draft.keep(this.#chat.key, text);
     this.send.disabled = !text.trim();
-    this.hint.timezone = this.#chat.timezone;
-    this.hint.text = text;
+    this.#hint();
     this.#grow();
+  }
+
+  /** Again when the conversation has come: only then its zone is known. */
+  #hint() {
+    this.hint.read(this.field.value, this.#chat.timezone);
   }
 
   #grow() {

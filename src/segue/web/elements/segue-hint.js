@@ -11,19 +11,17 @@ const CUES = /\b(remind|recall|schedule|every|daily|weekly|tomorrow|tonight|late
 class Hint extends Part {
   #asked = 0;
   #waiting = 0;
-  /** In which a time is read that names no zone. */
-  timezone = zone;
 
   build() {
     this.setAttribute("role", "status");
     this.hidden = true;
   }
 
-  set text(text) {
+  read(text, timezone) {
     clearTimeout(this.#waiting);
     this.#asked += 1;
     if (!CUES.test(text)) return this.#clear();
-    this.#waiting = setTimeout(() => this.#ask(text.slice(0, 600), this.#asked), PAUSE);
+    this.#waiting = setTimeout(() => this.#ask({ text: text.slice(0, 600), timezone }, this.#asked), PAUSE);
   }
 
   #clear() {
@@ -31,9 +29,8 @@ class Hint extends Part {
     this.replaceChildren();
   }
 
-  async #ask(text, asked) {
-    const query = new URLSearchParams({ text, timezone: this.timezone });
-    const found = await get(`when?${query}`).catch(() => ({ when: null }));
+  async #ask(query, asked) {
+    const found = await get(`when?${new URLSearchParams(query)}`).catch(() => ({ when: null }));
     if (asked !== this.#asked) return;
     if (!found.when) return this.#clear();
     this.#show(found.when);

@@ -44,7 +44,7 @@ export class Chat extends EventTarget {
     return this.fold.entries.findLast((entry) => entry.kind === "turn")?.state === "running" || this.session?.state === "running";
   }
 
-  /** In which a time is read that names no zone. */
+  /** Of a time that names none. */
   get timezone() {
     return this.session?.timezone ?? zone;
   }
@@ -99,7 +99,7 @@ export class Chat extends EventTarget {
   }
 
   say(text) {
-    live.speak(this.key, text, this.session?.timezone ? null : zone);
+    live.speak(this.key, text);
   }
 
   stop() {

@@ -4,6 +4,7 @@
 // so that saying it twice is saying it once.
 
 import { address, get, newId } from "./api.js";
+import { zone } from "./times.js";
 
 const KEPT = "segue.outbox.";
 const FIRST_PAUSE = 250;
@@ -37,9 +38,8 @@ class Live extends EventTarget {
     this.#send({ type: "unsubscribe", session: key });
   }
 
-  /** `timezone`: the browser's, for a session that has none yet. */
-  speak(session, content, timezone) {
-    const said = { id: newId(), session, content, timezone, at: new Date().toISOString() };
+  speak(session, content) {
+    const said = { id: newId(), session, content, at: new Date().toISOString() };
     localStorage.setItem(KEPT + said.id, JSON.stringify(said));
     this.#tell("outbox");
     this.#deliver(said);
@@ -103,8 +103,9 @@ class Live extends EventTarget {
     followed.hear(event);
   }
 
-  #deliver({ id, session, content, timezone }) {
-    this.#send({ type: "message", session, content, id, timezone });
+  /** With the browser's zone, for a session that has none. */
+  #deliver({ id, session, content }) {
+    this.#send({ type: "message", session, content, id, timezone: zone });
   }
 
   #accepted(event) {
