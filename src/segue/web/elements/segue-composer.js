@@ -73,7 +73,7 @@ class Composer extends Part {
     this.fill("");
   }
 
-  /** What the server would not take is given back to whoever wrote it. */
+  /** A refused message goes back into the field. */
   #refused({ said, detail }) {
     if (!said) return;
     toast(detail, { bad: true });

@@ -1,7 +1,6 @@
 // The one WebSocket. It comes back by itself, and goes on where each session's log was left.
 //
-// What is said waits in an outbox until the server has accepted it, over reloads too. Each message has an id,
-// so that saying it twice is saying it once.
+// A message waits in an outbox until the server has accepted it, over reloads too. Its id makes a repeat harmless.
 
 import { address, get, newId } from "./api.js";
 import { zone } from "./times.js";
@@ -22,7 +21,7 @@ class Live extends EventTarget {
     addEventListener("online", () => this.#hurry());
     addEventListener("offline", () => this.#socket?.close());
     document.addEventListener("visibilitychange", () => document.hidden || this.#hurry());
-    // Whoever logs in gets a new page; until then there is nothing to try.
+    // A login loads a new page.
     addEventListener("segue-unauthorized", () => (this.#barred = true));
     this.#connect();
   }
