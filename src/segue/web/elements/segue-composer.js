@@ -20,7 +20,7 @@ class Composer extends Part {
     this.on(this.field, "input", () => this.#typed());
     this.on(this.field, "keydown", (event) => this.#press(event));
     this.on(live, "refused", ({ detail }) => this.#refused(detail));
-    this.on(live, "accepted", ({ detail }) => detail.session === this.#chat?.key && this.hint.read(""));
+    this.on(live, "accepted", ({ detail }) => detail.session === this.#chat?.key && (this.hint.written = { text: "" }));
   }
 
   set chat(chat) {
@@ -47,9 +47,9 @@ class Composer extends Part {
     this.#grow();
   }
 
-  /** Again when the conversation has come: only then its zone is known. */
+  /** Also when the conversation has come, and with it its zone. */
   #hint() {
-    this.hint.read(this.field.value, this.#chat.timezone);
+    this.hint.written = { text: this.field.value, timezone: this.#chat.timezone };
   }
 
   #grow() {
