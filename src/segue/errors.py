@@ -6,6 +6,7 @@ SegueError
 │   ├── BadText          a message, a prompt, a name
 │   │   └── EmptyText    a message without a word
 │   ├── BadTime          a human time
+│   │   └── ZoneNeeded   a time on the clock, and no time zone to read it in
 │   ├── BadTrigger       a schedule
 │   ├── BadPolicy        a policy
 │   ├── BadRecall        a recall: its type, its interval, its instruction
@@ -63,6 +64,10 @@ class EmptyText(BadText):
 
 class BadTime(Invalid):
     code = "invalid_time"
+
+
+class ZoneNeeded(BadTime):
+    code = "zone_needed"
 
 
 class BadTrigger(Invalid):

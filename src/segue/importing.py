@@ -27,10 +27,9 @@ from segue.errors import BadText, DuplicateId, Invalid, NotFound, SegueError
 from segue.kernel import Kernel
 from segue.model import Asker
 from segue.record import record
-from segue.schedule import first_slot
 from segue.states import JobKind, JobState
 from segue.text import check_key, check_text
-from segue.trigger import At, Cron, Every, Trigger
+from segue.trigger import At, Cron, Every, Trigger, resolve
 from segue.wording import shown
 
 _TURN = ("agent_turn", "agentturn")
@@ -79,6 +78,19 @@ class Found:
     action: Ask
 
 
+@record
+class Zones:
+    """For cron lines that name no zone."""
+
+    given: str | None = None
+    """Goes before the zone of the session and of the settings."""
+    otherwise: str | None = None
+    """Where they have none."""
+
+
+_NO_ZONES = Zones()
+
+
 class _System(Exception):
     """The record is of a job of the system's own."""
 
@@ -96,15 +108,18 @@ def records_of(text: str) -> list[Any]:
 
 
 async def import_jobs(
-    kernel: Kernel, records: Iterable[Any], *, owner: Asker, dry_run: bool = False
+    kernel: Kernel, records: Iterable[Any], *, owner: Asker, zones: Zones = _NO_ZONES, dry_run: bool = False
 ) -> list[Imported]:
     """Import them one by one. `dry_run` writes nothing and tells what would become of each."""
     return [
-        await _import(kernel, place, record, owner, dry_run) for place, record in enumerate(records, start=1)
+        await _import(kernel, place, record, owner, zones, dry_run)
+        for place, record in enumerate(records, start=1)
     ]
 
 
-async def _import(kernel: Kernel, place: int, record: Any, owner: Asker, dry_run: bool) -> Imported:
+async def _import(
+    kernel: Kernel, place: int, record: Any, owner: Asker, zones: Zones, dry_run: bool
+) -> Imported:
     unread = Imported(
         place=place,
         id=_text(record, "id"),
@@ -119,19 +134,24 @@ async def _import(kernel: Kernel, place: int, record: Any, owner: Asker, dry_run
         return replace(unread, kind=JobKind.SYSTEM, fate=Fate.SYSTEM, reason="Segue brings its own")
     except SegueError as wrong:
         return replace(unread, reason=str(wrong))
-    fate, reason = await _settled(kernel, found, owner, dry_run)
+    fate, reason = await _settled(kernel, found, owner, zones, dry_run)
     return replace(unread, kind=found.kind, session_key=found.session_key, fate=fate, reason=reason)
 
 
-async def _settled(kernel: Kernel, found: Found, owner: Asker, dry_run: bool) -> tuple[Fate, str | None]:
+async def _settled(
+    kernel: Kernel, found: Found, owner: Asker, zones: Zones, dry_run: bool
+) -> tuple[Fate, str | None]:
     if (known := await _known(kernel, found, owner)) is not None:
         return known
-    zone = kernel.settings.timezone
+    session = await kernel.store.session(owner, found.session_key)
+    zone = kernel.zone_in(session, zones.given) or zones.otherwise
+    now = to_moment(kernel.clock.ms())
     try:
-        if first_slot(found.trigger, now=to_moment(kernel.clock.ms()), zone=zone) is None:
+        trigger = resolve(found.trigger, now=now, zone=zone)
+        if trigger.first(now) is None:
             return Fate.OVER, "its only moment has passed"
         if not dry_run:
-            await _make(kernel, found, owner)
+            await _make(kernel, replace(found, trigger=trigger), owner)
     except DuplicateId:  # somebody imports the same file just now
         return Fate.THERE, None
     except SegueError as wrong:

@@ -21,18 +21,16 @@ _LOOKED_AT = 100
 """How many slots of a cron line are looked at for two that are too close together."""
 
 
-def read_trigger(
-    schedule: str | Mapping[str, Any], *, now: datetime, zone: str | None, tz: str | None = None
-) -> Trigger:
-    """`tz` is the caller's word for times without a zone, `zone` what stands in where there is none."""
+def read_trigger(schedule: str | Mapping[str, Any], *, now: datetime, zone: str | None) -> Trigger:
+    """`zone` is for times that name none."""
     if isinstance(schedule, str):
-        return _from_words(schedule, now, tz or zone)
+        return _from_words(schedule, now, zone)
     if schedule.get("kind") not in _KINDS:
         raise BadTrigger(
             "a schedule is words such as 'every weekday at 9', or {kind: at, at: …}, "
             f"{{kind: every, every_seconds: …}}, {{kind: cron, expr: …, tz: …}}; got {shown(dict(schedule))}"
         )
-    return trigger_from_json(schedule)
+    return resolve(trigger_from_json(schedule), now=now, zone=zone)
 
 
 def _from_words(words: str, now: datetime, zone: str | None) -> Trigger:
@@ -77,11 +75,6 @@ def _slots(trigger: Trigger, after: datetime) -> Iterator[datetime]:
     while slot is not None:
         yield slot
         slot = trigger.next_after(slot)
-
-
-def first_slot(trigger: Trigger, *, now: datetime, zone: str | None) -> datetime | None:
-    """The first moment of a job that is made now; None: it would never run."""
-    return resolve(trigger, now=now, zone=zone).first(now)
 
 
 def upcoming(job: Job, count: int) -> list[datetime]:

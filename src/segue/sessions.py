@@ -160,6 +160,14 @@ def change(
     return changed
 
 
+def suggest_zone(session: Session, timezone: str, now: int) -> Transaction[Session]:
+    """The time zone of a session that has none; one that it has stays."""
+    there = yield from entries.lock_session(session.id)
+    if there.timezone is not None:
+        return there
+    return (yield from change(there, now, timezone=timezone))
+
+
 def check_jobs(session: Session, *, with_jobs: bool) -> Transaction[None]:
     """A session's own cron jobs, paused ones too, want to be named before it goes."""
     blocking = yield sql.jobs.blocking, {"session_id": session.id}

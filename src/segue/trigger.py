@@ -23,7 +23,7 @@ from typing import Any, ClassVar, TypeAlias
 from zoneinfo import ZoneInfo
 
 from segue import wall
-from segue.errors import BadTrigger
+from segue.errors import BadTrigger, ZoneNeeded
 from segue.moment import bounded, duration, in_seconds, storable, whole, within_limits
 from segue.wording import shown, spoken
 
@@ -70,12 +70,16 @@ class At:
         return self.at
 
     def resolved(self, now: datetime, zone: str | None = None) -> "At":
-        """With a moment for its words; `zone` stands in where neither the words nor `tz` name one."""
+        """With a moment for its words; `zone` stands in where neither the words nor `tz` name one.
+
+        The zone that they were read in is kept, for showing the moment.
+        """
         if isinstance(self.at, datetime):
             return self
         from segue.when import read  # the grammar is large, and most triggers never need it
 
-        return replace(self, at=read(self.at, now=now, zone=self.tz or zone))
+        moment = read(self.at, now=now, zone=self.tz or zone)
+        return replace(self, at=moment, tz=self.tz or getattr(moment.tzinfo, "key", None))
 
     def next_after(self, moment: datetime) -> datetime | None:
         return self.moment if self.moment > moment else None
@@ -183,7 +187,7 @@ class Cron:
 
     expr: str
     tz: str | None = None
-    """An IANA name. None: whoever stores the job decides, by `resolved`."""
+    """An IANA name. None: that of the session or of the settings, by `resolved`."""
 
     kind: ClassVar[str] = "cron"
     repeats: ClassVar[bool] = True
@@ -199,7 +203,10 @@ class Cron:
     def resolved(self, zone: str | None) -> "Cron":
         """With its own zone, or else this one."""
         if self.tz is None and zone is None:
-            raise BadTrigger(f"{self.expr!r} needs a zone: Cron({self.expr!r}, tz='Europe/Berlin')")
+            raise ZoneNeeded(
+                f"the cron line {shown(self.expr)} needs a time zone, and none is known; give it one, for "
+                "example tz='Europe/Berlin', or set the timezone of its session"
+            )
         return self if self.tz else replace(self, tz=zone)
 
     def next_after(self, moment: datetime) -> datetime | None:

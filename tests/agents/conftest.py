@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from segue import Kernel
+from segue import Kernel, Settings
 from segue.agents.model import Limits, ModelAgent, load_model
 from segue.testing import ManualClock
 from segue.tools.registry import Registry, Tool
@@ -53,12 +53,17 @@ async def house_of(
                 load_model(MODELS[dialect]),
                 tools=Registry(tools),
                 kernel_of=lambda: opened[0],
-                zone="Europe/Berlin",
                 limits=limits,
                 rng=random.Random(1),
             )
             await stack.enter_async_context(agent)
-            kernel = Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent, clock=clock, name="worker-1")
+            kernel = Kernel(
+                f"sqlite:///{tmp_path}/segue.db",
+                agent=agent,
+                clock=clock,
+                settings=Settings(timezone="Europe/Berlin"),
+                name="worker-1",
+            )
             opened.append(await stack.enter_async_context(kernel))
             return House(kernel, provider, clock)
 

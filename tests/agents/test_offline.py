@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from segue import Ask, Every, Kernel, Say
+from segue import Ask, Every, Kernel, Say, Settings
 from segue.agents.offline import OfflineAgent, words
 from segue.testing import ManualClock, quiet
 from segue.tools.fetch import fetch_tool
@@ -20,8 +20,9 @@ CHAT = "web:1"
 async def kernel(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
     (tmp_path / "notes.md").write_text("Water the plants.\n")
     tools = Registry([*file_tools(tmp_path), fetch_tool()])
-    agent = OfflineAgent(tools, lambda: house, zone="Europe/Berlin")
-    async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as house:
+    agent = OfflineAgent(tools, lambda: house)
+    settings = Settings(timezone="Europe/Berlin")
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as house:
         yield house
         assert not await house.audit()
 

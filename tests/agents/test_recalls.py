@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from segue import Kernel
+from segue import Kernel, Settings
 from segue.agents.model import Limits
 from segue.agents.offline import OfflineAgent
 from segue.testing import ManualClock, quiet
@@ -62,8 +62,9 @@ async def test_a_recall_that_reaches_the_most_steps_has_fired(house_of: HouseOf)
 async def offline(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
     (tmp_path / "notes.md").write_text("Water the plants.\n")
     tools = Registry([*recall_tools(), *file_tools(tmp_path)])
-    agent = OfflineAgent(tools, lambda: house, zone="Europe/Berlin")
-    async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as house:
+    agent = OfflineAgent(tools, lambda: house)
+    settings = Settings(timezone="Europe/Berlin")
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as house:
         yield house
         assert not await house.audit()
 

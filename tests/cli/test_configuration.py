@@ -32,7 +32,7 @@ def test_without_settings_it_serves_this_machine_from_the_users_data_folder() ->
     assert configuration.database_url == "sqlite:////home/ann/.local/share/segue/segue.db"
     assert configuration.listens_to_itself_only
     assert configuration.model is None
-    assert configuration.timezone == "Europe/Berlin"
+    assert configuration.timezone is None, "the zone of a server's machine is not its users'"
     assert configuration.server.session_auto_commit.idle_enabled
     assert configuration.server.session_auto_commit.check_interval_seconds == 60.0
 
@@ -53,10 +53,15 @@ def test_each_value_knows_where_it_came_from() -> None:
 
 def test_the_kernel_gets_what_is_its_own() -> None:
     settings = load(
-        {"SEGUE_RUNNERS": "1", "SEGUE_WHEN_BUSY": "inject", "SEGUE_LEASE_SECONDS": "3"}
+        {
+            "SEGUE_RUNNERS": "1",
+            "SEGUE_WHEN_BUSY": "inject",
+            "SEGUE_LEASE_SECONDS": "3",
+            "SEGUE_TIMEZONE": "Asia/Tokyo",
+        }
     ).kernel_settings()
     assert (settings.runners, settings.when_busy, settings.lease_seconds) == (1, WhenBusy.INJECT, 3)
-    assert settings.timezone == "Europe/Berlin"
+    assert settings.timezone == "Asia/Tokyo"
 
 
 def test_a_variable_that_is_empty_is_not_set() -> None:

@@ -47,9 +47,11 @@ def test_a_clock_that_is_a_copy_has_its_name_beside_it(tmp_path: Path) -> None:
     assert system_zone({}, tmp_path) == "Asia/Tokyo"
 
 
-def test_a_machine_that_was_told_no_zone_keeps_utc(tmp_path: Path) -> None:
-    assert system_zone({}, tmp_path) == "UTC"
+def test_a_machine_that_was_told_no_zone_has_none(tmp_path: Path) -> None:
+    assert system_zone({}, tmp_path) is None
 
 
-def test_a_zone_in_the_old_notation_cannot_be_told(tmp_path: Path) -> None:
+def test_a_zone_in_the_old_notation_has_no_name_whatever_the_clock_is_set_to(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "localtime").symlink_to("/usr/share/zoneinfo/America/New_York")
     assert system_zone({"TZ": "CET-1CEST"}, tmp_path) is None

@@ -93,7 +93,7 @@ async def test_a_schedule_is_an_object_or_words(
         ({"schedule": "every 3 seconds"}, "bad_trigger", "too often"),
         ({"schedule": {"kind": "cron", "expr": "0 9 31 2 *", "tz": "UTC"}}, "bad_trigger", "never fires"),
         ({"schedule": {"kind": "cron", "expr": "0 9 * * *", "tz": "Mars/Base"}}, "bad_trigger", "time zone"),
-        ({"schedule": {"kind": "cron", "expr": "0 9 * * *"}}, "bad_trigger", "needs a zone"),
+        ({"schedule": {"kind": "cron", "expr": "0 9 * * *"}}, "zone_needed", "needs a time zone"),
         ({"schedule": {"kind": "at", "at": "2020-01-01T09:00:00Z"}}, "bad_trigger", "still to come"),
         ({"schedule": "sometimes"}, "invalid_time", "could not read"),
         ({"schedule": "every 2h", "policy": {"retries": -1}}, "bad_policy", "retries"),

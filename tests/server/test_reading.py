@@ -51,7 +51,7 @@ async def test_a_time_in_a_sentence_is_told_as_a_moment(http: httpx2.AsyncClient
     once = (await http.get("/when", params={"text": "look in 20 minutes"})).json()["when"]
     assert (once["phrase"], once["repeats"], len(once["next"])) == ("in 20 minutes", False, 1)
     assert not once["passed"]
-    over = (await http.get("/when", params={"text": "look on 2021-03-01 at 9"})).json()["when"]
+    over = (await http.get("/when", params={"text": "look on 2021-03-01 at 9 UTC"})).json()["when"]
     assert (over["next"], over["passed"]) == (["2021-03-01T09:00:00.000+00:00"], True)
     nothing: dict[str, Any] = {"when": None, "verdict": "not_read", "readings": [], "unread": ""}
     assert (await http.get("/when", params={"text": "nothing of the kind"})).json() == nothing

@@ -144,7 +144,7 @@ def test_a_line_that_its_zone_never_shows_has_no_slot() -> None:
 
 
 def test_resolve_decides_all_that_was_left_open() -> None:
-    assert resolve(At("in 2 hours"), now=NOON, zone="UTC") == At(NOON + 2 * HOUR)
+    assert resolve(At("in 2 hours"), now=NOON, zone="UTC") == At(NOON + 2 * HOUR, tz="UTC")
     assert resolve(Every(60), now=NOON, zone="UTC") == Every(60, start=NOON)
     assert resolve(Cron("0 9 * * *"), now=NOON, zone="UTC") == Cron("0 9 * * *", tz="UTC")
     assert resolve(Idle(60), now=NOON, zone="UTC") == Idle(60)

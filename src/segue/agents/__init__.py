@@ -21,6 +21,7 @@ from segue.tools.memory import memory_tool
 from segue.tools.message import message_tools
 from segue.tools.recall import recall_tools
 from segue.tools.registry import Registry
+from segue.tools.zone import zone_tool
 
 if TYPE_CHECKING:
     from segue.configuration import Configuration, McpServer
@@ -30,14 +31,13 @@ def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) 
     """The agent that the settings name. `kernel_of` gives the kernel it runs in, once there is one."""
     tools = registry_of(configuration)
     if configuration.model is None:
-        return OfflineAgent(tools, kernel_of, zone=configuration.timezone)
+        return OfflineAgent(tools, kernel_of)
     from segue.agents.model import Limits, ModelAgent, load_model
 
     return ModelAgent(
         load_model(configuration.model),
         tools=tools,
         kernel_of=kernel_of,
-        zone=configuration.timezone,
         limits=Limits(steps=configuration.model_steps),
     )
 
@@ -68,6 +68,7 @@ def registry_of(configuration: "Configuration") -> Registry:
         cron_tool(),
         *recall_tools(),
         *message_tools(),
+        zone_tool(),
         memory_tool(),
         fetch_tool(private=configuration.fetch_private),
     ]

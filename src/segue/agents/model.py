@@ -84,7 +84,6 @@ class ModelAgent:
         *,
         tools: Registry,
         kernel_of: Callable[[], Kernel],
-        zone: str = "UTC",
         limits: Limits | None = None,
         rng: random.Random | None = None,
     ) -> None:
@@ -92,7 +91,6 @@ class ModelAgent:
         self._tools = tools
         self._opened = AsyncExitStack()
         self._kernel_of = kernel_of
-        self._zone = zone
         self._limits = limits or Limits()
         self._rng = rng or random.Random()
         self._settings = ModelSettings(
@@ -138,7 +136,7 @@ class ModelAgent:
             source=turn.source,
             tools=list(box.tools),
             now=kernel.clock.ms(),
-            zone=turn.session.timezone or self._zone,
+            zone=box.context.zone,
         )
 
 

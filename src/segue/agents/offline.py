@@ -5,12 +5,14 @@ little; what it understands it really does, with the same tools that a large mod
 """
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any, Self
 
 from segue.agent import Delta, OpenTurn, Text, Usage
-from segue.agents.rules import RULES
+from segue.agents.rules import RULES, zone
 from segue.agents.rules.rule import Heard, Use
+from segue.errors import ZoneNeeded
 from segue.kernel import Kernel
 from segue.tools.registry import Registry, ToolContext
 
@@ -21,10 +23,9 @@ _MOST_USES = 10
 class OfflineAgent:
     reports_tools = True
 
-    def __init__(self, tools: Registry, kernel_of: Callable[[], Kernel], *, zone: str = "UTC") -> None:
+    def __init__(self, tools: Registry, kernel_of: Callable[[], Kernel]) -> None:
         self._tools = tools
         self._kernel_of = kernel_of
-        self._zone = zone
 
     async def __aenter__(self) -> Self:
         await self._tools.__aenter__()
@@ -35,7 +36,7 @@ class OfflineAgent:
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         box = await self._tools.open(ToolContext.of(turn, self._kernel_of()))
-        heard = Heard(turn=turn, box=box, zone=turn.session.timezone or self._zone)
+        heard = Heard(turn=turn, box=box, zone=box.context.zone)
         move = await _first_move(heard)
         for number in count(1):
             if isinstance(move, str) or number > _MOST_USES:
@@ -52,9 +53,19 @@ class OfflineAgent:
 
 async def _first_move(heard: Heard) -> str | Use:
     """By the first rule that understands. The last one understands everything."""
+    wanted = None if heard.zone else await zone.waiting(heard)
+    if wanted is not None and (named := zone.zone_in(heard.text)):
+        return zone.keep(
+            named, await _first_move(replace(heard, zone=named, said=wanted)) if wanted else None
+        )
     for rule in RULES:
         if found := rule.pattern.search(heard.text):
-            return await rule.move(heard, found)
+            if wanted is not None and rule is RULES[-1]:
+                return zone.unknown(heard.text)
+            try:
+                return await rule.move(heard, found)
+            except ZoneNeeded as refused:
+                return zone.ask(heard, refused)
     raise AssertionError("the last rule understands everything")
 
 

@@ -48,14 +48,14 @@ _CAUSE = " Nobody wrote just now: this turn was started by the job “$label”.
 
 
 def system_prompt(
-    *, session: Session, source: Source | None, tools: Sequence[str], now: int, zone: str
+    *, session: Session, source: Source | None, tools: Sequence[str], now: int, zone: str | None
 ) -> str:
-    local = to_moment(now).astimezone(ZoneInfo(zone))
+    local = to_moment(now).astimezone(ZoneInfo(zone or "UTC"))
     names = Template(_WITH_TOOLS).substitute(names=", ".join(tools))
     return SYSTEM.fill(
         tools=names if tools else "You have no tools in this conversation.",
         chat=session.key,
         now=f"{local:%A, %d %B %Y, %H:%M (UTC%z)}",
-        zone=zone,
+        zone=zone or "UTC; the user's own time zone is not known",
         cause=Template(_CAUSE).substitute(label=source.label) if source else "",
     )

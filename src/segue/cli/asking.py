@@ -10,6 +10,7 @@ import typer
 from segue.cli.configured import configured
 from segue.cli.output import AsJson, print_json, print_record, print_table, shape
 from segue.cli.whose import Account, User, asker_of
+from segue.cli.zones import shown_zone
 from segue.model import Asker
 from segue.record import positional
 
@@ -30,7 +31,8 @@ class Asked:
 
     @property
     def zone(self) -> str:
-        return self.configuration.timezone
+        """In which times are shown."""
+        return shown_zone(self.configuration)
 
     def look(self, work: "Callable[[Kernel], Awaitable[None]]", *, create: bool = False) -> None:
         from segue.cli.house import looking

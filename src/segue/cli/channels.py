@@ -6,6 +6,7 @@ import typer
 
 from segue.cli.configured import configured
 from segue.cli.output import AsJson, local_time, print_json, print_table
+from segue.cli.zones import shown_zone
 
 if TYPE_CHECKING:
     from segue.configuration import Configuration
@@ -36,7 +37,7 @@ def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
                 each.name,
                 _state(each),
                 each.user,
-                local_time(each.came_at, configuration.timezone),
+                local_time(each.came_at, shown_zone(configuration)),
             )
             for each in found
         ]

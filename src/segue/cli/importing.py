@@ -10,6 +10,7 @@ import typer
 
 from segue.cli.asking import Asked, asking
 from segue.cli.output import print_json, print_table
+from segue.cli.zones import Timezone, terminal_zone
 from segue.errors import BadText
 
 if TYPE_CHECKING:
@@ -21,14 +22,16 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell what would become 
 
 
 @asking()
-def import_(asked: Asked, file: File, dry_run: DryRun = False) -> None:
+def import_(asked: Asked, file: File, timezone: Timezone = None, dry_run: DryRun = False) -> None:
     """Import cron jobs. What cannot be read is reported and skipped; a job is imported once."""
-    from segue.importing import import_jobs, records_of
+    from segue.importing import Zones, import_jobs, records_of
 
     records = records_of(_text(file))
 
     async def work(kernel: "Kernel") -> None:
-        _print(asked, await import_jobs(kernel, records, owner=asked.owner, dry_run=dry_run), dry_run)
+        zones = Zones(given=timezone, otherwise=terminal_zone())
+        told = await import_jobs(kernel, records, zones=zones, owner=asked.owner, dry_run=dry_run)
+        _print(asked, told, dry_run)
 
     asked.look(work, create=True)
 

@@ -8,6 +8,7 @@ import typer
 from segue.cli.asking import Asked, asking
 from segue.cli.output import local_time
 from segue.cli.whose import Key, Limit
+from segue.cli.zones import Timezone, zone_for
 from segue.clock import to_moment
 from segue.errors import BadPolicy, BadTime
 from segue.prompts import Mode
@@ -78,6 +79,7 @@ def add(
     key: Key,
     message: Message,
     schedule: Schedule,
+    timezone: Timezone = None,
     name: Name = None,
     mode: AskMode = None,
     view: AskView = None,
@@ -86,7 +88,7 @@ def add(
     """Schedule a turn into a session. Makes the session if it is missing."""
 
     async def made(kernel: "Kernel") -> "Job":
-        trigger = await _trigger(kernel, asked, key, schedule)
+        trigger = await _trigger(kernel, asked, key, schedule, timezone)
         return await kernel.automate(
             key,
             trigger,
@@ -108,6 +110,7 @@ def edit(
     job_id: JobId,
     message: NewMessage = None,
     schedule: NewSchedule = None,
+    timezone: Timezone = None,
     name: Name = None,
     mode: AskMode = None,
     view: AskView = None,
@@ -118,7 +121,7 @@ def edit(
     async def changed(kernel: "Kernel") -> "Job":
         job = await kernel.automation(job_id, owner=asked.owner)
         session = await kernel.store.session_by_id(job.session_id)
-        trigger = await _trigger(kernel, asked, session.key, schedule) if schedule else None
+        trigger = await _trigger(kernel, asked, session.key, schedule, timezone) if schedule else None
         return await kernel.amend(
             job_id,
             name=name,
@@ -253,11 +256,13 @@ def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
     }
 
 
-async def _trigger(kernel: "Kernel", asked: Asked, key: str, schedule: str) -> "Trigger":
+async def _trigger(
+    kernel: "Kernel", asked: Asked, key: str, schedule: str, timezone: str | None
+) -> "Trigger":
     from segue.schedule import read_trigger
 
-    session = await kernel.find(key, owner=asked.owner)
-    return read_trigger(schedule, now=to_moment(kernel.clock.ms()), zone=kernel.zone_in(session))
+    zone = await zone_for(kernel, key, timezone, asked.owner)
+    return read_trigger(schedule, now=to_moment(kernel.clock.ms()), zone=zone)
 
 
 def _policy(given: list[str] | None, before: "Policy | None") -> "Policy | None":

@@ -8,6 +8,7 @@ import typer
 from segue.cli.asking import Asked, asking
 from segue.cli.output import local_time
 from segue.cli.whose import Key, Limit
+from segue.cli.zones import Timezone, zone_for
 from segue.states import MessageStatus
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def schedule(
     key: Key,
     text: Annotated[str, typer.Argument(help="The words, as they are to be read.", show_default=False)],
     at: Annotated[str, typer.Option(help="'tomorrow at 08:00', 'in 2 hours', ISO 8601.", show_default=False)],
+    timezone: Timezone = None,
     replace_existing: Annotated[
         bool, typer.Option("--replace-existing", help="Cancel all that wait in the session.")
     ] = False,
@@ -70,7 +72,12 @@ def schedule(
 
     async def work(kernel: "Kernel") -> None:
         made = await kernel.schedule_message(
-            key, at, text, replace_existing=replace_existing, owner=asked.owner
+            key,
+            at,
+            text,
+            timezone=await zone_for(kernel, key, timezone, asked.owner),
+            replace_existing=replace_existing,
+            owner=asked.owner,
         )
         asked.print_one(lambda: _promise(made, key), _fields(made.message, key, asked.zone))
         if made.cancelled and not asked.as_json:

@@ -7,6 +7,7 @@ import typer
 from segue.cli.asking import Asked, asking
 from segue.cli.output import local_time
 from segue.cli.whose import Key, Limit
+from segue.cli.zones import Timezone, zone_for
 from segue.errors import NotFound
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def set_(
     interval_seconds: Annotated[
         int | None, typer.Option(help="Again and again, so many seconds apart, from --when on.")
     ] = None,
+    timezone: Timezone = None,
     timezone_offset: Annotated[
         str | None, typer.Option(help="±HH:MM, for a time that names no zone.")
     ] = None,
@@ -94,6 +96,7 @@ def set_(
             instruction,
             call_type=call_type,
             when=when,
+            timezone=await zone_for(kernel, key, timezone, asked.owner),
             timezone_offset=timezone_offset,
             interval_seconds=interval_seconds,
             comment=comment,

@@ -14,6 +14,7 @@ from segue.cli.output import print_json_line, printable
 from segue.cli.reading import newest_messages
 from segue.cli.screen import Screen
 from segue.cli.talk import Ear, Talk
+from segue.cli.zones import terminal_zone
 from segue.errors import SegueError
 from segue.hub import Heard
 from segue.model import Asker, Turn
@@ -106,6 +107,8 @@ def _opened(background: Background, key: str, owner: Asker, ear: Ear) -> Iterato
 
     async def begin() -> Talk:
         session = (await background.kernel.open(key, owner=owner)).session
+        if (zone := terminal_zone()) is not None and background.kernel.zone_in(session) is None:
+            session = await background.kernel.suggest_zone(key, zone, owner=owner)
         return Talk(background.kernel, key, session.owner, ear, after=session.last_seq)
 
     talk = background.call(begin())

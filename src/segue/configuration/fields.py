@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, ValidationEr
 from segue.configuration import layers
 from segue.configuration.layers import Wanted
 from segue.configuration.networks import MatrixPart, TelegramPart
-from segue.configuration.surroundings import system_zone, user_data_folder
+from segue.configuration.surroundings import user_data_folder
 from segue.configuration.values import (
     Count,
     CountFromOne,
@@ -27,6 +27,7 @@ from segue.configuration.values import (
     Interval,
     LeaseSeconds,
     MaybeFolder,
+    MaybeZone,
     ModelName,
     Port,
     Seconds,
@@ -34,7 +35,6 @@ from segue.configuration.values import (
     Steps,
     Strict,
     Switch,
-    Zone,
 )
 from segue.errors import BadSetting
 from segue.evaluation import Evaluation
@@ -134,8 +134,8 @@ class Configuration(Strict):
     """The most requests to the model in one turn; one that needs more ends with what it has said."""
     evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
     """Who judges whether an answer of a system or legacy job goes out: rules, or the model."""
-    timezone: Zone = Field(default_factory=lambda: system_zone(os.environ) or "UTC")
-    """For times that name no zone, in sessions that have none."""
+    timezone: MaybeZone = None
+    """For times that name no zone, in sessions that have none. Unset, such times are refused."""
     api_keys: Annotated[
         tuple[ApiKey, ...],
         AfterValidator(_distinct_keys),
@@ -209,7 +209,7 @@ class Configuration(Strict):
         """From the file, then the environment, then the flags that are not None."""
         env = os.environ if env is None else env
         given = layers.read(cls, path, env, flags)
-        defaults = {"data": user_data_folder(env), "timezone": system_zone(env) or "UTC"}
+        defaults = {"data": user_data_folder(env)}
         try:
             loaded = cls.model_validate(defaults | given.values)
         except ValidationError as error:
@@ -234,11 +234,6 @@ class Configuration(Strict):
     @property
     def database_url(self) -> str:
         return self.database or f"sqlite:///{self.data / 'segue.db'}"
-
-    @property
-    def zone_is_a_guess(self) -> bool:
-        """The machine did not say which zone it keeps, and nobody else did."""
-        return self.source_of("timezone") is None and system_zone(os.environ) is None
 
     @property
     def listens_to_itself_only(self) -> bool:

@@ -23,17 +23,16 @@ def user_data_folder(env: Mapping[str, str], platform: str = sys.platform) -> Pa
 
 
 def system_zone(env: Mapping[str, str], root: Path = Path("/")) -> str | None:
-    """The IANA name of the zone this machine keeps, or None where it cannot be told."""
-    if name := _after_zones(env.get("TZ", "").removeprefix(":")):
-        return name
+    """The IANA name of the zone that this terminal or machine is set to, or None where it is not known."""
+    if terminal := env.get("TZ", "").removeprefix(":"):
+        return _after_zones(terminal)
     clock = root / "etc" / "localtime"
     if clock.is_symlink() and (name := _after_zones(os.readlink(clock))):
         return name
     written = root / "etc" / "timezone"
     if written.is_file() and (name := _after_zones(written.read_text("utf-8", "replace").strip())):
         return name
-    # A machine of this kind that was told no zone keeps UTC.
-    return "UTC" if os.name == "posix" and not clock.exists() and not env.get("TZ") else None
+    return None
 
 
 def is_zone(name: str) -> bool:

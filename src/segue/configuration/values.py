@@ -29,8 +29,8 @@ def _not_bool(value: object) -> object:
     return value
 
 
-def _zone(name: str) -> str:
-    if not is_zone(name):
+def _maybe_zone(name: str | None) -> str | None:
+    if name is not None and not is_zone(name):
         raise ValueError("there is no such zone")
     return name
 
@@ -106,7 +106,9 @@ Switch = Annotated[bool, Wanted("true or false")]
 Folder = Annotated[Path, AfterValidator(_folder), Wanted("the path of a folder", path=True)]
 MaybeFolder = Annotated[Path | None, AfterValidator(_maybe_folder), Wanted("the path of a folder", path=True)]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,253}$")]
-Zone = Annotated[str, AfterValidator(_zone), Wanted("an IANA zone such as 'Europe/Berlin' or 'UTC'")]
+MaybeZone = Annotated[
+    str | None, AfterValidator(_maybe_zone), Wanted("an IANA zone such as 'Europe/Berlin' or 'UTC'")
+]
 ModelName = Annotated[
     str | None,
     AfterValidator(_model),

@@ -14,7 +14,7 @@ from segue.model import Asker, Job
 from segue.moment import in_seconds
 from segue.policy import Policy
 from segue.schedule import local, read_trigger, upcoming, zone_of
-from segue.server.schema import Body, Moment, Name, Words
+from segue.server.schema import Body, Moment, Name, TimesZone, Words
 from segue.server.views import maybe_moment, moment
 from segue.states import JobState
 from segue.text import MAX_NAME
@@ -93,6 +93,7 @@ class AddAutomation(Body):
     name: Name | None = Field(None, description="By default the message's first line.")
     message: Words = Field(description="What the agent is asked when the time has come.")
     schedule: Schedule
+    timezone: TimesZone = None
     mode: Mode = Field("turn", description="`check` is quiet when there is nothing to say.")
     view: Seen = Field("full", description="How much of the conversation the agent is given.")
     policy: PolicyIn | None = None
@@ -119,6 +120,7 @@ class ChangeAutomation(Body):
     name: Name | None = None
     message: Words | None = None
     schedule: Schedule | None = None
+    timezone: TimesZone = None
     mode: Mode | None = None
     view: Seen | None = None
     policy: PolicyIn | None = None

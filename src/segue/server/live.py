@@ -30,6 +30,8 @@ from segue.server.house import Asked, Guarded, asker_of, check_may_open, house_o
 from segue.server.paging import LARGEST_SEQ
 from segue.server.routes.sessions import KeyInPath
 from segue.server.wire import Wired
+from segue.text import MAX_NAME
+from segue.wall import zone_named
 
 router = APIRouter(route_class=Guarded, tags=["Live"])
 
@@ -173,6 +175,9 @@ class Speak(schema.Body):
     content: schema.Words
     id: str | None = Field(None, min_length=1, max_length=200)
     when_busy: schema.Busy | None = None
+    timezone: str | None = Field(
+        None, max_length=MAX_NAME, description="The user's, for a session that has none yet."
+    )
 
 
 class Stop(schema.Body):
@@ -263,6 +268,9 @@ class Client:
         if said.id is not None:
             digest = sha256(f"message {said.session}\n{said.content}".encode()).hexdigest()
             request = once.Request(owner=self._owner.own, name=f"{said.session} {said.id}", digest=digest)
+        # A browser may know a zone that this machine does not; that must keep no message back.
+        if said.timezone is not None and zone_named(said.timezone) is not None:
+            await self._kernel.suggest_zone(said.session, said.timezone, owner=self._owner)
         admitted = await self._kernel.receive(
             said.session, said.content, owner=self._owner, when_busy=said.when_busy, request=request
         )

@@ -18,8 +18,9 @@ class SetRecall(schema.Body):
     timezone_offset: str | None = Field(
         None,
         max_length=MAX_NAME,
-        description="`±HH:MM`, for a time that names no zone; else the session's zone, else the server's.",
+        description="`±HH:MM`, for a time that names no zone; it goes before `timezone`.",
     )
+    timezone: schema.TimesZone = None
     interval_seconds: int | None = Field(None, description="For recurring: from one firing to the next.")
     internal_comment: schema.Words | None = Field(None, description="A note for people.")
     additional_context_message: schema.Words = Field(description="The agent's instruction to itself.")

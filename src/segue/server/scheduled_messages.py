@@ -5,7 +5,7 @@ from typing import Literal, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from segue.model import Delivery, ScheduledMessage
-from segue.server.schema import Body, Moment
+from segue.server.schema import Body, Moment, TimesZone
 from segue.server.views import maybe_moment, moment
 from segue.text import MAX_NAME, MAX_TEXT
 from segue.verbs.messaging import Promised
@@ -18,6 +18,7 @@ class ScheduleMessage(Body):
         max_length=MAX_NAME, description="RFC 3339, or words: `tomorrow at 08:00`, `in 2 hours`."
     )
     message_text: str = Field(max_length=MAX_TEXT, description="Sent word for word.")
+    timezone: TimesZone = None
     replace_existing: bool = Field(False, strict=True, description="Cancels all that wait in this session.")
 
     model_config = ConfigDict(

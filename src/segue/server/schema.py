@@ -78,6 +78,16 @@ class ChangeAutoCommitPolicy(Body):
     keep_recent_count: StrictInt | None = Field(None, ge=0, le=MOST_KEPT)
 
 
+TimesZone: TypeAlias = Annotated[
+    str | None,
+    Field(
+        max_length=MAX_NAME,
+        description="The IANA zone of a time that names none; left out, the session's.",
+        examples=["Europe/Berlin"],
+    ),
+]
+
+
 class OpenSession(Body):
     """A key, or the parts of one, or neither: then a new key is made."""
 

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Any, Protocol, Self
 
 from segue.agent import OpenTurn, ToolCalled, ToolStarted
-from segue.errors import BadSetting, SegueError
+from segue.errors import BadSetting, SegueError, ZoneNeeded
 from segue.kernel import Kernel
 from segue.model import Owner, Session, Source
 from segue.record import positional, record
@@ -26,6 +26,10 @@ _log = logging.getLogger(__name__)
 
 LONGEST_RESULT = 20_000
 """Characters. What is longer costs tokens and is seldom read to its end."""
+
+
+SET_TIMEZONE = "set_timezone"
+"""The tool that keeps what the user says about their time zone."""
 
 
 class ToolRefused(Exception):
@@ -191,12 +195,22 @@ class Call:
                 context = replace(self.box.context, call_id=self.started.call_id)
                 return _cut(clean(await tool.run(context, **given))), None
         except (ToolRefused, BadArguments, SegueError) as refusal:
-            return None, _cut(clean(str(refusal)))
+            return None, _cut(clean(f"{refusal}{self._about_zone(refusal)}"))
         except TimeoutError:
             return None, f"{name} took longer than {tool.timeout_seconds:g} seconds and was given up"
         except Exception as error:
             _log.exception("the tool %s failed", name)
             return None, f"{name} failed with {type(error).__name__}; try another way, or tell the user"
+
+    def _about_zone(self, refusal: Exception) -> str:
+        """What a model can do where the user's time zone is missing: ask for it once, and keep it."""
+        missing = isinstance(refusal, ZoneNeeded) or isinstance(refusal.__cause__, ZoneNeeded)
+        if not missing or SET_TIMEZONE not in self.box.tools:
+            return ""
+        return (
+            ". Do not guess the zone: ask the user in which city they are, keep the answer with "
+            f"{SET_TIMEZONE}, and call this again"
+        )
 
 
 def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:

@@ -25,7 +25,7 @@ from segue.model import (
     Session,
     Turn,
 )
-from segue.settings import Settings
+from segue.settings import Settings, check_zone
 from segue.states import JobState, UnifiedOwner
 from segue.store.store import Store
 from segue.text import check_key
@@ -74,8 +74,15 @@ class Looking:
             return session
         return await self.store.session(session.owner, unified.KEY) or session
 
-    def zone_in(self, session: Session | None) -> str | None:
-        """The zone of a time that names none: the session's own, else that of the settings."""
+    def zone_in(self, session: Session | None, given: str | None = None) -> str | None:
+        """The zone of a time that names none: the caller's, else the session's, else that of the settings.
+
+        None: there is none, and a time on the clock is refused. The machine's own zone is never used: it
+        says nothing about where the user is.
+        """
+        if given is not None:
+            check_zone(given)
+            return given
         return (session.timezone if session else None) or self.settings.timezone
 
     async def overview(self, key: str, *, owner: Asker = OPERATOR) -> Overview:

@@ -38,12 +38,16 @@ class Messaging(Ordering):
         send_at: str,
         text: str,
         *,
+        timezone: str | None = None,
         replace_existing: bool = False,
         tool_call_id: str | None = None,
         owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> Promised:
-        """Have a text sent in a private chat. `replace_existing` cancels all that wait in it."""
+        """Have a text sent in a private chat. `replace_existing` cancels all that wait in it.
+
+        `timezone` is for a `send_at` that names no zone; it goes before the session's.
+        """
         session = await self.session(key, owner=owner)
         if session.chat_type != "private":
             raise NotPrivateChat(
@@ -56,7 +60,7 @@ class Messaging(Ordering):
         now = self.clock.ms()
         job = self._drafted(
             session,
-            At(_moment(send_at, now, self.zone_in(session))),
+            At(_moment(send_at, now, self.zone_in(session, timezone))),
             Say(text),
             now,
             policy=scheduled.POLICY,

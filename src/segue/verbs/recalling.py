@@ -35,6 +35,7 @@ class Recalling(Ordering):
         *,
         call_type: CallType | str = CallType.ONCE,
         when: str | None = None,
+        timezone: str | None = None,
         timezone_offset: str | None = None,
         interval_seconds: float | None = None,
         comment: str | None = None,
@@ -42,7 +43,10 @@ class Recalling(Ordering):
         owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> Recall:
-        """Call the agent back with an instruction to itself. `set_in`: the scheduled turn that asks."""
+        """Call the agent back with an instruction to itself. `set_in`: the scheduled turn that asks.
+
+        `timezone_offset`, else `timezone`, is for a `when` that names no zone; it goes before the session's.
+        """
         session = await self.session(key, owner=owner)
         kind = recalls.call_type_of(call_type)
         check_text(instruction, "the instruction of a recall")
@@ -55,7 +59,7 @@ class Recalling(Ordering):
             when,
             interval_seconds,
             now=to_moment(now),
-            zone=offset or self.zone_in(session),
+            zone=offset or self.zone_in(session, timezone),
         )
         job = self._drafted(
             session,

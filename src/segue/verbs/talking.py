@@ -87,6 +87,16 @@ class Talking(Looking):
         self.bell.ring(Name.ARCHIVIST)
         return changed
 
+    async def suggest_zone(self, key: str, timezone: str, *, owner: Owner = ME) -> Session:
+        """The zone that a user's device names, for a session that has none. Makes a missing session."""
+        session = await self.store.session(owner, check_key(key))
+        if session is None:
+            session = (await self.open(key, owner=owner, timezone=timezone)).session
+        if session.timezone is not None:
+            return session
+        check_zone(timezone)
+        return await self.store.commit(sessions.suggest_zone, session, timezone, self.clock.ms())
+
     async def receive(
         self,
         key: str,

@@ -15,7 +15,7 @@ from datetime import datetime
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from segue.errors import BadTime
+from segue.errors import BadTime, ZoneNeeded
 from segue.record import positional
 from segue.when.chinese import CHINESE
 from segue.when.dates import DayOfMonth, OnWeekday
@@ -74,6 +74,8 @@ class _Phrase:
     readings: tuple[Reading, ...]
     """None for a cron line."""
     found: Found
+    zone_needed: ZoneNeeded | None = None
+    """No zone is known, and it is a time on the clock: `found` is what it would be in UTC."""
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -106,7 +108,8 @@ class _Phrase:
 def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> Found:
     """The one time or schedule of the sentence, if it is read with nothing of time left over.
 
-    A moment that is refused only because it is past is read too, and marked: people want to be told."""
+    A moment that is refused only because it is past is read too, and marked: people want to be told. Raises
+    `ZoneNeeded` where the time that was read is one on the clock and no zone is known."""
     words = split(sentence)
     spoken = _spoken(words)
     phrases = [_evaluated(text, place, now, zone) for text, place in _phrases(sentence, words)]
@@ -130,6 +133,8 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
         texts = tuple(phrase.text for phrase in strong if phrase is main or phrase in rivals)
         reason = f"there is more than one time, {' and '.join(map(quoted, texts))}; write one of them"
         return Found(Verdict.AMBIGUOUS, readings=texts, unread=rivals[0].text, reason=reason)
+    if main.zone_needed is not None and main.found.verdict is Verdict.READ:
+        raise main.zone_needed
     return main.found
 
 
@@ -211,12 +216,17 @@ def _evaluated(text: str, place: range, now: datetime, zone: str | ZoneInfo | No
     found: tuple[Reading, ...] = ()
     with suppress(Refusal):  # a cron line, or too many ways to read it
         found = tuple(readings(plain(text), SINGLE_OR_REPEATED, LANGUAGES))
-    return _Phrase(text, place, found, _read(text, now, zone))
+    try:
+        return _Phrase(text, place, found, _read(text, now, zone))
+    except ZoneNeeded as refusal:
+        return _Phrase(text, place, found, _read(text, now, "UTC"), refusal)
 
 
 def _read(text: str, now: datetime, zone: str | ZoneInfo | None) -> Found:
     try:
         return Found(Verdict.READ, text, read_schedule(text, now=now, zone=zone))
+    except ZoneNeeded:
+        raise
     except Refusal as refusal:
         if refusal.passed is not None:
             return Found(Verdict.READ, text, Moment(refusal.passed), passed=True)

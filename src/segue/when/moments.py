@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias
 from segue.record import positional
 from segue.when.dates import MORNING, Date, InDays, add_months
 from segue.when.parts import Clock, DayPart, Measure, Midnight, Span, Time, Unit
-from segue.when.refusal import refuse, refuse_ambiguous
+from segue.when.refusal import NoZone, refuse, refuse_ambiguous
 from segue.when.zones import Zone, ZoneInText, placed
 
 FIRST_YEAR, LAST_YEAR = 1970, 2200
@@ -127,7 +127,7 @@ def within_years(wall: dt.datetime) -> dt.datetime:
 
 
 def needs_zone(what: str, *instead: str) -> Exception:
-    return refuse(f"{what} needs a time zone, and none is known", *instead)
+    return NoZone(f"{what} needs a time zone, and none is known", instead, {})
 
 
 Single: TypeAlias = After | Ago | HoursAlone | OnDay

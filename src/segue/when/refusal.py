@@ -7,7 +7,7 @@ with English ones, with `{time}` for what changes, and the language's table has 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from segue.errors import BadTime
+from segue.errors import BadTime, ZoneNeeded
 
 SHOWN = 60
 """How much of the caller's own text a refusal repeats, in characters."""
@@ -27,9 +27,13 @@ class Refusal(BadTime):
     def worded(self, examples: Mapping[str, str]) -> "Refusal":
         """The same refusal with the wordings of another language, where it has its own."""
         instead = tuple(examples.get(wording, wording) for wording in self._instead)
-        refusal = Refusal(self._reason, instead, self._values)
+        refusal = type(self)(self._reason, instead, self._values)
         refusal.passed, refusal.readings = self.passed, self.readings
         return refusal
+
+
+class NoZone(Refusal, ZoneNeeded):
+    """The text is a time on the clock, and neither it nor the caller names a zone."""
 
 
 def refuse(reason: str, *instead: str, **values: str) -> Refusal:

@@ -4,7 +4,7 @@ import re
 
 from segue.agent import ToolCalled
 from segue.agents.rules.rule import Heard, Use, rule
-from segue.errors import BadTime
+from segue.errors import BadTime, ZoneNeeded
 from segue.when import explain, read
 
 _ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
@@ -14,6 +14,8 @@ async def _tell(heard: Heard, found: re.Match[str]) -> str | Use:
     when, words = found["when"].strip(), found["words"].strip()
     try:
         moment = read(when, now=heard.now, zone=heard.zone)
+    except ZoneNeeded:
+        raise
     except BadTime as error:
         return f"I cannot tell when that is: {error}."
     message = f"{words[:1].upper()}{words[1:]}"

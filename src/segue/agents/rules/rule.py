@@ -22,17 +22,22 @@ class Heard:
 
     turn: OpenTurn
     box: Toolbox
-    zone: str
+    zone: str | None
+    """That of a time that names none; None: the user has to be asked for it."""
+    said: str | None = None
+    """What is answered in place of the turn's text: the words before, which waited for something."""
 
     @property
     def text(self) -> str:
         """A job's message is the last paragraph of what its turn is asked."""
+        if self.said is not None:
+            return self.said
         asked = self.turn.text.strip()
         return asked if self.turn.source is None else asked.rpartition("\n\n")[2]
 
     @property
     def now(self) -> datetime:
-        return to_moment(self.box.context.kernel.clock.ms()).astimezone(ZoneInfo(self.zone))
+        return to_moment(self.box.context.kernel.clock.ms()).astimezone(ZoneInfo(self.zone or "UTC"))
 
     def find(self, words: str) -> "Found":
         """The time in these words, as it is read here."""

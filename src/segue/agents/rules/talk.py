@@ -43,11 +43,11 @@ async def _greet(heard: Heard, found: re.Match[str]) -> str:
 
 
 async def _time(heard: Heard, found: re.Match[str]) -> str:
-    return f"It is {heard.now:%H:%M on %A, %d %B %Y} in {heard.zone}."
+    return f"It is {heard.now:%H:%M on %A, %d %B %Y} in {heard.zone or 'UTC'}."
 
 
 async def _time_in_chinese(heard: Heard, found: re.Match[str]) -> str:
-    return f"现在是 {heard.now:%Y年%m月%d日 %H:%M}（{heard.zone}）。"
+    return f"现在是 {heard.now:%Y年%m月%d日 %H:%M}（{heard.zone or 'UTC'}）。"
 
 
 async def _thanked(heard: Heard, found: re.Match[str]) -> str:

@@ -60,7 +60,7 @@ async def add_automation(
     await asked.may_open(key)
     job = await asked.kernel.automate(
         key,
-        await _trigger(asked.kernel, key, asked.owner, body.schedule),
+        await _trigger(asked.kernel, key, asked.owner, body.schedule, body.timezone),
         body.message,
         name=body.name,
         policy=shapes.policy_in(body.policy, Policy()),
@@ -83,7 +83,9 @@ async def change_automation(job_id: JobId, body: shapes.ChangeAutomation, asked:
     job = await asked.kernel.automation(job_id, owner=asked.owner)
     if body.model_dump(exclude_none=True):
         session = await asked.kernel.store.session_by_id(job.session_id)
-        trigger = body.schedule and await _trigger(asked.kernel, session.key, session.owner, body.schedule)
+        trigger = body.schedule and await _trigger(
+            asked.kernel, session.key, session.owner, body.schedule, body.timezone
+        )
         job = await asked.kernel.amend(
             job_id,
             name=body.name,
@@ -175,9 +177,11 @@ async def _one(kernel: Kernel, job: Job) -> shapes.JobOut:
     return shown
 
 
-async def _trigger(kernel: Kernel, key: str, owner: Asker, schedule: shapes.Schedule) -> Trigger:
-    session = await kernel.find(key, owner=owner)
-    return shapes.trigger_in(schedule, now=to_moment(kernel.clock.ms()), zone=kernel.zone_in(session))
+async def _trigger(
+    kernel: Kernel, key: str, owner: Asker, schedule: shapes.Schedule, timezone: str | None
+) -> Trigger:
+    zone = kernel.zone_in(await kernel.find(key, owner=owner), timezone)
+    return shapes.trigger_in(schedule, now=to_moment(kernel.clock.ms()), zone=zone)
 
 
 def _moment(text: str | None) -> datetime | None:

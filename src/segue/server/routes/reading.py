@@ -53,14 +53,24 @@ async def render(body: schema.Markdown) -> schema.Rendered:
 async def find_time(
     asked: Asked,
     text: Annotated[str, Query(max_length=1000, pattern=r"^[^\x00]*$", examples=["call Ana tomorrow at 9"])],
-    timezone: Annotated[str, Query(max_length=100, examples=["Europe/Berlin"])] = "UTC",
+    timezone: Annotated[
+        str | None,
+        Query(
+            max_length=100,
+            description="Of a time that names none; left out, that of the settings, if there is one.",
+            examples=["Europe/Berlin"],
+        ),
+    ] = None,
 ) -> schema.FoundOut:
     """The one time or schedule in it, and when that would be. Where words of time are left over, or it can
-    mean several things, it is not read, and the verdict says what was left over or what it can mean."""
+    mean several things, it is not read, and the verdict says what was left over or what it can mean.
+
+    A time on the clock that has a zone neither in its words nor in `timezone` is refused (`zone_needed`).
+    """
     from segue.when.finding import find  # its tables are large, and most processes never need them
 
-    now, zone = to_moment(asked.kernel.clock.ms()), find_zone(timezone)
-    found = find(text, now=now.astimezone(zone), zone=timezone)
+    now, zone = to_moment(asked.kernel.clock.ms()), timezone or asked.kernel.zone_in(None)
+    found = find(text, now=now.astimezone(find_zone(zone) if zone else UTC), zone=zone)
     if found.when is None:
         return schema.FoundOut(
             when=None, verdict=found.verdict.value, readings=list(found.readings), unread=found.unread

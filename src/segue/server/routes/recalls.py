@@ -30,6 +30,7 @@ async def set_recall(
         body.additional_context_message,
         call_type=body.call_type,
         when=body.when,
+        timezone=body.timezone,
         timezone_offset=body.timezone_offset,
         interval_seconds=body.interval_seconds,
         comment=body.internal_comment,

@@ -36,6 +36,7 @@ async def schedule_message(
         key,
         body.send_at,
         body.message_text,
+        timezone=body.timezone,
         replace_existing=body.replace_existing,
         owner=asked.owner,
         request=await named(asked, idempotency_key),

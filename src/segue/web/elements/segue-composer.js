@@ -20,11 +20,12 @@ class Composer extends Part {
     this.on(this.field, "input", () => this.#typed());
     this.on(this.field, "keydown", (event) => this.#press(event));
     this.on(live, "refused", ({ detail }) => this.#refused(detail));
-    this.on(live, "accepted", ({ detail }) => detail.session === this.#chat?.key && (this.hint.text = ""));
+    this.on(live, "accepted", ({ detail }) => detail.session === this.#chat?.key && (this.hint.written = { text: "" }));
   }
 
   set chat(chat) {
     this.#chat = chat;
+    chat.addEventListener("opened", () => chat === this.#chat && this.#hint());
     this.fill(draft.of(chat.key), false);
   }
 
@@ -42,8 +43,13 @@ class Composer extends Part {
     const text = this.field.value;
     if (kept) draft.keep(this.#chat.key, text);
     this.send.disabled = !text.trim();
-    this.hint.text = text;
+    this.#hint();
     this.#grow();
+  }
+
+  /** Also when the conversation has come, and with it its zone. */
+  #hint() {
+    this.hint.written = { text: this.field.value, timezone: this.#chat.timezone };
   }
 
   #grow() {
@@ -67,7 +73,7 @@ class Composer extends Part {
     this.fill("");
   }
 
-  /** What the server would not take is given back to whoever wrote it. */
+  /** A refused message goes back into the field. */
   #refused({ said, detail }) {
     if (!said) return;
     toast(detail, { bad: true });

@@ -17,6 +17,7 @@ class Edit extends Part {
     const save = async (given) => {
       const changed = Object.keys(before).filter((name) => given[name].value.trim() !== before[name]);
       const changes = Object.fromEntries(changed.map((name) => [name, given[name].value]));
+      if (changes.schedule) changes.timezone = chat.timezone;
       if (changed.length) await patch(`automations/${inPath(job.id)}`, changes);
       toast(t("saved"));
       chat.lookAhead(0);

@@ -5,7 +5,7 @@ import { h, icon, Part, t } from "../lib/dom.js";
 import { date, distance, zone } from "../lib/times.js";
 
 const PAUSE = 160;
-/** Words that make it likely that a time is meant for later. */
+/** Words of a time that is still to come. */
 const CUES = /\b(remind|recall|schedule|every|daily|weekly|tomorrow|tonight|later|wake|at \d|in (?:a|an|\d|half)|on (?:mon|tue|wed|thu|fri|sat|sun)|next)\b|[提叫]醒|每|明天|后天|点|分钟|小时|下周|erinner|morgen|jeden|rappelle|demain|chaque|recu[eé]rda|mañana|cada|напомни|завтра|кажд/i;
 
 class Hint extends Part {
@@ -17,11 +17,11 @@ class Hint extends Part {
     this.hidden = true;
   }
 
-  set text(text) {
+  set written({ text, timezone }) {
     clearTimeout(this.#waiting);
     this.#asked += 1;
     if (!CUES.test(text)) return this.#clear();
-    this.#waiting = setTimeout(() => this.#ask(text.slice(0, 600), this.#asked), PAUSE);
+    this.#waiting = setTimeout(() => this.#ask({ text: text.slice(0, 600), timezone }, this.#asked), PAUSE);
   }
 
   #clear() {
@@ -29,9 +29,8 @@ class Hint extends Part {
     this.replaceChildren();
   }
 
-  async #ask(text, asked) {
-    const query = new URLSearchParams({ text, timezone: zone });
-    const found = await get(`when?${query}`).catch(() => ({ when: null, unread: "" }));
+  async #ask(query, asked) {
+    const found = await get(`when?${new URLSearchParams(query)}`).catch(() => ({ when: null, unread: "" }));
     if (asked !== this.#asked) return;
     if (found.when) return this.#show(found.when);
     if (found.unread) return this.#refuse(found);

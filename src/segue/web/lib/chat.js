@@ -4,6 +4,7 @@ import { get, inPath, maybe, post } from "./api.js";
 import { Fold } from "./fold.js";
 import { ghosts } from "./future.js";
 import { live } from "./live.js";
+import { zone } from "./times.js";
 
 const PAGE = 50;
 const RENDER_PAUSE = 250;
@@ -41,6 +42,11 @@ export class Chat extends EventTarget {
 
   get running() {
     return this.fold.entries.findLast((entry) => entry.kind === "turn")?.state === "running" || this.session?.state === "running";
+  }
+
+  /** Of a time that names none. */
+  get timezone() {
+    return this.session?.timezone ?? zone;
   }
 
   get hasOlder() {
@@ -96,7 +102,7 @@ export class Chat extends EventTarget {
   }
 
   say(text) {
-    live.speak(this.key, text, this.state === "new");
+    live.speak(this.key, text);
   }
 
   stop() {

@@ -1,9 +1,8 @@
 // The one WebSocket. It comes back by itself, and goes on where each session's log was left.
 //
-// What is said waits in an outbox until the server has accepted it, over reloads too. Each message has an id,
-// so that saying it twice is saying it once.
+// A message waits in an outbox until the server has accepted it, over reloads too. Its id makes a repeat harmless.
 
-import { address, get, newId, post } from "./api.js";
+import { address, get, newId } from "./api.js";
 import { zone } from "./times.js";
 
 const KEPT = "segue.outbox.";
@@ -23,7 +22,7 @@ class Live extends EventTarget {
     addEventListener("online", () => this.#hurry());
     addEventListener("offline", () => this.#socket?.close());
     document.addEventListener("visibilitychange", () => document.hidden || this.#hurry());
-    // Whoever logs in gets a new page; until then there is nothing to try.
+    // A login loads a new page.
     addEventListener("segue-unauthorized", () => (this.#barred = true));
     this.#connect();
   }
@@ -50,9 +49,8 @@ class Live extends EventTarget {
     if (this.#held.delete(key)) this.outbox(key).forEach((said) => this.#deliver(said));
   }
 
-  /** `opens`: the session is made here, and is to know its user's zone. */
-  speak(session, content, opens) {
-    const said = { id: newId(), session, content, opens, at: new Date().toISOString() };
+  speak(session, content) {
+    const said = { id: newId(), session, content, at: new Date().toISOString() };
     localStorage.setItem(KEPT + said.id, JSON.stringify(said));
     this.#tell("outbox");
     this.#deliver(said);
@@ -116,11 +114,10 @@ class Live extends EventTarget {
     followed.hear(event);
   }
 
-  async #deliver(said) {
-    const { id, session, content, opens } = said;
+  /** With the browser's zone, for a session that has none. */
+  #deliver({ id, session, content }) {
     if (this.#held.has(session)) return;
-    if (opens) await post("sessions", { key: session, timezone: zone }, id).catch(() => {});
-    this.#send({ type: "message", session, content, id });
+    this.#send({ type: "message", session, content, id, timezone: zone });
   }
 
   #accepted(event) {

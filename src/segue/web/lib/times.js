@@ -36,24 +36,21 @@ export function day(moment, now = new Date()) {
   return format(moment, { weekday: "long", day: "numeric", month: "long", ...year(moment, now) });
 }
 
+const shortDay = (moment, away) => format(moment, away < 7 ? { weekday: "short" } : { day: "numeric", month: "short" });
+
 /** When something will be: `in 11 min`, `today 17:30`, `tomorrow 09:00`, `Fri 08:00`, `17 Dec 09:00`. */
 export function coming(moment, now = new Date()) {
   const left = moment - now;
   if (left <= 0) return t("now");
   if (left < HOUR) return t("in", { time: distance(left) });
   const away = daysBetween(now, moment);
-  if (away === 0) return `${t("today_at")} ${clock(moment)}`;
-  if (away === 1) return `${t("tomorrow")} ${clock(moment)}`;
-  if (away < 7) return `${format(moment, { weekday: "short" })} ${clock(moment)}`;
-  return `${format(moment, { day: "numeric", month: "short" })} ${clock(moment)}`;
+  return `${away > 1 ? shortDay(moment, away) : t(away ? "tomorrow" : "today_at")} ${clock(moment)}`;
 }
 
 /** When something was, in as few letters as a list has room for. */
 export function ago(moment, now = new Date()) {
   const away = daysBetween(moment, now);
-  if (away === 0) return clock(moment);
-  if (away < 7) return format(moment, { weekday: "short" });
-  return format(moment, { day: "numeric", month: "short" });
+  return away ? shortDay(moment, away) : clock(moment);
 }
 
 export const date = (moment) =>
