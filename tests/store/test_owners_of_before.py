@@ -8,7 +8,7 @@ from segue.clock import SystemClock
 from segue.memory.shelf import Shelf
 from segue.model import Operator, Owner
 from segue.store import sql
-from segue.store.database import Transaction
+from segue.store.database import Transaction, Value
 from segue.store.migrate import MIGRATIONS, migrate
 from segue.store.opening import connect
 from segue.store.sql import translate
@@ -71,7 +71,7 @@ def _kept(content: str, session_id: str) -> str:
 def _rows_of_before() -> Transaction[None]:
     for number, text in enumerate(BEFORE.split(";")[:-1]):
         yield translate(f"before.{number}", text), {}
-    change = {"archive_n": 1, "memory_id": "m1", "at": 1}
+    change: dict[str, Value] = {"archive_n": 1, "memory_id": "m1", "at": 1}
     yield (
         sql.memories.record_change,
         [
@@ -113,7 +113,7 @@ async def test_chats_of_before_get_their_own_user(bare_url: str, tmp_path: Path)
     for user, topics in {ADA: ["allergy"], BOB: ["home"], "default": ["common", "lost", "tea"]}.items():
         known = await shelf.memories(Owner(user=user), limit=10)
         assert sorted(each.topic for each in known) == topics
-    terms = {"account": "default", "terms": '["peanuts","tea"]', "limit": 9}
+    terms: dict[str, Value] = {"account": "default", "terms": '["peanuts","tea"]', "limit": 9}
     for user, found in {ADA: ["m1"], "default": ["m3"]}.items():
         matching = await database.read(sql.memories.matching, {**terms, "user_id": user})
         assert [row["memory_id"] for row in matching] == found
