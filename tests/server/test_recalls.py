@@ -264,3 +264,18 @@ async def test_every_change_is_told_with_the_pending_one(server: Served) -> None
         await http.delete("/sessions/web:banner/recall")
         last = (await until(socket, "recall_update"))[-1]
     assert (last["recall"], last["session"]) == (None, "web:banner")
+
+
+async def test_a_banner_is_told_when_a_recall_starts_to_run(server: Served) -> None:
+    """C7.2: pending, running, and gone when it has fired."""
+    async with connect(server.ws) as socket, httpx2.AsyncClient(base_url=server.http) as http:
+        await talk(http, "web:runs")
+        await subscribe(socket, "web:runs", after=0)
+        body = {"call_type": "immediate", "additional_context_message": "6 1 runs"}
+        assert (await http.post("/sessions/web:runs/recall", json=body)).status_code == 201
+        heard = await until(socket, "session_sync")
+    start = next(place for place, event in enumerate(heard) if event["type"] == "stream_start")
+    assert heard[start + 1]["type"] == "recall_update"
+    assert heard[start + 1]["recall"]["status"] == "running"
+    told = [event["recall"] for event in heard if event["type"] == "recall_update"]
+    assert told[-1] is None

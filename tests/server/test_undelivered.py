@@ -1,0 +1,45 @@
+"""An answer that its channel refused, as the API and the live events tell it."""
+
+import asyncio
+from contextlib import aclosing
+
+from segue import Kernel, Rejected
+from segue.server import live
+from segue.testing import RecordingChannel, ScriptedAgent
+from segue.verbs.looking import ME
+from tests.server.conftest import reach, running
+
+KEY = "test:42"
+REFUSED = "Telegram refused it: Forbidden: bot was blocked by the user"
+
+
+async def test_messages_runs_and_live_events_say_that_an_answer_was_refused(database_url: str) -> None:
+    channel = RecordingChannel("test")
+    channel.fail(Rejected(REFUSED))
+    async with Kernel(database_url, agent=ScriptedAgent(), channels=[channel]) as kernel:  # noqa: SIM117
+        async with running(kernel) as app, reach(app) as http:
+            await http.post("/sessions", json={"key": KEY})
+            body = {"message": "Look.", "schedule": "every 10s"}
+            job = (await http.post(f"/sessions/{KEY}/automations", json=body)).json()
+            session = await kernel.session(KEY)
+            async with asyncio.timeout(30), aclosing(live.events(kernel, session, ME, 0)) as happening:
+                note = await anext(wired async for wired in happening if "undelivered" in wired)
+            await http.post(f"/automations/{job['id']}/pause")
+            answer = (await http.get(f"/sessions/{KEY}/messages")).json()["messages"][1]
+            assert (answer["role"], answer["delivery"]) == ("assistant", "failed")
+            assert note["undelivered"] == {
+                "message_id": answer["id"],
+                "turn_id": answer["turn_id"],
+                "delivery": "failed",
+                "reason": REFUSED,
+            }
+            run = (await http.get(f"/automations/{job['id']}/runs")).json()["runs"][-1]
+            told = (await http.get(f"/runs/{run['run_id']}")).json()
+            assert (told["outcome"], told["delivery"], told["delivery_error"]) == ("ok", "failed", REFUSED)
+            log = (await http.get(f"/sessions/{KEY}/log")).json()["events"]
+            [end] = [
+                event
+                for event in log
+                if event["turn_id"] == answer["turn_id"] and event["type"] == "stream_end"
+            ]
+            assert end["message"]["delivery"] == "failed"
