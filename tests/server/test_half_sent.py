@@ -12,7 +12,7 @@ from segue import Kernel, OpenTurn
 from segue.cli.listening import Server, listening_socket
 from segue.configuration import Configuration
 from segue.server import create_app
-from segue.server.gate import Gate, Patience
+from segue.server.gate import Patience
 from segue.server.incomplete import Limits
 from tests.server.process import served
 
@@ -39,7 +39,7 @@ async def listening(kernel: Kernel, limits: Limits, patience: Patience | None = 
     """A server with a socket, in this process; its port."""
     app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=True)
     if patience is not None:
-        (gate,) = [each for each in app.user_middleware if each.cls is Gate]
+        (gate,) = app.user_middleware
         gate.kwargs["patience"] = patience
     with listening_socket("127.0.0.1", 0) as socket:
         server = Server(app, limits)

@@ -34,7 +34,7 @@ class Counted(Renderer):
     def __init__(self) -> None:
         super().__init__(seconds=60)
         self.longest = 0
-        links = self._markdown.linkify
+        links: Any = self._markdown.linkify
         for name in ("match", "match_at_start"):
             setattr(links._finder, name, self._counting(getattr(links._finder, name)))
 
@@ -142,7 +142,8 @@ async def test_a_page_holds_only_so_many_characters(
     http: httpx2.AsyncClient, kernel: Kernel, path: str, plural: str
 ) -> None:
     await kernel.write_all("web:1", [("user", f"{number:03}" + "a" * 99_997) for number in range(25)])
-    sizes, seqs, cursor = [], [], {}
+    sizes, seqs = [], []
+    cursor: dict[str, str] = {}
     while True:
         page = (await http.get(f"/sessions/web:1/{path}", params=cursor)).json()
         sizes.append(len(page[plural]))

@@ -52,6 +52,7 @@ class Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        AppStatus.should_exit = False  # of the process, and left so by a server that was here before
         await super().startup(sockets)
         self.ready.set()
 
