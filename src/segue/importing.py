@@ -143,7 +143,7 @@ async def _settled(
 ) -> tuple[Fate, str | None]:
     if (known := await _known(kernel, found, owner)) is not None:
         return known
-    session = await kernel.store.session(owner, found.session_key)
+    session = await kernel.find(found.session_key, owner=owner)
     zone = kernel.zone_in(session, zones.given) or zones.otherwise
     now = to_moment(kernel.clock.ms())
     try:

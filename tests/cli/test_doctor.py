@@ -213,6 +213,10 @@ async def test_files_that_others_can_read_are_told_and_closed_to_them(segue: Seg
     assert repaired.code == 0
     assert "was open to other users" in repaired.out
     assert modes(segue.data) == {0o600}
+    assert (await examined(segue, code=0))["look"] == [
+        f"files: other users of this machine can list {segue.data}; run `chmod 700` on it"
+    ]
+    segue.data.chmod(0o700)
     assert (await examined(segue, code=0))["look"] == []
 
 

@@ -120,6 +120,12 @@ async def test_what_a_device_suggests_is_kept_only_where_there_is_none(open_kern
         await kernel.suggest_zone("web:3", "Mars/Olympus")
 
 
+async def test_a_device_suggests_no_zone_for_a_chat_of_another_person(open_kernel: OpenKernel) -> None:
+    """An operator who writes in a Telegram chat from the page is not the person in that chat."""
+    kernel = await open_kernel()
+    assert (await kernel.suggest_zone("telegram:42", BERLIN)).timezone is None
+
+
 async def test_a_zone_that_is_none_is_refused_as_a_parameter(open_kernel: OpenKernel) -> None:
     kernel = await open_kernel()
     await kernel.open(CHAT)

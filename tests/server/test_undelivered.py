@@ -6,7 +6,6 @@ from contextlib import aclosing
 from segue import Kernel, Rejected
 from segue.server import live
 from segue.testing import RecordingChannel, ScriptedAgent
-from segue.verbs.looking import ME
 from tests.server.conftest import reach, running
 
 KEY = "test:42"
@@ -22,7 +21,7 @@ async def test_messages_runs_and_live_events_say_that_an_answer_was_refused(data
             body = {"message": "Look.", "schedule": "every 10s"}
             job = (await http.post(f"/sessions/{KEY}/automations", json=body)).json()
             session = await kernel.session(KEY)
-            async with asyncio.timeout(30), aclosing(live.events(kernel, session, ME, 0)) as happening:
+            async with asyncio.timeout(30), aclosing(live.events(kernel, session, 0)) as happening:
                 note = await anext(wired async for wired in happening if "undelivered" in wired)
             await http.post(f"/automations/{job['id']}/pause")
             answer = (await http.get(f"/sessions/{KEY}/messages")).json()["messages"][1]

@@ -17,7 +17,7 @@ from segue.store import sql
 from segue.store.database import Database
 from segue.store.migrate import status
 from segue.store.opening import connect, sqlite_file
-from segue.store.private_files import open_to_others
+from segue.store.private_files import is_open_to_others, open_to_others
 from segue.store.store import Store
 
 _NOTICED_OFFSET_MS = 1_000
@@ -80,13 +80,16 @@ def _files(configuration: Configuration) -> Iterator[Finding]:
 
 
 def open_files(configuration: Configuration) -> str | None:
-    """The sentence about files that other users of this machine can read; None if there are none."""
+    """The sentence about what other users of this machine can read; None if there is nothing."""
     database = sqlite_file(configuration.database_url)
-    found = [] if database is None else open_to_others(database)
-    if not found:
+    if database is None:
         return None
-    names = ", ".join(map(str, found))
-    return f"other users of this machine can read {names}; `segue doctor --repair` changes that"
+    if found := open_to_others(database):
+        names = ", ".join(map(str, found))
+        return f"other users of this machine can read {names}; `segue doctor --repair` changes that"
+    if database.parent == configuration.data and is_open_to_others(configuration.data):
+        return f"other users of this machine can list {configuration.data}; run `chmod 700` on it"
+    return None
 
 
 def _shown(configuration: Configuration, name: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.model import Owner
+from segue.model import Asker
 
 if TYPE_CHECKING:
     from segue.configuration import Configuration
@@ -32,7 +32,7 @@ def shown_zone(configuration: "Configuration") -> str:
     return configuration.timezone or terminal_zone() or "UTC"
 
 
-async def zone_for(kernel: "Kernel", key: str, given: str | None, owner: Owner) -> str | None:
+async def zone_for(kernel: "Kernel", key: str, given: str | None, owner: Asker) -> str | None:
     """The zone of a time that names none, for a command about this session."""
-    session = await kernel.store.session(owner, key)
+    session = await kernel.find(key, owner=owner)
     return kernel.zone_in(session, given) or terminal_zone()

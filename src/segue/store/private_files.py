@@ -1,4 +1,4 @@
-"""Folders and files that only their owner may read: conversations are nobody else's business."""
+"""File permissions: folders and files that only their owner may read."""
 
 import os
 import stat
@@ -29,7 +29,11 @@ def open_to_others(database: Path) -> list[Path]:
     if os.name != "posix" or not _mode(database.parent) & (stat.S_IXGRP | stat.S_IXOTH):
         return []
     files = [Path(f"{database}{suffix}") for suffix in _BESIDE]
-    return [file for file in files if _mode(file) & _OTHERS]
+    return [file for file in files if is_open_to_others(file)]
+
+
+def is_open_to_others(path: Path) -> bool:
+    return os.name == "posix" and bool(_mode(path) & _OTHERS)
 
 
 def close_to_others(file: Path) -> None:

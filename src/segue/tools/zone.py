@@ -41,7 +41,7 @@ async def _set(context: ToolContext, *, timezone: str) -> str:
             "the user for a large city near them if you do not know it"
         )
     kernel, owner = context.kernel, context.owner
-    session = await kernel.change(context.session.key, timezone=name, owner=owner)
+    session = await kernel.change(context.here.key, timezone=name, owner=owner)
     common = await kernel.lane_of(session)
     if common.id != session.id:
         await kernel.suggest_zone(common.key, name, owner=owner)

@@ -10,7 +10,7 @@ from segue.bell import Name
 from segue.errors import BadPolicy, BadSetting, BadText, NotFound
 from segue.hub import Heard, LiveText
 from segue.lane import Admission, Admitted, Left, Pool
-from segue.model import Asker, Event, Session, Source, Turn
+from segue.model import Asker, Event, Session, Source, Turn, user_of
 from segue.once import Request, once
 from segue.sessions import UNSAID, MaybePolicy, Opened, Policies, Written
 from segue.settings import check_zone
@@ -87,14 +87,15 @@ class Talking(Looking):
         self.bell.ring(Name.ARCHIVIST)
         return changed
 
-    async def suggest_zone(self, key: str, timezone: str, *, owner: Owner = ME) -> Session:
-        """The zone that a user's device names, for a session that has none. Makes a missing session."""
-        session = await self.store.session(owner, check_key(key))
-        if session is None:
-            session = (await self.open(key, owner=owner, timezone=timezone)).session
-        if session.timezone is not None:
-            return session
+    async def suggest_zone(self, key: str, timezone: str, *, owner: Asker = OPERATOR) -> Session:
+        """The zone that a user's device names, for a session that has none. Makes a missing session.
+
+        A chat on a network belongs to the person there, who does not write by this device: its zone stays.
+        """
         check_zone(timezone)
+        session = await self.find(key, owner=owner) or (await self.open(key, owner=owner)).session
+        if session.timezone is not None or user_of(key, self.networks) is not None:
+            return session
         return await self.store.commit(sessions.suggest_zone, session, timezone, self.clock.ms())
 
     async def receive(
