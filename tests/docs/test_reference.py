@@ -40,7 +40,7 @@ def without_types(signature: inspect.Signature) -> str:
         if name != "self"
     ]
     text = str(inspect.Signature(bare))
-    return text.replace(repr(segue.Owner()), "ME").replace(repr(NEWEST), "NEWEST")
+    return text.replace(repr(segue.Operator()), "OPERATOR").replace(repr(NEWEST), "NEWEST")
 
 
 def test_every_public_name_is_documented_once() -> None:
