@@ -14,7 +14,7 @@ import pytest
 
 from segue.kernel import Kernel
 from segue.model import Run
-from segue.states import Outcome
+from segue.states import Outcome, RecallStatus
 from tests.crash.crew import Crew, crew, first_run, over, running, until
 from tests.crash.journal import Did, fences_out_of_order, overlaps
 from tests.crash.marked import Point
@@ -83,7 +83,9 @@ async def test_the_process_that_has_claimed_it_is_killed(database_url: str, tmp_
         run = await _called_back(kernel)
         assert (run.state, run.outcome) == ("queued", None)
         await worker.kill()
-        assert await kernel.recall(KEY) is None
+        waiting = await kernel.recall(KEY)
+        assert waiting is not None
+        assert waiting.status is RecallStatus.PENDING
         async with running(kernel):
             assert await one_end(kernel, doomed) == RUN_ONCE
 

@@ -15,7 +15,7 @@ FIRES, BEGINS = "jobs.take", "turns.begin"
 
 
 async def soon(kernel: Kernel, clock: ManualClock, key: str = CHAT) -> Job:
-    return await kernel.schedule(key, At(clock.now() + timedelta(seconds=10)), Ask("Look."))
+    return await kernel.schedule(key, At(clock.now() + timedelta(seconds=5)), Ask("Look."))
 
 
 async def test_a_turn_that_comes_alone_starts_as_it_is_admitted(
@@ -25,7 +25,7 @@ async def test_a_turn_that_comes_alone_starts_as_it_is_admitted(
         job = await soon(kernel, clock)
         async with working(kernel):
             await watched.both_pools_have_looked()
-            clock.advance(seconds=10)
+            clock.advance(seconds=5)
             await until(kernel, "session_sync")
         (run,) = await slots(kernel, job)
         turn = await kernel.store.turn(run.turn_id or "")
@@ -43,7 +43,7 @@ async def test_it_waits_while_its_session_is_busy(watched: Watched, clock: Manua
         async with working(kernel):
             await kernel.receive(CHAT, "Think long.")
             await agent.standing_in(CHAT)
-            clock.advance(seconds=10)
+            clock.advance(seconds=5)
             await until(kernel, "queue_update")
             assert (watched.those_with(BEGINS), await outcomes(kernel, job)) == ([], [None])
             agent.let_go()
@@ -73,7 +73,7 @@ async def test_it_waits_while_no_slot_is_free(watched: Watched, clock: ManualClo
         jobs = [await soon(kernel, clock, key) for key in keys]
         async with working(kernel):
             await watched.both_pools_have_looked()
-            clock.advance(seconds=10)
+            clock.advance(seconds=5)
             for key in keys:
                 await until(kernel, "session_sync", key)
         assert [await outcomes(kernel, job) for job in jobs] == [["ok"]] * len(keys)
@@ -88,7 +88,7 @@ async def test_whoever_does_not_run_turns_leaves_them_in_their_lanes(
     async with Kernel(watched, agent=agent, clock=clock, settings=Settings(runners=0)) as kernel:
         job = await soon(kernel, clock)
         async with working(kernel):
-            clock.advance(seconds=10)
+            clock.advance(seconds=5)
             while not await kernel.store.runs_of_job(job.id, 1):  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
         assert watched.those_with(BEGINS) == []
@@ -107,7 +107,7 @@ async def test_a_shutdown_sees_through_what_has_just_started(
         async with asyncio.TaskGroup() as group, asyncio.timeout(10):
             running = group.create_task(kernel.run())
             await watched.both_pools_have_looked()
-            clock.advance(seconds=10)
+            clock.advance(seconds=5)
             await watched.committed.wait()
             running.cancel()
             for _ in range(20):
@@ -126,7 +126,7 @@ async def test_a_store_that_fails_costs_no_slot(
         watched.failing = BEGINS
         async with working(kernel):
             await watched.both_pools_have_looked()
-            clock.advance(seconds=10)
+            clock.advance(seconds=5)
             while watched.failing:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
             while not await outcomes(kernel, job):
@@ -144,11 +144,11 @@ async def test_of_a_recall_it_is_told_first_that_it_was_claimed(
     kernel = await open_kernel()
     await kernel.open(CHAT)
     session = await kernel.session(CHAT)
-    await kernel.set_recall(CHAT, "Look.", when="in 10 seconds")
+    await kernel.set_recall(CHAT, "Look.", when="in 5 seconds")
     heard: list[str] = []
     with kernel.hub.listen(session.id) as listener:
         async with working(kernel):
-            clock.advance(seconds=10)
+            clock.advance(seconds=5)
             while heard[-1:] != ["session_sync"]:
                 one = await listener.next()
                 heard += [one.type] if isinstance(one, Event) else []

@@ -75,7 +75,7 @@ async def test_a_time_that_is_read_has_its_verdict(http: httpx2.AsyncClient) -> 
 async def test_a_time_that_is_not_read_whole_has_no_moment(
     http: httpx2.AsyncClient, text: str, verdict: str, readings: list[str], unread: str
 ) -> None:
-    answer = await http.get("/when", params={"text": text})
+    answer = await http.get("/when", params={"text": text, "timezone": "UTC"})
     assert answer.json() == {"when": None, "verdict": verdict, "readings": readings, "unread": unread}
 
 

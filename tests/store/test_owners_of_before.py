@@ -133,7 +133,8 @@ async def test_chats_of_before_get_their_own_user(bare_url: str, tmp_path: Path)
     assert (await store.turn("t1")).session_id == "ada"
     assert (await store.turn("t2")).session_id == "common"
     assert (sessions["ada"].ready_at, sessions["common"].ready_at) == (5, 6)
-    assert await database.read(sql.sessions.used_last, {"id": "common"}) == []
+    used_last = translate("test.used_last", "SELECT last_via_id FROM sessions WHERE id = 'common'")
+    assert [row["last_via_id"] for row in await database.read(used_last, {})] == [None]
     broken = await store.audit(horizon=0)
     await database.close()
     assert broken == {}

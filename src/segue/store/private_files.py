@@ -43,5 +43,5 @@ def close_to_others(file: Path) -> None:
 def _mode(path: Path) -> int:
     try:
         return path.stat().st_mode
-    except FileNotFoundError:
+    except OSError:  # it is missing, or this user cannot look at it
         return 0

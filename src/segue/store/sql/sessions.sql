@@ -130,8 +130,8 @@ WITH page AS MATERIALIZED (
       AND (heard_at < :before OR session_id < :before_id)
       AND (:pending_recall = 0 OR EXISTS (
           SELECT 1
-          FROM jobs
-          WHERE jobs.session_id = directory.session_id AND jobs.kind = 'recall' AND jobs.state = 'active'
+          FROM current_recalls
+          WHERE current_recalls.session_id = directory.session_id AND current_recalls.recall_id IS NOT NULL
       ))
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
@@ -141,8 +141,8 @@ SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
        message_count, last_line, last_line_at, queued, automations,
-       recall_id, recall_trigger, recall_action, recall_next_at, recall_created_at, recall_updated_at,
-       recall_call_type, recall_comment
+       recall_id, recall_state, recall_trigger, recall_action, recall_slot, recall_next_at, recall_created_at,
+       recall_updated_at, recall_call_type, recall_comment, recall_turn_state, recall_waits_since
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
