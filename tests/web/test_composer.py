@@ -77,7 +77,7 @@ def test_a_time_that_has_passed_is_told_so(server: Served, open_page: Open) -> N
 
 def test_a_time_that_is_not_read_whole_is_told_so(server: Served, open_page: Open) -> None:
     """Issue 19: the preview shows the verdict, and no moment."""
-    page = open_page(server.at(server.session("websocket:unread")))
+    page = open_page(server.at(server.session("websocket:not-read")))
     field, hint = page.get_by_role("textbox", name="Message"), page.locator("segue-hint")
     field.fill("remind me every other friday at 9 to call Ana")
     expect(hint.locator(".phrase")).to_have_text("every other")
