@@ -14,7 +14,7 @@ from typing import Any
 
 from segue import entries, unified
 from segue.errors import LeaseLost
-from segue.lane import Admission, Pool, queue_update, turn_params
+from segue.lane import Admission, Pool, turn_params
 from segue.model import Event, Session, Turn
 from segue.record import record
 from segue.states import TurnState
@@ -39,8 +39,6 @@ class Held:
     """Its `stream_start`."""
     copies: Sequence[Event] = ()
     """The same in the log of the chat it came by."""
-    moved: Sequence[Event] = ()
-    """A `queue_update`, where the session was told of a queue and this turn has left it."""
 
     @property
     def via_id(self) -> str | None:
@@ -114,12 +112,9 @@ def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Tr
         _held(session, turns[session.id], seat.holder, now) for session in sessions if session.id in turns
     ]
     yield sql.events.append, [rows.event_params(lane.opened) for lane in held]
-    told = {row["session_id"] for row in started if rows.from_text(row["told"]).get("queued")}
     for place, one in enumerate(held):
         if one.via_id is not None:
             held[place] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
-        if one.session.id in told:
-            held[place] = replace(held[place], moved=(yield from _queue_moved(one, now)))
     for session in sessions:
         if session.id in turns:
             continue
@@ -130,15 +125,6 @@ def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Tr
         else:  # due by another clock; the number it took goes back
             yield sql.sessions.release, {**lane, **entries.NOTHING, "events": -1}
     return held
-
-
-def _queue_moved(held: Held, now: int) -> Transaction[Sequence[Event]]:
-    """Who was told that turns wait is told how many still do."""
-    queued = yield sql.turns.queued_in, {"session_id": held.session.id}
-    update = queue_update(held.session, [rows.turn(row) for row in queued], now)
-    yield sql.events.append, rows.event_params(update)
-    yield sql.sessions.number_events, {"id": held.session.id, "events": 1}
-    return (update, *(yield from unified.mirror((update,), held.via_id)))
 
 
 def _held(session: Session, turn: Turn, holder: str, now: int) -> Held:

@@ -173,10 +173,9 @@ class Runner:
         task = asyncio.current_task()
         assert task is not None  # we run as one
         crew = self._crew
-        newest = held.moved[0] if held.moved else held.opened
-        live = Live(held, task, crew.clock.steady_ms(), seat.held_until, last_seq=newest.seq)
+        live = Live(held, task, crew.clock.steady_ms(), seat.held_until, last_seq=held.opened.seq)
         crew.turns.add(live)
-        crew.hub.publish((held.opened, *held.copies, *held.moved))
+        crew.hub.publish((held.opened, *held.copies))
         try:
             left = await self._see_through(live)
             crew.hub.publish(left.events)

@@ -2,10 +2,9 @@
 
 import pytest
 
-from segue import Ask, At, Every, JobKind, Kernel, Policy, Settings
+from segue import Ask, At, Every, JobKind, Kernel, Policy
 from segue.policy import Busy, Late
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, log, outcomes, slots, under_way
 
 
@@ -121,54 +120,3 @@ async def test_runs_that_are_owed_stay_when_one_of_them_comes_back(
         await kernel.workers.reaper.step()
     await quiet(kernel)
     assert await outcomes(kernel, job) == ["ok", "ok", "ok"]
-
-
-async def queue(kernel: Kernel, key: str = CHAT) -> list[tuple[str, int | None]]:
-    """Starts of turns and what was told of the queue, in the order of the log."""
-    told = [event for event in await kernel.events(key, limit=1000) if event.type in _OF_THE_QUEUE]
-    return [(event.type, event.body.get("queued")) for event in told]
-
-
-_OF_THE_QUEUE = ("stream_start", "queue_update")
-
-
-async def test_a_queue_is_told_of_until_its_last_turn_has_started(
-    kernel: Kernel, agent: ScriptedAgent
-) -> None:
-    await kernel.receive(CHAT, "One")
-    async with under_way(kernel, agent):
-        await kernel.receive(CHAT, "Two")
-        await kernel.receive(CHAT, "Three")
-    assert await queue(kernel) == [
-        ("stream_start", None),
-        ("queue_update", 1),
-        ("queue_update", 2),
-        ("stream_start", None),
-        ("queue_update", 1),
-        ("stream_start", None),
-        ("queue_update", 0),
-    ]
-
-
-async def test_where_no_turn_waited_nothing_is_told_of_a_queue(kernel: Kernel, agent: ScriptedAgent) -> None:
-    for words in ("One", "Two"):
-        await kernel.receive(CHAT, words)
-        await quiet(kernel)
-    await kernel.receive(CHAT, "Three")
-    async with under_way(kernel, agent):
-        withdrawn = await kernel.receive(CHAT, "Four")
-        await kernel.cancel(withdrawn.turn_id)
-    await kernel.receive(CHAT, "Five")
-    await quiet(kernel)
-    starts = [("stream_start", None)] * 3
-    assert await queue(kernel) == [*starts, ("queue_update", 1), ("queue_update", 0), ("stream_start", None)]
-
-
-async def test_in_unified_mode_the_chat_is_told_too(open_kernel: OpenKernel, agent: ScriptedAgent) -> None:
-    kernel = await open_kernel(settings=Settings(unified_session=True))
-    await kernel.receive(CHAT, "One")
-    async with under_way(kernel, agent):
-        await kernel.receive(CHAT, "Two")
-    expected = [("stream_start", None), ("queue_update", 1), ("stream_start", None), ("queue_update", 0)]
-    assert await queue(kernel) == expected
-    assert await queue(kernel, "unified:default") == expected

@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any
@@ -22,6 +23,7 @@ from segue import once
 from segue.errors import NotFound, SegueError
 from segue.hub import EVERYTHING, Lagged, LiveText
 from segue.kernel import Kernel
+from segue.lane import queue_update
 from segue.model import Asker, Event, Overview, Session
 from segue.server import schema, wire
 from segue.server.auth import Caller
@@ -47,6 +49,7 @@ async def events(kernel: Kernel, session: Session, after: int | None) -> AsyncGe
     """A session's events as they go over the wire; what was there before the client came is a replay."""
     overview = await kernel.overview_of(session.id)
     there_before = overview.session.last_seq
+    some_wait = overview.queued > 0
     follow = kernel.follow(session.key, owner=session.owner, after=after, came_at=there_before)
     async with aclosing(follow) as following:
         async for heard in following:
@@ -60,8 +63,26 @@ async def events(kernel: Kernel, session: Session, after: int | None) -> AsyncGe
                     # The same for all who follow the session, and looked up once.
                     show = partial(wire.event, kernel, session, heard, overview=None)
                     yield await kernel.hub.shared.once((session.id, heard.seq), show)
-                if not replay and (update := wire.of_its_job(heard)):
+                if heard.type == "queue_update":
+                    some_wait = heard.body["queued"] > 0
+                if replay:
+                    continue
+                if update := wire.of_its_job(heard):
                     yield await wire.event(kernel, session, update, overview=None)
+                if heard.type == "stream_start" and some_wait:
+                    # A turn has left the queue that this client was told of.
+                    left = await kernel.hub.shared.once(
+                        ("queue", session.id, heard.seq), partial(_queue, kernel, session, heard)
+                    )
+                    some_wait = left.body["queued"] > 0
+                    yield await wire.event(kernel, session, left, overview=None)
+
+
+async def _queue(kernel: Kernel, session: Session, started: Event) -> Event:
+    """The queue of the session as it is now. It is no row of the log, and has the number of the start."""
+    lane = await kernel.lane_of(session)
+    queued = await kernel.store.queued_turns(lane.id)
+    return replace(queue_update(session, queued, started.at), seq=started.seq)
 
 
 async def summaries(kernel: Kernel, owner: Asker) -> AsyncIterator[Wired]:

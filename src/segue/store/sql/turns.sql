@@ -17,8 +17,7 @@ VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'running', :rank, :not_befo
         :source, :retries, :crash, :timeout_ms, :now, :fence, 1, :now, :acted);
 
 -- name: start_next
--- What a function does is not reported: a call has acted as soon as it starts. `told` is the newest queue_update
--- since a turn last started in the session, if there was one.
+-- What a function does, nobody reports: a call has acted as soon as it starts.
 UPDATE turns
 SET state = 'running',
     fence = :fence,
@@ -36,12 +35,7 @@ WHERE id = (
   AND COALESCE(state, '') = 'queued'
 RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
           attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-          started_at, finished_at, outcome, reply, error, usage,
-          (SELECT CASE WHEN events.type = 'queue_update' THEN events.body END
-           FROM events
-           WHERE events.session_id = turns.session_id AND events.type IN ('queue_update', 'stream_start')
-           ORDER BY events.seq DESC
-           LIMIT 1) AS told;
+          started_at, finished_at, outcome, reply, error, usage;
 
 -- name: finish
 UPDATE turns
