@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 
 from bench.measure import Rate, stopwatch
 from segue import Kernel
-from segue.agent import OpenTurn
-from segue.lane import Pool
+from segue.kernel.transactions.lane import Pool
+from segue.model.agent import OpenTurn
 
 
 class Echo:

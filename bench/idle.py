@@ -15,7 +15,7 @@ import psutil  # type: ignore[import-untyped]
 
 from bench.measure import stopwatch
 from segue import Kernel
-from segue.agent import OpenTurn
+from segue.model.agent import OpenTurn
 
 SETTLING_SECONDS = 1.0
 

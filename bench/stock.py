@@ -7,13 +7,13 @@ the better part of an hour and leave the same.
 from datetime import UTC, datetime, timedelta
 
 from segue import Ask, Every, Kernel
-from segue.store import sql
+from segue.store import queries
 from segue.store.database import Params, Transaction
 
 BATCH = 25_000
 JOBS_PER_SESSION = 10
 
-_SESSIONS = sql.translate(
+_SESSIONS = queries.translate(
     "stock.sessions",
     """
     WITH RECURSIVE numbers (n) AS (
@@ -25,7 +25,7 @@ _SESSIONS = sql.translate(
     WHERE sessions.id = :like
     """,
 )
-_DIRECTORY = sql.translate(
+_DIRECTORY = queries.translate(
     "stock.directory",
     """
     INSERT INTO directory (session_id, account, user_id, key, heard_at)
@@ -34,7 +34,7 @@ _DIRECTORY = sql.translate(
     WHERE id >= CAST(10000000 + :first AS TEXT) AND id < CAST(10000000 + :stop AS TEXT)
     """,
 )
-_JOBS = sql.translate(
+_JOBS = queries.translate(
     "stock.jobs",
     """
     WITH RECURSIVE numbers (n) AS (
@@ -60,10 +60,10 @@ async def stock(kernel: Kernel, jobs: int) -> None:
     await _copy(kernel, _JOBS, jobs, {"like": like.id, "sessions": sessions})
 
 
-async def _copy(kernel: Kernel, query: sql.Query, count: int, params: Params) -> None:
+async def _copy(kernel: Kernel, query: queries.Query, count: int, params: Params) -> None:
     for first in range(0, count, BATCH):
         await kernel.store.commit(_one, query, {**params, "first": first, "stop": min(count, first + BATCH)})
 
 
-def _one(query: sql.Query, params: Params) -> Transaction[None]:
+def _one(query: queries.Query, params: Params) -> Transaction[None]:
     yield query, params

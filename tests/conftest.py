@@ -16,7 +16,7 @@ from uuid import uuid4
 import hypothesis
 import pytest
 
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from tests.postgres import (
     create_database,
     drop_database,

@@ -1,6 +1,6 @@
 """Seats by hand, for tests that lease without a runner."""
 
-from segue.leasing import Seat
+from segue.kernel.transactions.lease import Seat
 
 
 def seat_of(holder: str, *, lease_ms: int, lease_now: int | None) -> Seat:

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Rate, stopwatch
-from segue.entries import NOTHING, policy_columns
-from segue.store import sql
+from segue.kernel.transactions.session_log import NOTHING, policy_columns
+from segue.store import queries
 
 ACCOUNT, HOLDER = "bench", "worker"
 
@@ -78,12 +78,12 @@ def _open(path: Path) -> sqlite3.Connection:
         database.execute(f"PRAGMA {pragma}")
     migrations = files("segue.store").joinpath("migrations").iterdir()
     for migration in sorted(migrations, key=lambda file: file.name):
-        database.executescript(sql.translate(migration.name, migration.read_text("utf-8")).sqlite)
+        database.executescript(queries.translate(migration.name, migration.read_text("utf-8")).sqlite)
     return database
 
 
 def _fire_all(database: sqlite3.Connection, group: int) -> None:
-    while due := _rows(database, sql.jobs.due, {"since": 0, "now": NOW, "limit": group}):
+    while due := _rows(database, queries.jobs.due, {"since": 0, "now": NOW, "limit": group}):
         with _committed(database):
             for job in due:
                 _fire(database, job)
@@ -91,10 +91,10 @@ def _fire_all(database: sqlite3.Connection, group: int) -> None:
 
 def _fire(database: sqlite3.Connection, job: sqlite3.Row) -> None:
     session_id = job["session_id"]
-    _rows(database, sql.sessions.lock, {"id": session_id})
+    _rows(database, queries.sessions.lock, {"id": session_id})
     ended = {"slot": None, "next_at": None, "state": "ended", "state_reason": "it was due once"}
     took = {"id": job["id"], "revision": job["revision"], "fired": 1, "fires": "run", "now": NOW}
-    _rows(database, sql.jobs.take, took | ended)
+    _rows(database, queries.jobs.take, took | ended)
     _add_turn(database, session_id, 0, scheduled=True)
     _wake(database, session_id, scheduled=True)
 
@@ -131,15 +131,15 @@ def _claim(database: sqlite3.Connection, group: int) -> list[Held]:
         "limit": group,
         "quantum": group,
     }
-    lanes = _rows(database, sql.sessions.lease, lease) or _rows(
-        database, sql.sessions.lease, lease | {"user_waits": 0}
+    lanes = _rows(database, queries.sessions.lease, lease) or _rows(
+        database, queries.sessions.lease, lease | {"user_waits": 0}
     )
     return [_start(database, lane) for lane in lanes]
 
 
 def _start(database: sqlite3.Connection, lane: sqlite3.Row) -> Held:
     start = {"session_id": lane["id"], "fence": lane["fence"], "acted": 0, "now": NOW}
-    (turn,) = _rows(database, sql.turns.start_next, start)
+    (turn,) = _rows(database, queries.turns.start_next, start)
     body = '{"attempt":1}' if turn["run_id"] is None else f'{{"attempt":1,"prompt_ref":{_PROMPT_REF}}}'
     words = {"role": "user", "content": turn["content"], "body": body, "source": turn["source"]}
     _append(database, lane["id"], lane["last_seq"], "stream_start", turn["id"], **words)
@@ -148,17 +148,17 @@ def _start(database: sqlite3.Connection, lane: sqlite3.Row) -> Held:
 
 def _settle(database: sqlite3.Connection, turn: Held) -> None:
     owner = {"id": turn.session_id, "holder": HOLDER, "fence": turn.fence}
-    (lane,) = _rows(database, sql.sessions.hold, owner)
+    (lane,) = _rows(database, queries.sessions.hold, owner)
     ending = {"state": "done", "outcome": "ok", "reason": None, "reply": "done", "error": None, "usage": None}
     finish = {"id": turn.turn_id, "fence": turn.fence, "now": NOW}
     version, text = (None, None) if turn.run_id is None else (1, _PROMPT)
     prompt = {"prompt_version": version, "rendered_prompt": text}
-    _rows(database, sql.turns.finish, finish | ending | prompt)
+    _rows(database, queries.turns.finish, finish | ending | prompt)
     source = None if turn.run_id is None else _SOURCE
     words = {"role": "assistant", "content": "done", "body": '{"outcome":"ok"}', "source": source}
     _append(database, turn.session_id, lane["last_seq"] + 1, "stream_end", turn.turn_id, **words)
     _append(database, turn.session_id, lane["last_seq"] + 2, "session_sync", turn.turn_id)
-    _rows(database, sql.sessions.release, owner | {**NOTHING, "events": 2})
+    _rows(database, queries.sessions.release, owner | {**NOTHING, "events": 2})
 
 
 def _append(
@@ -174,14 +174,14 @@ def _append(
 ) -> None:
     event = {"session_id": session_id, "seq": seq, "type": type, "turn_id": turn_id, "via_id": session_id}
     words = {"at": NOW, "role": role, "content": content, "source": source, "body": body, "tokens": 1}
-    database.execute(sql.events.append.sqlite, event | words)
+    database.execute(queries.events.append.sqlite, event | words)
 
 
-def _rows(database: sqlite3.Connection, query: sql.Query, params: dict[str, Any]) -> list[sqlite3.Row]:
+def _rows(database: sqlite3.Connection, query: queries.Query, params: dict[str, Any]) -> list[sqlite3.Row]:
     return database.execute(query.sqlite, params).fetchall()
 
 
-def _store(database: sqlite3.Connection, query: sql.Query, params: dict[str, Any]) -> None:
+def _store(database: sqlite3.Connection, query: queries.Query, params: dict[str, Any]) -> None:
     """For what is made beforehand; whatever is not named is left empty."""
     database.execute(query.sqlite, dict.fromkeys(query.parameters) | params)
 
@@ -196,8 +196,8 @@ def _fill(database: sqlite3.Connection, turns: Turns) -> None:
 def _add_session(database: sqlite3.Connection, session_id: str, turns: Turns) -> None:
     names = {"account": ACCOUNT, "user_id": "user", "key": f"websocket:{session_id}"}
     facts = {"chat_type": "private", "metadata": "{}", "now": NOW}
-    _store(database, sql.directory.enter, {"session_id": session_id, "now": NOW} | names)
-    _store(database, sql.sessions.create, {"id": session_id} | names | facts | policy_columns(None))
+    _store(database, queries.directory.enter, {"session_id": session_id, "now": NOW} | names)
+    _store(database, queries.sessions.create, {"id": session_id} | names | facts | policy_columns(None))
     if turns.scheduled:
         _add_job(database, session_id, next_at=NOW if turns.due else NOW + 1)
     if not turns.due:
@@ -208,14 +208,14 @@ def _add_session(database: sqlite3.Connection, session_id: str, turns: Turns) ->
 
 def _wake(database: sqlite3.Connection, session_id: str, *, scheduled: bool) -> None:
     ready = {"id": session_id, "not_before": NOW, "user_waits": int(not scheduled), "events": 0}
-    database.execute(sql.sessions.enqueue.sqlite, ready)
+    database.execute(queries.sessions.enqueue.sqlite, ready)
 
 
 def _add_job(database: sqlite3.Connection, session_id: str, *, next_at: int) -> None:
     job = {"id": f"job-{session_id}", "session_id": session_id, "account": ACCOUNT, "kind": "cron"}
     shape = {"name": "bench", "protected": 0, "trigger_kind": "every", "slot": NOW, "next_at": next_at}
     words = {"trigger": '{"every":"1m"}', "action": '{"ask":"go on"}', "policy": "{}", "now": NOW}
-    _store(database, sql.jobs.create, job | shape | words)
+    _store(database, queries.jobs.create, job | shape | words)
 
 
 def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, scheduled: bool) -> None:
@@ -235,8 +235,8 @@ def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, sch
     if scheduled:
         words |= {"content": "0" * 42, "prompt": "go on", "brief": "0" * 136, "source": _SOURCE}
     rules = {"crash": "auto", "timeout_ms": 60_000}
-    database.execute(sql.turns.enqueue.sqlite, turn | place | words | rules)
+    database.execute(queries.turns.enqueue.sqlite, turn | place | words | rules)
     if run_id:
         run = {"id": run_id, "job_id": job_id, "session_id": session_id, "slot": NOW + number}
         facts = {"turn_id": turn_id, "delivery_id": None, "reason": None, "lateness_ms": 0, "missed_count": 0}
-        database.execute(sql.runs.open.sqlite, run | facts | {"now": NOW})
+        database.execute(queries.runs.open.sqlite, run | facts | {"now": NOW})

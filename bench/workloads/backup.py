@@ -17,7 +17,7 @@ from bench.figure import Figure
 from bench.measure import percentile
 from bench.room import Room
 from segue import Ask, Every, Kernel, Settings
-from segue.cli import loop
+from segue.cli.support import event_loop
 
 SESSIONS, EVERY = 3000, timedelta(seconds=10)
 MESSAGES_PER_SECOND = 20
@@ -28,7 +28,7 @@ def backup(room: Room) -> Iterator[Figure]:
     """Once: it takes minutes."""
     short = 0.1 if room.short else 1.0
     with room.database() as url:
-        free, held = loop.run(_waits(url, short))
+        free, held = event_loop.run(_waits(url, short))
     workload = f"PostgreSQL: a snapshot is held for {HELD_SECONDS * short:g} s"
     for percent in (50, 99):
         before, meanwhile = percentile(free, percent), percentile(held, percent)

@@ -16,7 +16,7 @@ from bench.figure import AtMost, Figure
 from bench.measure import median_of
 from bench.room import Room
 from segue import Ask, At, Kernel, OpenTurn, Run, Settings
-from segue.cli import loop
+from segue.cli.support import event_loop
 from tests.agents.double import Double, Waits, says
 from tests.cli.process import Segue
 
@@ -35,7 +35,7 @@ def _until_started(
 ) -> Figure:
     def once() -> float:
         with room.folder() as folder:
-            return loop.run(measure(str(folder)))
+            return event_loop.run(measure(str(folder)))
 
     late = median_of(room.rounds, once)
     workload = f"SQLite: 500 jobs at once, 20 sessions busy, {agent}: all others started"
@@ -125,5 +125,5 @@ def _key(number: int) -> str:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="segue-flood-") as one, tempfile.TemporaryDirectory() as other:
-        print(f"with an agent that answers at once: {loop.run(_in_process(one)):.2f} s")
-        print(f"through a server and a provider: {loop.run(_through_a_server(other)):.2f} s")
+        print(f"with an agent that answers at once: {event_loop.run(_in_process(one)):.2f} s")
+        print(f"through a server and a provider: {event_loop.run(_through_a_server(other)):.2f} s")

@@ -17,8 +17,8 @@ from bench.figure import AtMost, Figure
 from bench.measure import median_of, percentile
 from bench.room import Room
 from segue import Ask, At, Job, Kernel, Settings
-from segue.agent import OpenTurn
-from segue.cli import loop
+from segue.cli.support import event_loop
+from segue.model.agent import OpenTurn
 
 JOBS = 1_000
 FEW_SLOTS = 50
@@ -70,7 +70,7 @@ def _p99(
 ) -> Figure:
     def once() -> float:
         with room.folder() as folder:
-            return percentile(loop.run(measure(f"sqlite:///{folder}/segue.db")), 99)
+            return percentile(event_loop.run(measure(f"sqlite:///{folder}/segue.db")), 99)
 
     late = median_of(room.rounds, once)
     bar = None if limit is None else AtMost(limit, "ms")

@@ -15,8 +15,8 @@ from bench.figure import AtMost, AtMostOfPeer, Figure, compared
 from bench.measure import alternate, stopwatch
 from bench.room import Room
 from segue import Kernel
-from segue.agent import OpenTurn
-from segue.auto_commit import AutoCommitPolicy
+from segue.model.agent import OpenTurn
+from segue.model.auto_commit import AutoCommitPolicy
 
 FEW = 50
 CALLS = 20

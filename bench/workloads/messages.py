@@ -13,8 +13,8 @@ from bench.measure import median_of, percentile
 from bench.room import Room
 from segue import At, Kernel, Say
 from segue.channels.websocket import WebSocket
-from segue.cli import loop
-from segue.store.sql import translate
+from segue.cli.support import event_loop
+from segue.store.queries import translate
 
 MESSAGES = 10_000
 SPAN = timedelta(seconds=60)
@@ -34,7 +34,7 @@ def messages(room: Room) -> Iterator[Figure]:
 
     def once() -> float:
         with room.folder() as folder:
-            return percentile(loop.run(_lateness(f"sqlite:///{folder}/segue.db", count, span)), 99)
+            return percentile(event_loop.run(_lateness(f"sqlite:///{folder}/segue.db", count, span)), 99)
 
     workload = f"SQLite: {count:,} messages over {span.total_seconds():g} s, p99 late"
     yield Figure(workload=workload, unit="ms", ours=median_of(room.rounds, once), bar=AtMost(250, "ms"))

@@ -20,7 +20,7 @@ from bench.measure import alternate, stopwatch
 from bench.room import Room
 from bench.stock import JOBS_PER_SESSION, stock
 from segue import Ask, At, Kernel
-from segue.agent import OpenTurn
+from segue.model.agent import OpenTurn
 
 FEW = 1_000
 Call: TypeAlias = Coroutine[Any, Any, float]

@@ -19,7 +19,7 @@ from bench.measure import alternate
 from bench.peers import bare_sqlite, pgqueuer
 from bench.room import Room
 from segue import Ask, At, Kernel, Settings
-from segue.cli import loop
+from segue.cli.support import event_loop
 
 Fill: TypeAlias = Callable[[Kernel, int], Awaitable[None]]
 """Makes so many turns wait in the kernel's database."""
@@ -51,7 +51,7 @@ def postgres_turns(room: Room) -> Iterator[Figure]:
 def _against_bare_loop(workload: str, room: Room, fill: Fill, bare: bare_sqlite.Turns) -> Figure:
     def ours() -> float:
         with room.folder() as folder:
-            return loop.run(_drained(f"sqlite:///{folder}/segue.db", fill, bare.total))
+            return event_loop.run(_drained(f"sqlite:///{folder}/segue.db", fill, bare.total))
 
     def peer() -> float:
         with room.folder() as folder:
@@ -65,7 +65,7 @@ def _against_pgqueuer(
 ) -> Figure:
     def ours() -> float:
         with room.database() as url:
-            return loop.run(_drained(url, fill, room.size(10, short=2) * SESSIONS))
+            return event_loop.run(_drained(url, fill, room.size(10, short=2) * SESSIONS))
 
     def peer() -> float:
         with room.database() as url:

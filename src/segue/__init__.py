@@ -6,10 +6,10 @@ The words are light. The house, which is `Kernel`, is loaded when somebody first
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from segue.action import Ask, Call, Say
-from segue.agent import Agent, Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
-from segue.auto_commit import AutoCommitPolicy
-from segue.channel import (
+from segue.model.action import Ask, Call, Say, View
+from segue.model.agent import Agent, Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
+from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.channel import (
     Arrival,
     Capabilities,
     Channel,
@@ -20,8 +20,8 @@ from segue.channel import (
     Stored,
     Unreachable,
 )
-from segue.clock import Clock, SystemClock
-from segue.model import (
+from segue.model.policy import Busy, Crash, Late, Overlap, Policy
+from segue.model.records import (
     Delivery,
     Event,
     Job,
@@ -36,9 +36,8 @@ from segue.model import (
     Source,
     Turn,
 )
-from segue.policy import Busy, Crash, Late, Overlap, Policy
-from segue.settings import Settings
-from segue.states import (
+from segue.model.settings import Settings
+from segue.model.states import (
     CallType,
     JobKind,
     JobState,
@@ -48,13 +47,13 @@ from segue.states import (
     TurnState,
     WhenBusy,
 )
-from segue.transcript import Message
-from segue.trigger import At, Cron, Every, Idle, Phase, Trigger
-from segue.view import View
+from segue.model.transcript import Message
+from segue.times.clock import Clock, SystemClock
+from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 
 if TYPE_CHECKING:
-    from segue.kernel import Kernel
-    from segue.once import Request
+    from segue.kernel.kernel import Kernel
+    from segue.kernel.transactions.idempotency import Request
 
 __version__ = "0.1.0"
 
@@ -121,7 +120,7 @@ __all__ = [
     "WhenBusy",
 ]
 
-_LATER = {"Kernel": "segue.kernel", "Request": "segue.once"}
+_LATER = {"Kernel": "segue.kernel.kernel", "Request": "segue.kernel.transactions.idempotency"}
 
 
 def __dir__() -> list[str]:

@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 
 from segue import Kernel, Settings
-from segue.agents.model import Limits, ModelAgent, load_model
+from segue.agents.llm import Limits, ModelAgent, load_model
+from segue.agents.tools.registry import Registry, Tool
 from segue.testing import ManualClock
-from segue.tools.registry import Registry, Tool
 from tests.agents.double import Double
 from tests.agents.house import MODELS, House
 

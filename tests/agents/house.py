@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from segue import Event, Kernel, Turn
-from segue.agents.model import Limits
+from segue.agents.llm import Limits
+from segue.agents.tools.registry import Tool
 from segue.testing import ManualClock, quiet
-from segue.tools.registry import Tool
 from tests.agents.double import Double
 
 CHAT = "web:1"

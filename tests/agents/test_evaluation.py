@@ -9,12 +9,12 @@ import pytest_asyncio
 
 from segue import Ask, Every, JobKind, Kernel, Stored
 from segue.agents import make_evaluation
-from segue.agents.evaluation import ModelEvaluation
-from segue.agents.model import load_model
-from segue.configuration import Configuration
+from segue.agents.llm import load_model
+from segue.agents.response_judge import ModelEvaluation
+from segue.config import Configuration
 from segue.errors import BadSetting
-from segue.evaluation import evaluate_response
-from segue.prompts import QUIET
+from segue.model.evaluation import evaluate_response
+from segue.model.prompts import QUIET
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.agents.double import Calls, Double, says
 from tests.agents.house import MODELS, HouseOf, words_sent

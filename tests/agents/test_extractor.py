@@ -9,14 +9,14 @@ import pytest_asyncio
 
 from segue import Kernel, Owner
 from segue.agents.extractor import ModelExtractor
-from segue.agents.model import load_model
+from segue.agents.llm import load_model
 from segue.errors import AgentFailed
-from segue.kept import Memory, MemoryKind, TaskState
-from segue.memory.commit import Committed
+from segue.kernel.transactions.archive import Committed
 from segue.memory.extraction import Material
-from segue.model import Source
+from segue.model.memory import Memory, MemoryKind, TaskState
+from segue.model.records import Source
+from segue.model.transcript import Message
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from segue.transcript import Message
 from tests.agents.double import Calls, Double, Ends, says
 from tests.agents.house import MODELS, HouseOf, words_sent
 

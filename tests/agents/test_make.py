@@ -9,9 +9,9 @@ import pytest
 
 from segue import Kernel
 from segue.agents import make_agent, registry_of
-from segue.agents.model import ModelAgent, load_model
+from segue.agents.llm import ModelAgent, load_model
 from segue.agents.offline import OfflineAgent
-from segue.configuration import Configuration
+from segue.config import Configuration
 from segue.errors import BadSetting
 from segue.testing import quiet
 from tests.agents.double import Calls, Double, says

@@ -1,11 +1,11 @@
 """The default agent against a provider's double: what is sent, what comes back, what the log holds."""
 
 from segue import Ask, Every, Owner
-from segue.agents.model import Limits
-from segue.states import JobKind, Outcome
+from segue.agents.llm import Limits
+from segue.agents.tools.arguments import flat
+from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
+from segue.model.states import JobKind, Outcome
 from segue.testing import quiet
-from segue.tools.arguments import flat
-from segue.tools.registry import Tool, ToolContext, ToolRefused
 from tests.agents.double import Calls, Says, Thinks, says
 from tests.agents.house import CHAT, HouseOf, calls_and_results, words_sent
 

@@ -5,13 +5,14 @@ from contextlib import aclosing
 
 import pytest
 
-from segue import Event, lane, leasing
-from segue.agents.model import Limits
-from segue.hub import LiveText
-from segue.states import Outcome
+from segue import Event
+from segue.agents.llm import Limits
+from segue.agents.tools.arguments import flat
+from segue.agents.tools.registry import Tool, ToolContext
+from segue.kernel.live.hub import LiveText
+from segue.kernel.transactions import lane, lease
+from segue.model.states import Outcome
 from segue.testing import ManualClock, quiet
-from segue.tools.arguments import flat
-from segue.tools.registry import Tool, ToolContext
 from tests.agents.double import Breaks, Calls, Ends, Fails, HangsUp, Line, Says, Thinks, Waits, says
 from tests.agents.house import CHAT, HouseOf, words_sent
 from tests.seats import seat_of
@@ -215,10 +216,10 @@ async def test_what_was_added_before_a_crash_is_given_behind_what_was_asked(hous
     now = house.clock.ms()
     seat = seat_of("lost", lease_ms=15_000, lease_now=now)
     (lost,) = await house.kernel.store.commit(
-        leasing.lease, seat, pool=lane.Pool.USER, after="", limit=1, now=now
+        lease.lease, seat, pool=lane.Pool.USER, after="", limit=1, now=now
     )
     await house.kernel.receive(CHAT, "And hurry.", when_busy="inject")
-    await house.kernel.store.commit(leasing.join, lost, now)
+    await house.kernel.store.commit(lease.join, lost, now)
     house.clock.advance(minutes=1)
     await quiet(house.kernel)
     assert (await house.kernel.turn(admitted.turn_id)).attempt == 2

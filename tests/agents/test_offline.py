@@ -8,10 +8,10 @@ import pytest_asyncio
 
 from segue import Ask, Every, Kernel, Say, Settings
 from segue.agents.offline import OfflineAgent, words
+from segue.agents.tools.fetch import fetch_tool
+from segue.agents.tools.files import file_tools
+from segue.agents.tools.registry import Registry
 from segue.testing import ManualClock, quiet
-from segue.tools.fetch import fetch_tool
-from segue.tools.files import file_tools
-from segue.tools.registry import Registry
 
 CHAT = "web:1"
 

@@ -9,10 +9,10 @@ import pytest_asyncio
 
 from segue import Ask, Cron, Every, Job, JobState, Kernel, Say, Settings, Trigger
 from segue.agents.offline import OfflineAgent
+from segue.agents.tools.cron import cron_tool
+from segue.agents.tools.recalls import recall_tools
+from segue.agents.tools.registry import Registry
 from segue.testing import ManualClock, quiet
-from segue.tools.cron import cron_tool
-from segue.tools.recall import recall_tools
-from segue.tools.registry import Registry
 from tests.docs.pages import ROOT
 
 CHAT = "web:1"

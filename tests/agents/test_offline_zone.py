@@ -8,10 +8,10 @@ import pytest_asyncio
 from segue import Cron, Kernel, Settings
 from segue.agents import registry_of
 from segue.agents.offline import OfflineAgent
-from segue.configuration import Configuration
+from segue.agents.tools.recalls import recall_tools
+from segue.agents.tools.registry import Registry
+from segue.config import Configuration
 from segue.testing import ManualClock, quiet
-from segue.tools.recall import recall_tools
-from segue.tools.registry import Registry
 
 CHAT = "web:1"
 QUESTION = "Which city or time zone are you in?"

@@ -8,13 +8,13 @@ import pytest
 import pytest_asyncio
 
 from segue import Kernel, Settings
-from segue.agents.model import Limits
+from segue.agents.llm import Limits
 from segue.agents.offline import OfflineAgent
+from segue.agents.tools.files import file_tools
+from segue.agents.tools.instructions import GOOD, lazy
+from segue.agents.tools.recalls import recall_tools
+from segue.agents.tools.registry import Registry
 from segue.testing import ManualClock, quiet
-from segue.tools.files import file_tools
-from segue.tools.instructions import GOOD, lazy
-from segue.tools.recall import recall_tools
-from segue.tools.registry import Registry
 from tests.agents.double import Calls, says
 from tests.agents.house import CHAT, HouseOf, words_sent
 

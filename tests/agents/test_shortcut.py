@@ -7,13 +7,13 @@ from openai.resources.chat.completions import completions
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from openai.types.chat.completion_update_params import CompletionUpdateParams
 
-from segue.agents import shortcut
-from segue.agents.model import load_model
-from segue.tools.cron import cron_tool
-from segue.tools.fetch import fetch_tool
-from segue.tools.memory import memory_tool
-from segue.tools.message import message_tools
-from segue.tools.recall import recall_tools
+from segue.agents import fast_openai
+from segue.agents.llm import load_model
+from segue.agents.tools.cron import cron_tool
+from segue.agents.tools.fetch import fetch_tool
+from segue.agents.tools.memory import memory_tool
+from segue.agents.tools.recalls import recall_tools
+from segue.agents.tools.scheduled_messages import message_tools
 from tests.agents.double import Calls, says
 from tests.agents.house import HouseOf
 
@@ -35,7 +35,7 @@ async def test_it_is_taken_once_and_by_chats_only(house_of: HouseOf) -> None:
     await house_of()
     chat: Any = completions
     taken = chat.async_maybe_transform
-    assert taken.__module__ == shortcut.__name__
+    assert taken.__module__ == fast_openai.__name__
     load_model("openai-chat:gpt-4o")
     assert chat.async_maybe_transform is taken
     other = {"metadata": {"a": "b"}, "unknown": [1]}

@@ -14,10 +14,10 @@ import pytest
 import pytest_asyncio
 
 from segue import Kernel, Turn
-from segue.agents.model import ModelAgent, load_model
-from segue.states import Outcome
+from segue.agents.llm import ModelAgent, load_model
+from segue.agents.tools.registry import Registry
+from segue.model.states import Outcome
 from segue.testing import quiet
-from segue.tools.registry import Registry
 
 CHAT = "web:1"
 

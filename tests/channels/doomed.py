@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from segue import Kernel, OpenTurn, Settings
 from segue.channels.matrix import Matrix
 from segue.channels.telegram import Telegram
-from segue.model import Delivery
+from segue.model.records import Delivery
 
 LEASE = 1.0
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from segue import Ask, At, Delivery, Kernel, OpenTurn
-from segue.channel import Door
 from segue.channels.matrix import Matrix
+from segue.model.channel import Door
 from segue.testing import ManualClock, ScriptedAgent, check_arrival, check_channel
 from segue.testing.conformance import delivery
 from tests.channels.synapse import Homeserver, Person

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import Channel, Kernel
-from segue.channels.rendering import matrix_html, telegram_html
+from segue.channels.markup import matrix_html, telegram_html
 from segue.channels.splitting import split
 from segue.channels.terminal import Terminal
 from segue.channels.websocket import WebSocket
-from segue.configuration import Configuration
+from segue.config import Configuration
 from segue.errors import BadSetting
-from segue.pace import Pace
+from segue.kernel.workers.rate_limit import Pace
 from segue.testing import ManualClock, ScriptedAgent, check_channel, quiet
 
 

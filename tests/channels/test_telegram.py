@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 
 from segue import Ask, At, Kernel, NotTaken, OpenTurn, Rejected, Unreachable
-from segue.channel import Door
 from segue.channels.telegram import LONGEST, Telegram, Webhook
-from segue.configuration import Configuration
+from segue.config import Configuration
+from segue.model.channel import Door
 from segue.server import create_app
 from segue.testing import ManualClock, ScriptedAgent, check_arrival, check_channel, quiet
 from segue.testing.conformance import delivery

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest_asyncio
 
 from segue import Kernel, Owner, Settings
-from segue.channel import Door
 from segue.channels.telegram import Telegram
+from segue.model.channel import Door
 from segue.testing import ScriptedAgent
 from tests.channels.bot_api import TOKEN, BotApi, bot_api
 from tests.channels.synapse import Homeserver, Person

@@ -7,7 +7,7 @@ from segue import Kernel
 from segue.agents import registry_of
 from segue.agents.offline import OfflineAgent
 from segue.channels.telegram import Telegram
-from segue.configuration import Configuration
+from segue.config import Configuration
 from tests.channels.bot_api import TOKEN, BotApi, bot_api
 
 QUESTION = "Which city or time zone are you in?"

@@ -10,13 +10,13 @@ import httpx2
 from pydantic import SecretStr
 
 from segue import Kernel, Owner
-from segue.configuration import ApiKey, Configuration, Role
+from segue.agents.tools.cron import cron_tool
+from segue.agents.tools.memory import memory_tool
+from segue.agents.tools.recalls import recall_tools
+from segue.agents.tools.registry import ToolContext
+from segue.agents.tools.scheduled_messages import message_tools
+from segue.config import ApiKey, Configuration, Role
 from segue.server import create_app
-from segue.tools.cron import cron_tool
-from segue.tools.memory import memory_tool
-from segue.tools.message import message_tools
-from segue.tools.recall import recall_tools
-from segue.tools.registry import ToolContext
 from tests.server.conftest import bearer, reach
 from tests.tools.using import refused, result
 

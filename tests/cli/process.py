@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx2
 from typer.testing import CliRunner
 
-from segue.cli.commands import app
+from segue.cli.app import app
 from tests.docs.pages import ROOT
 
 _PATIENCE = 60

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 import segue.agents
 from segue import Agent, Delta, Kernel, OpenTurn, Text, Thinking, ToolCalled, ToolStarted
 from segue.cli.main import run
-from segue.configuration import Configuration
+from segue.config import Configuration
 from segue.errors import AgentFailed
 
 

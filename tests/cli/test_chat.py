@@ -6,8 +6,8 @@ import json
 import pytest
 
 from segue import Ask, At, Kernel, Outcome
-from segue.cli.screen import Screen
-from segue.cli.talk import Talk
+from segue.cli.chat.conversation import Talk
+from segue.cli.chat.screen import Screen
 from segue.testing import ScriptedAgent, quiet
 from tests.agents.double import Double, Waits, says
 from tests.cli.gate import Gate

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from segue.configuration import ApiKey, Configuration, McpServer, Role
-from segue.configuration.layers import settings_of, variable_of
+from segue.config import ApiKey, Configuration, McpServer, Role
+from segue.config.layers import settings_of, variable_of
 from segue.errors import BadSetting
-from segue.states import WhenBusy
+from segue.model.states import WhenBusy
 
 KEYS = '[{"key": "open-sesame-open", "account": "acme", "user": "ann", "role": "admin"}]'
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 import pytest
 
 from segue import Every, Kernel, OpenTurn, Turn
-from segue.clock import to_moment
+from segue.times.clock import to_moment
 from tests.agents.double import Calls, Double, says
 from tests.agents.house import words_sent
 from tests.cli.process import Segue, Serving

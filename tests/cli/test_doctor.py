@@ -12,11 +12,11 @@ import asyncpg
 import pytest
 
 from segue import At, Channel, Delivery, Kernel, OpenTurn, Receipt, Say
-from segue.cli import checkup
-from segue.configuration import Configuration
-from segue.store import sql
+from segue.cli.support import checks
+from segue.config import Configuration
+from segue.store import queries
 from segue.store.database import Transaction
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from segue.testing import ManualClock, quiet
 from tests.channels.bot_api import TOKEN, bot_api
 from tests.cli.process import Segue
@@ -55,11 +55,11 @@ async def test_all_is_well_on_postgres(segue: Segue, postgres_url: str) -> None:
 async def test_a_transaction_that_was_forgotten_is_told(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkup, "_LONG_MS", 100)
+    monkeypatch.setattr(checks, "_LONG_MS", 100)
     somebody = await asyncpg.connect(postgres_url, server_settings={"application_name": "a report"})
     await somebody.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(0.2)")
-    findings = await checkup.examine(Configuration(database=postgres_url))
-    told = [each.words for each in findings if each.state is checkup.State.LOOK]
+    findings = await checks.examine(Configuration(database=postgres_url))
+    told = [each.words for each in findings if each.state is checks.State.LOOK]
     forgotten = f"process {somebody.get_server_pid()} (a report) has had a transaction open for 0 min"
     assert any(words.startswith(forgotten) for words in told)
     await somebody.close()
@@ -102,7 +102,7 @@ async def test_a_broken_invariant_is_found(segue: Segue) -> None:
 
 def spoil() -> Transaction[None]:
     wrong = "live_messages = live_messages - 7, live_tokens = 3, kept_tokens = -1"
-    yield sql.translate("test.spoil", f"UPDATE sessions SET {wrong}"), {}
+    yield queries.translate("test.spoil", f"UPDATE sessions SET {wrong}"), {}
 
 
 async def test_repair_rebuilds_the_counts_of_all_sessions(segue: Segue, bare_url: str) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from segue import Ask, Every, Job, JobKind, JobState, Kernel, OpenTurn, Operator, Owner
-from segue.clock import to_moment
+from segue.cli.support.jobs_json import read_record
 from segue.errors import Invalid
-from segue.importing import read_record
-from segue.model import Asker
+from segue.model.records import Asker
+from segue.times.clock import to_moment
 from tests.cli.process import Segue
 from tests.docs.pages import ROOT
 

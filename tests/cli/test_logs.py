@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from segue import logs
+from segue.telemetry import logs
 
 SECRET = 'a"key\\with signs'
 

@@ -3,9 +3,9 @@
 import json
 
 from segue import Arrival, Kernel, Rejected
-from segue.channel import Door
+from segue.kernel.api.inbound import Desk
+from segue.model.channel import Door
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.verbs.hearing import Desk
 from tests.cli.process import Segue
 
 KEY = "websocket:1"

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from segue.configuration import Configuration
-from segue.policy import Busy
+from segue.config import Configuration
+from segue.model.policy import Busy
 from tests.cli.gate import Gate
 from tests.cli.process import Segue
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from segue.cli.commands import app
-from segue.configuration import Configuration
-from segue.configuration.layers import settings_of, variable_of
+from segue.cli.app import app
+from segue.config import Configuration
+from segue.config.layers import settings_of, variable_of
 from tests.docs.pages import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"

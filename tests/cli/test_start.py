@@ -94,7 +94,7 @@ async def test_the_version_is_told(segue: Segue) -> None:
 def test_a_shell_can_complete_commands(segue: Segue) -> None:
     segue.env = {"_SEGUE_COMPLETE": "complete_bash", "COMP_WORDS": "segue se", "COMP_CWORD": "1"}
     completed = subprocess.run(
-        [sys.executable, "-c", "from segue.cli.commands import app; app(prog_name='segue')"],
+        [sys.executable, "-c", "from segue.cli.app import app; app(prog_name='segue')"],
         env=segue.environment(),
         capture_output=True,
         text=True,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.configuration.surroundings import system_zone, user_data_folder
+from segue.config.defaults import system_zone, user_data_folder
 
 
 @pytest.mark.parametrize(

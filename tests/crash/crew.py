@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from segue.kernel import Kernel
-from segue.model import Run, Turn
-from segue.settings import Settings
+from segue.kernel.kernel import Kernel
+from segue.model.records import Run, Turn
+from segue.model.settings import Settings
 from tests.crash.journal import Did, Journal
 from tests.crash.marked import Point
 from tests.crash.worker import house

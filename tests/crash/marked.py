@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import cast
 
-from segue.firing import Taken
-from segue.leasing import Held
+from segue.kernel.transactions.fire import Taken
+from segue.kernel.transactions.lease import Held
 from segue.store.database import Begin, Database, Params, Rows, T, Transaction
-from segue.store.sql import Query
-from segue.testing.passing import PassingOn
+from segue.store.queries import Query
+from segue.testing.forwarding import PassingOn
 from tests.crash.journal import Did, Journal
 
 

@@ -9,16 +9,16 @@ import asyncio
 import signal
 import threading
 
-from segue import entries, lane
-from segue.store import server
+from segue.kernel.transactions import lane, session_log
 from segue.store.database import Transaction
-from segue.store.opening import open_database
+from segue.store.open import open_database
+from segue.store.postgres import connection
 
 _IDLE = "idle_in_transaction_session_timeout"
 
 
 def _falls_asleep(session_id: str) -> Transaction[None]:
-    session = yield from entries.lock_session(session_id)
+    session = yield from session_log.lock_session(session_id)
     # To this thread, which is then the one that stops: a signal to the process may find another one first,
     # and this one would go on until that one runs.
     signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
@@ -38,5 +38,5 @@ if __name__ == "__main__":
     parser.add_argument("--without-limits", action="store_true")
     options = parser.parse_args()
     if options.without_limits:
-        server.LIMITS[_IDLE] = server.SETTINGS[_IDLE] = "0"
+        connection.LIMITS[_IDLE] = connection.SETTINGS[_IDLE] = "0"
     asyncio.run(_sleep(options.url, options.session_id))

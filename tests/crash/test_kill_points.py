@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import pytest
 
-from segue.action import Ask
-from segue.clock import to_moment
-from segue.kernel import Kernel
-from segue.states import Outcome, TurnState
-from segue.trigger import At
+from segue.kernel.kernel import Kernel
+from segue.model.action import Ask
+from segue.model.states import Outcome, TurnState
+from segue.times.clock import to_moment
+from segue.times.trigger import At
 from tests.crash.crew import LONG, Crew, Worker, crew, first_run, running, until
 from tests.crash.figures import Record, p99
 from tests.crash.journal import Did, fences_out_of_order, overlaps

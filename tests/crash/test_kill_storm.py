@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from segue.action import Ask
 from segue.errors import Conflict
-from segue.kernel import Kernel
-from segue.states import Outcome, TurnState
-from segue.trigger import Every
+from segue.kernel.kernel import Kernel
+from segue.model.action import Ask
+from segue.model.states import Outcome, TurnState
+from segue.times.trigger import Every
 from tests.crash.crew import LONG, Crew, Worker, crew
 from tests.crash.figures import Record
 from tests.crash.journal import fences_out_of_order, overlaps

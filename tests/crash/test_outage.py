@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from segue import Kernel, OpenTurn, Settings
-from segue.agent import Agent, AgentFunction
-from segue.channel import Receipt
-from segue.model import Delivery
-from segue.states import Outcome
+from segue.model.agent import Agent, AgentFunction
+from segue.model.channel import Receipt
+from segue.model.records import Delivery
+from segue.model.states import Outcome
 from segue.testing import RecordingChannel, ScriptedAgent
 from tests.crash.crew import over
 from tests.flows.story import known_as_sent

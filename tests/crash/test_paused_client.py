@@ -19,7 +19,7 @@ import asyncpg
 import pytest
 
 from segue.errors import StoreUnavailable
-from segue.kernel import Kernel
+from segue.kernel.kernel import Kernel
 from segue.testing import ScriptedAgent
 from tests.crash.crew import until
 from tests.crash.figures import Record, p99

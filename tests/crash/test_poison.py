@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from segue.kernel import Kernel
-from segue.states import Outcome, TurnState
+from segue.kernel.kernel import Kernel
+from segue.model.states import Outcome, TurnState
 from tests.crash.crew import Crew, crew, over
 from tests.crash.journal import Did
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from segue.kernel import Kernel
-from segue.model import Run
-from segue.states import Outcome, RecallStatus
+from segue.kernel.kernel import Kernel
+from segue.model.records import Run
+from segue.model.states import Outcome, RecallStatus
 from tests.crash.crew import Crew, crew, first_run, over, running, until
 from tests.crash.journal import Did, fences_out_of_order, overlaps
 from tests.crash.marked import Point

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import asyncpg
 
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from tests.crash.crew import crew
 
 CONTENTS = """

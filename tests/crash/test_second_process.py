@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from segue.states import Outcome
-from segue.store import sql
+from segue.model.states import Outcome
+from segue.store import queries
 from tests.crash.crew import LONG, crew, over, until
 from tests.crash.journal import Did
 from tests.postgres import empty_database
@@ -27,7 +27,7 @@ async def test_processes_that_start_at_once_on_an_empty_store_make_one_schema(
                 admitted = await kernel.receive("web:1", "answer")
                 turn = await over(kernel, admitted.turn_id)
                 assert (turn.outcome, turn.attempt) == (Outcome.OK, 1)
-                applied = await kernel.store.database.read(sql.schema.applied, {})
+                applied = await kernel.store.database.read(queries.schema.applied, {})
                 assert len({row["version"] for row in applied}) == len(applied) > 0
             assert not any(worker.is_dead() for worker in workers)
 

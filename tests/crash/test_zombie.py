@@ -8,8 +8,8 @@ import asyncio
 import random
 from pathlib import Path
 
-from segue.kernel import Kernel
-from segue.states import Outcome
+from segue.kernel.kernel import Kernel
+from segue.model.states import Outcome
 from tests.crash.crew import LONG, Crew, Worker, crew, running, until
 from tests.crash.figures import Record, p99
 from tests.crash.journal import Did, Entry

@@ -16,16 +16,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from segue import closure, entries, leasing, settle
-from segue.agent import Delta, OpenTurn, ToolCalled, ToolStarted
 from segue.errors import LeaseLost, SegueError
-from segue.kernel import Kernel
-from segue.leasing import Held
-from segue.model import Event
-from segue.settings import Settings
-from segue.store import sql
+from segue.kernel.kernel import Kernel
+from segue.kernel.transactions import lease, session_log, settle
+from segue.kernel.transactions.lease import Held
+from segue.model import closure
+from segue.model.agent import Delta, OpenTurn, ToolCalled, ToolStarted
+from segue.model.records import Event
+from segue.model.settings import Settings
+from segue.store import queries
 from segue.store.database import Begin, Params, Transaction
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from tests.crash.journal import Did, Journal
 from tests.crash.marked import Marked, Point
 
@@ -108,19 +109,21 @@ def _late_writes(held: Held) -> dict[str, Begin[bool]]:
     word = Event(session_id=held.session.id, seq=0, type="message", at=0, turn_id=held.turn.id)
 
     def event() -> Transaction[bool]:
-        return bool((yield from leasing.append(held, [word])))
+        return bool((yield from lease.append(held, [word])))
 
     def renewal() -> Transaction[bool]:
-        return bool((yield sql.sessions.renew, {**mine, "lease_ms": 60_000, "lease_now": 0}))
+        return bool((yield queries.sessions.renew, {**mine, "lease_ms": 60_000, "lease_now": 0}))
 
     def draft() -> Transaction[bool]:
-        return bool((yield sql.turns.keep_draft, {"id": held.turn.id, "fence": held.fence, "draft": "late"}))
+        return bool(
+            (yield queries.turns.keep_draft, {"id": held.turn.id, "fence": held.fence, "draft": "late"})
+        )
 
     def finish() -> Transaction[bool]:
         return bool((yield from settle.settle(held, closure.answered("late", {}), 0)))
 
     def release() -> Transaction[bool]:
-        return bool((yield sql.sessions.release, {**mine, **entries.NOTHING}))
+        return bool((yield queries.sessions.release, {**mine, **session_log.NOTHING}))
 
     return {"event": event, "renewal": renewal, "draft": draft, "finish": finish, "release": release}
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 import segue
 from segue import Ask, Call, Every, Kernel, Policy, Settings, Text, ToolCalled, ToolStarted, errors
-from segue.model import NEWEST
-from segue.states import JobKind
+from segue.model.records import NEWEST
+from segue.model.states import JobKind
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.docs.pages import ROOT
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
 from segue import Delta, Event, Job, Kernel, OpenTurn, Owner, Run
-from segue.store import sql
+from segue.store import queries
 from segue.testing import ScriptedAgent, quiet
 
 CHAT = "web:1"
@@ -14,7 +14,7 @@ CHAT = "web:1"
 ME = Owner()
 
 _COUNTS = {
-    table: sql.translate(f"test.count_{table}", f"SELECT COUNT(*) AS found FROM {table}")
+    table: queries.translate(f"test.count_{table}", f"SELECT COUNT(*) AS found FROM {table}")
     for table in ("sessions", "turns", "jobs", "runs", "events", "deliveries")
 }
 _PATIENCE = 10.0

@@ -6,8 +6,8 @@ from contextlib import aclosing
 import pytest
 
 from segue import Ask, Event, Every, Kernel, Owner, Settings
-from segue.hub import LiveText
-from segue.leasing import QUANTUM
+from segue.kernel.live.hub import LiveText
+from segue.kernel.transactions.lease import QUANTUM
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, Gatekeeper, outcomes, under_way, until, working

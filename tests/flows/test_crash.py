@@ -5,22 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from segue import (
-    Ask,
-    Call,
-    Crash,
-    Delta,
-    Every,
-    Kernel,
-    OpenTurn,
-    Policy,
-    Say,
-    Settings,
-    Text,
-    ToolStarted,
-    leasing,
-)
-from segue.lane import Pool
+from segue import Ask, Call, Crash, Delta, Every, Kernel, OpenTurn, Policy, Say, Settings, Text, ToolStarted
+from segue.kernel.transactions import lease
+from segue.kernel.transactions.lane import Pool
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots, under_way, working
@@ -265,7 +252,7 @@ async def test_whoever_comes_back_stands_first_by_every_clock(
     seat = seat_of("elsewhere", lease_ms=1000, lease_now=clock.ms())
     a_second_ago = clock.ms() - 1000
     (held,) = await kernel.store.commit(
-        leasing.lease, seat, pool=Pool.USER, after="", limit=1, now=a_second_ago
+        lease.lease, seat, pool=Pool.USER, after="", limit=1, now=a_second_ago
     )
     assert held.turn.id == first.turn_id
 

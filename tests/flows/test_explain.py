@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from segue import Ask, At, Busy, Cron, Every, Idle, Job, Kernel, Late, Owner, Policy, Settings
-from segue.clock import to_moment
 from segue.errors import AgentFailed, NotFound
 from segue.testing import ManualClock, ScriptedAgent, quiet
+from segue.times.clock import to_moment
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, slots, under_way
 

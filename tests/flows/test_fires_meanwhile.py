@@ -13,12 +13,12 @@ import pytest_asyncio
 
 from segue import Ask, At, Every, Job, JobState, Kernel
 from segue.errors import Conflict
-from segue.store import sql
+from segue.store import queries
 from segue.store.database import Params, Rows
-from segue.store.opening import open_database
-from segue.store.sql import Query
+from segue.store.open import open_database
+from segue.store.queries import Query
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from segue.testing.passing import PassingOn
+from segue.testing.forwarding import PassingOn
 
 CHAT = "web:1"
 MINUTE = timedelta(minutes=1)
@@ -32,7 +32,7 @@ class ReadAndThen(PassingOn):
 
     async def read(self, query: Query, params: Params) -> Rows:
         found = await super().read(query, params)
-        if query is sql.jobs.by_id and self.times:
+        if query is queries.jobs.by_id and self.times:
             self.times -= 1
             await self.happens()
         return found

@@ -7,9 +7,9 @@ import pytest
 import pytest_asyncio
 
 from segue import Ask, Every, Kernel, OpenTurn
+from segue.agents.routines.heartbeat import FILE, FUNCTION, JOB_ID, SESSION, Heartbeat, active_tasks, install
 from segue.errors import Conflict
-from segue.heartbeat import FILE, FUNCTION, JOB_ID, SESSION, Heartbeat, active_tasks, install
-from segue.states import JobKind
+from segue.model.states import JobKind
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import count_rows, said

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from segue import Ask, At, Every, JobKind, Kernel, Policy, Say
-from segue import jobs as transactions
 from segue.errors import BadTrigger, Conflict, NotFound
+from segue.kernel.transactions import jobs as transactions
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.story import CHAT, outcomes, said, slots, under_way
 

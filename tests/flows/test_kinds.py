@@ -7,8 +7,8 @@ import pytest
 
 from segue import Ask, Call, Every, JobKind, Kernel, OpenTurn
 from segue.errors import BadSetting
-from segue.model import Source
-from segue.prompts import QUIET, Mode
+from segue.model.prompts import QUIET, Mode
+from segue.model.records import Source
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots

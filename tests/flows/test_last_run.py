@@ -1,7 +1,7 @@
 """How a job's last run ended, and how often it failed in a row: both are told by its runs."""
 
 from segue import Ask, Every, Kernel, Policy
-from segue.policy import Overlap
+from segue.model.policy import Overlap
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.story import CHAT, outcomes, slots, under_way
 

@@ -6,7 +6,7 @@ import pytest
 
 from segue import Ask, At, Cron, Every, Kernel, Late, Phase, Policy, Trigger
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from segue.testing.clock import START
+from segue.testing.manual_clock import START
 from tests.flows.story import CHAT, outcomes, said, slots
 
 DAY = 86_400

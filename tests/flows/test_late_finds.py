@@ -5,23 +5,25 @@ from datetime import timedelta
 
 import pytest
 
-from segue import Ask, At, Every, Kernel, Owner, Policy, leasing, timer
-from segue.decision import POSTPONED_BY
-from segue.lane import Pool
-from segue.policy import Busy, Late
-from segue.store import head, sql
+from segue import Ask, At, Every, Kernel, Owner, Policy
+from segue.kernel.transactions import lease
+from segue.kernel.transactions.lane import Pool
+from segue.kernel.workers import timer
+from segue.model.decision import POSTPONED_BY
+from segue.model.policy import Busy, Late
+from segue.store import queries, queue_start
 from segue.store.database import Begin, Database, Params, Rows, T, Transaction, Value
-from segue.store.opening import open_database
-from segue.store.sql import Query
+from segue.store.open import open_database
+from segue.store.queries import Query
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.testing.passing import PassingOn
+from segue.testing.forwarding import PassingOn
 from tests.flows.house import OpenKernel
 from tests.flows.story import Gatekeeper, outcomes, working
 from tests.seats import seat_of
 
 CHAT = "web:1"
 
-QUEUES = (sql.jobs, sql.sessions, sql.deliveries)
+QUEUES = (queries.jobs, queries.sessions, queries.deliveries)
 LOOKS = {query.name for queue in QUEUES for query in queue if "since" in query.parameters}
 
 
@@ -29,10 +31,10 @@ LOOKS = {query.name for queue in QUEUES for query in queue if "since" in query.p
 def every_look_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """And after the first one, none begins at the bottom."""
     at_once, never = 0.0, 1e9
-    monkeypatch.setattr(head, "LONG_SECONDS", at_once)
-    monkeypatch.setattr(head, "STALE_SECONDS", at_once)
-    monkeypatch.setattr(head, "ONE_IN", never)
-    monkeypatch.setattr(head, "LONGEST_SECONDS", never)
+    monkeypatch.setattr(queue_start, "LONG_SECONDS", at_once)
+    monkeypatch.setattr(queue_start, "STALE_SECONDS", at_once)
+    monkeypatch.setattr(queue_start, "ONE_IN", never)
+    monkeypatch.setattr(queue_start, "LONGEST_SECONDS", never)
 
 
 async def test_a_message_that_waited_behind_a_long_turn(open_kernel: OpenKernel, clock: ManualClock) -> None:
@@ -43,7 +45,7 @@ async def test_a_message_that_waited_behind_a_long_turn(open_kernel: OpenKernel,
         await agent.standing_in(CHAT)
         waiting = await kernel.receive(CHAT, "Are you there?")
         for _ in range(4):  # until lanes that have been ready for so long are not looked for any more
-            clock.advance(milliseconds=head.BEHIND_MS // 3)
+            clock.advance(milliseconds=queue_start.BEHIND_MS // 3)
             await kernel.wait(await kernel.receive("web:2", "Hello"))
         agent.let_go()
         async with asyncio.timeout(10):
@@ -56,10 +58,10 @@ async def test_a_turn_that_was_taken_back(
 ) -> None:
     kernel = await open_kernel(agent=agent)
     await kernel.receive(CHAT, "Hello")
-    lost = seat_of("elsewhere", lease_ms=head.BEHIND_MS, lease_now=clock.ms())
-    assert await kernel.store.commit(leasing.lease, lost, pool=Pool.USER, after="", limit=1, now=clock.ms())
+    lost = seat_of("elsewhere", lease_ms=queue_start.BEHIND_MS, lease_now=clock.ms())
+    assert await kernel.store.commit(lease.lease, lost, pool=Pool.USER, after="", limit=1, now=clock.ms())
     assert await kernel.workers.user_runner.step() == 0
-    clock.advance(milliseconds=2 * head.BEHIND_MS)
+    clock.advance(milliseconds=2 * queue_start.BEHIND_MS)
     assert await kernel.store.next_ready(Pool.USER) is None
     assert await kernel.workers.reaper.step() == 1
     assert await kernel.workers.user_runner.step() == 1
@@ -137,4 +139,4 @@ async def test_whoever_looks_does_not_begin_at_the_bottom(
         assert not await kernel.audit()
     await database.close()
     assert len(channel.sent) == 3
-    assert [name for name, places in database.began.items() if head.BOTTOM in places] == []
+    assert [name for name, places in database.began.items() if queue_start.BOTTOM in places] == []

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from segue import Ask, At, Call, Cron, Every, Idle, Kernel, OpenTurn, Policy, Say, Settings
-from segue.clock import to_moment
 from segue.errors import AgentFailed
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
+from segue.times.clock import to_moment
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots
 

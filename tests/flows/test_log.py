@@ -21,8 +21,8 @@ from segue import (
     ToolStarted,
 )
 from segue.errors import AgentFailed
-from segue.hub import MOST_WAITING, Heard, LiveText
-from segue.live import MOST_REMEMBERED
+from segue.kernel.live.hub import MOST_WAITING, Heard, LiveText
+from segue.kernel.live.running import MOST_REMEMBERED
 from segue.store.store import Store
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel

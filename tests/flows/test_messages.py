@@ -8,11 +8,11 @@ import pytest
 
 from segue import Ask, At, Every, Kernel, NotTaken, Owner, Say
 from segue.errors import AlreadyStarted, BadTime, EmptyText, NotFound, NotPrivateChat, NotStored
-from segue.model import ScheduledMessage, message_id
-from segue.once import Request
-from segue.states import MessageStatus
+from segue.kernel.api.scheduled_messages import Promised
+from segue.kernel.transactions.idempotency import Request
+from segue.model.records import ScheduledMessage, message_id
+from segue.model.states import MessageStatus
 from segue.testing import FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.verbs.messaging import Promised
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, count_rows, log, said, under_way
 

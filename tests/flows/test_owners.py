@@ -3,12 +3,12 @@
 import pytest
 
 from segue import Ask, At, Every, Kernel, Operator, Owner, Settings
-from segue.channel import Channel, Reception, network_names
 from segue.errors import AmbiguousKey, NotFound
-from segue.model import user_of
-from segue.states import JobKind, UnifiedOwner
+from segue.kernel.transactions.unified import KEY
+from segue.model.channel import Channel, Reception, network_names
+from segue.model.records import user_of
+from segue.model.states import JobKind, UnifiedOwner
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.unified import KEY
 from tests.flows.house import OpenKernel
 
 CHAT = "telegram:42"

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from segue import Busy, Kernel, Settings
-from segue.clock import to_moment
 from segue.errors import NotFound, RecallPending
 from segue.testing import ManualClock, ScriptedAgent, quiet
+from segue.times.clock import to_moment
 from tests.flows.house import OpenKernel
 from tests.flows.recalling import CHECK, ended, poll, set_one, status
 from tests.flows.story import CHAT, log, said, under_way, until, working

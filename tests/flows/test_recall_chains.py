@@ -6,7 +6,7 @@ import pytest
 
 from segue import Kernel, Source
 from segue.errors import TooManyRecalls
-from segue.recalls import DEEPEST, MOST_AN_HOUR
+from segue.kernel.transactions.recalls import DEEPEST, MOST_AN_HOUR
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.story import CHAT, count_rows
 

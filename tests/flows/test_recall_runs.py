@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from segue import Delta, Kernel, OpenTurn, Owner, ToolStarted
-from segue.clock import to_moment
+from segue.agents.tools.recalls import recall_tools
+from segue.agents.tools.registry import ToolContext
 from segue.errors import AgentFailed
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from segue.tools.recall import recall_tools
-from segue.tools.registry import ToolContext
+from segue.times.clock import to_moment
 from tests.flows.house import OpenKernel
 from tests.flows.recalling import CHECK, ended, poll, set_one, status
 from tests.flows.story import CHAT, log, said, slots, under_way, until, working

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from segue import Ask, At, JobKind, Kernel, Owner, Recall, Request
-from segue.clock import to_moment
 from segue.errors import BadRecall, BadText, BadTime, NotFound, NotRecurring, RecallPending
 from segue.testing import ManualClock, quiet
+from segue.times.clock import to_moment
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, count_rows, log, slots
 

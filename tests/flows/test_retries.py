@@ -4,10 +4,10 @@ import random
 from datetime import timedelta
 
 from segue import Ask, Every, Kernel, Policy
-from segue.clock import to_moment
 from segue.errors import AgentFailed
-from segue.policy import backoff
+from segue.model.policy import backoff
 from segue.testing import ManualClock, ScriptedAgent, quiet
+from segue.times.clock import to_moment
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, log, outcomes, said, slots
 

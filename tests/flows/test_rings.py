@@ -9,7 +9,7 @@ import pytest
 
 from segue import Ask, Idle, Kernel
 from segue.store.database import Params, Rows
-from segue.store.sql import Query
+from segue.store.queries import Query
 from segue.testing import ManualClock, ScriptedAgent
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, Gatekeeper, outcomes, under_way, until, working

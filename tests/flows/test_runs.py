@@ -194,11 +194,11 @@ async def test_a_scheduled_message_is_a_run_too(
 async def test_a_job_no_version_can_read_is_paused_and_the_others_go_on(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    from segue.store import sql
+    from segue.store import queries
     from segue.store.database import Transaction
 
     def spoil(job_id: str) -> Transaction[None]:
-        yield sql.translate("test.spoil", "UPDATE jobs SET trigger = '{}' WHERE id = :id"), {"id": job_id}
+        yield queries.translate("test.spoil", "UPDATE jobs SET trigger = '{}' WHERE id = :id"), {"id": job_id}
 
     spoilt = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     well = await kernel.schedule(CHAT, Every(60), Ask("Look."))
@@ -207,7 +207,8 @@ async def test_a_job_no_version_can_read_is_paused_and_the_others_go_on(
     await quiet(kernel)
     assert await outcomes(kernel, well) == ["ok"]
     found = await kernel.store.database.read(
-        sql.translate("test.state", "SELECT state, state_reason FROM jobs WHERE id = :id"), {"id": spoilt.id}
+        queries.translate("test.state", "SELECT state, state_reason FROM jobs WHERE id = :id"),
+        {"id": spoilt.id},
     )
     assert found[0]["state"] == "paused"
     assert found[0]["state_reason"].startswith("cannot be read")

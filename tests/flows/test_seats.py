@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 from segue import Ask, At, Delta, Event, Job, Kernel, OpenTurn, Settings
-from segue.states import TurnState
+from segue.model.states import TurnState
 from segue.testing import ManualClock, ScriptedAgent
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, Gatekeeper, log, outcomes, slots, until, working

@@ -6,7 +6,7 @@ And none is filled with a turn whose lease ran out before we heard of it.
 import asyncio
 
 from segue import Kernel, Settings
-from segue.states import TurnState
+from segue.model.states import TurnState
 from segue.testing import ManualClock
 from tests.flows.story import Gatekeeper, working
 from tests.flows.watched import Watched

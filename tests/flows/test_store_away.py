@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 import pytest
 
 from segue import Kernel
-from segue.agent import Delta, OpenTurn, ToolCalled, ToolStarted
-from segue.channel import Receipt
 from segue.errors import StoreUnavailable, Undecided
-from segue.model import Delivery
-from segue.states import Outcome
+from segue.model.agent import Delta, OpenTurn, ToolCalled, ToolStarted
+from segue.model.channel import Receipt
+from segue.model.records import Delivery
+from segue.model.states import Outcome
 from segue.store.database import Begin, T
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from segue.testing import RecordingChannel, ScriptedAgent
-from segue.testing.passing import PassingOn
+from segue.testing.forwarding import PassingOn
 from tests.flows.story import known_as_sent
 
 

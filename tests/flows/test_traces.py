@@ -11,9 +11,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from segue import Ask, At, Kernel, Say
-from segue.model import Run
+from segue.model.records import Run
+from segue.telemetry.tracing import traced
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.tracing import traced
 
 SECRET = "the code is 4711"
 
@@ -84,7 +84,5 @@ async def test_no_word_of_anybody_is_in_a_trace(database_url: str, exporter: InM
 
 
 def test_without_it_nothing_of_it_is_loaded() -> None:
-    code = (
-        "import sys, segue, segue.cli.house; assert not any('opentelemetry' in name for name in sys.modules)"
-    )
+    code = "import sys, segue, segue.cli.support.open_kernel; assert not any('opentelemetry' in name for name in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,11 +1,12 @@
 """Turns whose workers were lost twice are tried a third time, but never side by side."""
 
-from segue import Kernel, leasing, settle
-from segue.lane import Pool
-from segue.leasing import TRIAL_PAUSE_MS, Held
-from segue.states import Outcome, TurnState
+from segue import Kernel
+from segue.kernel.transactions import lease, settle
+from segue.kernel.transactions.crash_suspects import LONGEST_MS, Trial
+from segue.kernel.transactions.lane import Pool
+from segue.kernel.transactions.lease import TRIAL_PAUSE_MS, Held
+from segue.model.states import Outcome, TurnState
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from segue.trial import LONGEST_MS, Trial
 from tests.seats import seat_of
 
 LEASE_MS = 15_000
@@ -15,7 +16,7 @@ async def taken_up(kernel: Kernel, clock: ManualClock, *, trial: bool = True) ->
     now = clock.ms()
     seat = seat_of("doomed", lease_ms=LEASE_MS, lease_now=now)
     return await kernel.store.commit(
-        leasing.lease, seat, pool=Pool.USER, after="", limit=8, now=now, trial=trial
+        lease.lease, seat, pool=Pool.USER, after="", limit=8, now=now, trial=trial
     )
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from segue import Ask, At, Every, JobKind, Kernel, NotTaken, Rejected, Settings, Stored
+from segue.kernel.transactions.unified import KEY
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.unified import KEY
 from tests.flows.house import OpenKernel
 from tests.flows.story import said, slots
 

@@ -8,11 +8,11 @@ import pytest_asyncio
 
 from segue import Ask, At, Event, Every, Kernel, Owner, Policy, Say, Settings
 from segue.errors import SessionHasJobs
-from segue.hub import LiveText
-from segue.policy import Busy
-from segue.states import UnifiedOwner
+from segue.kernel.live.hub import LiveText
+from segue.kernel.transactions.unified import KEY
+from segue.model.policy import Busy
+from segue.model.states import UnifiedOwner
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.unified import KEY
 from tests.flows.house import OpenKernel
 from tests.flows.story import log, outcomes, said, under_way
 

@@ -6,15 +6,15 @@ import pytest
 
 from segue import Ask, Busy, Every, Job, Kernel, Policy
 from segue.errors import SessionHasJobs
-from segue.states import JobState
-from segue.store import sql
+from segue.model.states import JobState
+from segue.store import queries
 from segue.store.database import Transaction
 from segue.testing import ManualClock, quiet
 from tests.flows.story import CHAT, log, outcomes
 
 
 def write(job_id: str, column: str, value: str) -> Transaction[None]:
-    changed = sql.translate("test.spoil", f"UPDATE jobs SET {column} = :value WHERE id = :id")
+    changed = queries.translate("test.spoil", f"UPDATE jobs SET {column} = :value WHERE id = :id")
     yield changed, {"id": job_id, "value": value}
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from segue import Ask, At, Every, JobKind, Kernel, Policy
-from segue.policy import Busy, Late
+from segue.model.policy import Busy, Late
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.story import CHAT, log, outcomes, slots, under_way
 

@@ -6,9 +6,9 @@ from typing import TypeAlias
 import pytest
 
 from segue import Ask, At, Cron, Every, Kernel, Owner, Say, Settings
-from segue.clock import to_moment
 from segue.errors import BadSetting, ZoneNeeded
-from segue.schedule import read_trigger
+from segue.model.schedule import read_trigger
+from segue.times.clock import to_moment
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, count_rows
 

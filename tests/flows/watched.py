@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 
 from segue.store.database import Begin, Transaction
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from segue.testing import FaultyStore
 from segue.testing.faults import Fault
 

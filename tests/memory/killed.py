@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from segue import Kernel, OpenTurn
 from segue.store.database import Begin, Database, Transaction
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from segue.testing import FaultyStore, ManualClock
 
 T = TypeVar("T")

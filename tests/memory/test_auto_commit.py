@@ -6,13 +6,13 @@ from typing import TypeVar
 import pytest
 
 from segue import Ask, Every, Kernel, Owner, Settings
-from segue.auto_commit import AutoCommitPolicy
 from segue.errors import NotFound
-from segue.kept import TaskState
-from segue.memory.commit import Committed
-from segue.store import sql
+from segue.kernel.transactions.archive import Committed
+from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.memory import TaskState
+from segue.store import queries
 from segue.store.database import Database, Transaction
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from segue.testing import FaultyStore, ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import until, working
@@ -295,7 +295,7 @@ class Broken(FaultyStore):
         try:
             statement = next(transaction)
             while True:
-                if self.broken and statement[0] is sql.archives.create:
+                if self.broken and statement[0] is queries.archives.create:
                     raise RuntimeError("no room for api_key=sk-123456789012")
                 statement = transaction.send((yield statement))
         except StopIteration as end:

@@ -4,10 +4,10 @@ import pytest
 
 from segue import Ask, At, Every, JobKind, Kernel, Source
 from segue.errors import Invalid
-from segue.memory.context import folded, seen
+from segue.memory.model_context import folded, seen
+from segue.model.action import View
+from segue.model.transcript import Message
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from segue.transcript import Message
-from segue.view import View
 
 CHAT = "web:1"
 

@@ -3,9 +3,9 @@
 import pytest
 
 from segue import Kernel
-from segue.auto_commit import AutoCommitPolicy
-from segue.memory import counts
-from segue.store import sql
+from segue.kernel.transactions import counts
+from segue.model.auto_commit import AutoCommitPolicy
+from segue.store import queries
 from segue.store.database import Transaction
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.story import CHAT, under_way
@@ -16,7 +16,7 @@ LONG = "abcd" * 10
 
 
 def spoil(session_id: str, columns: str) -> Transaction[None]:
-    yield sql.translate("test.spoil", f"UPDATE sessions SET {columns} WHERE id = :id"), {"id": session_id}
+    yield queries.translate("test.spoil", f"UPDATE sessions SET {columns} WHERE id = :id"), {"id": session_id}
 
 
 async def spoilt(kernel: Kernel, columns: str) -> None:

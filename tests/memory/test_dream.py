@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from segue import Kernel, Outcome, Owner, dream
+from segue import Kernel, Outcome, Owner
+from segue.agents.routines import merge_memories
 from segue.errors import Conflict, StoreError
-from segue.store import sql
+from segue.store import queries
 from segue.store.database import Database, Params, Rows
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from segue.testing import FaultyStore, ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 
@@ -20,7 +21,7 @@ ME = Owner()
 @pytest_asyncio.fixture
 async def dreaming(open_kernel: OpenKernel) -> AsyncIterator[Kernel]:
     kernel: Kernel
-    kernel = await open_kernel(functions={dream.FUNCTION: dream.Dream(lambda: kernel)})
+    kernel = await open_kernel(functions={merge_memories.FUNCTION: merge_memories.Dream(lambda: kernel)})
     yield kernel
 
 
@@ -39,7 +40,7 @@ async def test_memories_that_say_the_same_become_one(dreaming: Kernel, clock: Ma
         await dreaming.change_memory(
             tea.id, content="I live in Rome near the river", kind="fact", owner=owner
         )
-    await dream.install(dreaming)
+    await merge_memories.install(dreaming)
     clock.advance(hours=2)
     await quiet(dreaming)
     for owner in (ME, other):
@@ -48,8 +49,8 @@ async def test_memories_that_say_the_same_become_one(dreaming: Kernel, clock: Ma
 
 
 async def test_it_runs_every_two_hours_and_leaves_a_record(dreaming: Kernel, clock: ManualClock) -> None:
-    job = await dream.install(dreaming)
-    assert (await dream.install(dreaming)).id == job.id
+    job = await merge_memories.install(dreaming)
+    assert (await merge_memories.install(dreaming)).id == job.id
     for _ in range(3):
         clock.advance(hours=2)
         await quiet(dreaming)
@@ -62,8 +63,8 @@ async def test_a_dream_that_fails_is_recorded_as_failed(open_kernel: OpenKernel,
     async def broken(turn: object) -> None:
         raise RuntimeError("a nightmare")
 
-    kernel = await open_kernel(functions={dream.FUNCTION: broken})
-    job = await dream.install(kernel)
+    kernel = await open_kernel(functions={merge_memories.FUNCTION: broken})
+    job = await merge_memories.install(kernel)
     clock.advance(hours=2)
     await quiet(kernel)
     (run,) = await kernel.runs_of(job.id)
@@ -77,8 +78,8 @@ class NoMemories(FaultyStore):
     def __init__(self, database: Database) -> None:
         super().__init__(database, fail_at=0)
 
-    async def read(self, query: sql.Query, params: Params) -> Rows:
-        if query is sql.memories.next_owner:
+    async def read(self, query: queries.Query, params: Params) -> Rows:
+        if query is queries.memories.next_owner:
             raise StoreError("the table of memories is damaged")
         return await super().read(query, params)
 
@@ -90,10 +91,13 @@ async def test_a_dream_that_the_store_fails_says_its_own_error(
     kernel: Kernel
     database = NoMemories(await open_database(database_url))
     kernel = Kernel(
-        database, agent=agent, clock=clock, functions={dream.FUNCTION: dream.Dream(lambda: kernel)}
+        database,
+        agent=agent,
+        clock=clock,
+        functions={merge_memories.FUNCTION: merge_memories.Dream(lambda: kernel)},
     )
     async with kernel:
-        job = await dream.install(kernel)
+        job = await merge_memories.install(kernel)
         clock.advance(hours=2)
         await quiet(kernel)
         (run,) = await kernel.runs_of(job.id)
@@ -109,9 +113,9 @@ async def test_a_dream_that_the_store_fails_says_its_own_error(
 async def test_nobody_sees_where_it_dreams(dreaming: Kernel, clock: ManualClock) -> None:
     """Its session is no conversation: not before it dreams, and not when it has said something."""
     await say(dreaming, "I live in Rome.")
-    await dream.install(dreaming)
+    await merge_memories.install(dreaming)
     clock.advance(hours=2)
     await quiet(dreaming)
-    assert (await dreaming.session(dream.SESSION)).key == dream.SESSION
+    assert (await dreaming.session(merge_memories.SESSION)).key == merge_memories.SESSION
     assert [session.key for session in await dreaming.sessions()] == [CHAT]
     assert [there.session.key for there in await dreaming.overviews(limit=10)] == [CHAT]

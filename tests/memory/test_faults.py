@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from segue import Kernel, Owner
-from segue.auto_commit import AutoCommitPolicy
-from segue.kept import ArchiveState, TaskState
-from segue.memory.commit import Committed
-from segue.store.opening import open_database
+from segue.kernel.transactions.archive import Committed
+from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.memory import ArchiveState, TaskState
+from segue.store.open import open_database
 from segue.testing import Fault, FaultyStore, ManualClock, ScriptedAgent, audit, quiet
 
 CHAT = "web:1"

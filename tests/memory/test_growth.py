@@ -3,10 +3,10 @@
 import pytest
 
 from segue import Ask, Cron, Every, Kernel, OpenTurn
-from segue.auto_commit import AutoCommitPolicy
+from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.tokens import estimate
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from segue.testing.agent import Asked
-from segue.tokens import estimate
+from segue.testing.scripted_agent import Asked
 from tests.flows.house import OpenKernel
 
 CHAT = "web:1"

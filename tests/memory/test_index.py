@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from segue import Kernel
-from segue.auto_commit import AutoCommitPolicy
-from segue.memory.commit import failed
-from segue.store import live_rows, sql
+from segue.kernel.transactions.archive import failed
+from segue.model.auto_commit import AutoCommitPolicy
+from segue.store import queries
 from segue.store.database import Transaction
-from segue.store.opening import open_database
+from segue.store.open import open_database
+from segue.store.rows import core as rows
 from segue.testing import Fault, FaultyStore, ManualClock, ScriptedAgent, audit, quiet
 from tests.flows.house import OpenKernel
 
@@ -21,7 +22,9 @@ MOST_STATEMENTS = 100
 
 
 def spoil(key: str, policy: str) -> Transaction[None]:
-    changed = sql.translate("test.spoil", "UPDATE sessions SET auto_commit_policy = :policy WHERE key = :key")
+    changed = queries.translate(
+        "test.spoil", "UPDATE sessions SET auto_commit_policy = :policy WHERE key = :key"
+    )
     yield changed, {"key": key, "policy": policy}
 
 
@@ -220,7 +223,7 @@ async def test_a_policy_that_cannot_be_read_is_none_and_stops_nobody(
     kernel: Kernel, clock: ManualClock, caplog: pytest.LogCaptureFixture, policy: str
 ) -> None:
     """A5.3, A7.13, A8.4: it is said in the log, the others are committed, and a new policy mends it."""
-    live_rows.auto_commit_policy.cache_clear()  # each text is complained of once
+    rows.auto_commit_policy.cache_clear()  # each text is complained of once
     for key in ("web:spoilt", "web:well"):
         await kernel.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
     await kernel.store.commit(spoil, "web:spoilt", policy)

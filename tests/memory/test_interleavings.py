@@ -9,10 +9,12 @@ import os
 import random
 from collections.abc import Awaitable, Callable
 
-from segue import Kernel, closure, settle
-from segue.lane import Pool
-from segue.leasing import Held, lease
-from segue.memory.commit import Committed
+from segue import Kernel
+from segue.kernel.transactions import settle
+from segue.kernel.transactions.archive import Committed
+from segue.kernel.transactions.lane import Pool
+from segue.kernel.transactions.lease import Held, lease
+from segue.model import closure
 from tests.flows.house import OpenKernel
 from tests.seats import seat_of
 

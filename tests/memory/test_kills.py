@@ -11,9 +11,9 @@ from itertools import count
 import pytest
 
 from segue import Kernel, Owner
-from segue.auto_commit import AutoCommitPolicy
-from segue.kept import ArchiveState, TaskState
-from segue.store.opening import open_database
+from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.memory import ArchiveState, TaskState
+from segue.store.open import open_database
 from segue.testing import ManualClock, ScriptedAgent, audit, quiet
 
 CHAT = "web:1"

@@ -7,9 +7,9 @@ import pytest
 
 from segue import Ask, Every, Kernel, Owner, Settings
 from segue.errors import Conflict, NotFound
-from segue.kept import ArchiveState, MemoryKind, TaskState
-from segue.memory.commit import Committed
+from segue.kernel.transactions.archive import Committed
 from segue.memory.extraction import Lesson, Material
+from segue.model.memory import ArchiveState, MemoryKind, TaskState
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import working

@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from segue import Kernel, Owner, Settings
-from segue.auto_commit import AutoCommitPolicy, Commit, Later, Live, Never, next_look, pause_ms, verdict
 from segue.errors import BadPolicy
+from segue.model.auto_commit import AutoCommitPolicy, Commit, Later, Live, Never, next_look, pause_ms, verdict
 from segue.testing import ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 

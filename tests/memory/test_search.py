@@ -7,7 +7,7 @@ import pytest
 
 from segue import Kernel, Owner
 from segue.memory.search import ranked, sought, terms_of, weights
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from segue.testing import ManualClock, ScriptedAgent, quiet
 
 CHAT = "web:1"

@@ -6,7 +6,7 @@ import pytest
 
 from segue import Kernel
 from segue.errors import BadSetting, NotFound
-from segue.memory.commit import Committed, Skipped
+from segue.kernel.transactions.archive import Committed, Skipped
 from segue.memory.split import Mark, cut
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.story import under_way

@@ -14,10 +14,10 @@ import pytest
 from segue import Kernel, Stored
 from segue.agents import make_agent
 from segue.agents.extractor import ModelExtractor
-from segue.agents.model import ModelAgent, load_model
-from segue.configuration import Configuration
+from segue.agents.llm import ModelAgent, load_model
+from segue.config import Configuration
+from segue.model.tokens import estimate
 from segue.testing import ManualClock
-from segue.tokens import estimate
 from tests.agents.double import Asked, Calls, Double, Line, says
 from tests.agents.house import MODELS, words_sent
 from tests.crash.figures import Record

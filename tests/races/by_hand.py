@@ -21,10 +21,10 @@ from typing import Any, Protocol, TypeVar
 
 import asyncpg
 
-from segue.store import sql
+from segue.store import queries
 from segue.store.database import Params, Rows, Statement, Transaction
-from segue.store.opening import open_database
-from segue.store.sql import Query
+from segue.store.open import open_database
+from segue.store.queries import Query
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ class Stage:
     async def broken(self) -> dict[str, int]:
         """The invariants that do not hold, each with how often."""
         async with self.line() as line:
-            found = {query.name: len(await line.fetch(query, {"horizon": 0})) for query in sql.audit}
+            found = {query.name: len(await line.fetch(query, {"horizon": 0})) for query in queries.audit}
         return {name: rows for name, rows in found.items() if rows}
 
     async def close(self) -> None:

@@ -8,17 +8,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 
-from segue import closure, firing, jobs, lane, leasing, settle
-from segue.action import Ask
-from segue.clock import to_moment, to_ms
-from segue.decision import End, Fire
-from segue.lane import Admission, Admitted, Left, Pool
-from segue.leasing import Held
-from segue.model import Ids, Job, Lookup, Owner, Source, run_id
-from segue.policy import Policy
-from segue.states import JobKind, JobState, WhenBusy
+from segue.kernel.transactions import fire, jobs, lane, lease, settle
+from segue.kernel.transactions.lane import Admission, Admitted, Left, Pool
+from segue.kernel.transactions.lease import Held
+from segue.model import closure
+from segue.model.action import Ask
+from segue.model.decision import End, Fire
+from segue.model.policy import Policy
+from segue.model.records import Ids, Job, Lookup, Owner, Source, run_id
+from segue.model.states import JobKind, JobState, WhenBusy
 from segue.store.database import Transaction
-from segue.trigger import At, Every
+from segue.times.clock import to_moment, to_ms
+from segue.times.trigger import At, Every
 from tests.races.by_hand import Stage
 from tests.seats import seat_of
 
@@ -45,7 +46,7 @@ class Scene:
         )
 
     def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[Held]]:
-        return leasing.lease(
+        return lease.lease(
             seat_of(holder, lease_ms=LEASE_MS, lease_now=now),
             pool=pool,
             after=_just_before(self.owner.account),
@@ -109,7 +110,7 @@ def settled(held: Held) -> Transaction[Left]:
     return settle.settle(held, closure.answered("done", {}), NOW)
 
 
-def fires(job: Job) -> Transaction[firing.Taken | None]:
+def fires(job: Job) -> Transaction[fire.Taken | None]:
     """The job's due slot, as the timer takes it."""
     repeats = job.trigger.next_after(to_moment(NOW))
     slot = Fire(slot=to_moment(NOW), next=repeats, end=None if repeats else End.RAN_ONCE)
@@ -123,7 +124,7 @@ def fires(job: Job) -> Transaction[firing.Taken | None]:
         not_before=NOW,
         timeout_ms=900_000,
     )
-    return firing.fire(job, slot, work, NOW)
+    return fire.fire(job, slot, work, NOW)
 
 
 def moved(job: Job, to: int) -> Transaction[jobs.Changed]:

@@ -4,13 +4,14 @@ Three transactions, their statements in any order that the database lets them ha
 is done can rely on it: no start comes after. Whoever came too late is told so.
 """
 
-from segue import jobs, lane, sessions
 from segue.errors import AlreadyStarted, Conflict, NotFound
-from segue.lane import Pool
-from segue.model import Job, Owner
-from segue.states import JobState
-from segue.store import rows, sql
+from segue.kernel.transactions import jobs, lane, sessions
+from segue.kernel.transactions.lane import Pool
+from segue.model.records import Job, Owner
+from segue.model.states import JobState
+from segue.store import queries
 from segue.store.database import Transaction
+from segue.store.rows import core as rows
 from tests.races.by_hand import Actor, Stage, orders, stage, walk
 from tests.races.scenes import NOW, Scene, fires, moved, removed, settled
 
@@ -78,7 +79,7 @@ async def test_a_removal_withdraws_the_run_that_waits_or_lets_the_started_one_en
 
 def deletes(owner: Owner, key: str) -> Transaction[object]:
     named = {"account": owner.account, "user_id": owner.user, "key": key}
-    found = yield sql.sessions.by_key, named
+    found = yield queries.sessions.by_key, named
     return (yield from sessions.delete(rows.session(found[0]), with_jobs=True, now=NOW))
 
 

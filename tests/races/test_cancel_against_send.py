@@ -9,18 +9,18 @@ from functools import partial
 
 import pytest
 
-from segue import delivering, firing, jobs, scheduled
-from segue.action import Say
-from segue.channel import Receipt
-from segue.clock import to_moment
-from segue.decision import End, Fire
 from segue.errors import AlreadyStarted
-from segue.firing import Parcel
-from segue.model import Delivery, Job, Source, run_id
-from segue.scheduled import Facts
-from segue.states import JobKind, JobState
+from segue.kernel.transactions import deliveries, fire, jobs, scheduled_messages
+from segue.kernel.transactions.fire import Parcel
+from segue.kernel.transactions.scheduled_messages import Facts
+from segue.model.action import Say
+from segue.model.channel import Receipt
+from segue.model.decision import End, Fire
+from segue.model.records import Delivery, Job, Source, run_id
+from segue.model.states import JobKind, JobState
 from segue.store.database import Transaction
-from segue.trigger import At
+from segue.times.clock import to_moment
+from segue.times.trigger import At
 from tests.crash.figures import Record
 from tests.races.by_hand import Actor, Stage, orders, stage, walk
 from tests.races.scenes import LEASE_MS, NOW, Scene, ids
@@ -28,7 +28,9 @@ from tests.races.scenes import LEASE_MS, NOW, Scene, ids
 LATER = NOW + 3_600_000
 
 
-def written(scene: Scene, text: str, at: int, *, replaces: bool = False) -> Transaction[scheduled.Written]:
+def written(
+    scene: Scene, text: str, at: int, *, replaces: bool = False
+) -> Transaction[scheduled_messages.Written]:
     job = Job(
         id=ids(NOW),
         session_id="",
@@ -40,7 +42,7 @@ def written(scene: Scene, text: str, at: int, *, replaces: bool = False) -> Tran
         protected=False,
         trigger=At(to_moment(at)),
         action=Say(text),
-        policy=scheduled.POLICY,
+        policy=scheduled_messages.POLICY,
         slot=at,
         next_at=at,
         revision=1,
@@ -53,17 +55,17 @@ def written(scene: Scene, text: str, at: int, *, replaces: bool = False) -> Tran
         updated_at=NOW,
     )
     facts = Facts(chat_type="private", replace_existing=replaces)
-    return scheduled.create(scene.owner, scene.key, job, facts, new_session_id=ids(NOW))
+    return scheduled_messages.create(scene.owner, scene.key, job, facts, new_session_id=ids(NOW))
 
 
-def comes_due(job: Job) -> Transaction[firing.Taken | None]:
+def comes_due(job: Job) -> Transaction[fire.Taken | None]:
     source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=run_id(job.id, NOW))
     parcel = Parcel(delivery_id=f"{NOW:012x}{job.id}", content=job.name, source=source)
-    return firing.fire(job, Fire(slot=to_moment(NOW), next=None, end=End.RAN_ONCE), parcel, NOW)
+    return fire.fire(job, Fire(slot=to_moment(NOW), next=None, end=End.RAN_ONCE), parcel, NOW)
 
 
 def taken_in_hand() -> Transaction[list[Delivery]]:
-    return delivering.lease(
+    return deliveries.lease(
         channels="*", limit=100, holder="courier", lease_ms=LEASE_MS, lease_now=NOW, now=NOW
     )
 
@@ -75,7 +77,7 @@ async def send_what_was_taken(on: Stage, *couriers: Actor) -> list[str]:
     while in_hand:
         for delivery in in_hand:
             texts.append(delivery.content)
-            await on.perform(delivering.sent(delivery, Receipt(), NOW))
+            await on.perform(deliveries.sent(delivery, Receipt(), NOW))
         in_hand = await on.perform(taken_in_hand())
     return texts
 
@@ -98,7 +100,7 @@ async def test_of_a_cancel_and_a_send_one_wins(database_url: str, due: bool, fig
             slot = partial(comes_due, job)
             if due:
                 await on.perform(slot())
-            cancel = on.actor("cancel", scheduled.cancel(job.session_id, job.id, None, NOW))
+            cancel = on.actor("cancel", scheduled_messages.cancel(job.session_id, job.id, None, NOW))
             timer = on.actor("timer", slot())
             sender = on.actor("courier", taken_in_hand())
             order = await walk([cancel, timer, sender], choose)
@@ -129,7 +131,7 @@ async def test_of_a_replacement_and_a_send_one_wins(database_url: str, figure: R
             order = await walk([replacement, timer, sender], choose)
             assert [actor.error for actor in (replacement, timer, sender)] == [None] * 3, order
             texts = await send_what_was_taken(on, sender)
-            new: scheduled.Written = replacement.result
+            new: scheduled_messages.Written = replacement.result
             won["cancelled" if old.id in new.cancelled else "sent"] += 1
             assert texts == ([] if old.id in new.cancelled else ["old"]), order
             state, outcome = await outcome_of(on, old)

@@ -8,14 +8,14 @@ import asyncio
 
 import pytest
 
-from segue import leasing
-from segue.clock import SystemClock
-from segue.kernel import Kernel
-from segue.lane import Pool
-from segue.leasing import Held
+from segue.kernel.kernel import Kernel
+from segue.kernel.transactions import lease
+from segue.kernel.transactions.lane import Pool
+from segue.kernel.transactions.lease import Held
 from segue.store.database import Database
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from segue.testing import ScriptedAgent
+from segue.times.clock import SystemClock
 from tests.seats import seat_of
 
 HOUR = 3_600_000
@@ -51,7 +51,7 @@ def _wrong(by: int) -> SystemClock:
 async def _leased(database: Database, lease_now: int | None) -> Held:
     """The lane that is ready, under a lease that begins at that moment."""
     (held,) = await database.run(
-        lambda: leasing.lease(
+        lambda: lease.lease(
             seat_of("owner", lease_ms=LEASE_MS, lease_now=lease_now),
             pool=Pool.USER,
             after="",

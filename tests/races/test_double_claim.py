@@ -14,14 +14,16 @@ from dataclasses import replace
 
 import pytest
 
-from segue import closure, lane, leasing, settle
-from segue.lane import Admission, Pool
-from segue.leasing import Held
-from segue.model import Ids, Lookup, Owner
-from segue.states import WhenBusy
+from segue.kernel.transactions import lane, settle
+from segue.kernel.transactions import lease as leasing
+from segue.kernel.transactions.lane import Admission, Pool
+from segue.kernel.transactions.lease import Held
+from segue.model import closure
+from segue.model.records import Ids, Lookup, Owner
+from segue.model.states import WhenBusy
 from segue.store.database import Database, Transaction
-from segue.store.opening import open_database
-from segue.store.sql import Query, translate
+from segue.store.open import open_database
+from segue.store.queries import Query, translate
 from segue.testing import audit
 from tests.races.by_hand import LONG, Stage, stage
 from tests.races.scenes import LEASE_MS, NOW, Scene, settled

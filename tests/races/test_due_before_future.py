@@ -3,14 +3,14 @@
 import asyncio
 from datetime import timedelta
 
-from segue.action import Ask
-from segue.clock import to_moment
 from segue.errors import AgentFailed
-from segue.kernel import Kernel
-from segue.policy import Policy
-from segue.states import Outcome, TurnState
+from segue.kernel.kernel import Kernel
+from segue.model.action import Ask
+from segue.model.policy import Policy
+from segue.model.states import Outcome, TurnState
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from segue.trigger import At
+from segue.times.clock import to_moment
+from segue.times.trigger import At
 from tests.crash.figures import Record, p99
 
 MESSAGES = 50

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from segue import closure, entries, lane, leasing, settle
-from segue.leasing import Held
-from segue.store import sql
+from segue.kernel.transactions import lane, lease, session_log, settle
+from segue.kernel.transactions.lease import Held
+from segue.model import closure
+from segue.store import queries
 from segue.store.database import Params, Transaction
 from tests.races.by_hand import Branches, orders, stage, walk, without
 from tests.races.scenes import NOW, Scene, fires, settled
@@ -79,15 +80,15 @@ async def _drained_later(scene: Scene) -> list[Held]:
 def finish_and_release(held: Held, *, lock_first: bool) -> Transaction[None]:
     """The statements of an end that matter here, with the session's row taken before them or not."""
     if lock_first:
-        yield from leasing.hold(held)
-    ended: Params = dict.fromkeys(sql.turns.finish.parameters) | {
+        yield from lease.hold(held)
+    ended: Params = dict.fromkeys(queries.turns.finish.parameters) | {
         "state": "done",
         "outcome": "ok",
         "now": NOW,
     }
-    yield sql.turns.finish, {**ended, "id": held.turn.id, "fence": held.fence}
+    yield queries.turns.finish, {**ended, "id": held.turn.id, "fence": held.fence}
     mine: Params = {"id": held.session.id, "holder": held.holder, "fence": held.fence}
-    yield sql.sessions.release, {**mine, **entries.NOTHING}
+    yield queries.sessions.release, {**mine, **session_log.NOTHING}
 
 
 async def lost_wake_ups(url: str, *, lock_first: bool) -> int:

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from segue.action import Ask
-from segue.kernel import Kernel
-from segue.states import Outcome
+from segue.kernel.kernel import Kernel
+from segue.model.action import Ask
+from segue.model.states import Outcome
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from segue.trigger import Every
+from segue.times.trigger import Every
 
 
 async def test_the_rescued_run_and_its_successor_become_one(database_url: str) -> None:

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from segue import Kernel
-from segue.configuration import ApiKey, Configuration, Role
+from segue.config import ApiKey, Configuration, Role
 from segue.server import create_app
 from segue.testing import ScriptedAgent
 

@@ -1,6 +1,6 @@
 """Texts that are as long as a message may be, and cost a renderer of Markdown the most that we know of."""
 
-from segue.text import MAX_TEXT
+from segue.model.text_checks import MAX_TEXT
 
 
 def _repeated(part: str, *, before: str = "") -> str:

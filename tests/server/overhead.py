@@ -20,9 +20,9 @@ from statistics import median, quantiles
 from typing import Any, TypeVar
 
 from segue import Kernel, OpenTurn
-from segue.cli.listening import Server, listening_socket
-from segue.cli.loop import run
-from segue.configuration import Configuration
+from segue.cli.support.event_loop import run
+from segue.cli.support.http_server import Server, listening_socket
+from segue.config import Configuration
 from segue.server import create_app
 
 WARM, TURNS, ROUNDS = 50, 300, 5

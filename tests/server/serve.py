@@ -12,10 +12,10 @@ import sys
 from collections.abc import AsyncIterator
 
 from segue import Delta, Kernel, OpenTurn, Settings, Text, ToolCalled, ToolStarted, Usage
-from segue.cli.listening import Server, listening_socket
-from segue.cli.loop import run
-from segue.cli.signals import told_by_signals
-from segue.configuration import Configuration
+from segue.cli.support.event_loop import run
+from segue.cli.support.http_server import Server, listening_socket
+from segue.cli.support.signals import told_by_signals
+from segue.config import Configuration
 from segue.server import create_app
 from tests.server.script import pieces_of
 

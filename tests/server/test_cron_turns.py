@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 
 from segue import Ask, At, Every, JobKind, Kernel, Settings
-from segue.configuration import Configuration
+from segue.config import Configuration
 from segue.server import create_app
-from segue.server.live import events
+from segue.server.routes.live import events
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.server.conftest import reach
 

@@ -9,11 +9,11 @@ import pytest
 from websockets.asyncio.client import connect
 
 from segue import Kernel, OpenTurn
-from segue.cli.listening import Server, listening_socket
-from segue.configuration import Configuration
+from segue.cli.support.http_server import Server, listening_socket
+from segue.config import Configuration
 from segue.server import create_app
-from segue.server.gate import Patience
-from segue.server.incomplete import Limits
+from segue.server.guard import Patience
+from segue.server.request_deadlines import Limits
 from tests.server.process import served
 
 HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"

@@ -9,15 +9,15 @@ import httpx2
 import pytest
 
 from segue import Kernel
-from segue.configuration import Configuration
+from segue.config import Configuration
 from segue.errors import StoreUnavailable
 from segue.server import create_app
-from segue.server.schema import HealthReason
+from segue.server.schemas.common import HealthReason
 from segue.store.database import Begin, T
 from segue.store.last_write import Reason
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from segue.testing import ManualClock, ScriptedAgent
-from segue.testing.passing import PassingOn
+from segue.testing.forwarding import PassingOn
 from tests.server.conftest import reach
 
 

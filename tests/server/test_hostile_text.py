@@ -15,10 +15,10 @@ import httpx2
 import pytest
 
 from segue import Kernel
-from segue.server import rendering
+from segue.model.text_checks import MAX_TEXT
+from segue.server import markdown_pool
 from segue.server.markdown import Renderer, plain
-from segue.server.rendering import Kept, html_of
-from segue.text import MAX_TEXT
+from segue.server.markdown_pool import Kept, html_of
 from tests.crash.figures import Record, p99
 from tests.docs.pages import ROOT
 from tests.server.hostile import HOSTILE
@@ -107,7 +107,7 @@ async def test_what_is_not_ready_in_time_is_shown_as_it_is() -> None:
 
 async def test_a_short_text_does_not_wait_for_a_long_one() -> None:
     release = threading.Event()
-    rendering._long._thread.submit(release.wait, 60)
+    markdown_pool._long._thread.submit(release.wait, 60)
     async with asyncio.TaskGroup() as group:
         group.create_task(html_of(["A text that is **long** and slow " * 100], seconds=60))
         await asyncio.sleep(0)

@@ -9,8 +9,8 @@ import pytest
 import pytest_asyncio
 
 from segue import Kernel, Owner
-from segue.auto_commit import AutoCommitPolicy
-from segue.configuration import Configuration
+from segue.config import Configuration
+from segue.model.auto_commit import AutoCommitPolicy
 from segue.server import create_app
 from segue.testing import quiet
 from tests.server.conftest import ADA, BEN, KEYS, ROOT_KEY, bearer, reach

@@ -7,7 +7,7 @@ import pytest
 
 from segue import Kernel, Owner, Request
 from segue.errors import NameTaken
-from segue.store import sql
+from segue.store import queries
 from segue.testing import ManualClock, ScriptedAgent
 
 ONCE = {"Idempotency-Key": "first"}
@@ -75,7 +75,7 @@ async def test_the_name_the_work_and_the_result_are_one_transaction(kernel: Kern
     request = Request(owner=Owner(), name="a", digest="1")
     admitted = await kernel.receive("web:1", "Hi", request=request)
     (row,) = await kernel.store.database.read(
-        sql.requests.by_name, {"account": "default", "user_id": "default", "name": "a"}
+        queries.requests.by_name, {"account": "default", "user_id": "default", "name": "a"}
     )
     assert admitted.turn_id in row["result"]
     with pytest.raises(NameTaken):

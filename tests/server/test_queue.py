@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from segue import Kernel, OpenTurn, Settings
-from segue.server import live
+from segue.server.routes import live
 from tests.server.conftest import running
 
 KEY = "web:queue"

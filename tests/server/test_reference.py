@@ -3,7 +3,7 @@
 import re
 
 from segue import Kernel
-from segue.configuration import Configuration
+from segue.config import Configuration
 from segue.server import create_app
 from tests.docs.pages import ROOT
 

@@ -7,8 +7,9 @@ import httpx2
 import pytest
 
 from segue import Ask, Every, Kernel
-from segue.configuration import Configuration
-from segue.server import create_app, wire
+from segue.config import Configuration
+from segue.server import create_app
+from segue.server.schemas import events
 from segue.testing import FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.server.conftest import ADA, BEN, bearer, reach
 
@@ -74,15 +75,15 @@ async def test_every_change_is_told_with_the_message_as_it_stands(
     made = (await http.post(PATH, json=LATER)).json()["task_id"]
     session = await kernel.session(KEY)
     [written] = await kernel.events(KEY)
-    event = await wire.event(kernel, session, written, overview=None)
+    event = await events.event(kernel, session, written, overview=None)
     assert (event["type"], event["seq"]) == ("message_update", 1)
     assert event["scheduled_message"] == (await listed(http))[0]
     await http.delete(f"/scheduled-messages/{made}")
     *_, cancelled = await kernel.events(KEY)
-    event = await wire.event(kernel, session, cancelled, overview=None)
+    event = await events.event(kernel, session, cancelled, overview=None)
     assert event["scheduled_message"]["status"] == "cancelled"
     await kernel.delete(KEY)
-    assert (await wire.event(kernel, session, cancelled, overview=None))["scheduled_message"] is None
+    assert (await events.event(kernel, session, cancelled, overview=None))["scheduled_message"] is None
 
 
 async def test_for_the_websocket_channel_stored_is_sent_and_no_page_need_be_open(

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import aclosing
 
 from segue import Kernel, Rejected
-from segue.server import live
+from segue.server.routes import live
 from segue.testing import RecordingChannel, ScriptedAgent
 from tests.server.conftest import reach, running
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from segue.agent import Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
-from segue.channel import Capabilities, Channel, NotTaken, Receipt
-from segue.clock import SystemClock
 from segue.errors import AgentFailed
-from segue.model import Delivery
+from segue.model.agent import Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
+from segue.model.channel import Capabilities, Channel, NotTaken, Receipt
+from segue.model.records import Delivery
+from segue.times.clock import SystemClock
 from tests.simulation.loop import Host, SimulatedLoop
 
 EPOCH_MS = 1_795_000_000_000

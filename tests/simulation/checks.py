@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from segue.clock import to_moment, to_ms
 from segue.store.database import Database
-from segue.store.sql import translate
+from segue.store.queries import translate
 from segue.store.store import Store
-from segue.trigger import At, Cron, Every, Phase
+from segue.times.clock import to_moment, to_ms
+from segue.times.trigger import At, Cron, Every, Phase
 from tests.simulation import observer
 from tests.simulation.people import Promise
 

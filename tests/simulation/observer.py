@@ -9,7 +9,7 @@ over shows even when the writer bears the right name.
 from collections.abc import Mapping
 
 from segue.store.database import Database, Transaction
-from segue.store.sql import Query, translate
+from segue.store.queries import Query, translate
 
 sign = translate("observer.sign", "UPDATE pen SET writer = :writer, at = :at, sent = :sent")
 _dip = translate("observer.dip", "INSERT INTO pen VALUES ('nobody', 0, 0, :lease_ms)")

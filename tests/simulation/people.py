@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from segue.action import Action, Ask, Call, Say
-from segue.clock import to_moment
 from segue.errors import Conflict, Invalid, NotFound, StoreError
-from segue.kernel import Kernel
-from segue.model import Job, Owner
-from segue.policy import Busy, Crash, Late, Overlap, Policy
-from segue.states import JobKind, WhenBusy
-from segue.trigger import At, Cron, Every, Idle, Phase, Trigger
+from segue.kernel.kernel import Kernel
+from segue.model.action import Action, Ask, Call, Say
+from segue.model.policy import Busy, Crash, Late, Overlap, Policy
+from segue.model.records import Job, Owner
+from segue.model.states import JobKind, WhenBusy
+from segue.times.clock import to_moment
+from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 
 if TYPE_CHECKING:
     from tests.simulation.play import Machine, Play

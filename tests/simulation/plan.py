@@ -3,8 +3,8 @@
 import random
 from dataclasses import dataclass
 
-from segue.model import Owner
-from segue.settings import Settings
+from segue.model.records import Owner
+from segue.model.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

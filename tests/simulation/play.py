@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from segue.channel import Stored
-from segue.kernel import Kernel
-from segue.store.inline import InlineSqlite
+from segue.kernel.kernel import Kernel
+from segue.model.channel import Stored
 from segue.store.migrate import migrate
+from segue.testing.inline_sqlite import InlineSqlite
 from tests.simulation import checks, observer
 from tests.simulation.cast import EPOCH_MS, HostClock, LossyChannel, Post, Stage, WaywardAgent
 from tests.simulation.loop import Fate, Host, SimulatedLoop

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from segue.store import sql
+from segue.store import queries as sql
 from tests.simulation.loop import Host
 from tests.simulation.play import Play, play
 from tests.simulation.wire import Server

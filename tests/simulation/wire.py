@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from segue.errors import StoreUnavailable, Undecided
 from segue.store.database import Begin, Database, Params, Rows, Transaction
-from segue.store.sql import Query
+from segue.store.queries import Query
 from tests.simulation.loop import Host, SimulatedLoop
 from tests.simulation.observer import sign
 

@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from segue.store.database import Database
-from segue.store.opening import connect
+from segue.store.open import connect
 from tests.store import counting
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from segue.errors import Conflict
 from segue.store.database import Begin, Transaction
-from segue.store.opening import connect
-from segue.store.sql import Query, translate
+from segue.store.open import connect
+from segue.store.queries import Query, translate
 
 TABLES = [
     "CREATE TABLE counters (id TEXT PRIMARY KEY, key TEXT UNIQUE, n BIGINT NOT NULL DEFAULT 0)",

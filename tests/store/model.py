@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from segue.action import Ask
-from segue.clock import to_moment
-from segue.lane import Pool
-from segue.leasing import Held
-from segue.model import Job, Owner
-from segue.policy import Policy
-from segue.states import JobKind, JobState
-from segue.trigger import Every
+from segue.kernel.transactions.lane import Pool
+from segue.kernel.transactions.lease import Held
+from segue.model.action import Ask
+from segue.model.policy import Policy
+from segue.model.records import Job, Owner
+from segue.model.states import JobKind, JobState
+from segue.times.clock import to_moment
+from segue.times.trigger import Every
 
 MINUTE_MS = 60_000
 

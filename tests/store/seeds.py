@@ -3,8 +3,8 @@
 from functools import partial
 
 from segue.store.database import Transaction
-from segue.store.opening import open_database
-from segue.store.sql import translate
+from segue.store.open import open_database
+from segue.store.queries import translate
 
 # One text for both databases: the numbers from 0 become rows.
 NUMBERS = "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < :last) "

@@ -12,8 +12,8 @@ from time import perf_counter
 
 from segue.store.database import Begin, Database, Transaction
 from segue.store.migrate import migrate
-from segue.store.sql import translate
-from segue.store.sqlite import Sqlite
+from segue.store.queries import translate
+from segue.store.sqlite.database import Sqlite
 
 WRITE_SECONDS = 60 if os.environ.get("SEGUE_LONG") else 2
 

@@ -8,15 +8,15 @@ import asyncpg
 import pytest
 
 from segue.errors import Conflict
+from segue.store.batching.transaction import Caller, Executions, Keys
 from segue.store.database import Database, Params, Rows, Transaction
-from segue.store.lockstep.along import as_one, independent
-from segue.store.lockstep.batching import fetch_step
-from segue.store.lockstep.caller import Caller, Executions, Keys
-from segue.store.sql import translate
+from segue.store.postgres.combined_writes import as_one, independent
+from segue.store.postgres.run_group import fetch_step
+from segue.store.queries import translate
 from tests.store import counting
 
 if TYPE_CHECKING:
-    from segue.store.server import Connection
+    from segue.store.postgres.connection import Connection
 
 SESSIONS = counting.names(20)
 

@@ -17,16 +17,16 @@ from typing import Any
 import pytest
 
 from segue import Ask, At, Call, Cron, Every, Idle, Kernel, Policy, Say, Stored
-from segue.agent import OpenTurn
-from segue.clock import to_moment
 from segue.errors import SegueError
-from segue.model import Owner
-from segue.policy import Busy, Late, Overlap
-from segue.settings import Settings
-from segue.states import WhenBusy
-from segue.store.sql import translate
+from segue.model.agent import OpenTurn
+from segue.model.policy import Busy, Late, Overlap
+from segue.model.records import Owner
+from segue.model.settings import Settings
+from segue.model.states import WhenBusy
+from segue.store.queries import translate
 from segue.testing import ManualClock, RecordingChannel, quiet
-from segue.trigger import Phase, Trigger
+from segue.times.clock import to_moment
+from segue.times.trigger import Phase, Trigger
 
 SEEDS = range(200 if os.environ.get("SEGUE_LONG") else 8)
 MOVES = 25

@@ -7,15 +7,15 @@ from pathlib import Path
 import asyncpg
 
 from segue import Kernel
-from segue.clock import SystemClock
-from segue.model import NEWEST, Owner
-from segue.store import sql
+from segue.model.records import NEWEST, Owner
+from segue.store import queries
 from segue.store.database import Transaction
 from segue.store.migrate import MIGRATIONS, migrate
-from segue.store.opening import connect
-from segue.store.sql import translate
+from segue.store.open import connect
+from segue.store.queries import translate
 from segue.store.store import Store
 from segue.testing import ScriptedAgent
+from segue.times.clock import SystemClock
 
 ME = Owner("local", "me")
 
@@ -74,7 +74,7 @@ async def test_of_two_who_make_the_same_session_one_does(database_url: str) -> N
 
 
 def _wrong(unheard: str, misnamed: str, unlisted: str) -> Transaction[None]:
-    yield sql.directory.hear, {"session_id": unheard, "now": 1}
+    yield queries.directory.hear, {"session_id": unheard, "now": 1}
     yield (
         translate("test.misname", "UPDATE directory SET key = 'web:9' WHERE session_id = :id"),
         {"id": misnamed},

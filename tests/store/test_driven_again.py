@@ -10,10 +10,10 @@ from datetime import timedelta
 
 from segue import Ask, At, Every, Idle, Kernel, Say, Stored
 from segue.store.database import Begin, Database, T, Transaction
-from segue.store.opening import open_database
-from segue.store.sql import translate
+from segue.store.open import open_database
+from segue.store.queries import translate
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.testing.passing import PassingOn
+from segue.testing.forwarding import PassingOn
 
 KEY = "test:1"
 TABLES = (

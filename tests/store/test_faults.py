@@ -15,9 +15,9 @@ import pytest
 
 from segue import Ask, At, Call, Every, Idle, Kernel, Say, Stored
 from segue.errors import StoreError
-from segue.model import Job, Turn
+from segue.model.records import Job, Turn
 from segue.store.database import Database
-from segue.store.opening import open_database
+from segue.store.open import open_database
 from segue.testing import Fault, FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, audit, quiet
 
 KEY = "test:1"

@@ -13,10 +13,10 @@ import pytest
 
 from segue.errors import Conflict, StoreError
 from segue.store.database import Begin, Database, Params, Transaction
-from segue.store.opening import connect
-from segue.store.postgres import Postgres
-from segue.store.sql import translate
-from segue.store.sqlite import Sqlite
+from segue.store.open import connect
+from segue.store.postgres.database import Postgres
+from segue.store.queries import translate
+from segue.store.sqlite.database import Sqlite
 from tests.store import counting
 from tests.store.counting import (
     increment,

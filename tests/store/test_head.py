@@ -8,12 +8,12 @@ import asyncpg
 import pytest
 
 from segue.errors import StoreError
-from segue.store import head, sql
+from segue.store import queries, queue_start
 from segue.store.database import Database, Params, Rows, Transaction
-from segue.store.head import BEHIND_MS, BOTTOM, Head
-from segue.store.opening import open_database
-from segue.store.sql import Query
-from segue.testing.passing import PassingOn
+from segue.store.open import open_database
+from segue.store.queries import Query
+from segue.store.queue_start import BEHIND_MS, BOTTOM, Head
+from segue.testing.forwarding import PassingOn
 from tests.store.seeds import seed
 from tests.store.test_plans import AT_REST
 
@@ -25,7 +25,7 @@ ROWS = 1000
 class Watched(PassingOn):
     """Takes as long as it is told to, and remembers where each look began."""
 
-    seconds = head.LONG_SECONDS
+    seconds = queue_start.LONG_SECONDS
     error: Exception | None = None
 
     def __init__(self, database: Database) -> None:
@@ -57,16 +57,16 @@ async def database(postgres_url: str) -> AsyncIterator[Watched]:
 @pytest.fixture
 def lanes(database: Watched, monkeypatch: pytest.MonkeyPatch) -> Head:
     """Looked at whenever somebody asks."""
-    monkeypatch.setattr(head, "STALE_SECONDS", 0.0)
-    monkeypatch.setattr(head, "FRESH_SECONDS", 0.0)
-    return Head(database, sql.sessions.first_ready)
+    monkeypatch.setattr(queue_start, "STALE_SECONDS", 0.0)
+    monkeypatch.setattr(queue_start, "FRESH_SECONDS", 0.0)
+    return Head(database, queries.sessions.first_ready)
 
 
 @pytest.fixture
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the bottom is looked once, and not again."""
-    monkeypatch.setattr(head, "ONE_IN", NEVER)
-    monkeypatch.setattr(head, "LONGEST_SECONDS", NEVER)
+    monkeypatch.setattr(queue_start, "ONE_IN", NEVER)
+    monkeypatch.setattr(queue_start, "LONGEST_SECONDS", NEVER)
 
 
 async def nobody_is_ready(database: Watched) -> None:
@@ -79,7 +79,7 @@ async def ready(database: Watched, since: int, session: str = "session-7") -> No
 
 async def change(database: Watched, text: str) -> None:
     def write() -> Transaction[None]:
-        yield sql.translate("test.change", text), {}
+        yield queries.translate("test.change", text), {}
 
     await database.run(write)
 
@@ -125,8 +125,8 @@ async def test_whoever_comes_in_now_does_not_come_in_below(database: Watched, la
 async def test_who_stands_below_is_found_by_the_next_look_from_the_bottom(
     database: Watched, lanes: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(head, "ONE_IN", NEVER)
-    monkeypatch.setattr(head, "LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr(queue_start, "ONE_IN", NEVER)
+    monkeypatch.setattr(queue_start, "LONGEST_SECONDS", 0.3)
     await nobody_is_ready(database)
     await ready(database, 5000)
     await lanes.since(NOW)
@@ -163,7 +163,7 @@ async def test_when_looks_are_short_again_they_begin_at_the_bottom(
     await nobody_is_ready(database)
     assert await lanes.since(NOW) == NOW - BEHIND_MS
     monkeypatch.setattr(lanes, "_bottom_at", 0.0)
-    monkeypatch.setattr(head, "LONG_SECONDS", NEVER)
+    monkeypatch.setattr(queue_start, "LONG_SECONDS", NEVER)
     assert await lanes.since(NOW) == BOTTOM
 
 
@@ -186,20 +186,20 @@ async def test_a_look_from_the_bottom_that_fails_is_not_tried_again_at_once(
 
 LEASE: dict[str, object] = {"holder": "worker", "lease_ms": 1000, "lease_now": NOW}
 LOOKS: dict[Query, dict[str, object]] = {
-    sql.jobs.due: {"now": NOW, "limit": 100},
-    sql.jobs.due_of_account: {"account": "account-1", "now": NOW, "limit": 100},
-    sql.jobs.next_due: {},
-    sql.jobs.next_account: {"account": ""},
-    sql.sessions.lease: {"user_waits": 0, "now": NOW, "after": "", "limit": 50, "quantum": 8, **LEASE},
-    sql.sessions.first_ready: {},
-    sql.sessions.next_ready: {"user_waits": 0},
-    sql.sessions.expired: {"lease_now": NOW, "horizon": None, "limit": 100},
-    sql.sessions.first_leased: {},
-    sql.deliveries.lease: {"channels": "*", "now": NOW, "limit": 100, **LEASE},
-    sql.deliveries.next_due: {"channels": "*"},
-    sql.deliveries.first_waiting: {},
-    sql.deliveries.expired: {"channels": "*", "lease_now": NOW, "horizon": None, "limit": 100},
-    sql.deliveries.first_leased: {},
+    queries.jobs.due: {"now": NOW, "limit": 100},
+    queries.jobs.due_of_account: {"account": "account-1", "now": NOW, "limit": 100},
+    queries.jobs.next_due: {},
+    queries.jobs.next_account: {"account": ""},
+    queries.sessions.lease: {"user_waits": 0, "now": NOW, "after": "", "limit": 50, "quantum": 8, **LEASE},
+    queries.sessions.first_ready: {},
+    queries.sessions.next_ready: {"user_waits": 0},
+    queries.sessions.expired: {"lease_now": NOW, "horizon": None, "limit": 100},
+    queries.sessions.first_leased: {},
+    queries.deliveries.lease: {"channels": "*", "now": NOW, "limit": 100, **LEASE},
+    queries.deliveries.next_due: {"channels": "*"},
+    queries.deliveries.first_waiting: {},
+    queries.deliveries.expired: {"channels": "*", "lease_now": NOW, "horizon": None, "limit": 100},
+    queries.deliveries.first_leased: {},
 }
 BUSY = (
     "UPDATE jobs SET state = 'active', next_at = 1",

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from segue.errors import SchemaTooNew, StoreUnusable
-from segue.store import server
 from segue.store.database import Database, Transaction
-from segue.store.inline import InlineSqlite
-from segue.store.lockstep import writers
 from segue.store.migrate import MIGRATIONS, Status, load, migrate, schema_of, status
-from segue.store.sql import translate
+from segue.store.postgres import connection, writers
+from segue.store.queries import translate
+from segue.testing.inline_sqlite import InlineSqlite
 
 FIRST = """
 -- What is to be remembered; and where.
@@ -57,10 +56,10 @@ async def database(bare_url: str) -> AsyncIterator[Database]:
 
 async def _open(url: str) -> Database:
     if url.startswith("sqlite"):
-        from segue.store.sqlite import Sqlite
+        from segue.store.sqlite.database import Sqlite
 
         return await Sqlite.open(url.removeprefix("sqlite:///"))
-    from segue.store.postgres import Postgres
+    from segue.store.postgres.database import Postgres
 
     return await Postgres.open(url)
 
@@ -188,7 +187,7 @@ async def test_a_migration_takes_as_long_as_it_takes(
 ) -> None:
     """And whoever starts meanwhile waits for it: there may be a great many rows."""
     for module, name in (
-        (server, "COMMAND_SECONDS"),
+        (connection, "COMMAND_SECONDS"),
         (writers, "PATIENCE_SECONDS"),
         (writers, "LOOK_SECONDS"),
     ):

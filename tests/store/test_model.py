@@ -21,21 +21,26 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from segue import closure, firing, jobs, keeper, lane, leasing, sessions, settle
-from segue.clock import to_moment
-from segue.decision import Fire, Pass
 from segue.errors import AlreadyStarted, LeaseLost, SessionBusy
-from segue.lane import Admission, Pool
-from segue.leasing import Held
-from segue.live import Live
-from segue.model import Event, Job, Lookup, Owner, Source, run_id
-from segue.states import Outcome, WhenBusy
-from segue.store import rows, sql
+from segue.kernel.live.running import Live
+from segue.kernel.transactions import fire as firing
+from segue.kernel.transactions import jobs, lane, sessions, settle
+from segue.kernel.transactions import lease as leasing
+from segue.kernel.transactions.lane import Admission, Pool
+from segue.kernel.transactions.lease import Held
+from segue.kernel.workers import keeper
+from segue.model import closure
+from segue.model.decision import Fire, Pass
+from segue.model.records import Event, Job, Lookup, Owner, Source, run_id
+from segue.model.states import Outcome, WhenBusy
+from segue.store import queries
 from segue.store.database import Database, Transaction
-from segue.store.opening import open_database
-from segue.store.sql import Query, translate
+from segue.store.open import open_database
+from segue.store.queries import Query, translate
+from segue.store.rows import core as rows
 from segue.store.store import Store
 from segue.testing import ManualClock
+from segue.times.clock import to_moment
 from tests.seats import seat_of
 from tests.store.model import MINUTE_MS, ModelLane, ModelTurn, every_minute
 
@@ -386,7 +391,7 @@ class Walk(RuleBasedStateMachine):
 
 
 def deleted(key: str, now: int) -> Transaction[object]:
-    found = yield sql.sessions.by_key, {"account": ME.account, "user_id": ME.user, "key": key}
+    found = yield queries.sessions.by_key, {"account": ME.account, "user_id": ME.user, "key": key}
     return (yield from sessions.delete(rows.session(found[0]), with_jobs=True, now=now))
 
 

@@ -4,15 +4,15 @@ import json
 import shutil
 from pathlib import Path
 
-from segue.clock import SystemClock
-from segue.memory.shelf import Shelf
-from segue.model import Operator, Owner
-from segue.store import sql
+from segue.memory.reader import Shelf
+from segue.model.records import Operator, Owner
+from segue.store import queries
 from segue.store.database import Transaction, Value
 from segue.store.migrate import MIGRATIONS, migrate
-from segue.store.opening import connect
-from segue.store.sql import translate
+from segue.store.open import connect
+from segue.store.queries import translate
 from segue.store.store import Store
+from segue.times.clock import SystemClock
 
 ADA, BOB, ROOM = "telegram:7", "telegram:8", "matrix:!r:home"
 EVERY, TO_BOB = '{"kind":"every","every_seconds":60}', '{"kind":"ask","prompt":"Look.","to":"telegram:8"}'
@@ -73,7 +73,7 @@ def _rows_of_before() -> Transaction[None]:
         yield translate(f"before.{number}", text), {}
     change: dict[str, Value] = {"archive_n": 1, "memory_id": "m1", "at": 1}
     yield (
-        sql.memories.record_change,
+        queries.memories.record_change,
         [
             {
                 **change,
@@ -115,10 +115,10 @@ async def test_chats_of_before_get_their_own_user(bare_url: str, tmp_path: Path)
         assert sorted(each.topic for each in known) == topics
     terms: dict[str, Value] = {"account": "default", "terms": '["peanuts","tea"]', "limit": 9}
     for user, found in {ADA: ["m1"], "default": ["m3"]}.items():
-        matching = await database.read(sql.memories.matching, {**terms, "user_id": user})
+        matching = await database.read(queries.memories.matching, {**terms, "user_id": user})
         assert [row["memory_id"] for row in matching] == found
     assert [task.id for task in await shelf.tasks(Owner(user=ADA), limit=5)] == ["k1"]
-    changes = await database.read(sql.memories.changes_of, {"session_id": "ada", "archive_n": 1})
+    changes = await database.read(queries.memories.changes_of, {"session_id": "ada", "archive_n": 1})
     told = [
         (json.loads(row["before"] or "{}").get("user_id"), json.loads(row["after"])["user_id"])
         for row in changes
@@ -127,9 +127,9 @@ async def test_chats_of_before_get_their_own_user(bare_url: str, tmp_path: Path)
 
     # An arrival that comes again is known, and what waited in the common lane waits in its chat.
     names = {"account": "default", "user_id": ADA, "name": "telegram:31"}
-    assert await database.read(sql.requests.by_name, names)
+    assert await database.read(queries.requests.by_name, names)
     for name in ("telegram:32", "post"):
-        assert await database.read(sql.requests.by_name, {**names, "user_id": "default", "name": name})
+        assert await database.read(queries.requests.by_name, {**names, "user_id": "default", "name": name})
     assert (await store.turn("t1")).session_id == "ada"
     assert (await store.turn("t2")).session_id == "common"
     assert (sessions["ada"].ready_at, sessions["common"].ready_at) == (5, 6)

@@ -18,15 +18,17 @@ from typing import Any
 import asyncpg
 import pytest
 
-from segue.store import sql
-from segue.store.driving import _set_of
-from segue.store.lockstep.batching import text_of_set
-from segue.store.lockstep.sets import joined
-from segue.store.opening import open_database
-from segue.store.server import BY_INDEX
+from segue.store import queries
+from segue.store.batching.sets import joined
+from segue.store.open import open_database
+from segue.store.postgres.connection import BY_INDEX
+from segue.store.postgres.run_group import text_of_set
+from segue.store.sqlite.execute import _set_of
 from tests.store.seeds import seed
 
-QUERIES = [query for table in sql.TABLES if table not in ("audit", "schema") for query in getattr(sql, table)]
+QUERIES = [
+    query for table in queries.TABLES if table not in ("audit", "schema") for query in getattr(queries, table)
+]
 
 WALKS = {
     "tasks.expired": "over the archives that are being learned from just now",
@@ -166,8 +168,8 @@ async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgre
     """A young database has none, and whoever has ten thousand sessions would pay for all of them."""
     await seed(postgres_url)
     connection = await asyncpg.connect(postgres_url)
-    lookups = [sql.sessions.by_key, sql.sessions.lock_by_key, sql.sessions.in_account]
-    for query in (*lookups, sql.sessions.lock_in_account):
+    lookups = [queries.sessions.by_key, queries.sessions.lock_by_key, queries.sessions.in_account]
+    for query in (*lookups, queries.sessions.lock_in_account):
         plan = await plan_in_postgres(connection, query)
         assert "directory_by_key" in [node.get("Index Name") for node in _nodes(plan)], query.name
     await connection.close()
@@ -176,10 +178,10 @@ async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgre
 async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgres_url: str) -> None:
     """Whoever has ten thousand of them waits for a page, not for a sort of all."""
     listing = [
-        sql.sessions.newest_first,
-        sql.sessions.overviews,
-        sql.sessions.newest_in_account,
-        sql.sessions.overviews_in_account,
+        queries.sessions.newest_first,
+        queries.sessions.overviews,
+        queries.sessions.newest_in_account,
+        queries.sessions.overviews_in_account,
     ]
     path = tmp_path / "segue.db"
     await seed(f"sqlite:///{path}")
@@ -199,7 +201,7 @@ async def test_a_list_of_jobs_is_planned_once_before_there_are_statistics(postgr
     """To plan one takes longer than to read it, and PostgreSQL would for each call that asks for few."""
     await seed(postgres_url)
     connection = await asyncpg.connect(postgres_url)
-    for query in (sql.jobs.of_session, sql.jobs.automations):
+    for query in (queries.jobs.of_session, queries.jobs.automations):
         few = {name: "1" if name == "limit" else _value(query, name) for name in query.parameters}
         quoted = ", ".join(f"'{value}'" for value in few.values())
         await connection.execute(f"PREPARE listing AS {query.postgres}")
@@ -224,7 +226,7 @@ def surprising(walks: dict[str, list[str]], known: dict[str, str]) -> dict[str, 
     return {name: lines for name, lines in walks.items() if bool(lines) != (name in known)}
 
 
-def walks_in_sqlite(connection: sqlite3.Connection, query: sql.Query) -> list[str]:
+def walks_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> list[str]:
     """SCAN is a walk; what it names is a table, or something that the query itself has made."""
     values = dict.fromkeys(query.parameters, "1")
     plan = connection.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()
@@ -242,7 +244,7 @@ def steps_in_sqlite(
     return sorted(line for line in lines if not re.match(r"SCAN (given$|\d)", line))
 
 
-def sorts_in_sqlite(connection: sqlite3.Connection, query: sql.Query) -> list[str]:
+def sorts_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> list[str]:
     """Of all but what has been cut to a page before."""
     values = dict.fromkeys(query.parameters, "1")
     plan = connection.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()
@@ -264,7 +266,7 @@ async def analysed(
 
 
 async def plan_in_postgres(
-    connection: "asyncpg.Connection[Any]", query: sql.Query, given: str | None = None
+    connection: "asyncpg.Connection[Any]", query: queries.Query, given: str | None = None
 ) -> dict[str, Any]:
     """`given`: how a value is written where the query takes arrays, the last of which counts executions."""
     await connection.execute(f"PREPARE asked AS {query.postgres}")
@@ -286,7 +288,7 @@ def sorts_under_a_limit(plan: dict[str, Any], *, limited: bool = False) -> Itera
 
 
 async def walks_in_postgres(
-    connection: "asyncpg.Connection[Any]", query: sql.Query, given: str | None = None
+    connection: "asyncpg.Connection[Any]", query: queries.Query, given: str | None = None
 ) -> list[str]:
     return [
         f"{node['Node Type']} {node.get('Relation Name', '')} {node.get('Index Name', '')}".strip()
@@ -295,7 +297,7 @@ async def walks_in_postgres(
     ]
 
 
-def _value(query: sql.Query, name: str) -> str:
+def _value(query: queries.Query, name: str) -> str:
     table = query.name.partition(".")[0]
     if name == "id" or name.endswith("_id") or (table, name) == ("runs", "after"):
         row = {"id": table.rstrip("s"), "via_id": "session", "host_id": "turn", "after": "job"}

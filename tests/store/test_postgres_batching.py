@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 
+from segue.store.batching.shapes import shape_of
 from segue.store.database import Params, Rows
-from segue.store.lockstep.batching import fetch_each
-from segue.store.lockstep.shapes import shape_of
-from segue.store.sql import translate
+from segue.store.postgres.run_group import fetch_each
+from segue.store.queries import translate
 
 if TYPE_CHECKING:
-    from segue.store.server import Connection
+    from segue.store.postgres.connection import Connection
 
 
 FOUND = [{"id": "a"}]

@@ -11,11 +11,12 @@ import asyncpg
 import pytest
 
 from segue.errors import StoreUnavailable, StoreUnusable
-from segue.store import postgres, server
-from segue.store.lockstep import writers
-from segue.store.postgres import Postgres
-from segue.store.server import Fault, fault_of, without_password
-from segue.store.sql import translate
+from segue.store.postgres import connection as server
+from segue.store.postgres import database as postgres
+from segue.store.postgres import writers
+from segue.store.postgres.connection import Fault, fault_of, without_password
+from segue.store.postgres.database import Postgres
+from segue.store.queries import translate
 from tests.postgres import Server, in_database, temporary_server
 from tests.store import counting
 from tests.store.counting import increment, names

@@ -10,13 +10,13 @@ import asyncpg
 import pytest
 
 from segue.errors import StoreError, StoreUnavailable
+from segue.store.batching.group import Group
+from segue.store.batching.transaction import Caller, Keys
 from segue.store.database import Begin, Database, Transaction
-from segue.store.lockstep.batching import drive_together, open_together
-from segue.store.lockstep.caller import Caller, Keys
-from segue.store.lockstep.group import Group
-from segue.store.postgres import Postgres
-from segue.store.server import BEGIN
-from segue.store.sql import translate
+from segue.store.postgres.connection import BEGIN
+from segue.store.postgres.database import Postgres
+from segue.store.postgres.run_group import drive_together, open_together
+from segue.store.queries import translate
 from tests.store import counting
 from tests.store.counting import increment, make_mark, move, names
 

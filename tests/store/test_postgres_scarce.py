@@ -17,8 +17,8 @@ from segue import Kernel
 from segue.errors import StoreUnavailable, StoreUnusable
 from segue.store.database import Database
 from segue.store.last_write import Reason, try_to_write
-from segue.store.opening import open_database
-from segue.store.postgres import Postgres
+from segue.store.open import open_database
+from segue.store.postgres.database import Postgres
 from segue.testing import ScriptedAgent
 from tests.disks import fill, needs_root, small_disk
 from tests.postgres import OWNER, Server, in_database, temporary_server

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from segue.store import postgres
-from segue.store.offset import Offset
-from segue.store.postgres import Postgres
-from segue.store.sql import translate
+from segue.store.postgres import database as postgres
+from segue.store.postgres.clock_offset import Offset
+from segue.store.postgres.database import Postgres
+from segue.store.queries import translate
 from tests.store import counting
 from tests.store.counting import increment
 

@@ -12,14 +12,14 @@ import asyncpg
 import pytest
 
 from segue.errors import StoreError
-from segue.store import sql
+from segue.store import queries
+from segue.store.batching import sets
+from segue.store.batching.sets import fits, joined
 from segue.store.database import Params, Rows, Value
-from segue.store.driving import _execute_each, execute
-from segue.store.lockstep import sets
-from segue.store.lockstep.batching import fetch_each
-from segue.store.lockstep.sets import fits, joined
-from segue.store.sql import Query, translate
-from segue.store.sqlite_file import MEMORY, open_file
+from segue.store.postgres.run_group import fetch_each
+from segue.store.queries import Query, translate
+from segue.store.sqlite.execute import _execute_each, execute
+from segue.store.sqlite.file import MEMORY, open_file
 from tests.postgres import wait_for
 from tests.store.seeds import seed
 
@@ -206,7 +206,9 @@ async def test_what_takes_more_than_the_rows_of_one_table_stays_apart_on_sqlite(
     assert joined(translate("words.test", text), "sqlite") is None
 
 
-REWRITTEN = [query for table in sql.TABLES for query in getattr(sql, table) if joined(query, "sqlite")]
+REWRITTEN = [
+    query for table in queries.TABLES for query in getattr(queries, table) if joined(query, "sqlite")
+]
 
 VARIETY = [
     "UPDATE sessions SET fence = rowid % 5, title = CASE WHEN rowid % 2 = 0 THEN 'a title' END",
@@ -390,7 +392,12 @@ def names_of(params: Params) -> Params:
 
 def test_most_queries_may_be_asked_for_many_at_once() -> None:
     assert len(REWRITTEN) > 90
-    assert {sql.sessions.lock_by_key, sql.turns.enqueue, sql.turns.finish, sql.events.append} <= {*REWRITTEN}
+    assert {
+        queries.sessions.lock_by_key,
+        queries.turns.enqueue,
+        queries.turns.finish,
+        queries.events.append,
+    } <= {*REWRITTEN}
 
 
 @pytest.mark.parametrize("query", REWRITTEN, ids=lambda query: query.name)

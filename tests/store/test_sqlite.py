@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from segue.errors import Conflict, StoreError, StoreUnavailable
-from segue.store import sqlite_threads
 from segue.store.database import Begin, Database, Transaction
-from segue.store.inline import InlineSqlite
-from segue.store.sql import translate
-from segue.store.sqlite import Sqlite
+from segue.store.queries import translate
+from segue.store.sqlite import threads
+from segue.store.sqlite.database import Sqlite
+from segue.testing.inline_sqlite import InlineSqlite
 
 create = translate("words.create", "CREATE TABLE words (word TEXT PRIMARY KEY, n BIGINT NOT NULL DEFAULT 0)")
 add = translate("words.add", "INSERT INTO words (word, n) VALUES (:word, :n) RETURNING word, n")
@@ -298,7 +298,7 @@ async def test_a_loop_that_never_sleeps_does_not_starve_the_writer(file: Sqlite)
 async def test_what_another_connection_wrote_rings(
     file: Sqlite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_threads, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(threads, "LOOK_SECONDS", 0.001)
     rung = asyncio.Event()
     async with file.watch(rung.set), asyncio.timeout(60):
         for number in range(20):

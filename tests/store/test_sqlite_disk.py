@@ -9,9 +9,9 @@ import pytest
 from segue.errors import StoreUnavailable
 from segue.store.database import Database
 from segue.store.last_write import Reason, try_to_write
-from segue.store.opening import open_database
-from segue.store.sql import translate
-from segue.store.sqlite import Sqlite
+from segue.store.open import open_database
+from segue.store.queries import translate
+from segue.store.sqlite.database import Sqlite
 from tests import disks
 from tests.disks import needs_root
 from tests.store.sqlite_process import adding, make_notes, notes

@@ -13,8 +13,8 @@ import pytest
 from segue.errors import SchemaTooNew, StoreError, StoreUnusable
 from segue.store.database import Transaction
 from segue.store.migrate import migrate
-from segue.store.sql import translate
-from segue.store.sqlite import Sqlite
+from segue.store.queries import translate
+from segue.store.sqlite.database import Sqlite
 
 PAGE = 4096
 NOBODY = 65_534
@@ -167,7 +167,7 @@ def opened_by_somebody_else(path: Path) -> str:
     """What a user hears who may not do everything; root may."""
     code = (
         "import asyncio, concurrent.futures.thread, os, sys\n"
-        "from segue.store.sqlite import Sqlite\n"
+        "from segue.store.sqlite.database import Sqlite\n"
         f"os.getuid() or os.setuid({NOBODY})\n"
         "try: asyncio.run(Sqlite.open(sys.argv[1]))\n"
         "except Exception as error: print(type(error).__name__, error)\n"

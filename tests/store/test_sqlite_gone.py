@@ -12,7 +12,7 @@ import pytest
 
 from segue.errors import DatabaseGone
 from segue.store.last_write import Reason, try_to_write
-from segue.store.sqlite import Sqlite
+from segue.store.sqlite.database import Sqlite
 from tests.store.sqlite_process import adding, make_notes, notes
 
 

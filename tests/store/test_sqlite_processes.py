@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from segue.errors import StoreUnavailable
-from segue.store.sql import translate
-from segue.store.sqlite import Sqlite
+from segue.store.queries import translate
+from segue.store.sqlite.database import Sqlite
 from tests.store import sqlite_process
 from tests.store.sqlite_process import (
     WRITE_SECONDS,

@@ -11,12 +11,12 @@ import pytest
 from segue import Ask, Every, Kernel
 from segue.errors import StoreUnavailable, Undecided
 from segue.store.database import Begin, Transaction
-from segue.store.lockstep import writers
-from segue.store.lockstep.stamps import Stamps, is_in
 from segue.store.migrate import MIGRATIONS, load
-from segue.store.postgres import Postgres
-from segue.store.server import BEGIN
-from segue.store.sql import translate
+from segue.store.postgres import writers
+from segue.store.postgres.commit_stamps import Stamps, is_in
+from segue.store.postgres.connection import BEGIN
+from segue.store.postgres.database import Postgres
+from segue.store.queries import translate
 from segue.testing import ScriptedAgent
 from tests.postgres import temporary_server
 from tests.store import counting

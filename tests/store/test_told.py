@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from segue.action import Ask
-from segue.clock import SystemClock
-from segue.states import FAILURES
-from segue.store import rows, sql
+from segue.model.action import Ask
+from segue.model.states import FAILURES
+from segue.store import queries
 from segue.store.database import Transaction
 from segue.store.migrate import MIGRATIONS, migrate
-from segue.store.opening import connect
+from segue.store.open import connect
+from segue.store.queries import translate
 from segue.store.queues import DueJob
-from segue.store.sql import translate
+from segue.store.rows import core as rows
 from segue.store.store import Store
-from segue.trigger import Every
+from segue.times.clock import SystemClock
+from segue.times.trigger import Every
 
 TOLD = "0006_runs_are_told_by_their_turns.sql"
 BEFORE = """
@@ -89,15 +90,15 @@ def _rows_of_before() -> Transaction[None]:
 
 
 @pytest.mark.parametrize(
-    "text", [sql.jobs.fail.sqlite, (MIGRATIONS / TOLD).read_text()], ids=["count", "view"]
+    "text", [queries.jobs.fail.sqlite, (MIGRATIONS / TOLD).read_text()], ids=["count", "view"]
 )
 def test_what_counts_as_a_failure_is_the_same_here_and_there(text: str) -> None:
     (named,) = re.findall(r"\) IN \(([^)]*)\) THEN", text)
     assert set(re.findall(r"\w+", named)) == FAILURES
 
 
-@pytest.mark.parametrize("query", [query for table in sql.TABLES for query in getattr(sql, table)])
-def test_nothing_that_writes_reads_through_a_view(query: sql.Query) -> None:
+@pytest.mark.parametrize("query", [query for table in queries.TABLES for query in getattr(queries, table)])
+def test_nothing_that_writes_reads_through_a_view(query: queries.Query) -> None:
     """Which writes may be one statement is told by the tables they name, and a view names others."""
     if query.postgres.startswith(("UPDATE", "INSERT")):
         assert not re.search(r"\b(\w+_told|\w+_with_\w+)\b", query.postgres)

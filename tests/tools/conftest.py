@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from segue import Kernel
+from segue.agents.tools.registry import ToolContext
 from segue.testing import ManualClock, ScriptedAgent
-from segue.tools.registry import ToolContext
 
 
 @pytest_asyncio.fixture

@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 
 from segue import Ask, Call, Cron, Every, Job, JobKind, JobState, Kernel, Owner, Settings, Source
+from segue.agents.tools.cron import cron_tool
+from segue.agents.tools.registry import ToolContext
 from segue.testing import ManualClock, ScriptedAgent
-from segue.tools.cron import cron_tool
-from segue.tools.registry import ToolContext
 from tests.tools.using import refused, result
 
 CHAT = "web:1"

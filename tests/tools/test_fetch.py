@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from segue.tools.fetch import LARGEST_BODY, MOST_REDIRECTS, fetch_tool
-from segue.tools.plain import plain
-from segue.tools.registry import ToolContext
+from segue.agents.tools.fetch import LARGEST_BODY, MOST_REDIRECTS, fetch_tool
+from segue.agents.tools.html_text import plain
+from segue.agents.tools.registry import ToolContext
 from tests.tools.site import Names, Net, Site, page, redirect
 from tests.tools.using import refused, result
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from segue.agents.tools.files import LARGEST_FILE, LONGEST_PAGE, MOST_NAMES, file_tools
+from segue.agents.tools.registry import Tool, ToolContext
 from segue.errors import BadSetting
-from segue.tools.files import LARGEST_FILE, LONGEST_PAGE, MOST_NAMES, file_tools
-from segue.tools.registry import Tool, ToolContext
 from tests.tools.using import refused, result, use
 
 SECRET = "the password is swordfish"

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from segue.agent import ToolCalled
+from segue.agents.tools.mcp import McpTools
+from segue.agents.tools.mcp_connection import Server
+from segue.agents.tools.registry import Registry, ToolContext
 from segue.errors import BadSetting
+from segue.model.agent import ToolCalled
 from segue.testing import ManualClock
-from segue.tools.connection import Server
-from segue.tools.mcp import McpTools
-from segue.tools.registry import Registry, ToolContext
 
 HERE = Path(__file__).parent
 

@@ -1,9 +1,9 @@
 """`memory_search`, as an agent calls it."""
 
 from segue import Owner
+from segue.agents.tools.memory import memory_tool
+from segue.agents.tools.registry import ToolContext
 from segue.testing import quiet
-from segue.tools.memory import memory_tool
-from segue.tools.registry import ToolContext
 from tests.tools.using import refused, result
 
 TOOLS = [memory_tool()]

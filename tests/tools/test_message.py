@@ -10,9 +10,9 @@ import pytest_asyncio
 
 from segue import Kernel, Settings
 from segue.agents.offline import OfflineAgent
+from segue.agents.tools.registry import Registry, ToolContext
+from segue.agents.tools.scheduled_messages import message_tools
 from segue.testing import FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.tools.message import message_tools
-from segue.tools.registry import Registry, ToolContext
 from tests.tools.using import refused, result
 
 CHAT = "test:1"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from segue import Owner, Recall
-from segue.tools.instructions import BAD, GOOD, lazy
-from segue.tools.recall import recall_tools
-from segue.tools.registry import ToolContext
+from segue.agents.tools.instructions import BAD, GOOD, lazy
+from segue.agents.tools.recalls import recall_tools
+from segue.agents.tools.registry import ToolContext
 from tests.tools.using import refused, result
 
 SCHEDULE, MANAGE = "schedule_recall", "manage_recall"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from segue.agents.tools.arguments import flat
+from segue.agents.tools.registry import LONGEST_RESULT, Registry, Tool, ToolContext
 from segue.errors import BadSetting, NotFound
-from segue.tools.arguments import flat
-from segue.tools.registry import LONGEST_RESULT, Registry, Tool, ToolContext
 from tests.tools.using import refused, result, use
 
 FORM = flat(

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from segue.tools.cron import cron_tool
-from segue.tools.message import message_tools
-from segue.tools.recall import recall_tools
-from segue.tools.registry import SET_TIMEZONE, ToolContext
-from segue.tools.zone import zone_tool
+from segue.agents.tools.cron import cron_tool
+from segue.agents.tools.recalls import recall_tools
+from segue.agents.tools.registry import SET_TIMEZONE, ToolContext
+from segue.agents.tools.scheduled_messages import message_tools
+from segue.agents.tools.timezone import zone_tool
 from tests.tools.using import refused, result
 
 TOOLS = [cron_tool(), *recall_tools(), *message_tools(), zone_tool()]

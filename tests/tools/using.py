@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from segue.agent import ToolCalled
-from segue.tools.registry import Registry, Tool, ToolContext
+from segue.agents.tools.registry import Registry, Tool, ToolContext
+from segue.model.agent import ToolCalled
 
 
 async def use(context: ToolContext, tools: Iterable[Tool], name: str, /, **arguments: Any) -> ToolCalled:

@@ -3,8 +3,8 @@
 import pytest
 
 from segue import Ask, Call, Say
-from segue.action import Action, action_from_json
 from segue.errors import Invalid
+from segue.model.action import Action, action_from_json
 
 
 @pytest.mark.parametrize(

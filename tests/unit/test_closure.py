@@ -2,8 +2,8 @@
 
 import pytest
 
-from segue import closure
-from segue.closure import Ending
+from segue.model import closure
+from segue.model.closure import Ending
 
 
 def test_an_answer_is_shown_as_it_is() -> None:

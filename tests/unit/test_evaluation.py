@@ -2,7 +2,7 @@
 
 import pytest
 
-from segue.evaluation import says_nothing
+from segue.model.evaluation import says_nothing
 
 
 @pytest.mark.parametrize(

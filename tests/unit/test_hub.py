@@ -1,7 +1,7 @@
 """The hub: everybody who listens hears it, and nobody who is slow is waited for."""
 
-from segue.hub import MOST_WAITING, Hub, Lagged, LiveText
-from segue.model import Event
+from segue.kernel.live.hub import MOST_WAITING, Hub, Lagged, LiveText
+from segue.model.records import Event
 
 
 def _event(seq: int, session: str = "s") -> Event:

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.model import Ids, run_id
+from segue.model.records import Ids, run_id
 
 
 @given(st.lists(st.integers(0, 2**41), min_size=2, max_size=50), st.integers())

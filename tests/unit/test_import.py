@@ -19,10 +19,22 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 ALLOWED = {"segue", "cronsim"}
 """With what comes with Python. `tzdata` is data: zoneinfo opens it where the system has none."""
 
-LATER = {"sqlite3", "segue.store.sqlite", "segue.store.postgres", "segue.when", "segue.testing"}
+LATER = {
+    "sqlite3",
+    "segue.store.sqlite.database",
+    "segue.store.postgres.database",
+    "segue.times.reader",
+    "segue.testing",
+}
 """A database's driver is imported when one is opened, the grammar of times when words are read."""
 
-HOUSE = {"segue.kernel", "segue.store", "segue.workforce", "segue.memory", "segue.verbs"}
+HOUSE = {
+    "segue.kernel.kernel",
+    "segue.store",
+    "segue.kernel.workers.workforce",
+    "segue.memory",
+    "segue.kernel.api",
+}
 """Imported when the kernel is first named."""
 
 

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from segue.clock import SystemClock
 from segue.errors import LeaseLost, SegueError, StoreError, StoreUnavailable, Undecided
-from segue.insisting import insist
+from segue.kernel.workers.retry import insist
+from segue.times.clock import SystemClock
 
 
 def failing(*errors: SegueError) -> tuple[Callable[[], Awaitable[str]], list[SegueError]]:
@@ -22,7 +22,7 @@ def failing(*errors: SegueError) -> tuple[Callable[[], Awaitable[str]], list[Seg
 
 
 async def test_a_store_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("segue.insisting._FIRST_PAUSE_MS", 1)
+    monkeypatch.setattr("segue.kernel.workers.retry._FIRST_PAUSE_MS", 1)
     write, _ = failing(StoreUnavailable("away"), StoreUnavailable("still away"))
     assert await insist("a turn", SystemClock(), write) == "written"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from segue.errors import BadPolicy
-from segue.policy import Busy, Crash, Late, Overlap, Policy, backoff, jittered
+from segue.model.policy import Busy, Crash, Late, Overlap, Policy, backoff, jittered
 
 NOON = datetime(2025, 11, 20, 12, tzinfo=UTC)
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.decision import Decision, Due, End, Fire, Missed, Pass, Postpone, decide
-from segue.policy import Busy, Late, Overlap, Policy
-from segue.states import Outcome
-from segue.trigger import At, Cron, Every, Idle, Phase
+from segue.model.decision import Decision, Due, End, Fire, Missed, Pass, Postpone, decide
+from segue.model.policy import Busy, Late, Overlap, Policy
+from segue.model.states import Outcome
+from segue.times.trigger import At, Cron, Every, Idle, Phase
 
 NOON = datetime(2025, 11, 20, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

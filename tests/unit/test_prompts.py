@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from segue.prompts import TEMPLATES, Brief, Mode, brief_from_json, render, template_for
-from segue.states import JobKind
+from segue.model.prompts import TEMPLATES, Brief, Mode, brief_from_json, render, template_for
+from segue.model.states import JobKind
 
 PUBLISHED = {
     ("heartbeat.agent_turn", 1): "6c29d4d677501d235c2f8650d91a486f378358b65b2973cc505060c9a1f3ea8e",

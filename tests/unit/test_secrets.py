@@ -2,7 +2,7 @@
 
 import pytest
 
-from segue.secrets import without_secrets
+from segue.model.redaction import without_secrets
 
 ENVIRONMENT = {"SOME_API_KEY": "hunter2hunter2", "HOME": "/home/ann"}
 

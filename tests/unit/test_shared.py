@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from segue.shared import Shared
+from segue.kernel.live.single_flight import Shared
 
 
 class Library:

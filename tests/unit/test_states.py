@@ -2,7 +2,7 @@
 
 import pytest
 
-from segue.states import FAILURES, MAX_CRASHES, Close, Outcome, Rerun, after_crash
+from segue.model.states import FAILURES, MAX_CRASHES, Close, Outcome, Rerun, after_crash
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.errors import BadKey, BadText
-from segue.text import MAX_KEY, MAX_TEXT, check_key, check_text, clean
+from segue.model.text_checks import MAX_KEY, MAX_TEXT, check_key, check_text, clean
 
 
 @pytest.mark.parametrize("text", ["a", "x" * MAX_TEXT, "Ünïcödé 🜂", "line\nline", "\ttab"])

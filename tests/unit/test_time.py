@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.bell import Bell, Name
-from segue.clock import SystemClock, to_moment, to_ms
+from segue.kernel.live.bell import Bell, Name
 from segue.testing import ManualClock
-from segue.testing.clock import START
+from segue.testing.manual_clock import START
+from segue.times.clock import SystemClock, to_moment, to_ms
 
 
 @given(st.integers(0, 2**47))

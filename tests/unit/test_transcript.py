@@ -2,8 +2,8 @@
 
 from itertools import count
 
-from segue.model import Event
-from segue.transcript import in_context_order, message_of
+from segue.model.records import Event
+from segue.model.transcript import in_context_order, message_of
 
 
 def _log(*facts: tuple[str, str | None, str | None]) -> list[Event]:

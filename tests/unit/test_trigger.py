@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from segue.errors import BadTrigger
-from segue.trigger import At, Cron, Every, Idle, Phase, Trigger, resolve, trigger_from_json
+from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger, resolve, trigger_from_json
 
 NOON = datetime(2025, 11, 20, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

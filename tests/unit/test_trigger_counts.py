@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segue.errors import BadTrigger
-from segue.trigger import At, Cron, Every, Idle, Trigger, trigger_from_json
+from segue.times.trigger import At, Cron, Every, Idle, Trigger, trigger_from_json
 
 ZONES = [
     "UTC",

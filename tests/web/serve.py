@@ -29,9 +29,9 @@ from segue import (
     ToolStarted,
     Usage,
 )
-from segue.cli.listening import listening_socket
-from segue.cli.loop import run
-from segue.configuration import Configuration
+from segue.cli.support.event_loop import run
+from segue.cli.support.http_server import listening_socket
+from segue.config import Configuration
 from segue.server import create_app
 
 RICH = """## Report

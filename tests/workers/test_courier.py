@@ -20,9 +20,9 @@ from segue import (
     Settings,
     Stored,
     Unreachable,
-    delivering,
 )
 from segue.errors import LeaseLost
+from segue.kernel.transactions import deliveries
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots
@@ -214,7 +214,7 @@ async def test_a_courier_whose_process_stood_still_does_not_mark_what_was_taken_
     clock.advance(hours=1)
     await kernel.workers.timer.step()
     [delivery] = await kernel.store.commit(
-        delivering.lease,
+        deliveries.lease,
         channels=",test,",
         limit=1,
         holder="asleep",
@@ -226,7 +226,7 @@ async def test_a_courier_whose_process_stood_still_does_not_mark_what_was_taken_
     await kernel.workers.reaper.step()
     assert await outcomes(kernel, job) == ["error"]
     with pytest.raises(LeaseLost):
-        await kernel.store.commit(delivering.sent, delivery, Receipt(), clock.ms())
+        await kernel.store.commit(deliveries.sent, delivery, Receipt(), clock.ms())
     assert [delivery.state for delivery in await kernel.deliveries(PHONE)] == ["failed"]
 
 

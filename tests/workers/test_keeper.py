@@ -8,13 +8,13 @@ import pytest
 
 from segue import Kernel, Settings
 from segue.errors import StoreUnavailable
-from segue.leasing import reliable_ms
-from segue.live import LetGo, Live
+from segue.kernel.live.running import LetGo, Live
+from segue.kernel.transactions.lease import reliable_ms
 from segue.store.database import Begin, Params, Rows, T
-from segue.store.opening import open_database
-from segue.store.sql import Query
+from segue.store.open import open_database
+from segue.store.queries import Query
 from segue.testing import ManualClock, ScriptedAgent
-from segue.testing.passing import PassingOn
+from segue.testing.forwarding import PassingOn
 
 LEASE_MS = 15_000
 

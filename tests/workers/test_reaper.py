@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from segue import Kernel, Settings, keeper, leasing
-from segue.lane import Pool
-from segue.leasing import Held
-from segue.live import Live
+from segue import Kernel, Settings
+from segue.kernel.live.running import Live
+from segue.kernel.transactions import lease
+from segue.kernel.transactions.lane import Pool
+from segue.kernel.transactions.lease import Held
+from segue.kernel.workers import keeper
 from segue.testing import ManualClock
 from tests.seats import seat_of
 
@@ -39,9 +41,7 @@ async def held(kernel: Kernel, clock: Bedside) -> AsyncIterator[Held]:
     """A lane of another process, while our reaper runs and has looked once."""
     await kernel.receive("web:1", "Hi")
     seat = seat_of("elsewhere", lease_ms=LEASE_MS, lease_now=clock.ms())
-    (held,) = await kernel.store.commit(
-        leasing.lease, seat, pool=Pool.USER, after="", limit=1, now=clock.ms()
-    )
+    (held,) = await kernel.store.commit(lease.lease, seat, pool=Pool.USER, after="", limit=1, now=clock.ms())
     reaping = asyncio.create_task(kernel.workers.reaper.run())
     assert await clock.naps.get() == NAP_MS
     yield held

@@ -6,25 +6,25 @@ Importing this is cheap. A model's library is imported when `make_agent` makes o
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from segue.agent import Agent
 from segue.agents.offline import OfflineAgent
-from segue.evaluation import EvaluateResponse, Evaluation, evaluate_response
-from segue.kernel import Kernel
+from segue.agents.tools.cron import cron_tool
+from segue.agents.tools.fetch import fetch_tool
+from segue.agents.tools.files import file_tools
+from segue.agents.tools.mcp import McpTools
+from segue.agents.tools.mcp_connection import Server
+from segue.agents.tools.memory import memory_tool
+from segue.agents.tools.recalls import recall_tools
+from segue.agents.tools.registry import Registry
+from segue.agents.tools.scheduled_messages import message_tools
+from segue.agents.tools.timezone import zone_tool
+from segue.kernel.kernel import Kernel
 from segue.memory.extraction import Extractor
 from segue.memory.rules import RuleExtractor
-from segue.tools.connection import Server
-from segue.tools.cron import cron_tool
-from segue.tools.fetch import fetch_tool
-from segue.tools.files import file_tools
-from segue.tools.mcp import McpTools
-from segue.tools.memory import memory_tool
-from segue.tools.message import message_tools
-from segue.tools.recall import recall_tools
-from segue.tools.registry import Registry
-from segue.tools.zone import zone_tool
+from segue.model.agent import Agent
+from segue.model.evaluation import EvaluateResponse, Evaluation, evaluate_response
 
 if TYPE_CHECKING:
-    from segue.configuration import Configuration, McpServer
+    from segue.config import Configuration, McpServer
 
 
 def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) -> Agent:
@@ -32,7 +32,7 @@ def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) 
     tools = registry_of(configuration)
     if configuration.model is None:
         return OfflineAgent(tools, kernel_of)
-    from segue.agents.model import Limits, ModelAgent, load_model
+    from segue.agents.llm import Limits, ModelAgent, load_model
 
     return ModelAgent(
         load_model(configuration.model),
@@ -47,7 +47,7 @@ def make_extractor(configuration: "Configuration") -> Extractor:
     if configuration.model is None:
         return RuleExtractor()
     from segue.agents.extractor import ModelExtractor
-    from segue.agents.model import load_model
+    from segue.agents.llm import load_model
 
     return ModelExtractor(load_model(configuration.model))
 
@@ -56,8 +56,8 @@ def make_evaluation(configuration: "Configuration") -> EvaluateResponse:
     """Who judges what system and legacy jobs say: rules, or the model of the settings."""
     if configuration.evaluate_response is Evaluation.RULES or configuration.model is None:
         return evaluate_response
-    from segue.agents.evaluation import ModelEvaluation
-    from segue.agents.model import load_model
+    from segue.agents.llm import load_model
+    from segue.agents.response_judge import ModelEvaluation
 
     return ModelEvaluation(load_model(configuration.model))
 

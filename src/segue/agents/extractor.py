@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 from pydantic_ai.models import Model
 
-from segue.agents.form import Answer, Form
-from segue.kept import MemoryKind
+from segue.agents.structured_answer import Answer, Form
 from segue.memory.extraction import Lesson, Material
-from segue.transcript import Message
+from segue.model.memory import MemoryKind
+from segue.model.transcript import Message
 
 _LONGEST_MESSAGE = 4_000
 

@@ -6,7 +6,7 @@ from pydantic_ai import exceptions as wrong
 from pydantic_ai.messages import ModelResponse
 
 from segue.errors import AgentFailed
-from segue.secrets import without_secrets
+from segue.model.redaction import without_secrets
 
 _TRANSIENT = (
     wrong.ModelRateLimitError,

@@ -9,12 +9,12 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, Self
 
-from segue.agent import Delta, OpenTurn, Text, Usage
-from segue.agents.rules import RULES, zone
+from segue.agents.rules import RULES, timezone
 from segue.agents.rules.rule import Heard, Use
+from segue.agents.tools.registry import Registry, ToolContext
 from segue.errors import ZoneNeeded
-from segue.kernel import Kernel
-from segue.tools.registry import Registry, ToolContext
+from segue.kernel.kernel import Kernel
+from segue.model.agent import Delta, OpenTurn, Text, Usage
 
 _MOST_USES = 10
 """Tools in one answer; a rule that wants more is wrong."""
@@ -53,19 +53,19 @@ class OfflineAgent:
 
 async def _first_move(heard: Heard) -> str | Use:
     """By the first rule that understands. The last one understands everything."""
-    wanted = None if heard.zone else await zone.waiting(heard)
-    if wanted is not None and (named := zone.zone_in(heard.text)):
-        return zone.keep(
+    wanted = None if heard.zone else await timezone.waiting(heard)
+    if wanted is not None and (named := timezone.zone_in(heard.text)):
+        return timezone.keep(
             named, await _first_move(replace(heard, zone=named, said=wanted)) if wanted else None
         )
     for rule in RULES:
         if found := rule.pattern.search(heard.text):
             if wanted is not None and rule is RULES[-1]:
-                return zone.unknown(heard.text)
+                return timezone.unknown(heard.text)
             try:
                 return await rule.move(heard, found)
             except ZoneNeeded as refused:
-                return zone.ask(heard, refused)
+                return timezone.ask(heard, refused)
     raise AssertionError("the last rule understands everything")
 
 

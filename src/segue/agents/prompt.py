@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from string import Template
 from zoneinfo import ZoneInfo
 
-from segue.clock import to_moment
-from segue.model import Session, Source
+from segue.model.records import Session, Source
 from segue.record import positional
+from segue.times.clock import to_moment
 
 
 @positional

@@ -5,12 +5,12 @@ when a channel of it is made.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from segue.channel import Channel, Door, Stored
 from segue.channels.terminal import Terminal
 from segue.channels.websocket import WebSocket
+from segue.model.channel import Channel, Door, Stored
 
 if TYPE_CHECKING:
-    from segue.configuration import Configuration
+    from segue.config import Configuration
 
 
 def make_channels(configuration: "Configuration") -> list[Channel]:

@@ -29,7 +29,10 @@ from nio import (
     SyncResponse,
 )
 
-from segue.channel import (
+from segue.channels.drafts import Drafts
+from segue.channels.markup import matrix_html
+from segue.channels.splitting import split
+from segue.model.channel import (
     OPEN,
     Arrival,
     Capabilities,
@@ -42,11 +45,8 @@ from segue.channel import (
     Rejected,
     Unreachable,
 )
-from segue.channels.drafts import Drafts
-from segue.channels.rendering import matrix_html
-from segue.channels.splitting import split
-from segue.clock import Clock, SystemClock
-from segue.model import Delivery
+from segue.model.records import Delivery
+from segue.times.clock import Clock, SystemClock
 
 _log = logging.getLogger(__name__)
 

@@ -19,7 +19,10 @@ from typing import Any, Self
 
 import httpx2
 
-from segue.channel import (
+from segue.channels.drafts import Drafts
+from segue.channels.markup import telegram_html
+from segue.channels.splitting import split
+from segue.model.channel import (
     OPEN,
     Arrival,
     Capabilities,
@@ -32,12 +35,9 @@ from segue.channel import (
     Rejected,
     Unreachable,
 )
-from segue.channels.drafts import Drafts
-from segue.channels.rendering import telegram_html
-from segue.channels.splitting import split
-from segue.clock import Clock, SystemClock
-from segue.model import Delivery
+from segue.model.records import Delivery
 from segue.record import record
+from segue.times.clock import Clock, SystemClock
 
 _log = logging.getLogger(__name__)
 

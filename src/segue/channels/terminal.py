@@ -1,6 +1,6 @@
 """The terminal: `segue chat` follows the log, so what is stored is sent, whether or not somebody looks."""
 
-from segue.channel import Stored
+from segue.model.channel import Stored
 
 
 class Terminal(Stored):

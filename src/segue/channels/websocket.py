@@ -1,6 +1,6 @@
 """The page: it follows the log over a WebSocket, so what is stored is sent, whether or not it is open."""
 
-from segue.channel import Stored
+from segue.model.channel import Stored
 
 
 class WebSocket(Stored):

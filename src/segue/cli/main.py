@@ -5,7 +5,7 @@ import sys
 
 def run() -> None:
     try:
-        from segue.cli.commands import app
+        from segue.cli.app import app
 
         app()
     except ModuleNotFoundError as missing:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from segue.kept import Memory, MemoryKind
+from segue.model.memory import Memory, MemoryKind
+from segue.model.transcript import Message
 from segue.record import record
-from segue.transcript import Message
 
 
 @record

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from segue.transcript import Message
+from segue.model.transcript import Message
 
 _LONGEST = 2_000
 

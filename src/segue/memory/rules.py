@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from segue.clock import to_moment
-from segue.kept import MemoryKind
 from segue.memory.extraction import Lesson, Material
 from segue.memory.search import terms_of
-from segue.model import Source
-from segue.transcript import Message
+from segue.model.memory import MemoryKind
+from segue.model.records import Source
+from segue.model.transcript import Message
+from segue.times.clock import to_moment
 
 _LINES = 40
 _LINE = 200

@@ -13,29 +13,31 @@ from fastapi.openapi.utils import get_openapi
 from starlette.routing import Mount
 
 from segue import __version__
-from segue.configuration import Configuration
-from segue.kernel import Kernel
-from segue.server import errors, live, reference
+from segue.config import Configuration
+from segue.kernel.kernel import Kernel
+from segue.server import error_responses
 from segue.server.auth import COOKIE, Keys
-from segue.server.gate import Gate, Hosts
+from segue.server.guard import Gate, Hosts
 from segue.server.health import Checkup
-from segue.server.house import House
 from segue.server.metrics import Metrics
+from segue.server.request_context import House
 from segue.server.routes import (
     automations,
+    docs,
+    health,
+    live,
+    log,
     login,
     memory,
-    operations,
     page,
-    reading,
     recalls,
     runs,
     scheduled_messages,
     sessions,
-    talking,
+    turns,
     webhooks,
 )
-from segue.server.schema import Problem
+from segue.server.schemas.common import Problem
 
 _ABOUT = """Durable scheduling for LLM agents, in the conversation it belongs to.
 
@@ -45,8 +47,8 @@ answer the first result."""
 
 _PARTS = (
     sessions,
-    talking,
-    reading,
+    turns,
+    log,
     automations,
     runs,
     recalls,
@@ -55,8 +57,8 @@ _PARTS = (
     memory,
     live,
     login,
-    operations,
-    reference,
+    health,
+    docs,
     page,
 )
 
@@ -77,13 +79,13 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        # Our own traces are of runs (`segue.tracing`). Those of requests would tell the keys in their paths.
+        # Our own traces are of runs (`segue.telemetry.tracing`). Those of requests would tell the keys in their paths.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.segue = house
     hosts = Hosts(configuration.host, open_to_all=bool(house.keys), more=configuration.allowed_hosts)
     app.add_middleware(Gate, hosts=hosts, metrics=metrics)
-    errors.install(app)
+    error_responses.install(app)
     for part in _PARTS:
         # As they are: a router that is included looks for its route twice, in every request.
         app.router.routes.extend(part.router.routes)

@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from fastapi import Request
 from starlette.requests import HTTPConnection
 
-from segue.configuration import ApiKey, Role
-from segue.model import Asker, Operator, Owner
+from segue.config import ApiKey, Role
+from segue.model.records import Asker, Operator, Owner
 from segue.record import positional
-from segue.server.errors import Refused
+from segue.server.error_responses import Refused
 
 COOKIE = "segue_session"
 COOKIE_SECONDS = 12 * 3600

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from segue.errors import StoreError
-from segue.kernel import Kernel
+from segue.kernel.kernel import Kernel
 from segue.store.last_write import Reason, try_to_write
 
 TOO_LATE_MS = 10_000

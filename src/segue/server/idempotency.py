@@ -1,12 +1,12 @@
-"""`Idempotency-Key`: the name of a request, so that a repeat answers the first result (`segue.once`)."""
+"""`Idempotency-Key`: the name of a request, so that a repeat answers the first result (`segue.kernel.transactions.idempotency`)."""
 
 from hashlib import sha256
 from typing import Annotated, TypeAlias
 
 from fastapi import Header
 
-from segue import once
-from segue.server.house import Asked
+from segue.kernel.transactions import idempotency
+from segue.server.request_context import Asked
 
 LONGEST = 200
 
@@ -21,9 +21,9 @@ IdempotencyKey: TypeAlias = Annotated[
 ]
 
 
-async def named(asked: Asked, name: str | None) -> once.Request | None:
+async def named(asked: Asked, name: str | None) -> idempotency.Request | None:
     if name is None:
         return None
     # What a request asks for is its route and its body; how long it is willing to wait is not.
     wanted = f"{asked.method} {asked.url.path}\n".encode("utf-8", "surrogatepass") + await asked.body()
-    return once.Request(owner=asked.owner.own, name=name, digest=sha256(wanted).hexdigest())
+    return idempotency.Request(owner=asked.owner.own, name=name, digest=sha256(wanted).hexdigest())

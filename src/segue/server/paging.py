@@ -8,8 +8,8 @@ from typing import Annotated, TypeAlias
 
 from fastapi import Query
 
-from segue.model import NEWEST, Place
-from segue.server.errors import Refused
+from segue.model.records import NEWEST, Place
+from segue.server.error_responses import Refused
 
 LARGEST_SEQ = 1 << 53
 MOST_CHARACTERS = 1_000_000

@@ -21,7 +21,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from segue.store.last_write import LastWrite
-from segue.store.sql import Query
+from segue.store.queries import Query
 
 T = TypeVar("T")
 

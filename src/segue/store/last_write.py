@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from segue.store import sql
+from segue.store import queries
 
 if TYPE_CHECKING:
     from segue.store.database import Database, Transaction
@@ -59,6 +59,6 @@ async def try_to_write(database: "Database") -> None:
 
 
 def _trial() -> "Transaction[None]":
-    yield sql.schema.touch, {"by": 1}
-    yield sql.schema.touch, {"by": -1}
-    yield sql.schema.take_room, {}
+    yield queries.schema.touch, {"by": 1}
+    yield queries.schema.touch, {"by": -1}
+    yield queries.schema.take_room, {}

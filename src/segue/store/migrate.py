@@ -18,9 +18,9 @@ from pathlib import Path
 
 from segue.errors import SchemaTooNew, StoreError, StoreUnavailable, StoreUnusable
 from segue.record import positional
-from segue.store import sql
+from segue.store import queries
 from segue.store.database import Database, Rows, Transaction
-from segue.store.sql import Query, translate
+from segue.store.queries import Query, translate
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -76,8 +76,8 @@ async def status(database: Database, folder: Path = MIGRATIONS) -> Status:
 
 async def schema_of(database: Database) -> str:
     """The schema as sorted lines: equal schemas give equal lines, however they came to be."""
-    facts = [row["fact"] for row in await database.read(sql.schema.facts, {})]
-    for row in await database.read(sql.schema.table_texts, {}):
+    facts = [row["fact"] for row in await database.read(queries.schema.facts, {})]
+    for row in await database.read(queries.schema.table_texts, {}):
         facts += [f"check {row['name']} {check}" for check in _checks(row["sql"])]
     return "\n".join(sorted(" ".join(fact.split()) for fact in facts))
 
@@ -121,10 +121,10 @@ def pending(known: Sequence[Migration], recorded: Rows) -> Sequence[Migration]:
 
 
 async def _recorded(database: Database) -> Rows:
-    if not await database.read(sql.schema.is_there, {}):
+    if not await database.read(queries.schema.is_there, {}):
         return []
     try:
-        return await database.read(sql.schema.applied, {})
+        return await database.read(queries.schema.applied, {})
     except StoreUnavailable:
         raise
     except StoreError as error:
@@ -148,17 +148,17 @@ async def _apply_whole(database: Database, migration: Migration, known: list[Mig
 
 
 def _apply(migration: Migration, known: list[Migration], dialect: str, now: int) -> Transaction[bool]:
-    yield sql.schema.take_your_time, {}
-    yield sql.schema.lock, {}
-    yield sql.schema.create, {}
-    recorded = yield sql.schema.applied, {}
+    yield queries.schema.take_your_time, {}
+    yield queries.schema.lock, {}
+    yield queries.schema.create, {}
+    recorded = yield queries.schema.applied, {}
     if migration not in pending(known, recorded):
         # Another process was quicker.
         return False
     for statement in migration.statements(dialect):
         yield statement, {}
     yield (
-        sql.schema.record,
+        queries.schema.record,
         {"version": migration.version, "name": migration.name, "sha256": migration.sha256, "now": now},
     )
     return True

@@ -7,12 +7,14 @@ What is found here was so when somebody looked. Whoever acts on it says what was
 decides whether it still holds.
 """
 
-from segue.clock import Clock
-from segue.model import Delivery, Job
+from segue.model.records import Delivery, Job
 from segue.record import positional, record
-from segue.store import rows, shown_rows, sql
+from segue.store import queries
 from segue.store.database import Database, Params, Row, Rows
-from segue.store.head import Head
+from segue.store.queue_start import Head
+from segue.store.rows import core as rows
+from segue.store.rows import overviews
+from segue.times.clock import Clock
 
 _ACCOUNTS_AT_ONCE = 50
 
@@ -50,11 +52,11 @@ class Queues:
         self.database = database
         self._clock = clock
         self._account = ""
-        self._jobs = Head(database, sql.jobs.next_due)
-        self._ready = Head(database, sql.sessions.first_ready)
-        self._leased = Head(database, sql.sessions.first_leased)
-        self._waiting = Head(database, sql.deliveries.first_waiting)
-        self._sending = Head(database, sql.deliveries.first_leased)
+        self._jobs = Head(database, queries.jobs.next_due)
+        self._ready = Head(database, queries.sessions.first_ready)
+        self._leased = Head(database, queries.sessions.first_leased)
+        self._waiting = Head(database, queries.deliveries.first_waiting)
+        self._sending = Head(database, queries.deliveries.first_leased)
 
     def lease_now(self) -> int | None:
         """By which clock leases are judged: a test's, else the machine's, else the database's own."""
@@ -76,7 +78,7 @@ class Queues:
     async def due_jobs(self, now: int, limit: int) -> list[DueJob | Unreadable]:
         """What is due, soonest first; of a flood, a share for each of some accounts in turn."""
         since = await self._jobs.since(now)
-        found = await self.database.read(sql.jobs.due, {"since": since, "now": now, "limit": limit})
+        found = await self.database.read(queries.jobs.due, {"since": since, "now": now, "limit": limit})
         if len(found) == limit:
             accounts = await self._next_accounts(since)
             if len(accounts) > 1:
@@ -98,7 +100,7 @@ class Queues:
                 "now": now,
                 "limit": max(1, limit // len(accounts)),
             }
-            due += [_due(row) for row in await self.database.read(sql.jobs.due_of_account, asked)]
+            due += [_due(row) for row in await self.database.read(queries.jobs.due_of_account, asked)]
         return due
 
     async def _next_accounts(self, since: int) -> list[str]:
@@ -106,7 +108,7 @@ class Queues:
         accounts: list[str] = []
         after = self._account
         while len(accounts) < _ACCOUNTS_AT_ONCE:
-            found = await self.database.read(sql.jobs.next_account, {"account": after, "since": since})
+            found = await self.database.read(queries.jobs.next_account, {"account": after, "since": since})
             after = found[0]["account"] or ""
             if after in accounts or (not after and not self._account):
                 break
@@ -117,17 +119,17 @@ class Queues:
 
     async def next_due(self) -> int | None:
         since = await self._jobs.since(self._clock.ms())
-        return number(await self.database.read(sql.jobs.next_due, {"since": since}), "next_at")
+        return number(await self.database.read(queries.jobs.next_due, {"since": since}), "next_at")
 
     # Lanes
 
     async def expired_lanes(self, limit: int) -> list[str]:
         judged: Params = {**await self._judged(self._leased), "limit": limit}
-        return [row["id"] for row in await self.database.read(sql.sessions.expired, judged)]
+        return [row["id"] for row in await self.database.read(queries.sessions.expired, judged)]
 
     async def next_ready(self, pool: int) -> int | None:
         asked: Params = {"user_waits": pool, "since": await self.ready_since()}
-        return number(await self.database.read(sql.sessions.next_ready, asked), "ready_at")
+        return number(await self.database.read(queries.sessions.next_ready, asked), "ready_at")
 
     async def ready_since(self) -> int:
         """No lane has been ready for longer, as far as it is known."""
@@ -141,7 +143,7 @@ class Queues:
 
     async def next_delivery(self, channels: str = EVERY_CHANNEL) -> int | None:
         asked: Params = {"channels": channels, "since": await self.waiting_since()}
-        return number(await self.database.read(sql.deliveries.next_due, asked), "not_before")
+        return number(await self.database.read(queries.deliveries.next_due, asked), "not_before")
 
     async def waiting_since(self) -> int:
         """No delivery has waited for longer, as far as it is known."""
@@ -150,11 +152,15 @@ class Queues:
     async def stranded_deliveries(self, before: int, limit: int) -> list[Delivery]:
         """Due since before that moment, and nobody came for them."""
         asked: Params = {"before": before, "limit": limit}
-        return [shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.stranded, asked)]
+        return [
+            overviews.delivery(row) for row in await self.database.read(queries.deliveries.stranded, asked)
+        ]
 
     async def expired_deliveries(self, channels: str, limit: int) -> list[Delivery]:
         judged: Params = {**await self._judged(self._sending), "channels": channels, "limit": limit}
-        return [shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.expired, judged)]
+        return [
+            overviews.delivery(row) for row in await self.database.read(queries.deliveries.expired, judged)
+        ]
 
 
 def number(found: Rows, column: str) -> int | None:

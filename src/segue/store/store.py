@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from segue.errors import AmbiguousKey, NotFound
-from segue.model import (
+from segue.model.records import (
     NEWEST,
     Asker,
     Delivery,
@@ -22,9 +22,11 @@ from segue.model import (
     Turn,
     merged,
 )
-from segue.store import rows, shown_rows, sql
+from segue.store import queries
 from segue.store.database import Params, Row, Rows, Transaction, Value
 from segue.store.queues import Queues, number
+from segue.store.rows import core as rows
+from segue.store.rows import overviews as shown_rows
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,7 +43,7 @@ class Store(Queues):
 
     async def session(self, owner: Owner, key: str) -> Session | None:
         named: Params = {"account": owner.account, "user_id": owner.user, "key": key}
-        found = await self.database.read(sql.sessions.by_key, named)
+        found = await self.database.read(queries.sessions.by_key, named)
         return rows.session(found[0]) if found else None
 
     async def session_found(self, lookup: Lookup, key: str) -> Session | None:
@@ -50,26 +52,28 @@ class Store(Queues):
             return await self.session(lookup.owner, key)
         account, user = lookup.first
         named: Params = {"account": account, "user_id": user, "key": key}
-        found = await self.database.read(sql.sessions.in_account, named)
+        found = await self.database.read(queries.sessions.in_account, named)
         if found:
             return rows.session(found[0])
-        others = await self.database.read(sql.directory.users_of, {"account": account, "key": key})
+        others = await self.database.read(queries.directory.users_of, {"account": account, "key": key})
         if len(others) > 1:
             raise AmbiguousKey(key, [row["user_id"] for row in others])
         return None
 
     async def session_by_id(self, session_id: str) -> Session:
-        return rows.session(_one(await self.database.read(sql.sessions.by_id, {"id": session_id}), "session"))
+        return rows.session(
+            _one(await self.database.read(queries.sessions.by_id, {"id": session_id}), "session")
+        )
 
     async def sessions(self, asker: Asker, limit: int) -> list[Session]:
         whose: dict[str, Value] = {"account": asker.account, "limit": limit}
-        query = sql.sessions.newest_in_account
+        query = queries.sessions.newest_in_account
         if isinstance(asker, Owner):
-            query, whose = sql.sessions.newest_first, {**whose, "user_id": asker.user}
+            query, whose = queries.sessions.newest_first, {**whose, "user_id": asker.user}
         return [rows.session(row) for row in await self.database.read(query, whose)]
 
     async def overview(self, session_id: str) -> Overview:
-        found = await self.database.read(sql.sessions.overview, {"id": session_id})
+        found = await self.database.read(queries.sessions.overview, {"id": session_id})
         return shown_rows.overview(_one(found, "session"))
 
     async def overviews(
@@ -82,32 +86,32 @@ class Store(Queues):
             "pending_recall": int(pending_recall),
             "limit": limit,
         }
-        query = sql.sessions.overviews_in_account
+        query = queries.sessions.overviews_in_account
         if isinstance(asker, Owner):
-            query, asked = sql.sessions.overviews, {**asked, "user_id": asker.user}
+            query, asked = queries.sessions.overviews, {**asked, "user_id": asker.user}
         return [shown_rows.overview(row) for row in await self.database.read(query, asked)]
 
     async def live_part(self, session: Session) -> tuple[int, int]:
         """How many messages of a session no commit has put away, and their tokens, by its log."""
         asked: Params = {"id": session.id, "after": session.live.archived_seq}
-        found = await self.database.read(sql.events.live_part, asked)
+        found = await self.database.read(queries.events.live_part, asked)
         return found[0]["messages"], found[0]["tokens"]
 
     async def with_wrong_counts(self) -> list[str]:
         """Of all sessions, those whose counts are not what their log has."""
-        return [row["id"] for row in await self.database.read(sql.audit.wrong_live_part, {})]
+        return [row["id"] for row in await self.database.read(queries.audit.wrong_live_part, {})]
 
     # Turns and the log
 
     async def turn(self, turn_id: str) -> Turn:
-        return rows.turn(_one(await self.database.read(sql.turns.by_id, {"id": turn_id}), "turn"))
+        return rows.turn(_one(await self.database.read(queries.turns.by_id, {"id": turn_id}), "turn"))
 
     async def running_turn(self, session_id: str) -> Turn | None:
-        found = await self.database.read(sql.turns.running_in, {"session_id": session_id})
+        found = await self.database.read(queries.turns.running_in, {"session_id": session_id})
         return rows.turn(found[0]) if found else None
 
     async def queued_turns(self, session_id: str) -> list[Turn]:
-        found = await self.database.read(sql.turns.queued_in, {"session_id": session_id})
+        found = await self.database.read(queries.turns.queued_in, {"session_id": session_id})
         return [rows.turn(row) for row in found]
 
     async def turns_before(self, turn: Turn, limit: int) -> list[Turn]:
@@ -121,47 +125,49 @@ class Store(Queues):
             "until": turn.started_at,
             "limit": limit,
         }
-        return [rows.turn(row) for row in await self.database.read(sql.turns.between, asked)]
+        return [rows.turn(row) for row in await self.database.read(queries.turns.between, asked)]
 
     async def running_turns(self) -> int:
         """How many run just now, in all sessions."""
-        return number(await self.database.read(sql.turns.running_count, {}), "count") or 0
+        return number(await self.database.read(queries.turns.running_count, {}), "count") or 0
 
     async def turns_to_stop(self, holder: str) -> list[str]:
-        return [row["id"] for row in await self.database.read(sql.turns.to_stop, {"holder": holder})]
+        return [row["id"] for row in await self.database.read(queries.turns.to_stop, {"holder": holder})]
 
     async def events(self, session_id: str, *, after: int, limit: int) -> list[Event]:
         asked: Params = {"session_id": session_id, "after": after, "limit": limit}
-        return [rows.event(row) for row in await self.database.read(sql.events.after, asked)]
+        return [rows.event(row) for row in await self.database.read(queries.events.after, asked)]
 
     async def messages(self, session_id: str, *, after: int, limit: int) -> list[Event]:
         asked: Params = {"session_id": session_id, "after": after, "limit": limit}
-        return [rows.told_event(row) for row in await self.database.read(sql.events.messages_after, asked)]
+        return [
+            rows.told_event(row) for row in await self.database.read(queries.events.messages_after, asked)
+        ]
 
     async def told(self, session_id: str, *, before: int, limit: int) -> list[Event]:
         """The newest of what a reader of the conversation is shown, in the order of the log."""
         asked: Params = {"session_id": session_id, "before": before, "limit": limit}
-        found = await self.database.read(sql.events.told_before, asked)
+        found = await self.database.read(queries.events.told_before, asked)
         return [rows.told_event(row) for row in reversed(found)]
 
     async def start_of_turn(self, session_id: str, turn_id: str) -> int | None:
         """The number at which its newest attempt began."""
         asked: Params = {"session_id": session_id, "turn_id": turn_id}
-        return number(await self.database.read(sql.events.start_of_turn, asked), "seq")
+        return number(await self.database.read(queries.events.start_of_turn, asked), "seq")
 
     async def newest_events(self, session_id: str, *, before: int, limit: int) -> list[Event]:
         """The newest messages and the marks of turns before a number, in the order of the log."""
         asked: Params = {"session_id": session_id, "before": before, "limit": limit}
-        found = await self.database.read(sql.events.newest, asked)
+        found = await self.database.read(queries.events.newest, asked)
         return [rows.event(row) for row in reversed(found)]
 
     # Jobs and runs
 
     async def job(self, job_id: str) -> Job:
-        return rows.job(_one(await self.database.read(sql.jobs.by_id, {"id": job_id}), "job"))
+        return rows.job(_one(await self.database.read(queries.jobs.by_id, {"id": job_id}), "job"))
 
     async def jobs(self, session_id: str, limit: int) -> list[Job]:
-        found = await self.database.read(sql.jobs.of_session, {"session_id": session_id, "limit": limit})
+        found = await self.database.read(queries.jobs.of_session, {"session_id": session_id, "limit": limit})
         return readable(found, "job", rows.job)
 
     async def automations(self, session_id: str, *, limit: int, before: Place, ended: bool) -> list[Job]:
@@ -172,23 +178,25 @@ class Store(Queues):
             "before_id": before.id,
             "limit": limit,
         }
-        return readable(await self.database.read(sql.jobs.automations, asked), "job", rows.job)
+        return readable(await self.database.read(queries.jobs.automations, asked), "job", rows.job)
 
     async def jobs_at_work(self, session_id: str) -> list[str]:
         """Those that have a run which waits or is under way."""
-        return [row["id"] for row in await self.database.read(sql.jobs.at_work, {"session_id": session_id})]
+        return [
+            row["id"] for row in await self.database.read(queries.jobs.at_work, {"session_id": session_id})
+        ]
 
     async def protected_jobs(self, owner: Owner, limit: int) -> list[Job]:
         whose: Params = {"account": owner.account, "user_id": owner.user, "limit": limit}
-        return readable(await self.database.read(sql.jobs.protected, whose), "job", rows.job)
+        return readable(await self.database.read(queries.jobs.protected, whose), "job", rows.job)
 
     async def run(self, run_id: str) -> Run:
-        return shown_rows.run(_one(await self.database.read(sql.runs.by_id, {"id": run_id}), "run"))
+        return shown_rows.run(_one(await self.database.read(queries.runs.by_id, {"id": run_id}), "run"))
 
     async def runs_of_job(self, job_id: str, limit: int, before: int = NEWEST.at) -> list[Run]:
         """The newest first, of slots before that moment."""
         asked: Params = {"job_id": job_id, "before": before, "limit": limit}
-        found = await self.database.read(sql.runs.of_job, asked)
+        found = await self.database.read(queries.runs.of_job, asked)
         return [shown_rows.run(row) for row in found]
 
     async def runs_of_session(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Run]:
@@ -198,21 +206,23 @@ class Store(Queues):
             "before_id": before.id,
             "limit": limit,
         }
-        return [shown_rows.run(row) for row in await self.database.read(sql.runs.of_session, asked)]
+        return [shown_rows.run(row) for row in await self.database.read(queries.runs.of_session, asked)]
 
     # Recalls
 
     async def recall(self, job_id: str) -> Recall:
-        return shown_rows.recall(_one(await self.database.read(sql.recalls.by_id, {"id": job_id}), "recall"))
+        return shown_rows.recall(
+            _one(await self.database.read(queries.recalls.by_id, {"id": job_id}), "recall")
+        )
 
     async def current_recall(self, session_id: str) -> Recall | None:
         """The one that is to come, else one that waits in the lane, else one that runs."""
-        found = await self.database.read(sql.recalls.current, {"session_id": session_id})
+        found = await self.database.read(queries.recalls.current, {"session_id": session_id})
         return next(iter(readable(found, "recall", shown_rows.recall)), None)
 
     async def job_waits(self, job_id: str) -> bool:
         """Whether a run of it waits in a lane."""
-        return bool(await self.database.read(sql.turns.queued_of_job, {"job_id": job_id}))
+        return bool(await self.database.read(queries.turns.queued_of_job, {"job_id": job_id}))
 
     async def recalls(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Recall]:
         asked: Params = {
@@ -221,12 +231,14 @@ class Store(Queues):
             "before_id": before.id,
             "limit": limit,
         }
-        return readable(await self.database.read(sql.recalls.of_session, asked), "recall", shown_rows.recall)
+        return readable(
+            await self.database.read(queries.recalls.of_session, asked), "recall", shown_rows.recall
+        )
 
     # Scheduled messages
 
     async def scheduled_message(self, job_id: str) -> ScheduledMessage:
-        found = await self.database.read(sql.scheduled_messages.by_id, {"id": job_id})
+        found = await self.database.read(queries.scheduled_messages.by_id, {"id": job_id})
         return shown_rows.scheduled_message(_one(found, "scheduled message"))
 
     async def scheduled_messages(
@@ -239,32 +251,32 @@ class Store(Queues):
             "before_id": before.id,
             "limit": limit,
         }
-        found = await self.database.read(sql.scheduled_messages.of_session, asked)
+        found = await self.database.read(queries.scheduled_messages.of_session, asked)
         return [shown_rows.scheduled_message(row) for row in found]
 
     # Deliveries
 
     async def delivery(self, delivery_id: str) -> Delivery:
         return shown_rows.delivery(
-            _one(await self.database.read(sql.deliveries.by_id, {"id": delivery_id}), "delivery")
+            _one(await self.database.read(queries.deliveries.by_id, {"id": delivery_id}), "delivery")
         )
 
     async def deliveries(self, session_id: str, limit: int) -> list[Delivery]:
         asked: Params = {"session_id": session_id, "limit": limit}
         return [
-            shown_rows.delivery(row) for row in await self.database.read(sql.deliveries.of_session, asked)
+            shown_rows.delivery(row) for row in await self.database.read(queries.deliveries.of_session, asked)
         ]
 
     async def place_of_answer(self, session: Session, turn_id: str) -> dict[str, Any]:
         """What the delivery of a turn's answer will say of its place in the chat."""
-        found = await self.database.read(sql.turns.metadata, {"id": turn_id})
+        found = await self.database.read(queries.turns.metadata, {"id": turn_id})
         return merged(session.metadata, *(rows.from_text(row["metadata"]) for row in found))
 
     async def failed_deliveries(self, limit: int) -> list[Delivery]:
         """Of all sessions, the newest first."""
         return [
             shown_rows.delivery(row)
-            for row in await self.database.read(sql.deliveries.failed, {"limit": limit})
+            for row in await self.database.read(queries.deliveries.failed, {"limit": limit})
         ]
 
     # The invariants
@@ -272,7 +284,7 @@ class Store(Queues):
     async def audit(self, *, horizon: int) -> dict[str, list[str]]:
         """The invariants that do not hold, each with the ids it was found broken in. Empty is well."""
         broken: dict[str, list[str]] = {}
-        for query in sql.audit:
+        for query in queries.audit:
             params = {"horizon": horizon} if "horizon" in query.parameters else {}
             if found := await self.database.read(query, params):
                 broken[query.name.removeprefix("audit.")] = [row["id"] for row in found]

@@ -10,12 +10,12 @@
 `pytest` finds the fixtures by itself where Segue is installed.
 """
 
-from segue.testing.agent import ScriptedAgent
-from segue.testing.channel import RecordingChannel
-from segue.testing.clock import ManualClock
 from segue.testing.conformance import check_arrival, check_channel
 from segue.testing.faults import Fault, FaultyStore
-from segue.testing.still import audit, quiet
+from segue.testing.manual_clock import ManualClock
+from segue.testing.quiesce import audit, quiet
+from segue.testing.recording_channel import RecordingChannel
+from segue.testing.scripted_agent import ScriptedAgent
 
 __all__ = [
     "Fault",

@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
-from segue.channel import Arrival, Capabilities, Channel, Receipt
-from segue.model import Delivery
-from segue.states import DeliveryState
-from segue.text import check_key
+from segue.model.channel import Arrival, Capabilities, Channel, Receipt
+from segue.model.records import Delivery
+from segue.model.states import DeliveryState
+from segue.model.text_checks import check_key
 
 Seen: TypeAlias = Callable[[], Awaitable[Sequence[str]]]
 

@@ -11,7 +11,7 @@ for n in itertools.count(1):
 
 from segue.errors import StoreError
 from segue.store.database import Begin, Database, Rows, T, Transaction
-from segue.testing.passing import PassingOn
+from segue.testing.forwarding import PassingOn
 
 
 class Fault(StoreError):

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from segue.channel import Stored
-from segue.kernel import Kernel
-from segue.testing.agent import ScriptedAgent
-from segue.testing.channel import RecordingChannel
-from segue.testing.clock import ManualClock
+from segue.kernel.kernel import Kernel
+from segue.model.channel import Stored
+from segue.testing.manual_clock import ManualClock
+from segue.testing.recording_channel import RecordingChannel
+from segue.testing.scripted_agent import ScriptedAgent
 
 
 @pytest.fixture

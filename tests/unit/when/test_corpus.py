@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from segue.errors import BadTime
-from segue.when import CronLine, Interval, Moment, When, describe, explain, read, read_schedule
-from segue.when.reading import LANGUAGES
+from segue.times.reader import CronLine, Interval, Moment, When, describe, explain, read, read_schedule
+from segue.times.reader.readers import LANGUAGES
 
 CORPUS = Path(__file__).with_name("corpus")
 

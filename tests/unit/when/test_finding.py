@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from segue.when import Moment
-from segue.when.finding import Found, Verdict, find
-from segue.when.reading import LANGUAGES
+from segue.times.reader import Moment
+from segue.times.reader.finder import Found, Verdict, find
+from segue.times.reader.readers import LANGUAGES
 
 NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from segue.when.places import zone_called
+from segue.times.reader.places import zone_called
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from segue.errors import BadTime
-from segue.when import CronLine, describe, explain, read, read_duration, read_schedule
-from segue.when.language import Language
-from segue.when.moments import FIRST_YEAR, LAST_YEAR
-from segue.when.reading import LANGUAGES
+from segue.times.reader import CronLine, describe, explain, read, read_duration, read_schedule
+from segue.times.reader.language import Language
+from segue.times.reader.moments import FIRST_YEAR, LAST_YEAR
+from segue.times.reader.readers import LANGUAGES
 from tests.unit.when.wordings import WORDINGS, Wordings
 
 LONG = os.environ.get("SEGUE_LONG") == "1"

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from segue.when import CronLine, Interval, Moment, When
-from segue.when.finding import Found, Verdict, find
+from segue.times.reader import CronLine, Interval, Moment, When
+from segue.times.reader.finder import Found, Verdict, find
 
 SENTENCES = Path(__file__).with_name("sentences.txt")
 LANGUAGES = ("English", "German", "French", "Spanish", "Russian", "Chinese")

@@ -8,14 +8,14 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from segue.errors import BadTime
-from segue.when import read, read_duration, read_schedule
-from segue.when.dates import InDays
-from segue.when.grammar import Reading, readings
-from segue.when.language import Kinds, Language
-from segue.when.moments import After, OnDay
-from segue.when.parts import Measure, Span, Time, Unit
-from segue.when.reading import LANGUAGES
-from segue.when.russian import RUSSIAN
+from segue.times.reader import read, read_duration, read_schedule
+from segue.times.reader.dates import InDays
+from segue.times.reader.grammar import Reading, readings
+from segue.times.reader.language import Kinds, Language
+from segue.times.reader.languages.russian import RUSSIAN
+from segue.times.reader.moments import After, OnDay
+from segue.times.reader.parts import Measure, Span, Time, Unit
+from segue.times.reader.readers import LANGUAGES
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 15, 20, tzinfo=BERLIN)
@@ -134,7 +134,7 @@ def test_a_text_that_two_languages_read_differently_is_refused_with_both(
             OnDay: ("{time}",),
         },
     )
-    monkeypatch.setattr("segue.when.reading.LANGUAGES", (hours, clocks))
+    monkeypatch.setattr("segue.times.reader.readers.LANGUAGES", (hours, clocks))
     with pytest.raises(
         BadTime, match=r'"21h" can be Mon .*, 17:00 .*Europe/Berlin or Sun .*, 21:00 .*Europe/Berlin'
     ):

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo, available_timezones
 import pytest
 
 from segue.errors import BadTime
-from segue.when import describe, explain, read, read_duration, read_schedule
+from segue.times.reader import describe, explain, read, read_duration, read_schedule
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SUNDAY_EVENING = datetime(2026, 11, 15, 20, tzinfo=BERLIN)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from segue.when import chinese, english, french, german, russian, spanish
+from segue.times.reader.languages import chinese, english, french, german, russian, spanish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@
 import re
 from typing import Any, NamedTuple
 
-from segue.agent import ToolCalled
-from segue.agents.rules import recall
+from segue.agents.rules import recalls
 from segue.agents.rules.rule import Heard, Use, rule
-from segue.model import Job
-from segue.states import JobState
-from segue.when import CronLine, Interval, When
+from segue.model.agent import ToolCalled
+from segue.model.records import Job
+from segue.model.states import JobState
+from segue.times.reader import CronLine, Interval, When
 
 _ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
 _IN_CHINESE = r"^(?:请)?(?P<words>每.+)$"
@@ -79,7 +79,7 @@ async def _cancel(heard: Heard, found: re.Match[str]) -> str | Use:
     job = await _newest(heard)
     pending = await context.kernel.recall(context.here.key, owner=context.owner)
     if job is None or (pending is not None and pending.created_at >= job.created_at):
-        return await recall.cancel(heard, found)
+        return await recalls.cancel(heard, found)
     return Use("cron", {"action": "remove", "job_id": job.id}, _passed_on)
 
 

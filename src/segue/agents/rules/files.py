@@ -2,8 +2,8 @@
 
 import re
 
-from segue.agent import ToolCalled
 from segue.agents.rules.rule import Heard, Use, rule
+from segue.model.agent import ToolCalled
 
 _SHOWN = 1_500
 """Characters of a file or page that an answer quotes."""

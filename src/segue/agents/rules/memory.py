@@ -2,8 +2,8 @@
 
 import re
 
-from segue.agent import ToolCalled
 from segue.agents.rules.rule import Heard, Use, rule
+from segue.model.agent import ToolCalled
 
 
 async def _search(heard: Heard, found: re.Match[str]) -> Use:

@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zoneinfo import ZoneInfo
 
-from segue.agent import OpenTurn, ToolCalled
-from segue.clock import to_moment
+from segue.agents.tools.registry import Toolbox
+from segue.model.agent import OpenTurn, ToolCalled
 from segue.record import positional, record
-from segue.tools.registry import Toolbox
-from segue.when.refusal import quoted
+from segue.times.clock import to_moment
+from segue.times.reader.refusal import quoted
 
 if TYPE_CHECKING:
-    from segue.when.finding import Found
+    from segue.times.reader.finder import Found
 
 
 @record
@@ -41,7 +41,7 @@ class Heard:
 
     def find(self, words: str) -> "Found":
         """The time in these words, as it is read here."""
-        from segue.when.finding import find  # its tables are large, and most turns never need them
+        from segue.times.reader.finder import find  # its tables are large, and most turns never need them
 
         return find(words, now=self.now, zone=self.zone)
 

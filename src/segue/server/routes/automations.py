@@ -5,20 +5,20 @@ from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query
 
-from segue.clock import to_moment
-from segue.kernel import Kernel
-from segue.model import Asker, Job, Place
-from segue.policy import Policy
-from segue.prompts import Mode
-from segue.server import automations as shapes
-from segue.server import schema, views
-from segue.server.errors import Refused, responses
-from segue.server.house import Asked, Guarded
+from segue.kernel.kernel import Kernel
+from segue.model.action import View
+from segue.model.policy import Policy
+from segue.model.prompts import Mode
+from segue.model.records import Asker, Job, Place
+from segue.server.error_responses import Refused, responses
 from segue.server.idempotency import IdempotencyKey, named
 from segue.server.paging import Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
+from segue.server.request_context import Asked, Guarded
 from segue.server.routes.sessions import KeyInPath
-from segue.trigger import Trigger
-from segue.view import View
+from segue.server.schemas import automations as shapes
+from segue.server.schemas import common, views
+from segue.times.clock import to_moment
+from segue.times.trigger import Trigger
 
 router = APIRouter(route_class=Guarded, tags=["Automations"], responses=responses(400, 401, 403, 404, 422))
 
@@ -105,11 +105,11 @@ async def change_automation(job_id: JobId, body: shapes.ChangeAutomation, asked:
     response_model_exclude_none=True,
     responses=responses(409),
 )
-async def remove_automation(job_id: JobId, asked: Asked) -> schema.Deleted:
+async def remove_automation(job_id: JobId, asked: Asked) -> common.Deleted:
     """No run starts after this. One that waits is withdrawn; one that has started goes on to its end."""
     job = await asked.kernel.automation(job_id, owner=asked.owner)
     await asked.kernel.remove(job.id, owner=asked.owner)
-    return schema.Deleted(deleted=True)
+    return common.Deleted(deleted=True)
 
 
 @router.post("/automations/{job_id}/pause", summary="Pause an automation", responses=responses(409))
@@ -136,7 +136,7 @@ async def skip_automation(job_id: JobId, asked: Asked) -> shapes.JobOut:
 
 
 @router.get("/automations/{job_id}/runs", summary="List an automation's runs")
-async def list_runs(job_id: JobId, asked: Asked, limit: Limit = 100, cursor: Cursor = None) -> schema.RunsOut:
+async def list_runs(job_id: JobId, asked: Asked, limit: Limit = 100, cursor: Cursor = None) -> common.RunsOut:
     """Newest first, those that were skipped or missed among them."""
     job = await asked.kernel.automation(job_id, owner=asked.owner)
     session = await asked.kernel.store.session_by_id(job.session_id)
@@ -144,7 +144,7 @@ async def list_runs(job_id: JobId, asked: Asked, limit: Limit = 100, cursor: Cur
         job.id, owner=asked.owner, limit=limit + 1, before=seq_of(cursor, _AFTER_ALL)
     )
     shown = found[:limit]
-    return schema.RunsOut(
+    return common.RunsOut(
         runs=[views.run(run, session.key) for run in shown],
         next_cursor=cursor_of_seq(shown[-1].slot) if len(found) > limit else None,
     )

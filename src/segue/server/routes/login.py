@@ -2,16 +2,16 @@
 
 from fastapi import APIRouter, Request, Response
 
-from segue.server import schema
 from segue.server.auth import COOKIE, COOKIE_SECONDS, Caller, secure
-from segue.server.errors import Refused, responses
-from segue.server.house import house_of
+from segue.server.error_responses import Refused, responses
+from segue.server.request_context import house_of
+from segue.server.schemas import common
 
 router = APIRouter(prefix="/auth", tags=["Login"], responses=responses(400, 401, 403, 422))
 
 
 @router.post("/session", summary="Log in", responses=responses(413))
-async def log_in(body: schema.Login, request: Request, response: Response) -> schema.Who:
+async def log_in(body: common.Login, request: Request, response: Response) -> common.Who:
     """Sets a cookie for half a day. It ends with the key."""
     house = house_of(request)
     caller = house.keys.caller_of(body.key)
@@ -31,7 +31,7 @@ async def log_in(body: schema.Login, request: Request, response: Response) -> sc
 
 
 @router.get("/session", summary="Who am I?")
-async def who_am_i(request: Request) -> schema.Who:
+async def who_am_i(request: Request) -> common.Who:
     return _who(house_of(request).caller(request))
 
 
@@ -43,5 +43,5 @@ async def log_out(request: Request) -> Response:
     return response
 
 
-def _who(caller: Caller) -> schema.Who:
-    return schema.Who(account=caller.owner.account, user=caller.owner.user, role=caller.role.value)
+def _who(caller: Caller) -> common.Who:
+    return common.Who(account=caller.owner.account, user=caller.owner.user, role=caller.role.value)

@@ -4,14 +4,14 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
-from segue.server import memory as shapes
+from segue.model.text_checks import MAX_KEY
 from segue.server.auth import require_admin
-from segue.server.errors import responses
-from segue.server.house import Asked, Guarded
+from segue.server.error_responses import responses
+from segue.server.markdown_pool import html_of
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
-from segue.server.rendering import html_of
+from segue.server.request_context import Asked, Guarded
 from segue.server.routes.sessions import KeyInPath
-from segue.text import MAX_KEY
+from segue.server.schemas import memory as shapes
 
 router = APIRouter(route_class=Guarded, tags=["Memory"], responses=responses(400, 401, 403, 422))
 

@@ -13,7 +13,7 @@ from posixpath import normpath
 
 from fastapi import APIRouter, Request, Response
 
-from segue.server.errors import Refused
+from segue.server.error_responses import Refused
 
 router = APIRouter()
 
@@ -71,7 +71,7 @@ def _answer(name: str, content: bytes) -> Response:
     return Response(content, media_type=_type(name), headers={"Cache-Control": _UNCHANGING})
 
 
-_page = Page(files("segue") / "web")
+_page = Page(files("segue") / "server" / "web")
 
 
 async def index(request: Request) -> Response:

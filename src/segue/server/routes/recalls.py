@@ -2,13 +2,13 @@
 
 from fastapi import APIRouter
 
-from segue.server import schema, views
-from segue.server.errors import responses
-from segue.server.house import Asked, Guarded
+from segue.server.error_responses import responses
 from segue.server.idempotency import IdempotencyKey, named
 from segue.server.paging import Cursor, Limit, cursor_of, place_of
-from segue.server.recalls import PendingRecall, RecallCancelled, RecallsOut, SetRecall
+from segue.server.request_context import Asked, Guarded
 from segue.server.routes.sessions import KeyInPath
+from segue.server.schemas import common, views
+from segue.server.schemas.recalls import PendingRecall, RecallCancelled, RecallsOut, SetRecall
 
 router = APIRouter(route_class=Guarded, tags=["Recall"], responses=responses(400, 401, 403, 404, 422))
 
@@ -23,7 +23,7 @@ async def get_recall(key: KeyInPath, asked: Asked) -> PendingRecall:
 @router.post("/sessions/{key}/recall", summary="Set a recall", status_code=201, responses=responses(409, 413))
 async def set_recall(
     key: KeyInPath, body: SetRecall, asked: Asked, idempotency_key: IdempotencyKey = None
-) -> schema.RecallOut:
+) -> common.RecallOut:
     """As the agent does with `schedule_recall`. A session has one pending recall at most."""
     made = await asked.kernel.set_recall(
         key,

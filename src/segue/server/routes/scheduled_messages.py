@@ -4,13 +4,13 @@ from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Path, Query
 
-from segue.server import scheduled_messages as shapes
-from segue.server.errors import responses
-from segue.server.house import Asked, Guarded
+from segue.model.states import MessageStatus
+from segue.server.error_responses import responses
 from segue.server.idempotency import IdempotencyKey, named
 from segue.server.paging import Cursor, Limit, cursor_of, place_of
+from segue.server.request_context import Asked, Guarded
 from segue.server.routes.sessions import KeyInPath
-from segue.states import MessageStatus
+from segue.server.schemas import scheduled_messages as shapes
 
 router = APIRouter(
     route_class=Guarded, tags=["Scheduled messages"], responses=responses(400, 401, 403, 404, 422)

@@ -5,14 +5,14 @@ from typing import Annotated, TypeAlias
 from fastapi import APIRouter, Path, Query, Response
 
 from segue.errors import SessionHasJobs
-from segue.model import Job
-from segue.server import schema, views
-from segue.server.errors import Refused, responses
-from segue.server.house import Asked, Guarded
+from segue.model.records import Job
+from segue.model.text_checks import MAX_KEY
+from segue.server.error_responses import Refused, responses
 from segue.server.idempotency import IdempotencyKey, named
-from segue.server.memory import policy_of
 from segue.server.paging import Cursor, Limit, cursor_of, place_of
-from segue.text import MAX_KEY
+from segue.server.request_context import Asked, Guarded
+from segue.server.schemas import common, views
+from segue.server.schemas.memory import policy_of
 
 router = APIRouter(route_class=Guarded, tags=["Sessions"], responses=responses(400, 401, 403, 422))
 
@@ -20,7 +20,7 @@ KeyInPath: TypeAlias = Annotated[
     str,
     Path(
         description="The session's key, percent-encoded.",
-        pattern=schema.KEY_PATTERN,
+        pattern=common.KEY_PATTERN,
         max_length=MAX_KEY,
         examples=["websocket:3f2a"],
     ),
@@ -31,15 +31,15 @@ KeyInPath: TypeAlias = Annotated[
     "/sessions",
     summary="Open a session",
     status_code=201,
-    response_model=schema.SessionOut,
+    response_model=common.SessionOut,
     responses={
-        200: {"description": "It was there, and is as it was.", "model": schema.SessionOut},
+        200: {"description": "It was there, and is as it was.", "model": common.SessionOut},
         **responses(404, 409, 413),
     },
 )
 async def open_session(
-    body: schema.OpenSession, response: Response, asked: Asked, idempotency_key: IdempotencyKey = None
-) -> schema.SessionOut:
+    body: common.OpenSession, response: Response, asked: Asked, idempotency_key: IdempotencyKey = None
+) -> common.SessionOut:
     """Make a session, or get the one of that key as it is. Messages make a missing session by themselves."""
     key = _key(body, asked.kernel.ids(asked.kernel.clock.ms()))
     await asked.may_open(key)
@@ -64,25 +64,25 @@ async def list_sessions(
     limit: Limit = 100,
     cursor: Cursor = None,
     pending_recall: Annotated[bool, Query(description="Only those with a pending recall.")] = False,
-) -> schema.SessionsOut:
+) -> common.SessionsOut:
     """The caller's sessions, for an admin those of the whole account; the most recently spoken to first."""
     found = await asked.kernel.overviews(
         owner=asked.owner, limit=limit + 1, before=place_of(cursor), pending_recall=pending_recall
     )
     shown = found[:limit]
-    return schema.SessionsOut(
+    return common.SessionsOut(
         sessions=[views.session(overview) for overview in shown],
         next_cursor=cursor_of(shown[-1].place) if len(found) > limit else None,
     )
 
 
 @router.get("/sessions/{key}", summary="Look at a session", responses=responses(404))
-async def get_session(key: KeyInPath, asked: Asked) -> schema.SessionOut:
+async def get_session(key: KeyInPath, asked: Asked) -> common.SessionOut:
     return views.session(await asked.kernel.overview(key, owner=asked.owner))
 
 
 @router.patch("/sessions/{key}", summary="Change a session", responses=responses(404, 413))
-async def change_session(key: KeyInPath, body: schema.ChangeSession, asked: Asked) -> schema.SessionOut:
+async def change_session(key: KeyInPath, body: common.ChangeSession, asked: Asked) -> common.SessionOut:
     about = body.model_dump(exclude_unset=True)
     if "metadata" in about:
         about["metadata"] = about["metadata"] or {}
@@ -102,17 +102,17 @@ async def delete_session(
     delete_automations: Annotated[
         bool, Query(description="Its automations go with it, instead of standing in the way.")
     ] = False,
-) -> schema.Deleted:
+) -> common.Deleted:
     """All of a session: its messages, turns and jobs. What runs in it is over with it."""
     try:
         await asked.kernel.delete(key, with_jobs=delete_automations, owner=asked.owner)
     except SessionHasJobs as blocked:
         jobs = [views.blocking(job) for job in blocked.jobs if isinstance(job, Job)]
-        return schema.Deleted(deleted=False, blocked_by_automations=True, automations=jobs)
-    return schema.Deleted(deleted=True)
+        return common.Deleted(deleted=False, blocked_by_automations=True, automations=jobs)
+    return common.Deleted(deleted=True)
 
 
-def _key(body: schema.OpenSession, new_id: str) -> str:
+def _key(body: common.OpenSession, new_id: str) -> str:
     if body.key is None:
         return f"{body.channel or 'websocket'}:{body.chat_id or new_id}"
     if body.channel is not None or body.chat_id is not None:

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Body, Header, Request
 from pydantic import JsonValue
 
 from segue.channels.telegram import Telegram
-from segue.server.errors import Refused, responses
-from segue.server.house import house_of
+from segue.server.error_responses import Refused, responses
+from segue.server.request_context import house_of
 
 router = APIRouter(tags=["Webhooks"])
 

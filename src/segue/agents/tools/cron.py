@@ -1,0 +1,191 @@
+"""`cron`: what a conversation has scheduled into itself.
+
+Invariants
+  - a job belongs to the conversation it was made in; no argument can name another one
+  - another chat's jobs are not there: not listed, not found
+  - a scheduled turn makes no further jobs; it may pause or remove its own
+  - what is refused leaves nothing behind
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from segue.agents.tools.arguments import flat
+from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
+from segue.errors import NotFound
+from segue.model.records import Job
+from segue.model.schedule import local, upcoming, zone_of
+from segue.model.states import JobState
+from segue.times.cron_line import zone_named
+from segue.times.format import shown
+from segue.times.trigger import At, Cron, Every, Trigger
+
+_TOLD = 3
+"""How many of the next runs an answer states."""
+_LISTED = 100
+
+_DESCRIPTION = (
+    "Schedule work in this conversation. A job gives you a turn here at its time, with the conversation so "
+    "far before you, and your answer is shown here. "
+    "add: `message` (what you are to do then, in full) and one of `every_seconds`, `cron_expr`, `at`. "
+    "list: what is scheduled here. update: change `name`, `message` or the schedule of `job_id`. "
+    "pause, resume, skip (let the next run go by), remove: of `job_id`."
+)
+
+_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
+    "action": {
+        "type": "string",
+        "enum": ["add", "list", "update", "pause", "resume", "skip", "remove"],
+        "description": "what to do",
+    },
+    "name": {"type": "string", "description": "a short name for people; by default the message's first line"},
+    "message": {"type": "string", "description": "what is to be done when the time has come"},
+    "every_seconds": {"type": "number", "description": "an interval, such as 3600 for every hour"},
+    "cron_expr": {"type": "string", "description": "five fields, such as '0 9 * * 1-5' for weekdays at 9"},
+    "tz": {
+        "type": "string",
+        "description": "an IANA zone such as 'Europe/Berlin', for cron_expr and an `at` without an offset",
+    },
+    "at": {"type": "string", "description": "once: '2027-03-03T10:00:00', or 'tomorrow at 09:00'"},
+    "job_id": {"type": "string", "description": "which job, as `list` shows it"},
+}
+
+
+def cron_tool() -> Tool:
+    return Tool(
+        name="cron",
+        description=_DESCRIPTION,
+        parameters=flat(_PROPERTIES, required=("action",)),
+        run=_cron,
+    )
+
+
+async def _cron(context: ToolContext, *, action: str, deliver: object = None, **given: Any) -> str:
+    """`deliver` is from older callers in Python. A job speaks in its conversation, whatever it says."""
+    # Models fill what they do not need with empty strings. An empty message is left to be refused.
+    given = {name: value for name, value in given.items() if value != "" or name == "message"}
+    return await _ACTIONS[action](context, given)
+
+
+async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
+    if context.source is not None:
+        raise ToolRefused(
+            "a scheduled turn cannot add jobs, or they would breed; tell the user what you would schedule, "
+            "and do it when they ask"
+        )
+    home = context.here
+    if "message" not in given:
+        raise ToolRefused("add needs `message`: what is to be done when the time has come")
+    trigger = _trigger(context, given)
+    if trigger is None:
+        raise ToolRefused("add needs a schedule: one of `every_seconds`, `cron_expr`, `at`")
+    job = await context.kernel.automate(
+        home.key, trigger, given["message"], name=given.get("name"), owner=home.owner
+    )
+    return f"Added. {_told(job, context)}"
+
+
+async def _list(context: ToolContext, given: Mapping[str, Any]) -> str:
+    kernel = context.kernel
+    own = await kernel.automations(context.here.key, owner=context.owner, limit=_LISTED)
+    protected = await kernel.protected(owner=context.owner, limit=_LISTED)
+    if not own and not protected:
+        return "Nothing is scheduled here."
+    lines = [_told(job, context) for job in own]
+    lines += [f"{_told(job, context)} (the system's; it cannot be changed)" for job in protected]
+    return "\n\n".join(lines)
+
+
+async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
+    job = await _found(context, given, "update")
+    trigger = _trigger(context, given)
+    if trigger is None and "tz" in given and isinstance(job.trigger, Cron):
+        trigger = Cron(job.trigger.expr, tz=given["tz"])
+    changes = {name: given[name] for name in ("name", "message") if name in given}
+    if not changes and trigger is None:
+        raise ToolRefused("update needs something to change: `name`, `message` or a schedule")
+    changed = await context.kernel.amend(job.id, trigger=trigger, owner=context.owner, **changes)
+    return f"Updated. {_told(changed, context)}"
+
+
+async def _pause(context: ToolContext, given: Mapping[str, Any]) -> str:
+    job = await _found(context, given, "pause")
+    paused = await context.kernel.pause(job.id, reason="paused by the user", owner=context.owner)
+    return f"Paused. {_told(paused, context)}"
+
+
+async def _resume(context: ToolContext, given: Mapping[str, Any]) -> str:
+    job = await _found(context, given, "resume")
+    return f"Resumed. {_told(await context.kernel.resume(job.id, owner=context.owner), context)}"
+
+
+async def _skip(context: ToolContext, given: Mapping[str, Any]) -> str:
+    job = await _found(context, given, "skip")
+    skipped = await context.kernel.skip(job.id, owner=context.owner)
+    return f"The next run is skipped. {_told(skipped, context)}"
+
+
+async def _remove(context: ToolContext, given: Mapping[str, Any]) -> str:
+    job = await _found(context, given, "remove")
+    await context.kernel.remove(job.id, owner=context.owner)
+    return f"Removed job {job.id} ({job.name!r})."
+
+
+_ACTIONS: Mapping[str, Callable[[ToolContext, Mapping[str, Any]], Awaitable[str]]] = {
+    "add": _add,
+    "list": _list,
+    "update": _update,
+    "pause": _pause,
+    "resume": _resume,
+    "skip": _skip,
+    "remove": _remove,
+}
+
+
+async def _found(context: ToolContext, given: Mapping[str, Any], action: str) -> Job:
+    """The job that is meant, if it is this conversation's or the system's."""
+    job_id = given.get("job_id")
+    if job_id is None:
+        raise ToolRefused(f"{action} needs `job_id`; `list` shows the jobs of this conversation")
+    session = await context.kernel.session(context.here.key, owner=context.owner)
+    try:
+        job = await context.kernel.automation(job_id, owner=context.owner)
+    except NotFound:
+        job = None
+    shared = await context.kernel.shared_jobs_of(session)
+    here = (session.id, shared.id) if shared else (session.id,)
+    if job is None or (job.session_id not in here and not job.protected):
+        raise ToolRefused(f"job {shown(job_id)} is not found here; `list` shows what this conversation has")
+    return job
+
+
+def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:
+    named = [name for name in ("every_seconds", "cron_expr", "at") if name in given]
+    if len(named) > 1:
+        raise ToolRefused(f"a job has one schedule, not {' and '.join(named)}; give one of them")
+    tz = given.get("tz")
+    if tz is not None and zone_named(tz) is None:
+        raise ToolRefused(f"there is no time zone {shown(tz)}; use an IANA name such as 'Europe/Berlin'")
+    match named:
+        case ["every_seconds"]:
+            least = context.kernel.settings.least_interval_seconds
+            if given["every_seconds"] < least:
+                raise ToolRefused(f"`every_seconds` must be at least {least:g}, got {given['every_seconds']}")
+            return Every(given["every_seconds"])
+        case ["cron_expr"]:
+            return Cron(given["cron_expr"], tz=tz)
+        case ["at"]:
+            return At(given["at"], tz=tz)
+    return None
+
+
+def _told(job: Job, context: ToolContext) -> str:
+    """Id, schedule in words, and the next runs with their offsets."""
+    head = f"Job {job.id} ({job.name!r}): {job.trigger}."
+    if job.state is not JobState.ACTIVE:
+        return f"{head} It is {job.state}" + (f": {job.state_reason}." if job.state_reason else ".")
+    zone = zone_of(job.trigger, context.zone)
+    slots = [local(slot, zone).isoformat(timespec="seconds") for slot in upcoming(job, _TOLD)]
+    if len(slots) == 1:
+        return f"{head} It runs on {slots[0]}."
+    return f"{head} Next runs: {', '.join(slots)}."

@@ -1,0 +1,200 @@
+"""`fetch_url`: a page or a document from the net, as text.
+
+Only public addresses are gone to, unless the settings allow the private ones. A name is resolved once, every
+answer is looked at, and the connection goes to the very address that was looked at, with the name in `Host`
+and in the TLS handshake: a name server that answers differently the second time is never asked a second time.
+Each redirect begins anew. No proxy of the environment is used, which would resolve names for itself.
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urljoin, urlsplit
+
+from segue.agents.tools.allowed_hosts import Address, allowed, literal
+from segue.agents.tools.arguments import flat
+from segue.agents.tools.html_text import plain
+from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
+from segue.record import positional
+
+if TYPE_CHECKING:
+    import httpx2
+
+LARGEST_BODY = 2_000_000
+MOST_REDIRECTS = 5
+LONGEST_URL = 2_000
+_CONNECT_SECONDS = 5.0
+_TOTAL_SECONDS = 20.0
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PORTS = {"http": 80, "https": 443}
+_READABLE = ("text/", "application/json", "application/xml", "application/xhtml", "application/javascript")
+
+Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
+"""A name and a port to addresses."""
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """By the machine's resolver."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+
+
+def fetch_tool(
+    *,
+    private: bool = False,
+    resolve: Resolve = resolve,
+    transport: "httpx2.AsyncBaseTransport | None" = None,
+) -> Tool:
+    """The tool. `private` lets it reach this machine and its network; `transport` is for tests."""
+
+    async def fetch_url(context: ToolContext, url: str) -> str:
+        await asyncio.to_thread(
+            import_module, "httpx2"
+        )  # the first time it takes a moment, beside the others
+        import httpx2
+
+        timeout = httpx2.Timeout(_TOTAL_SECONDS, connect=_CONNECT_SECONDS)
+        try:
+            async with (
+                asyncio.timeout(_TOTAL_SECONDS),
+                httpx2.AsyncClient(trust_env=False, timeout=timeout, transport=transport) as client,
+            ):
+                return await _Fetch(client, resolve, private).text(url)
+        except TimeoutError:
+            raise ToolRefused(f"{url} did not answer within {_TOTAL_SECONDS:g} seconds") from None
+        except httpx2.HTTPError as error:
+            raise ToolRefused(f"{url} could not be fetched: {str(error) or type(error).__name__}") from None
+
+    return Tool(
+        name="fetch_url",
+        description="Fetch a page or document from the internet by its address, as plain text.",
+        parameters=flat(
+            {"url": {"type": "string", "description": "an http or https address"}}, required=("url",)
+        ),
+        run=fetch_url,
+        timeout_seconds=_TOTAL_SECONDS + 5,
+        outside=True,
+    )
+
+
+@positional
+class _Target:
+    """A URL that may be fetched, if its address may."""
+
+    scheme: str
+    host: str
+    port: int
+    rest: str
+    """Path and query."""
+
+    @property
+    def named(self) -> str:
+        """As the `Host` header says it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+@positional
+class _Fetch:
+    client: "httpx2.AsyncClient"
+    resolve: Resolve
+    private: bool
+
+    async def text(self, url: str) -> str:
+        for _ in range(MOST_REDIRECTS + 1):
+            target = _target(url)
+            request = self._request(target, await self._address(target))
+            response = await self.client.send(request, stream=True, follow_redirects=False)
+            try:
+                if response.status_code not in _REDIRECTS or "location" not in response.headers:
+                    return await _read(url, response)
+                url = urljoin(url, response.headers["location"])
+            finally:
+                await response.aclose()
+        raise ToolRefused(f"{url} redirects more than {MOST_REDIRECTS} times")
+
+    async def _address(self, target: _Target) -> Address:
+        try:
+            written = literal(target.host)
+        except ValueError:
+            raise ToolRefused(f"{target.host} is an odd way to write an address; write it plainly") from None
+        addresses = [written] if written is not None else await self._resolved(target)
+        for address in addresses:
+            # One answer that is not allowed spoils all: whoever mixes them means harm.
+            if not allowed(address, private=self.private):
+                raise ToolRefused(
+                    f"{target.host} is not a public address, or leads to none; it is not fetched"
+                )
+        return addresses[0]
+
+    async def _resolved(self, target: _Target) -> list[Address]:
+        try:
+            answers = [ip_address(answer) for answer in await self.resolve(target.host, target.port)]
+        except (OSError, ValueError):
+            answers = []
+        if not answers:
+            raise ToolRefused(f"there is no host of the name {target.host}")
+        return answers
+
+    def _request(self, target: _Target, address: Address) -> "httpx2.Request":
+        """To that address, in the name of its host."""
+        place = f"[{address}]" if address.version == 6 else str(address)
+        return self.client.build_request(
+            "GET",
+            f"{target.scheme}://{place}:{target.port}{target.rest}",
+            headers={
+                "Host": target.named,
+                "User-Agent": "segue",
+                "Accept": "text/html, text/*;q=0.9, application/json;q=0.9",
+                # What is not compressed cannot grow while it is read.
+                "Accept-Encoding": "identity",
+            },
+            extensions={"sni_hostname": target.host},
+        )
+
+
+def _target(url: str) -> _Target:
+    """The parts of a URL, or the sentence that says why it is not fetched."""
+    if len(url) > LONGEST_URL or not url.isprintable() or " " in url or "\\" in url:
+        raise ToolRefused(f"{url[:100]!r} is no web address: it is too long, or holds what none has")
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").encode("idna").decode("ascii"), parts.port
+    except ValueError:
+        raise ToolRefused(f"{url} is no web address; write it as in https://example.org/page") from None
+    if parts.scheme not in _PORTS:
+        raise ToolRefused(f"only http and https are fetched, got {parts.scheme or url!r}")
+    if "@" in parts.netloc:
+        raise ToolRefused("an address with a user's name or password in it is not fetched")
+    if not host:
+        raise ToolRefused(f"{url} names no host; write it as in https://example.org/page")
+    query = f"?{parts.query}" if parts.query else ""
+    return _Target(parts.scheme, host, port or _PORTS[parts.scheme], f"{parts.path or '/'}{query}")
+
+
+async def _read(url: str, response: "httpx2.Response") -> str:
+    if response.status_code != 200:
+        raise ToolRefused(f"{url} answered {response.status_code} {response.reason_phrase}".rstrip())
+    kind = response.headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
+    if not kind.startswith(_READABLE) and not kind.endswith(("+json", "+xml")):
+        raise ToolRefused(f"{url} is {kind}, which is not text")
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise ToolRefused(f"{url} was sent compressed, though that was not asked for; it is not read")
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > LARGEST_BODY:
+            raise ToolRefused(f"{url} is larger than {LARGEST_BODY:,} bytes")
+    text = _decoded(bytes(body), response.charset_encoding)
+    return await asyncio.to_thread(plain, text) if "html" in kind else text
+
+
+def _decoded(body: bytes, charset: str | None) -> str:
+    try:
+        return body.decode(charset or "utf-8", "replace")
+    except LookupError:  # a charset nobody knows
+        return body.decode("utf-8", "replace")

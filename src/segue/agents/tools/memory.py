@@ -1,0 +1,46 @@
+"""`memory_search`: what is known of the user, and what was said before, by the words of a question."""
+
+from segue.agents.tools.arguments import flat
+from segue.agents.tools.registry import Tool, ToolContext
+from segue.model.memory import Found, MemoryKind
+from segue.times.clock import to_moment
+
+_MOST = 20
+_DESCRIPTION = (
+    "Look up what is known of the user (facts, preferences, decisions, open threads) and what was said in "
+    "conversations that have been put away. Use it before you say that you do not know something that the "
+    "user may have told you. Search with a few words that the answer would hold."
+)
+
+
+def memory_tool() -> Tool:
+    return Tool(
+        name="memory_search",
+        description=_DESCRIPTION,
+        parameters=flat(
+            {
+                "query": {"type": "string", "description": "a few words"},
+                "limit": {
+                    "type": "integer",
+                    "description": f"how many at most, from 1 to {_MOST}; 5 if unset",
+                },
+            },
+            required=("query",),
+        ),
+        run=_search,
+    )
+
+
+async def _search(context: ToolContext, query: str, limit: int = 5) -> str:
+    found = await context.kernel.recollect(query, owner=context.owner, limit=max(1, min(_MOST, limit)))
+    if not found:
+        return "Nothing is known about that."
+    return "\n".join(_line(each) for each in found)
+
+
+def _line(found: Found) -> str:
+    memory = found.memory
+    day = f"{to_moment(memory.updated_at):%d %b %Y}"
+    if memory.kind is MemoryKind.PASSAGE:
+        return f"- said on {day}:\n  " + memory.content.replace("\n", "\n  ")
+    return f"- {memory.kind}, {day}, {memory.confidence} % sure: {memory.content}"

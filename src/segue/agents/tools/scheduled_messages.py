@@ -1,0 +1,157 @@
+"""`schedule_private_message` and its two companions: words written now, sent in this chat then.
+
+Invariants
+  - a message is for the conversation that the tool is called in; no argument can name another one
+  - nothing is sent when the tool is called, and no model is asked when the moment comes
+  - what is refused leaves nothing behind, and says why with one of the codes `not_private_chat`,
+    `invalid_time`, `empty_text`, `storage_failure`
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from segue.agents.tools.arguments import flat
+from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
+from segue.errors import NotFound, SegueError, StoreError
+from segue.model.records import ScheduledMessage
+from segue.model.schedule import local
+from segue.model.states import MessageStatus
+from segue.times.clock import to_moment
+from segue.times.format import shown
+
+_LISTED = 50
+
+_SCHEDULE = (
+    "Write a message now that is sent to the user in this private chat at a time to come, word for word. You "
+    "are not asked again then, so write it as it is to be read. The answer names its `task_id`. To move one, "
+    "cancel it and write it anew, or use `replace_existing`. For work that you are to do later, use "
+    "schedule_recall or cron instead."
+)
+_LIST = "The messages scheduled in this chat, newest first: what waits, was sent, failed or was cancelled."
+_CANCEL = "Take back a scheduled message of this chat that was not sent yet."
+
+_OF_SCHEDULE: Mapping[str, Mapping[str, Any]] = {
+    "send_at": {
+        "type": "string",
+        "description": "when: '2027-03-03T18:00:00+01:00', 'tomorrow at 08:00', 'in 2 hours'. A time without "
+        "a zone is the user's",
+    },
+    "message_text": {"type": "string", "description": "the words that are sent then"},
+    "replace_existing": {
+        "type": "boolean",
+        "default": False,
+        "description": "cancel every message that still waits in this chat; by default they stay",
+    },
+}
+_OF_LIST: Mapping[str, Mapping[str, Any]] = {
+    "status": {"type": "string", "enum": [*MessageStatus], "description": "only these; all if left out"},
+}
+_OF_CANCEL: Mapping[str, Mapping[str, Any]] = {
+    "task_id": {"type": "string", "description": "which one, as list_scheduled_private_messages shows it"},
+}
+
+
+def message_tools() -> list[Tool]:
+    return [
+        Tool(
+            name="schedule_private_message",
+            description=_SCHEDULE,
+            parameters=flat(_OF_SCHEDULE, required=("send_at", "message_text")),
+            run=_schedule,
+            private=True,
+        ),
+        Tool(
+            name="list_scheduled_private_messages",
+            description=_LIST,
+            parameters=flat(_OF_LIST),
+            run=_list,
+            private=True,
+        ),
+        Tool(
+            name="cancel_scheduled_private_message",
+            description=_CANCEL,
+            parameters=flat(_OF_CANCEL, required=("task_id",)),
+            run=_cancel,
+            private=True,
+        ),
+    ]
+
+
+async def _schedule(
+    context: ToolContext, *, send_at: str, message_text: str, replace_existing: bool = False
+) -> str:
+    try:
+        promised = await context.kernel.schedule_message(
+            context.here.key,
+            send_at,
+            message_text,
+            replace_existing=replace_existing,
+            tool_call_id=context.call_id,
+            owner=context.owner,
+        )
+    except StoreError as error:
+        # Its sentence may name files and servers, which are no model's business.
+        raise ToolRefused(
+            f"{error.code}: the message was not stored, so it will not be sent; try again, or tell the user"
+        ) from error
+    except SegueError as error:
+        raise ToolRefused(f"{error.code}: {error}") from error
+    result = _told(promised.message, context) | {"replace_existing": replace_existing}
+    if promised.cancelled:
+        result["cancelled"] = list(promised.cancelled)
+    return _text(result)
+
+
+async def _list(context: ToolContext, *, status: str | None = None) -> str:
+    found = await context.kernel.scheduled_messages(
+        context.here.key,
+        status=None if status is None else MessageStatus(status),
+        owner=context.owner,
+        limit=_LISTED,
+    )
+    if not found:
+        return "No message is scheduled here." if status is None else f"No message here is {status}."
+    return "\n".join(_text(_told(one, context) | _end(one, context)) for one in found)
+
+
+async def _cancel(context: ToolContext, *, task_id: str) -> str:
+    session = await context.kernel.session(context.here.key, owner=context.owner)
+    try:
+        message = await context.kernel.scheduled_message(task_id, owner=context.owner)
+    except NotFound:
+        message = None
+    if message is None or message.session_id != session.id:
+        raise ToolRefused(
+            f"message {shown(task_id)} is not found here; list_scheduled_private_messages shows what there is"
+        )
+    cancelled = await context.kernel.cancel_message(
+        task_id, tool_call_id=context.call_id, owner=context.owner
+    )
+    return _text(_told(cancelled, context) | _end(cancelled, context))
+
+
+def _told(message: ScheduledMessage, context: ToolContext) -> dict[str, Any]:
+    return {
+        "task_id": message.id,
+        "session_id": context.here.key,
+        "send_at": _moment(message.send_at, context),
+        "message_text": message.text,
+    }
+
+
+def _end(message: ScheduledMessage, context: ToolContext) -> dict[str, Any]:
+    told: dict[str, Any] = {"status": str(message.status)}
+    if message.sent_at is not None:
+        told["sent_at"] = _moment(message.sent_at, context)
+    if message.status is MessageStatus.FAILED:
+        told["last_error"] = message.last_error
+    return told
+
+
+def _moment(ms: int, context: ToolContext) -> str:
+    return local(to_moment(ms), context.zone).isoformat()
+
+
+def _text(told: Mapping[str, Any]) -> str:
+    return json.dumps(told, ensure_ascii=False)

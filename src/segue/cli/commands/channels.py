@@ -1,0 +1,135 @@
+"""`segue channels`: what this deployment speaks through, and who asks to be let in."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from segue.cli.support.load_settings import configured
+from segue.cli.support.output import AsJson, local_time, print_json, print_table
+from segue.cli.support.timezone import shown_zone
+
+if TYPE_CHECKING:
+    from segue.config import Configuration
+    from segue.kernel.api.inbound import Guest
+    from segue.kernel.kernel import Kernel
+
+ChannelName = Annotated[str, typer.Argument(help="telegram or matrix.", show_default=False)]
+User = Annotated[str | None, typer.Option(help="The user that their private chats belong to.")]
+
+app = typer.Typer(help="The channels, and who may talk through them.", no_args_is_help=True)
+
+
+@app.command("list")
+@configured()
+def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
+    """List the people who were let in by a code, and those who ask to be."""
+    from segue.cli.support.open_kernel import looking
+
+    async def work(kernel: "Kernel") -> None:
+        found = await kernel.guests()
+        if as_json:
+            print_json({"guests": [_shape(each) for each in found]})
+            return
+        rows = [
+            (
+                each.channel,
+                each.sender,
+                each.name,
+                _state(each),
+                each.user,
+                local_time(each.came_at, shown_zone(configuration)),
+            )
+            for each in found
+        ]
+        print_table(
+            ("channel", "sender", "name", "state", "user", "came"), rows, empty="Nobody asks to be let in."
+        )
+
+    looking(configuration, work)
+
+
+@app.command()
+@configured()
+def allow(
+    configuration: "Configuration",
+    code: Annotated[str, typer.Argument(help="The code that they were given.", show_default=False)],
+    user: User = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a sender in. With --user, their private chats belong to that user."""
+    from segue.cli.support.open_kernel import looking
+
+    async def work(kernel: "Kernel") -> None:
+        guest = await kernel.allow_guest(code, user=user)
+        if as_json:
+            print_json(_shape(guest))
+        else:
+            typer.echo(
+                f"{guest.name or guest.sender} may talk to us through {guest.channel} now.{_bound(guest)}"
+            )
+
+    looking(configuration, work)
+
+
+@app.command()
+@configured()
+def bind(
+    configuration: "Configuration",
+    channel: ChannelName,
+    sender: Annotated[str, typer.Argument(help="The sender's id on that network.", show_default=False)],
+    user: Annotated[str, typer.Option(help="The user that their private chats belong to.")],
+    as_json: AsJson = False,
+) -> None:
+    """Bind the private chats of a sender to a user, from the next message on. It lets no one in."""
+    from segue.cli.support.open_kernel import looking
+
+    async def work(kernel: "Kernel") -> None:
+        guest = await kernel.bind_sender(channel, sender, user=user)
+        if as_json:
+            print_json(_shape(guest))
+        else:
+            typer.echo(f"{guest.name or guest.sender} is bound.{_bound(guest)}")
+
+    looking(configuration, work, create=True)
+
+
+@app.command()
+@configured()
+def forget(
+    configuration: "Configuration",
+    channel: ChannelName,
+    sender: Annotated[str, typer.Argument(help="As `list` shows it.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Shut somebody out who was let in by a code, or take their code back."""
+    from segue.cli.support.open_kernel import looking
+
+    async def work(kernel: "Kernel") -> None:
+        guest = await kernel.forget_guest(channel, sender)
+        if as_json:
+            print_json(_shape(guest))
+        else:
+            typer.echo(f"{guest.name or guest.sender} is forgotten.")
+
+    looking(configuration, work)
+
+
+def _shape(guest: "Guest") -> dict[str, object]:
+    return {
+        "channel": guest.channel,
+        "sender": guest.sender,
+        "name": guest.name,
+        "code": guest.code,
+        "allowed": guest.allowed,
+        "user": guest.user,
+    }
+
+
+def _state(guest: "Guest") -> str:
+    if guest.allowed:
+        return "let in"
+    return "bound" if guest.user is not None else f"asks with {guest.code}"
+
+
+def _bound(guest: "Guest") -> str:
+    return "" if guest.user is None else f" Their private chats belong to the user {guest.user}."

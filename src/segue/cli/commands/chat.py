@@ -1,0 +1,41 @@
+"""`segue chat`: talk in the terminal.
+
+It opens the database itself and runs its own workers, so it needs no server, and what the talk schedules
+happens while it is open. Beside a running server both take turns from the same lanes: the one that hears of
+a message first answers it, which is almost always this one, and either way the words arrive here.
+"""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from segue.cli.support.load_settings import FAILED, configured
+from segue.cli.support.options import Account, User, asker_of
+from segue.cli.support.output import AsJson
+from segue.model.text_checks import check_key
+
+if TYPE_CHECKING:
+    from segue.config import Configuration
+
+Session = Annotated[str, typer.Option(help="The session's key, channel:chat_id.")]
+
+
+@configured()
+def chat(
+    configuration: "Configuration",
+    session: Session = "terminal:default",
+    account: Account = "default",
+    user: User = None,
+    as_json: AsJson = False,
+) -> None:
+    """Talk in the terminal. From a pipe, each line is a message and each answer is printed."""
+    from segue.cli.chat.background import Background
+    from segue.cli.chat.run_chat import from_pipe, in_terminal
+
+    check_key(session)
+    with Background(configuration) as background:
+        if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
+            in_terminal(background, session, asker_of(account, user), model=configuration.model)
+        elif not from_pipe(background, session, asker_of(account, user), as_json=as_json):
+            raise typer.Exit(FAILED)

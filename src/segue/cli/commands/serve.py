@@ -1,0 +1,61 @@
+"""`segue serve`: API, page, channels and workers in one process."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from segue.cli.support.load_settings import configured
+from segue.errors import BadSetting
+
+if TYPE_CHECKING:
+    from segue.config import Configuration
+
+_log = logging.getLogger(__name__)
+
+Host = Annotated[str | None, typer.Option(help="Where to listen. Beyond this machine only with API keys.")]
+Port = Annotated[int | None, typer.Option(help="0 takes any free one.")]
+
+
+@configured(log_level=logging.INFO, host=Host, port=Port)
+def serve(configuration: "Configuration") -> None:
+    """Run the API, the page and the workers in one process."""
+    if not configuration.api_keys and not configuration.listens_to_itself_only:
+        raise BadSetting(
+            f"{configuration.host} can be reached from other machines, and nobody would need a key; "
+            "set SEGUE_API_KEYS, or listen on 127.0.0.1"
+        )
+    from segue.cli.support.event_loop import run
+
+    run(_serve(configuration))
+
+
+async def _serve(configuration: "Configuration") -> None:
+    from segue.cli.support.checks import open_files
+    from segue.cli.support.http_server import Server, address_of, listening_socket
+    from segue.cli.support.open_kernel import to_work
+    from segue.cli.support.signals import told_by_signals, work_until_told
+    from segue.server.app import create_app
+
+    with (
+        told_by_signals() as told,
+        listening_socket(configuration.host.strip("[]"), configuration.port) as listening,
+    ):
+        async with to_work(configuration) as kernel, asyncio.TaskGroup() as group:
+            server = Server(create_app(kernel, configuration, run_workers=False))
+            group.create_task(server.serve([listening]))
+            await server.ready.wait()
+            _announce(configuration, address_of(listening))
+            if (words := open_files(configuration)) is not None:
+                _log.warning("%s", words)
+            # The API stays until the last turn has ended: whoever watches one sees its end.
+            gone = await work_until_told(kernel, told, listen=True)
+            server.should_exit = True
+    if gone is not None:
+        raise gone
+    _log.info("stopped")
+
+
+def _announce(configuration: "Configuration", address: str) -> None:
+    typer.echo(f"Segue is at {address} with {configuration.model or 'the offline model'}. Ctrl-C stops it.")

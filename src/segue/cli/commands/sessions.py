@@ -1,0 +1,266 @@
+"""`segue sessions`: what is there, and messages that are stored without running the agent."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from segue.cli.support.command import Asked, asking
+from segue.cli.support.options import (
+    AutoCommitEnabled,
+    IdleTimeoutSeconds,
+    KeepRecentCount,
+    Key,
+    Limit,
+    MessageCountThreshold,
+    MinCommitIntervalSeconds,
+    TokenThreshold,
+    policy_of,
+)
+from segue.cli.support.output import local_time, print_json, print_record, printable, shape
+from segue.errors import BadText, SessionHasJobs
+from segue.kernel.transactions.sessions import MaybePolicy
+
+if TYPE_CHECKING:
+    from segue.kernel.kernel import Kernel
+    from segue.model.records import Overview
+    from segue.server.schemas.common import SessionOut
+
+app = typer.Typer(help="Conversations.", no_args_is_help=True)
+
+Role = Annotated[str, typer.Option(help="user, assistant or system.")]
+Content = Annotated[str, typer.Argument(help="The message.", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(help='A JSON list of {"role", "content"}, or one such object a line; - is the input.'),
+]
+
+
+@app.command("list")
+@asking()
+def list_(asked: Asked, limit: Limit = 100) -> None:
+    """List sessions, the most recently spoken to first."""
+
+    async def work(kernel: "Kernel") -> None:
+        found = await kernel.overviews(owner=asked.owner, limit=limit)
+        rows = (
+            (
+                each.session.key,
+                each.session.owner.user,
+                each.session.title,
+                "running" if each.session.holder else "idle",
+                each.queued,
+                each.message_count,
+                each.automations,
+                local_time(each.session.last_message_at, asked.zone),
+            )
+            for each in found
+        )
+        columns = ("session", "user", "title", "state", "queued", "messages", "automations", "last message")
+        asked.print_list(
+            "sessions",
+            lambda: [_shape(each) for each in found],
+            columns,
+            rows,
+            empty="There are no sessions yet. `segue chat` begins one.",
+        )
+
+    asked.look(work)
+
+
+@app.command()
+@asking()
+def show(asked: Asked, key: Key, limit: Limit = 20) -> None:
+    """Show a session and its newest messages."""
+    from segue.cli.support.command import newest_messages
+
+    async def work(kernel: "Kernel") -> None:
+        overview = await kernel.overview(key, owner=asked.owner)
+        messages = await newest_messages(kernel, overview.session, limit)
+        if asked.as_json:
+            from segue.server.markdown_pool import html_of
+            from segue.server.schemas import views
+
+            html = await html_of(each.content for each in messages)
+            session_id = overview.session.id
+            told = [shape(views.message(each, session_id, html=html[each.content])) for each in messages]
+            print_json({**shape(_shape(overview)), "messages": told})
+            return
+        print_record(_fields(overview, asked.zone))
+        for each in messages:
+            typer.echo(f"\n{local_time(each.at, asked.zone)}  {each.role}\n{printable(each.content)}")
+
+    asked.look(work)
+
+
+@app.command()
+@asking()
+def add_message(
+    asked: Asked,
+    key: Key,
+    content: Content,
+    role: Role = "user",
+    auto_commit_enabled: AutoCommitEnabled = None,
+    token_threshold: TokenThreshold = None,
+    message_count_threshold: MessageCountThreshold = None,
+    idle_timeout_seconds: IdleTimeoutSeconds = None,
+    min_commit_interval_seconds: MinCommitIntervalSeconds = None,
+    keep_recent_count: KeepRecentCount = None,
+) -> None:
+    """Store a message without running the agent. Makes the session if it is missing."""
+    policy = policy_of(
+        auto_commit_enabled,
+        token_threshold=token_threshold,
+        message_count_threshold=message_count_threshold,
+        idle_timeout_seconds=idle_timeout_seconds,
+        min_commit_interval_seconds=min_commit_interval_seconds,
+        keep_recent_count=keep_recent_count,
+    )
+    _write(asked, key, [(role, content)], policy)
+
+
+@app.command()
+@asking()
+def add_messages(
+    asked: Asked,
+    key: Key,
+    file: File = Path("-"),
+    auto_commit_enabled: AutoCommitEnabled = None,
+    token_threshold: TokenThreshold = None,
+    message_count_threshold: MessageCountThreshold = None,
+    idle_timeout_seconds: IdleTimeoutSeconds = None,
+    min_commit_interval_seconds: MinCommitIntervalSeconds = None,
+    keep_recent_count: KeepRecentCount = None,
+) -> None:
+    """Store up to 100 messages together without running the agent."""
+    policy = policy_of(
+        auto_commit_enabled,
+        token_threshold=token_threshold,
+        message_count_threshold=message_count_threshold,
+        idle_timeout_seconds=idle_timeout_seconds,
+        min_commit_interval_seconds=min_commit_interval_seconds,
+        keep_recent_count=keep_recent_count,
+    )
+    _write(asked, key, _messages_in(file), policy)
+
+
+@app.command()
+@asking()
+def commit(asked: Asked, key: Key, keep_recent_count: KeepRecentCount = None) -> None:
+    """Put a session's messages away. Whoever runs the workers then learns from them."""
+    from segue.kernel.transactions.archive import Committed
+
+    async def work(kernel: "Kernel") -> None:
+        from segue.server.schemas import memory
+
+        done = await kernel.commit(key, keep_recent_count=keep_recent_count, owner=asked.owner)
+        told = (
+            f"Archive {done.archive_n} of {key} was made; task {done.task_id} learns from it."
+            if isinstance(done, Committed)
+            else f"Nothing was put away: {done.reason}."
+        )
+        asked.say(told, memory.committed(done).model_dump(exclude_none=True))
+
+    asked.look(work)
+
+
+@app.command()
+@asking()
+def stop(asked: Asked, key: Key) -> None:
+    """Stop the turn that runs in a session."""
+
+    async def work(kernel: "Kernel") -> None:
+        turn_id = await kernel.stop(key, owner=asked.owner)
+        told = "Nothing runs there." if turn_id is None else f"Turn {turn_id} was told to stop."
+        asked.say(told, {"stopped": turn_id is not None, "turn_id": turn_id})
+
+    asked.look(work)
+
+
+@app.command()
+@asking()
+def remove(
+    asked: Asked,
+    key: Key,
+    with_jobs: Annotated[bool, typer.Option("--with-jobs", help="Remove its jobs too.")] = False,
+) -> None:
+    """Remove a session and all it holds. One that has jobs is kept, unless they may go too."""
+
+    async def work(kernel: "Kernel") -> None:
+        try:
+            await kernel.delete(key, with_jobs=with_jobs, owner=asked.owner)
+        except SessionHasJobs as error:
+            raise SessionHasJobs(f"{error}; --with-jobs removes them too", error.jobs) from None
+        asked.say(f"Session {key} is gone.", {"deleted": True})
+
+    asked.look(work)
+
+
+def _shape(overview: "Overview") -> "SessionOut":
+    from segue.server.schemas import views
+
+    return views.session(overview)
+
+
+def _fields(overview: "Overview", zone: str) -> dict[str, object]:
+    session = overview.session
+    return {
+        "session": session.key,
+        "account": session.owner.account,
+        "user": session.owner.user,
+        "title": session.title,
+        "state": "running" if session.holder else "idle",
+        "queued": overview.queued,
+        "messages": overview.message_count,
+        "tokens": overview.pending_tokens,
+        "automations": overview.automations,
+        "zone": session.timezone,
+        "when busy": session.when_busy,
+        "begun": local_time(session.created_at, zone),
+        "last message": local_time(session.last_message_at, zone),
+    }
+
+
+def _write(asked: Asked, key: str, messages: list[tuple[str, str]], policy: MaybePolicy) -> None:
+    async def work(kernel: "Kernel") -> None:
+        written = await kernel.write_all(key, messages, owner=asked.owner, auto_commit_policy=policy)
+        stored = "1 message was" if written.added == 1 else f"{written.added} messages were"
+        asked.say(
+            f"{stored} stored; {key} has {written.message_count} now.",
+            {
+                "session_key": key,
+                "message_count": written.message_count,
+                "pending_tokens": written.pending_tokens,
+                "added": written.added,
+            },
+        )
+
+    asked.look(work, create=True)
+
+
+def _messages_in(file: Path) -> list[tuple[str, str]]:
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadText(f"the messages in {file} cannot be read: {error}") from None
+    try:
+        given = json.loads(text) if text.lstrip().startswith("[") else _lines(text)
+    except ValueError as error:
+        raise BadText(f"messages are a JSON list, or one JSON object a line: {error}") from None
+    return [_message(each, number) for number, each in enumerate(given, start=1)]
+
+
+def _lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _message(given: Any, number: int) -> tuple[str, str]:
+    match given:
+        case {"role": str(role), "content": str(content), **rest} if not rest:
+            return role, content
+        case {"auto_commit_policy": _}:
+            raise BadText(f"message {number} has a policy of its own; give one for all of them by the flags")
+        case _:
+            raise BadText(f'message {number} must be {{"role": …, "content": …}} and nothing else')

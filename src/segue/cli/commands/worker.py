@@ -1,0 +1,36 @@
+"""`segue worker`: workers only. Any number of processes and machines on one PostgreSQL."""
+
+import logging
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from segue.cli.support.load_settings import configured
+
+if TYPE_CHECKING:
+    from segue.config import Configuration
+
+_log = logging.getLogger(__name__)
+
+Runners = Annotated[int | None, typer.Option(help="Scheduled turns at once in this process.")]
+
+
+@configured(log_level=logging.INFO, runners=Runners)
+def worker(configuration: "Configuration") -> None:
+    """Run workers without an API, beside a server or alone."""
+    from segue.cli.support.event_loop import run
+
+    run(_work(configuration))
+
+
+async def _work(configuration: "Configuration") -> None:
+    from segue.cli.support.open_kernel import to_work
+    from segue.cli.support.signals import told_by_signals, work_until_told
+
+    with told_by_signals() as told:
+        async with to_work(configuration) as kernel:
+            _log.info("at work as %s", kernel.name)
+            gone = await work_until_told(kernel, told)
+    if gone is not None:
+        raise gone
+    _log.info("stopped")

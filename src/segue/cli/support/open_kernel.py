@@ -1,0 +1,91 @@
+"""Opening the house for a command: to look around in it, or to work there."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from segue.agents.routines import heartbeat, merge_memories
+from segue.errors import AgentFailed, StoreUnusable
+from segue.kernel.kernel import Kernel
+from segue.kernel.workers.worker_context import Function
+from segue.model.agent import OpenTurn
+
+if TYPE_CHECKING:
+    from segue.config import Configuration
+
+
+@asynccontextmanager
+async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
+    """With the agent of the settings. The caller runs the workers."""
+    from segue.agents import make_agent, make_evaluation, make_extractor
+    from segue.channels import make_channels
+
+    kernel: Kernel
+    channels = make_channels(configuration)
+    agent = make_agent(configuration, lambda: kernel)
+    functions: dict[str, Function] = {merge_memories.FUNCTION: merge_memories.Dream(lambda: kernel)}
+    if configuration.workspace is not None:
+        functions[heartbeat.FUNCTION] = heartbeat.Heartbeat(configuration.workspace, agent, lambda: kernel)
+    kernel = Kernel(
+        configuration.database_url,
+        agent=agent,
+        extractor=make_extractor(configuration),
+        evaluate_response=make_evaluation(configuration),
+        functions=functions,
+        settings=configuration.kernel_settings(),
+        channels=channels,
+    )
+    async with AsyncExitStack() as opened:
+        for channel in channels:
+            if isinstance(channel, AbstractAsyncContextManager):  # one that holds connections to its network
+                await opened.enter_async_context(channel)
+        if isinstance(agent, AbstractAsyncContextManager):  # one that holds connections to its provider
+            await opened.enter_async_context(agent)
+        await opened.enter_async_context(kernel)
+        if configuration.traces:
+            from segue.telemetry.tracing import exporting, traced
+
+            await opened.enter_async_context(traced(kernel, await opened.enter_async_context(exporting())))
+        await merge_memories.install(kernel)
+        if heartbeat.FUNCTION in functions:
+            await heartbeat.install(kernel)
+        yield kernel
+
+
+@asynccontextmanager
+async def to_look(configuration: "Configuration", *, create: bool = False) -> AsyncIterator[Kernel]:
+    """Without an agent. A database that is not there is made only by a command that writes."""
+    if not create:
+        refuse_missing(configuration)
+    async with Kernel(
+        configuration.database_url, agent=_nobody, settings=configuration.kernel_settings()
+    ) as kernel:
+        yield kernel
+
+
+def refuse_missing(configuration: "Configuration") -> None:
+    from segue.store.open import sqlite_file
+    from segue.store.sqlite.file import is_there
+
+    file = sqlite_file(configuration.database_url)
+    if file is not None and not is_there(file):
+        raise StoreUnusable(
+            f"there is no database at {file} yet; `segue db migrate` or `segue serve` makes it"
+        )
+
+
+def looking(
+    configuration: "Configuration", work: Callable[[Kernel], Awaitable[None]], *, create: bool = False
+) -> None:
+    """Open, do it, close."""
+
+    async def whole() -> None:
+        async with to_look(configuration, create=create) as kernel:
+            await work(kernel)
+
+    asyncio.run(whole())
+
+
+async def _nobody(turn: OpenTurn) -> str:
+    raise AgentFailed("this process runs no turns")

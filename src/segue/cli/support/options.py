@@ -1,0 +1,52 @@
+"""Whose things a command is about."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from segue.errors import BadPolicy
+from segue.kernel.transactions.sessions import UNSAID, MaybePolicy
+from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.records import Asker, Operator, Owner
+
+Account = Annotated[str, typer.Option(help="The account whose sessions these are.")]
+User = Annotated[
+    str | None, typer.Option(help="The user whose sessions these are. Left out: the sessions of all users.")
+]
+Key = Annotated[str, typer.Argument(help="The session's key, channel:chat_id.", show_default=False)]
+Limit = Annotated[int, typer.Option(min=1, max=500, help="The most to show.")]
+
+
+def asker_of(account: str, user: str | None) -> Asker:
+    """The command line is the operator's, unless it asks for one user."""
+    return Operator(account) if user is None else Owner(account, user)
+
+
+# MERGED: """The flags of an auto-commit policy."""
+
+
+class Switch(StrEnum):
+    TRUE = "true"
+    FALSE = "false"
+
+
+AutoCommitEnabled = Annotated[Switch | None, typer.Option(help="Whether the session commits by itself.")]
+TokenThreshold = Annotated[int | None, typer.Option(min=1, help="Commit at this many pending tokens.")]
+IdleTimeoutSeconds = Annotated[int | None, typer.Option(min=1, help="Commit after this long a silence.")]
+MessageCountThreshold = Annotated[int | None, typer.Option(min=1, help="Commit at this many messages.")]
+MinCommitIntervalSeconds = Annotated[
+    int | None, typer.Option(min=0, help="Between two commits that nobody asked for.")
+]
+KeepRecentCount = Annotated[int | None, typer.Option(min=0, help="Messages that a commit leaves live.")]
+
+
+def policy_of(enabled: Switch | None, **fields: int | None) -> MaybePolicy:
+    """The policy that the flags say, if they say one. `fields` are called as those of a policy."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    if enabled is not None:
+        return AutoCommitPolicy(enabled=enabled is Switch.TRUE, **given)
+    for name in given:
+        flag = "--" + name.replace("_", "-")
+        raise BadPolicy(f"{flag} is part of a policy; give --auto-commit-enabled with it")
+    return UNSAID

@@ -1,0 +1,230 @@
+"""The three layers: a file, the environment, flags. The later one wins, and each value knows its place.
+
+Nothing here knows a setting by name: names, shapes and what a field wants are read off the model.
+"""
+
+import difflib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from segue.errors import BadSetting
+from segue.record import positional
+from segue.times.format import shown
+
+FILE = "segue.toml"
+_PREFIX = "SEGUE_"
+_SHORTER = ("server.session_auto_commit.", "auto_commit.")
+"""What lies deep in the file has a shorter name in the environment."""
+
+_OF_THE_TESTS = re.compile(r"SEGUE_(LONG|SIM_SEED|TEST_\w+)")
+"""Read by the tests of this repository, which may start a server."""
+
+_OF_KUBERNETES = re.compile(
+    r"SEGUE(_\w+)?_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
+)
+"""What Kubernetes gives every container of a namespace that has a Service named `segue` or `segue-…`."""
+_ADDRESS_OF_KUBERNETES = re.compile(r"(tcp|udp|sctp)://.*")
+"""The value of its variables that end in `_PORT`."""
+
+
+@positional
+class Wanted:
+    """What a field takes, as the end of the sentence "… must be"."""
+
+    words: str
+    json: bool = False
+    """A list, which text carries as JSON or names as @file."""
+    path: bool = False
+
+
+@positional
+class Given:
+    """The values, nested as the model is, and for each dotted name the place it came from."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    """What was passed over, in sentences."""
+
+    def put(self, name: str, value: object, place: str) -> None:
+        *outer, last = name.split(".")
+        values = self.values
+        for part in outer:
+            values = values.setdefault(part, {})
+        values[last] = value
+        self.sources[name] = place
+
+
+def read(
+    model: type[BaseModel], path: Path | str | None, env: Mapping[str, str], flags: Mapping[str, Any]
+) -> Given:
+    known = dict(settings_of(model))
+    given = Given()
+    _put_file(given, known, path)
+    _put_environment(given, known, env)
+    for name, value in flags.items():
+        if name not in known:
+            raise TypeError(f"{name} is no setting")
+        if value is not None:
+            given.put(name, value, f"--{name.replace('_', '-')}")
+    return given
+
+
+def settings_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Every setting by its dotted name; a part that is a model itself is walked into."""
+    for name, info in model.model_fields.items():
+        inner = info.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from settings_of(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", info
+
+
+def variable_of(name: str) -> str:
+    """The environment's name of a setting."""
+    return _PREFIX + name.replace(*_SHORTER).replace(".", "_").upper()
+
+
+def sentence(model: type[BaseModel], error: ValidationError, sources: Mapping[str, str]) -> str:
+    """The first thing that is wrong, in words, with the place it came from."""
+    first = error.errors(include_url=False)[0]
+    known = dict(settings_of(model))
+    parts = [str(part) for part in first["loc"]]
+    name = next(dotted for end in range(len(parts), 0, -1) if (dotted := ".".join(parts[:end])) in known)
+    inner = first["loc"][name.count(".") + 1 :]
+    head = f"{sources.get(name, name)} must be {_wanted(known[name]).words}"
+    if not inner and known[name].repr and isinstance(first["input"], str | int | float | bool):
+        return f"{head}, got {shown(first['input'])}"
+    where = [f"entry {part + 1}" if isinstance(part, int) else str(part) for part in inner]
+    return f"{head}; {', '.join(where)}{': ' if where else ''}{_reason(first)}"
+
+
+def _wanted(info: FieldInfo) -> Wanted:
+    return next(each for each in info.metadata if isinstance(each, Wanted))
+
+
+def _reason(error: ErrorDetails) -> str:
+    match error["type"]:
+        case "value_error":
+            return str(error["ctx"]["error"])
+        case "extra_forbidden":
+            return "there is no such field"
+        case "missing":
+            return "it is missing"
+        case "tuple_type":
+            return "it is not a list"
+        case "model_type":
+            return "it is not an object"
+        case _:
+            return error["msg"][:1].lower() + error["msg"][1:]
+
+
+# The file
+
+
+def _put_file(given: Given, known: Mapping[str, FieldInfo], path: Path | str | None) -> None:
+    # A folder that this user may not look into has no file for this user; `Path.exists` would raise.
+    if path is None and not os.path.exists(FILE):
+        return
+    file = Path(path or FILE)
+    for name, value in _flat(_table_in(file), known, file):
+        place = f"{name} in {file}"
+        if _wanted(known[name]).path and isinstance(value, str):
+            # A path in a file counts from the file, wherever the process was started.
+            value = file.parent / Path(value).expanduser()
+        given.put(name, _opened(known[name], value, place, file.parent), place)
+
+
+def _table_in(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSetting(f"the settings in {file} cannot be read: {_why(error)}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise BadSetting(f"the settings in {file} are not TOML: {error}") from None
+
+
+def _flat(
+    table: Mapping[str, Any], known: Mapping[str, FieldInfo], file: Path, prefix: str = ""
+) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        name = prefix + key
+        if name in known:
+            yield name, value
+        elif any(each.startswith(f"{name}.") for each in known):
+            if not isinstance(value, dict):
+                raise BadSetting(f"{name} in {file} must be a table of settings, got {shown(value)}")
+            yield from _flat(value, known, file, f"{name}.")
+        else:
+            nearest = key if key in known else _nearest(name, _beside(prefix, known))
+            raise BadSetting(f"{file} sets {name!r}, which is no setting; did you mean {nearest!r}?")
+
+
+def _beside(prefix: str, known: Iterable[str]) -> list[str]:
+    """What may stand in the table of that prefix: settings, and tables of further ones."""
+    within = (name.removeprefix(prefix) for name in known if name.startswith(prefix))
+    return sorted({prefix + name.partition(".")[0] for name in within})
+
+
+# The environment
+
+
+def _put_environment(given: Given, known: Mapping[str, FieldInfo], env: Mapping[str, str]) -> None:
+    names = {variable_of(name): name for name in known}
+    for variable, value in env.items():
+        if not variable.startswith(_PREFIX) or _OF_THE_TESTS.fullmatch(variable):
+            continue
+        if _is_of_kubernetes(variable, value):
+            continue
+        if variable not in names:
+            # Not an error: programs of other projects may set variables that begin as ours do.
+            given.warnings.append(
+                f"the environment sets {variable}, which is no setting and is not used; did you mean "
+                f"{_nearest(variable, names)}?"
+            )
+        elif value:  # `SEGUE_MODEL= segue serve` unsets it
+            name = names[variable]
+            given.put(name, _opened(known[name], value, variable, Path()), variable)
+
+
+def _is_of_kubernetes(variable: str, value: str) -> bool:
+    if _OF_KUBERNETES.fullmatch(variable):
+        return True
+    return variable.endswith("_PORT") and _ADDRESS_OF_KUBERNETES.fullmatch(value) is not None
+
+
+# Lists, which text carries as JSON
+
+
+def _opened(info: FieldInfo, value: object, place: str, folder: Path) -> object:
+    if not isinstance(value, str) or not _wanted(info).json:
+        return value
+    if value.startswith("@"):
+        file = folder / Path(value[1:]).expanduser()
+        place = f"{place} (the file {file})"
+        try:
+            value = file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadSetting(f"{place} cannot be read: {_why(error)}") from None
+    try:
+        return json.loads(value)
+    except ValueError as error:  # whose words quote nothing of the text
+        raise BadSetting(f"{place} must be {_wanted(info).words}; it is not JSON: {error}") from None
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    return difflib.get_close_matches(name, known, n=1, cutoff=0)[0]
+
+
+def _why(error: OSError | UnicodeDecodeError) -> str:
+    return (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it is not UTF-8 text"

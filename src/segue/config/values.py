@@ -1,0 +1,127 @@
+"""The kinds of values that settings have.
+
+What a kind wants is said once, by `Wanted`, in the words that an error uses.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+
+from segue.config.defaults import is_zone
+from segue.config.layers import Wanted
+from segue.errors import BadPolicy
+from segue.model.auto_commit import AutoCommitPolicy
+
+_DATABASES = ("sqlite://", "postgresql://", "postgres://")
+
+
+class Strict(BaseModel):
+    """A group of settings: there are no others in it, and pydantic's own words quote no value of theirs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+def _not_bool(value: object) -> object:
+    if isinstance(value, bool):  # which Python counts among the numbers
+        raise ValueError("a number is wanted")
+    return value
+
+
+def _maybe_zone(name: str | None) -> str | None:
+    if name is not None and not is_zone(name):
+        raise ValueError("there is no such zone")
+    return name
+
+
+def _model(name: str | None) -> str | None:
+    if name is None or name == "offline":
+        return None
+    provider, _, rest = name.partition(":")
+    if not provider or not rest or any(letter.isspace() for letter in name):
+        raise ValueError("it has no provider")
+    return name
+
+
+def _folder(path: Path) -> Path:
+    return path.expanduser().absolute()
+
+
+def _maybe_folder(path: Path | None) -> Path | None:
+    return None if path is None else _folder(path)
+
+
+def _default_policy(given: object) -> AutoCommitPolicy | None:
+    if given is None or isinstance(given, AutoCommitPolicy):
+        return given
+    if not isinstance(given, Mapping):
+        raise ValueError("it is no object")
+    try:
+        return AutoCommitPolicy.from_json(given)
+    except BadPolicy as wrong:
+        raise ValueError(str(wrong)) from None
+
+
+def _database(url: str | None) -> str | None:
+    if url is not None and not url.startswith(_DATABASES):
+        raise ValueError("it begins otherwise")
+    return url
+
+
+Count = Annotated[
+    int,
+    BeforeValidator(_not_bool),
+    Field(ge=0, le=1_000_000),
+    Wanted("a whole number from 0 to 1,000,000"),
+]
+CountFromOne = Annotated[
+    int,
+    BeforeValidator(_not_bool),
+    Field(ge=1, le=1_000_000),
+    Wanted("a whole number from 1 to 1,000,000"),
+]
+Steps = Annotated[
+    int, BeforeValidator(_not_bool), Field(ge=1, le=1_000), Wanted("a whole number from 1 to 1,000")
+]
+Seconds = Annotated[
+    float, BeforeValidator(_not_bool), Field(ge=0, le=1_000_000), Wanted("a number from 0 to 1,000,000")
+]
+SecondsFromOne = Annotated[
+    float, BeforeValidator(_not_bool), Field(ge=1, le=1_000_000), Wanted("a number from 1 to 1,000,000")
+]
+LeaseSeconds = Annotated[
+    float, BeforeValidator(_not_bool), Field(ge=0.1, le=1_000_000), Wanted("a number from 0.1 to 1,000,000")
+]
+Interval = Annotated[
+    float,
+    BeforeValidator(_not_bool),
+    Field(gt=0, le=1_000_000),
+    Wanted("a number above 0, at most 1,000,000"),
+]
+Port = Annotated[
+    int, BeforeValidator(_not_bool), Field(ge=0, le=65_535), Wanted("a port from 0 (any free one) to 65535")
+]
+Switch = Annotated[bool, Wanted("true or false")]
+Folder = Annotated[Path, AfterValidator(_folder), Wanted("the path of a folder", path=True)]
+MaybeFolder = Annotated[Path | None, AfterValidator(_maybe_folder), Wanted("the path of a folder", path=True)]
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,253}$")]
+MaybeZone = Annotated[
+    str | None, AfterValidator(_maybe_zone), Wanted("an IANA zone such as 'Europe/Berlin' or 'UTC'")
+]
+ModelName = Annotated[
+    str | None,
+    AfterValidator(_model),
+    # Of models with open weights: what one provider retires is still there at another.
+    Wanted("provider:name such as 'openai-chat:gpt-oss-120b' or 'ollama:smollm2', or 'offline'"),
+]
+DatabaseUrl = Annotated[
+    str | None,
+    AfterValidator(_database),
+    Wanted("a URL such as 'sqlite:///segue.db', 'sqlite://:memory:' or 'postgresql://user@host/name'"),
+]
+DefaultPolicy = Annotated[
+    AutoCommitPolicy | None,
+    PlainValidator(_default_policy),
+    Wanted('a JSON object such as {"enabled": true, "idle_timeout_seconds": 1800}, or @file', json=True),
+]

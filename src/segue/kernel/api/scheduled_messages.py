@@ -1,0 +1,133 @@
+"""Messaging: a text written now, sent then."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from segue.errors import BadTime, EmptyText, NotFound, NotPrivateChat, NotStored, StoreError, Undecided
+from segue.kernel.api.base import OPERATOR
+from segue.kernel.api.jobs import Ordering
+from segue.kernel.live.bell import Name
+from segue.kernel.transactions import jobs
+from segue.kernel.transactions import scheduled_messages as scheduled
+from segue.kernel.transactions.idempotency import Request, once
+from segue.kernel.transactions.jobs import Changed
+from segue.kernel.transactions.scheduled_messages import Facts, Written
+from segue.model.action import Say
+from segue.model.records import NEWEST, Asker, Place, ScheduledMessage
+from segue.model.states import JobKind, MessageStatus
+from segue.model.text_checks import check_text
+from segue.record import record
+from segue.store.database import Transaction
+from segue.times.clock import to_moment
+from segue.times.trigger import At
+
+
+@record
+class Promised:
+    """A message that will be sent, and the ids of those that were cancelled for it."""
+
+    message: ScheduledMessage
+    cancelled: tuple[str, ...] = ()
+
+
+class Messaging(Ordering):
+    async def schedule_message(
+        self,
+        key: str,
+        send_at: str,
+        text: str,
+        *,
+        timezone: str | None = None,
+        replace_existing: bool = False,
+        tool_call_id: str | None = None,
+        owner: Asker = OPERATOR,
+        request: Request | None = None,
+    ) -> Promised:
+        """Have a text sent in a private chat. `replace_existing` cancels all that wait in it.
+
+        `timezone` is for a `send_at` that names no zone; it goes before the session's.
+        """
+        session = await self.session(key, owner=owner)
+        if session.chat_type != "private":
+            raise NotPrivateChat(
+                f"{key} is a group; messages are scheduled in chats with one person only. Say it there now, "
+                "or schedule it in a private chat"
+            )
+        if not text.strip():
+            raise EmptyText("the message is empty; write the words that are to be sent")
+        check_text(text, "the message")
+        now = self.clock.ms()
+        job = self._drafted(
+            session,
+            At(_moment(send_at, now, self.zone_in(session, timezone))),
+            Say(text),
+            now,
+            policy=scheduled.POLICY,
+            kind=JobKind.MESSAGE,
+            account=session.owner.account,
+        )
+        facts = Facts(
+            chat_type=session.chat_type, replace_existing=replace_existing, tool_call_id=tool_call_id
+        )
+        work = partial(scheduled.create, session.owner, key, job, facts, new_session_id=session.id)
+        try:
+            written = await self.store.commit(once, request, work, now, keep=_kept, again=_again)
+        except Undecided:
+            raise
+        except StoreError as error:
+            raise NotStored(f"the message was not stored, so it will not be sent: {error}") from error
+        stored = self._changed(written.changed)
+        return Promised(
+            message=await self.store.scheduled_message(stored.id), cancelled=tuple(written.cancelled)
+        )
+
+    async def scheduled_message(self, message_id: str, *, owner: Asker = OPERATOR) -> ScheduledMessage:
+        message = await self.store.scheduled_message(message_id)
+        if not owner.reaches((await self.store.session_by_id(message.session_id)).owner):
+            raise NotFound(f"there is no scheduled message {message_id}")
+        return message
+
+    async def scheduled_messages(
+        self,
+        key: str,
+        *,
+        status: MessageStatus | None = None,
+        owner: Asker = OPERATOR,
+        limit: int = 100,
+        before: Place = NEWEST,
+    ) -> list[ScheduledMessage]:
+        """Those of a session, the newest first, whatever became of them, or of one status only."""
+        session = await self.session(key, owner=owner)
+        return await self.store.scheduled_messages(session.id, status=status, limit=limit, before=before)
+
+    async def cancel_message(
+        self, message_id: str, *, tool_call_id: str | None = None, owner: Asker = OPERATOR
+    ) -> ScheduledMessage:
+        """It is not sent after this returns; `AlreadyStarted` when it is too late."""
+        message = await self.scheduled_message(message_id, owner=owner)
+        events = await self.store.commit(
+            scheduled.cancel, message.session_id, message_id, tool_call_id, self.clock.ms()
+        )
+        self.hub.publish(events)
+        self.bell.ring(Name.COURIER)  # others may have waited behind it
+        return await self.store.scheduled_message(message_id)
+
+
+def _moment(send_at: str, now: int, zone: str | None) -> datetime:
+    from segue.times.reader import read  # the grammar is large, and most processes never need it
+
+    moment = read(send_at, now=to_moment(now), zone=zone)
+    if moment <= to_moment(now):
+        raise BadTime(f"{send_at!r} has passed; a message is sent in the future")
+    return moment
+
+
+def _kept(written: Written) -> Mapping[str, Any]:
+    return {"job_id": written.changed.job.id}
+
+
+def _again(kept: Mapping[str, Any]) -> Transaction[Written]:
+    job = yield from jobs.load(kept["job_id"])
+    return Written(changed=Changed(job=job), cancelled=(yield from scheduled.replaced(job)))

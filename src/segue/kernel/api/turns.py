@@ -1,0 +1,329 @@
+"""Talking: a user's words in, a turn's end out, and how to stop one in between."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, TypedDict, Unpack
+
+from segue.errors import BadPolicy, BadSetting, BadText, NotFound
+from segue.kernel.api.base import OPERATOR, Looking
+from segue.kernel.live.bell import Name
+from segue.kernel.live.hub import Heard, LiveText
+from segue.kernel.transactions import deliveries, lane, sessions
+from segue.kernel.transactions.idempotency import Request, once
+from segue.kernel.transactions.lane import Admission, Admitted, Left, Pool
+from segue.kernel.transactions.sessions import UNSAID, MaybePolicy, Opened, Policies, Written
+from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.records import Asker, Event, Session, Source, Turn, user_of
+from segue.model.settings import check_zone
+from segue.model.states import TurnState, WhenBusy
+from segue.model.text_checks import MAX_NAME, check_key, check_text
+from segue.model.transcript import Message, message_of
+from segue.store import queries
+from segue.store.database import Transaction
+from segue.store.rows import core as rows
+
+_OVER = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
+_ON_ITS_WAY = frozenset({"stream_start", "tool_started", "tool_call"})
+
+
+_ROLES = ("user", "assistant", "system")
+
+MOST_AT_ONCE = 100
+"""Messages in one write."""
+
+
+class About(TypedDict, total=False):
+    """What people may say about a session."""
+
+    title: str | None
+    timezone: str | None
+    when_busy: WhenBusy | str | None
+    metadata: Mapping[str, Any]
+
+
+class Talking(Looking):
+    async def open(
+        self,
+        key: str,
+        *,
+        owner: Asker = OPERATOR,
+        chat_type: str = "private",
+        auto_commit_policy: MaybePolicy = UNSAID,
+        request: Request | None = None,
+        **about: Unpack[About],
+    ) -> Opened:
+        """The session of that key, as it is; made like this if it is missing."""
+        check_key(key)
+        _check_about(about)
+        if chat_type not in ("private", "group"):
+            raise BadSetting(f"a chat is private or group, got {chat_type!r}")
+        now = self.clock.ms()
+        default = self.settings.auto_commit_policy
+        policy = default if auto_commit_policy is UNSAID else auto_commit_policy
+        work = partial(
+            sessions.open_new,
+            owner.lookup(key, self.networks),
+            key,
+            now,
+            new_id=self.ids(now),
+            policy=policy,
+            chat_type=chat_type,
+            **about,
+        )
+        return await self.store.commit(once, request, work, now, keep=_opened_kept, again=_opened_again)
+
+    async def change(
+        self,
+        key: str,
+        *,
+        owner: Asker = OPERATOR,
+        auto_commit_policy: MaybePolicy | Mapping[str, Any] = UNSAID,
+        **about: Unpack[About],
+    ) -> Session:
+        """Change what is given; None clears it. Of a policy, a mapping changes the fields that it names."""
+        _check_about(about)
+        session = await self.session(key, owner=owner)
+        policy = None if auto_commit_policy is UNSAID else partial(_policy_from, auto_commit_policy)
+        changed = await self.store.commit(sessions.change, session, self.clock.ms(), policy=policy, **about)
+        self.bell.ring(Name.ARCHIVIST)
+        return changed
+
+    async def suggest_zone(self, key: str, timezone: str, *, owner: Asker = OPERATOR) -> Session:
+        """The zone that a user's device names, for a session that has none. Makes a missing session.
+
+        A chat on a network belongs to the person there, who does not write by this device: its zone stays.
+        """
+        check_zone(timezone)
+        session = await self.find(key, owner=owner) or (await self.open(key, owner=owner)).session
+        if session.timezone is not None or user_of(key, self.networks) is not None:
+            return session
+        return await self.store.commit(sessions.suggest_zone, session, timezone, self.clock.ms())
+
+    async def receive(
+        self,
+        key: str,
+        text: str,
+        *,
+        owner: Asker = OPERATOR,
+        when_busy: WhenBusy | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        request: Request | None = None,
+    ) -> Admitted:
+        """A user's message: it will be a turn of its session.
+
+        `metadata`: where in the chat it was written, for the channel that sends the answer. The session keeps
+        it; None as a value removes a name.
+        """
+        check_key(key)
+        check_text(text, "a message")
+        now = self.clock.ms()
+        words = Admission(
+            turn_id=self.ids(now),
+            content=text,
+            rank=now,
+            not_before=now,
+            timeout_ms=round(self.settings.turn_timeout_seconds * 1000),
+            metadata=metadata,
+        )
+        _check_when_busy(when_busy)
+        work = partial(
+            lane.receive,
+            owner.lookup(key, self.networks),
+            key,
+            words,
+            now,
+            new_id=self.ids(now),
+            when_busy=None if when_busy is None else WhenBusy(when_busy),
+            default=self.settings.when_busy,
+            policy=self.settings.auto_commit_policy,
+            common_id=self._common_id(key, now),
+        )
+        admitted = await self.store.commit(
+            once, request, work, now, keep=_admitted_kept, again=_admitted_again
+        )
+        self.hub.publish(admitted.events)
+        self.bell.ring(Name.USER)
+        if admitted.armed:
+            self.bell.ring(Name.TIMER)
+        if admitted.position:  # it may have asked the turn before it to stop
+            self.bell.ring(Name.KEEPER)
+        return admitted
+
+    async def wait(self, turn: str | Admitted, *, owner: Asker = OPERATOR) -> Turn:
+        """The turn, when it has ended. One that joined another ends with its host.
+
+        By its id it is found for its owner and for the operator. What was just admitted is the caller's,
+        and not looked for.
+        """
+        if isinstance(turn, str):
+            there = await self.turn(turn, owner=owner)
+            return await self._end_of(there.id, there.session_id)
+        return await self._end_of(turn.turn_id, turn.session_id)
+
+    async def _end_of(self, turn_id: str, session_id: str) -> Turn:
+        with self.hub.listen(session_id) as listener:
+            while True:
+                turn = await self.store.turn(turn_id)
+                if turn.joined_into is not None:
+                    turn_id = turn.joined_into
+                elif turn.state in _OVER:
+                    return turn
+                else:
+                    while _goes_on(await listener.next()):
+                        pass
+
+    async def write(
+        self,
+        key: str,
+        role: str,
+        text: str,
+        *,
+        owner: Asker = OPERATOR,
+        auto_commit_policy: MaybePolicy = UNSAID,
+    ) -> Message:
+        """Store a message without running the agent."""
+        written = await self.write_all(
+            key, [(role, text)], owner=owner, auto_commit_policy=auto_commit_policy
+        )
+        message = message_of(written.events[0])
+        assert message is not None  # it was written as one
+        return message
+
+    async def write_all(
+        self,
+        key: str,
+        messages: Sequence[tuple[str, str]],
+        *,
+        owner: Asker = OPERATOR,
+        auto_commit_policy: MaybePolicy = UNSAID,
+        request: Request | None = None,
+    ) -> Written:
+        """Store messages, each a role and a text, together and in their order.
+
+        A policy that is given is the session's from then on; None clears the one that it has.
+        """
+        check_key(key)
+        if not 1 <= len(messages) <= MOST_AT_ONCE:
+            raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
+        for role, text in messages:
+            check_text(text, "a message")
+            if role not in _ROLES:
+                raise BadSetting(f"a role is user, assistant or system, got {role!r}")
+        now = self.clock.ms()
+        policies = Policies(auto_commit_policy, self.settings.auto_commit_policy)
+        work = partial(
+            sessions.write,
+            owner.lookup(key, self.networks),
+            key,
+            messages,
+            now,
+            new_id=self.ids(now),
+            policies=policies,
+            common_id=self._common_id(key, now),
+        )
+        written = await self.store.commit(once, request, work, now, keep=_written_kept, again=_written_again)
+        self.hub.publish(written.events)
+        self.bell.ring(Name.TIMER, Name.ARCHIVIST)
+        return written
+
+    async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
+        """A message to people, now and from outside any turn, by whatever channel the session has."""
+        check_key(key)
+        check_text(text, "a message")
+        now = self.clock.ms()
+        lookup = owner.lookup(key, self.networks)
+        await self.store.commit(deliveries.say, lookup, key, text, source, now, delivery_id=self.ids(now))
+        self.bell.ring(Name.COURIER)
+
+    def _common_id(self, key: str, now: int) -> str | None:
+        """In unified mode, an id for the common session, should it have to be made."""
+        return self.ids(now) if self.is_shared(key) else None
+
+    async def stop(self, key: str, *, owner: Asker = OPERATOR) -> str | None:
+        """Ask the running turn to stop; its id, or None when nothing runs."""
+        place = await self.lane_of(await self.session(key, owner=owner))
+        stopped = await self.store.commit(lane.stop, place.id)
+        self.bell.ring(Name.KEEPER)
+        return stopped
+
+    async def cancel(self, turn_id: str, *, owner: Asker = OPERATOR) -> None:
+        """Take a turn that waits out of its lane."""
+        await self.turn(turn_id, owner=owner)
+        now = self.clock.ms()
+        self._left(await self.store.commit(lane.cancel, turn_id, "cancelled by request", now))
+
+    def _left(self, left: Left) -> None:
+        self.hub.publish(left.events)
+        self.bell.ring(Name.USER, Name.SCHEDULE)
+
+
+def _policy_from(
+    given: AutoCommitPolicy | Mapping[str, Any] | None, there: AutoCommitPolicy | None
+) -> AutoCommitPolicy | None:
+    if given is None or isinstance(given, AutoCommitPolicy):
+        return given
+    for name, value in given.items():
+        if value is None:
+            raise BadPolicy(
+                f"auto_commit_policy.{name} cannot be null; leave it out, or say auto_commit_policy=null"
+            )
+    return AutoCommitPolicy.from_json({**(there.to_json() if there else {}), **given})
+
+
+def _check_about(about: About) -> None:
+    if about.get("title") is not None:
+        check_text(about["title"], "a title", longest=MAX_NAME)
+    if about.get("timezone") is not None:
+        check_zone(about["timezone"])
+    _check_when_busy(about.get("when_busy"))
+
+
+def _goes_on(heard: Heard) -> bool:
+    """What comes while a turn is on its way ends none: whoever waits need not look it up."""
+    return isinstance(heard, LiveText) or (isinstance(heard, Event) and heard.type in _ON_ITS_WAY)
+
+
+def _check_when_busy(rule: WhenBusy | str | None) -> None:
+    if rule is not None and rule not in list(WhenBusy):
+        raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {rule!r}")
+
+
+# What is kept of a call that may come again, and how its result is made from it.
+
+
+def _opened_kept(opened: Opened) -> Mapping[str, Any]:
+    return {"session_id": opened.session.id, "created": opened.created}
+
+
+def _opened_again(kept: Mapping[str, Any]) -> Transaction[Opened]:
+    found = yield queries.sessions.by_id, {"id": kept["session_id"]}
+    if not found:
+        raise NotFound("the session that this request opened has been deleted since")
+    return Opened(rows.session(found[0]), kept["created"])
+
+
+def _admitted_kept(admitted: Admitted) -> Mapping[str, Any]:
+    return {
+        "turn_id": admitted.turn_id,
+        "session_id": admitted.session_id,
+        "pool": int(admitted.pool),
+        "position": admitted.position,
+    }
+
+
+def _admitted_again(kept: Mapping[str, Any]) -> Transaction[Admitted]:
+    yield from ()
+    return Admitted(**{**kept, "pool": Pool(kept["pool"])})
+
+
+def _written_kept(written: Written) -> Mapping[str, Any]:
+    return {
+        "added": written.added,
+        "message_count": written.message_count,
+        "pending_tokens": written.pending_tokens,
+    }
+
+
+def _written_again(kept: Mapping[str, Any]) -> Transaction[Written]:
+    yield from ()
+    return Written(**kept)

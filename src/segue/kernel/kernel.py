@@ -1,0 +1,117 @@
+"""The kernel: opens the house, runs its workers, and holds the public verbs.
+
+    async with Kernel("sqlite:///agent.db", agent=my_agent) as kernel:
+        await kernel.schedule("telegram:42", Cron("0 9 * * 1-5", tz="Europe/Berlin"), Ask("What is new?"))
+        await kernel.run()
+
+The verbs work whether or not `run` is under way, here or in another process: they write a row and ring.
+"""
+
+import os
+import random
+import socket
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from typing import Self
+
+from segue.kernel.api.inbound import Desk, Hearing
+from segue.kernel.api.jobs import Automating
+from segue.kernel.api.memory import Remembering
+from segue.kernel.api.recalls import Recalling
+from segue.kernel.api.scheduled_messages import Messaging
+from segue.kernel.api.sessions import Deleting
+from segue.kernel.live.bell import Bell
+from segue.kernel.live.hub import Hub
+from segue.kernel.workers.live_preview import Showing
+from segue.kernel.workers.worker_context import Function
+from segue.kernel.workers.workforce import Listening, Workforce
+from segue.memory.extraction import Extractor
+from segue.memory.reader import Shelf
+from segue.memory.rules import RuleExtractor
+from segue.model.agent import Agent, AgentFunction, as_agent
+from segue.model.channel import Channel, network_names
+from segue.model.evaluation import EvaluateResponse, evaluate_response
+from segue.model.records import Ids
+from segue.model.settings import Settings
+from segue.store.database import Database
+from segue.store.open import open_database
+from segue.store.store import Store
+from segue.times.clock import Clock, SystemClock
+
+
+class Kernel(Deleting, Hearing, Automating, Recalling, Messaging, Remembering):
+    def __init__(
+        self,
+        database: str | Database,
+        *,
+        agent: Agent | AgentFunction,
+        channels: Iterable[Channel] | None = None,
+        functions: Mapping[str, Function] | None = None,
+        evaluate_response: EvaluateResponse = evaluate_response,
+        extractor: Extractor | None = None,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._database = database
+        self._agent = as_agent(agent)
+        self._channels = None if channels is None else tuple(channels)
+        self.channels = {channel.name: channel for channel in self._channels or ()}
+        self.networks = network_names(self.channels.values())
+        self.functions = dict(functions or {})
+        self.evaluate_response = evaluate_response
+        self._extractor = extractor or RuleExtractor()
+        self._clock = clock
+        self._rng = rng or random.Random()
+        self.ids = Ids(self._rng)
+        self.settings = settings or Settings()
+        self.name = name or f"{socket.gethostname()}/{os.getpid()}/{self._rng.getrandbits(32):08x}"
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as opening:
+            database = self._database
+            if isinstance(database, str):
+                database = await open_database(database)
+                opening.push_async_callback(database.close)
+            self.clock = self._clock or SystemClock(database.wall_ms)
+            self.store = Store(database, self.clock)
+            self.shelf = Shelf(self.store)
+            self.bell = Bell(self.clock)
+            self.hub = Hub()
+            self.workers = Workforce(
+                self.store,
+                self.clock,
+                self.bell,
+                self.hub,
+                name=self.name,
+                agent=self._agent,
+                functions=self.functions,
+                evaluate_response=self.evaluate_response,
+                channels=self._channels,
+                extractor=self._extractor,
+                settings=self.settings,
+                ids=self.ids,
+                rng=self._rng,
+            )
+            await opening.enter_async_context(database.watch(self._somebody_wrote))
+            self._closing = opening.pop_all()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._closing.aclose()
+
+    async def run(self, *, listen: bool = True) -> None:
+        """Run the workers until cancelled; `listen` for what arrives through the channels, too."""
+        beside = [
+            Showing(self.store, self.clock, self.hub, self.workers.turns, channel)
+            for channel in self.channels.values()
+            if channel.capabilities.edits and not channel.capabilities.stored
+        ]
+        heard = [Listening(channel, Desk(self, channel)) for channel in self.channels.values() if listen]
+        await self.workers.run([*beside, *heard])
+
+    def _somebody_wrote(self) -> None:
+        """In another process. Whoever waits here, for work or for words, looks again."""
+        self.bell.ring_all()
+        self.hub.look_again()

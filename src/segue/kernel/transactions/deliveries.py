@@ -1,0 +1,242 @@
+"""The outbox: what the end of a turn leaves for a channel, in the transaction that ends it.
+
+A conversation's answers go out through its channel; where the readers look at the log, stored is sent.
+In unified mode it is the channel of the chat that the turn came by.
+A legacy job's answer is said in the session that the job names, as a message of that session.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from segue.errors import LeaseLost
+from segue.kernel.transactions import session_log, settle
+from segue.model.action import Ask
+from segue.model.channel import Receipt
+from segue.model.records import Delivery, Event, Lookup, Session, Source, Turn, merged, message_id
+from segue.model.states import JobKind, Outcome
+from segue.record import positional
+from segue.store import queries
+from segue.store.database import Params, Rows, Transaction
+from segue.store.rows import core as rows
+from segue.store.rows import overviews
+
+
+@positional
+class Outbox:
+    """A session's closure goes out as this delivery, unless the readers of its channel look at the log."""
+
+    stored: frozenset[str] | None
+    """Those channels; None stands for all. What is for another goes out, here or in another process."""
+    delivery_id: str
+
+    def delivers(self, channel: str) -> bool:
+        return self.stored is not None and channel not in self.stored
+
+
+def put(outbox: Outbox, session: Session, turn: Turn, words: str, now: int) -> Transaction[bool]:
+    """The words, on their way to people; False where they need no way."""
+    if turn.source is not None and turn.source.kind == JobKind.LEGACY:
+        to = turn.brief.to if turn.brief else None
+        if to is not None:
+            there = yield from session_log.open_session(session.owner, to, outbox.delivery_id, now)
+            delivery = _delivery(outbox.delivery_id, there, words, turn.source, now)
+            yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
+        return to is not None
+    if turn.via_id != session.id:
+        found = yield queries.sessions.by_id, {"id": turn.via_id}
+        if not found:
+            return False
+        session = rows.session(found[0])
+    if not outbox.delivers(session.channel):
+        return False
+    delivery = _delivery(outbox.delivery_id, session, words, turn.source, now)
+    yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
+    return True
+
+
+def say(
+    lookup: Lookup, key: str, words: str, source: Source, now: int, *, delivery_id: str
+) -> Transaction[None]:
+    """Words from outside any turn of that session. They join its transcript when they are sent."""
+    there = yield from session_log.open_found(lookup, key, delivery_id, now)
+    yield queries.deliveries.create, _delivery(delivery_id, there, words, source, now)
+
+
+def _delivery(delivery_id: str, session: Session, words: str, source: Source | None, now: int) -> Params:
+    return {
+        "id": delivery_id,
+        "session_id": session.id,
+        "run_id": None,
+        "turn_id": None,
+        "channel": session.channel,
+        "chat_id": session.chat_id,
+        "content": words,
+        "source": rows.source_text(source),
+        "not_before": now,
+        "now": now,
+    }
+
+
+# MERGED: """Deliveries: how one is leased, and what is written when it was sent or failed. Transactions, as in `lane`.
+
+
+UNKNOWN = "delivery unknown"
+"""How the error of a delivery begins that may have arrived."""
+
+
+def lease(
+    *, channels: str, limit: int, holder: str, lease_ms: int, lease_now: int | None, now: int, since: int = 0
+) -> Transaction[list[Delivery]]:
+    asked: Params = {
+        "channels": channels,
+        "limit": limit,
+        "holder": holder,
+        "lease_ms": lease_ms,
+        "lease_now": lease_now,
+        "now": now,
+        "since": since,
+    }
+    leased = yield queries.deliveries.lease, asked
+    deliveries = []
+    for row in leased:
+        delivery = overviews.delivery(row)
+        places: list[Mapping[str, Any]]
+        places = [rows.from_text(row[name]) for name in ("session_metadata", "turn_metadata")]
+        if delivery.source is not None and delivery.source.kind == JobKind.LEGACY:
+            job = yield queries.jobs.by_id, {"id": delivery.source.job_id}
+            places.append(_channel_meta(job))
+        deliveries.append(replace(delivery, metadata=merged({}, *places)))
+    return deliveries
+
+
+def _channel_meta(job: Rows) -> Mapping[str, Any]:
+    """What a legacy job says of the place where its answer belongs."""
+    try:
+        action = rows.action_of(job[0]["action"]) if job else None
+    except rows.UNREADABLE:
+        return {}
+    return (action.channel_meta or {}) if isinstance(action, Ask) else {}
+
+
+def keep(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> Transaction[None]:
+    """Under their fences: what was taken back meanwhile stays taken back."""
+    yield (
+        queries.deliveries.renew,
+        [{"id": each.id, "fence": each.fence, "lease_ms": lease_ms, "lease_now": lease_now} for each in held],
+    )
+
+
+def sent(
+    delivery: Delivery, receipt: Receipt | None, now: int, *, shared: bool = False
+) -> Transaction[Sequence[Event]]:
+    """Mark it and append it to the transcript together, as the assistant's own words.
+
+    `receipt`: None where stored is sent; the message is then named by its id in the transcript.
+    `shared`: in unified mode, in the common transcript too.
+    """
+    common = (yield from session_log.common_of(delivery.session_id)) if shared else None
+    session = yield from session_log.lock_session(delivery.session_id)
+    # A turn's answer is in the transcript already.
+    joins = delivery.source is not None and not _is_answer(delivery)
+    stored_id = message_id(session.id, session.last_seq + 1) if joins else None
+    marked: Params = {
+        "id": delivery.id,
+        "fence": delivery.fence,
+        "now": now,
+        "sent_message_id": stored_id if receipt is None else receipt.message_id,
+    }
+    taken = yield queries.deliveries.mark_sent, marked
+    if not taken:
+        raise LeaseLost(f"delivery {delivery.id} is no longer held")
+    if delivery.source is None or _is_answer(delivery):
+        return ()
+    if delivery.run_id is not None:
+        yield from _close_run(delivery.source, Outcome.OK, now)
+    told = None if receipt is None else {"delivery": "sent"}
+    message = _message(delivery, now, "assistant", delivery.content, told)
+    events = [*(yield from session_log.post(session, [message]))]
+    if common is not None:
+        events += yield from session_log.share(common, session, [message])
+    return events
+
+
+def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Event]]:
+    """Marked, and told in every transcript in which the message stands or would have stood."""
+    lane = (yield from _lane_of_answer(delivery)) if delivery.turn_id else None
+    session = yield from session_log.lock_session(delivery.session_id)
+    taken = yield (
+        queries.deliveries.mark_failed,
+        {"id": delivery.id, "fence": delivery.fence, "error": reason},
+    )
+    if not taken:
+        raise LeaseLost(f"delivery {delivery.id} is no longer held")
+    words = f"A message could not be delivered ({reason.partition(':')[0]})."
+    if delivery.source and delivery.run_id is not None:
+        paused = yield from _close_run(delivery.source, Outcome.ERROR, now, error=reason)
+        words = f"{words}\n\n{paused}" if paused else words
+    if _is_answer(delivery) and delivery.attempt == 0:
+        return ()  # no process has its channel: the answer stands in the transcript, where it is read
+    events: list[Event] = []
+    for there in (session, lane):
+        if there is not None:
+            note = yield from _note(delivery, there, words, reason, now)
+            events += yield from session_log.post(there, [note])
+    return events
+
+
+def _is_answer(delivery: Delivery) -> bool:
+    """The answer of a turn, which its session has. That of a legacy job is for another session."""
+    legacy = delivery.source is not None and delivery.source.kind == JobKind.LEGACY
+    return delivery.turn_id is not None and not legacy
+
+
+def _lane_of_answer(delivery: Delivery) -> Transaction[Session | None]:
+    """The session in which its turn ran, under its row lock, if that is not the one it is sent through."""
+    turn = yield queries.turns.by_id, {"id": delivery.turn_id}
+    if not turn or turn[0]["session_id"] == delivery.session_id:
+        return None
+    return (yield from session_log.lock_session(turn[0]["session_id"]))
+
+
+def _note(delivery: Delivery, session: Session, words: str, reason: str, now: int) -> Transaction[Event]:
+    """That a message could not be delivered, naming the answer in this log, if it is one."""
+    note = replace(_message(delivery, now, "system", words), session_id=session.id)
+    if delivery.turn_id is None:
+        return note
+    end = yield queries.events.end_of_turn, {"session_id": session.id, "turn_id": delivery.turn_id}
+    if not end:
+        return note
+    state = "unknown" if reason.startswith(UNKNOWN) else "failed"
+    about = {"seq": end[0]["seq"], "turn_id": delivery.turn_id, "delivery": state, "reason": reason}
+    return replace(note, body={"undelivered": about})
+
+
+def _close_run(
+    source: Source, outcome: Outcome, now: int, *, error: str | None = None
+) -> Transaction[str | None]:
+    ended: Params = {"outcome": str(outcome), "reason": None, "error": error, "now": now}
+    yield queries.runs.close, {"id": source.run_id, **ended}
+    return (yield from settle.count_failure(source, outcome, now))
+
+
+def put_back(delivery: Delivery, not_before: int, reason: str) -> Transaction[None]:
+    again: Params = {"id": delivery.id, "fence": delivery.fence, "not_before": not_before, "error": reason}
+    taken = yield queries.deliveries.put_back, again
+    if not taken:
+        raise LeaseLost(f"delivery {delivery.id} is no longer held")
+
+
+def _message(
+    delivery: Delivery, now: int, role: str, words: str, body: Mapping[str, Any] | None = None
+) -> Event:
+    return Event(
+        session_id=delivery.session_id,
+        seq=0,
+        type="message",
+        at=now,
+        role=role,
+        content=words,
+        source=delivery.source,
+        body={"delivery_id": delivery.id, **(body or {})},
+    )

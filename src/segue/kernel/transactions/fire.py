@@ -1,0 +1,255 @@
+"""A slot comes due: how it is taken, and what becomes of it. Transactions, as in `lane`.
+
+Invariants
+  - whoever takes a slot names the revision of the job that was read
+  - the session's row is locked before the job's
+  - every slot that passes leaves a row; an active job has a next moment (an idle one may be unarmed)
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from segue.kernel.transactions import jobs, lane, lease, session_log, unified
+from segue.kernel.transactions.lane import Admission, Pool
+from segue.kernel.transactions.lease import Held, Seat
+from segue.model.decision import Fire, Pass, Postpone
+from segue.model.policy import jittered
+from segue.model.records import Event, Job, Owner, Session, Source, run_id
+from segue.model.states import JobKind, JobState, Outcome
+from segue.record import record
+from segue.store import queries
+from segue.store.database import Transaction
+from segue.store.queues import Unreadable
+from segue.store.rows import core as rows
+from segue.times.clock import to_moment, to_ms
+from segue.times.trigger import Idle
+
+
+@record
+class Parcel:
+    """A written message on its way: what a `Say` becomes instead of a turn."""
+
+    delivery_id: str
+    content: str
+    source: Source
+
+
+@record
+class Taken:
+    """A slot that was taken: nothing else will run it."""
+
+    events: Sequence[Event] = ()
+    pool: Pool | None = None
+    """Who may take the lane in which it waits."""
+    held: Held | None = None
+    """Its turn has started, in the seat that was offered."""
+    parcel: bool = False
+
+
+def fire(
+    job: Job,
+    decision: Fire,
+    work: Admission | Parcel,
+    now: int,
+    *,
+    keep: int | None = None,
+    seat: Seat | None = None,
+    common_id: str | None = None,
+) -> Transaction[Taken | None]:
+    """A due slot enters: the second door. None: another timer took it, or the job was changed.
+
+    `keep`: how many run records the job may have. `seat`: where its turn starts at once if its lane is
+    empty. `common_id`: in unified mode, for a common session that has to be made.
+    """
+    common = (yield from _common_room(job, common_id, now)) if common_id else None
+    session = yield from session_log.lock_session(job.session_id)
+    if not (yield from _take(job, decision, now, fired=1)):
+        return None
+    slot = to_ms(decision.slot)
+    if passed := decision.missed:
+        slots = "slot" if passed.count == 1 else "slots"
+        reason = f"{passed.reason}; {passed.count} {slots} passed, and a later one ran instead"
+        yield from _record(job, to_ms(passed.first), Outcome.MISSED, reason, passed.count, now)
+    opened = yield (
+        queries.runs.open,
+        {
+            "id": run_id(job.id, slot),
+            "job_id": job.id,
+            "session_id": job.session_id,
+            "slot": slot,
+            "turn_id": work.turn_id if isinstance(work, Admission) else None,
+            "delivery_id": work.delivery_id if isinstance(work, Parcel) else None,
+            "reason": decision.reason,
+            "lateness_ms": now - slot,
+            "missed_count": decision.missed.count if decision.missed else 0,
+            "now": now,
+        },
+    )
+    if not opened:  # the clock was set back: this slot has its run
+        return None
+    yield from _thin(job, keep)
+    if isinstance(work, Parcel):
+        via = (yield from _used_last(session)) if session.key == unified.KEY else session
+        yield queries.deliveries.create, _parcel_params(via, work, now)
+        return Taken(parcel=True)
+    via = (yield from _used_last(session)) if common_id and common is None else session
+    if seat is not None and not (common or session).busy:
+        return (yield from _start(job, common or session, work, seat, now, via_id=via.id))
+    admitted = yield from lane.admit(common or session, work, now, via_id=via.id)
+    events = admitted.events
+    if events or job.kind is JobKind.RECALL:
+        # It waits, or a recall was claimed. Where it starts at once, its turn's start says that it has fired.
+        grown = sum(event.session_id == session.id for event in events)
+        session = replace(session, last_seq=session.last_seq + grown)
+        events = (*events, *(yield from jobs.announce(session, job, now)).events)
+    return Taken(events=events, pool=admitted.pool)
+
+
+def _start(
+    job: Job, session: Session, work: Admission, seat: Seat, now: int, *, via_id: str
+) -> Transaction[Taken]:
+    """Its turn's start says that it has fired; of a recall that it was claimed, too."""
+    events: Sequence[Event] = ()
+    if job.kind is JobKind.RECALL:
+        events = (yield from jobs.announce(session, job, now)).events
+        session = replace(session, last_seq=session.last_seq + len(events))
+    return Taken(events=events, held=(yield from lease.begin(session, work, seat, now, via_id=via_id)))
+
+
+def _common_room(job: Job, common_id: str, now: int) -> Transaction[Session | None]:
+    """Where the turns of all chats run, under its row lock; None when the job belongs there itself."""
+    found = yield queries.sessions.by_id, {"id": job.session_id}
+    if not found or found[0]["key"] == unified.KEY:
+        return None
+    owner = Owner(found[0]["account"], found[0]["user_id"])
+    return (yield from session_log.open_session(owner, unified.KEY, common_id, now))
+
+
+def _used_last(common: Session) -> Transaction[Session]:
+    """The chat by which a job of the common session speaks: of those that are there, the one used last."""
+    return (yield from session_log.newest_chat(common)) or common
+
+
+def pass_over(job: Job, decision: Pass, now: int, *, keep: int | None = None) -> Transaction[Taken | None]:
+    """A slot that does not run. A one-shot that was missed says so in its session."""
+    session = yield from session_log.lock_session(job.session_id)
+    if not (yield from _take(job, decision, now, fired=0)):
+        return None
+    slot = to_ms(decision.slot)
+    missed = decision.count if decision.outcome == Outcome.MISSED else decision.count - 1
+    yield from _record(job, slot, decision.outcome, decision.reason, missed, now)
+    yield from _thin(job, keep)
+    facts = jobs.update_of(session, job, now)
+    if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
+        facts.append(
+            Event(
+                session_id=session.id,
+                seq=0,
+                type="message",
+                at=now,
+                role="assistant",
+                content=f"Missed: {job.name}. {decision.reason}",
+                source=Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot)),
+            )
+        )
+    return Taken(events=(yield from session_log.post(session, facts)) if facts else ())
+
+
+def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Taken | None]:
+    """The same slot, looked at again later; the job says why until its slot is taken. Its session is told
+    once, however often it is put off; but of a recall each time, because people are shown when it fires."""
+    session = yield from session_log.lock_session(job.session_id)
+    until = to_ms(decision.until)
+    taken = yield (
+        queries.jobs.take,
+        {**_as_it_is(job, now), "next_at": until, "state_reason": decision.reason},
+    )
+    if not taken:
+        return None
+    told = job.kind is not JobKind.RECALL and job.next_at != _first_look(job)
+    if isinstance(job.trigger, Idle) or told:
+        return Taken()
+    return Taken(events=(yield from jobs.announce(session, job, now)).events)
+
+
+def _first_look(job: Job) -> int | None:
+    return None if job.slot is None else to_ms(jittered(to_moment(job.slot), job.policy, job.id))
+
+
+def _thin(job: Job, keep: int | None) -> Transaction[None]:
+    """Forget a job's oldest runs that are more than it may keep."""
+    # A slot that is taken leaves two rows at the most, and each has raised the revision.
+    if keep is not None and 2 * job.revision >= keep:
+        yield queries.runs.thin, {"job_id": job.id, "keep": keep}
+
+
+def give_up(due: Unreadable, now: int) -> Transaction[Sequence[Event]]:
+    """Pause a job that this version cannot read, and tell its session if it can be shown."""
+    session = (yield from session_log.lock_session(due.job.session_id)) if due.job else None
+    paused = yield queries.jobs.pause, {"id": due.job_id, "reason": due.reason, "now": now}
+    if not paused or session is None or due.job is None:
+        return ()
+    return (yield from jobs.announce(session, due.job, now)).events
+
+
+def _take(job: Job, decision: Fire | Pass, now: int, *, fired: int) -> Transaction[bool]:
+    fires = run_id(job.id, to_ms(decision.slot))
+    taken = {**_as_it_is(job, now), "slot": None, "next_at": None, "fired": fired, "fires": fires}
+    taken["state_reason"] = None
+    if decision.next is not None:
+        taken["slot"] = to_ms(decision.next)
+        taken["next_at"] = to_ms(jittered(decision.next, job.policy, job.id))
+    elif decision.end is not None:
+        taken["state"] = str(JobState.ENDED)
+        taken["state_reason"] = str(decision.end)
+    done = yield queries.jobs.take, taken
+    if done and isinstance(job.trigger, Idle):
+        yield queries.sessions.disarm_idle, {"id": job.session_id}
+    return bool(done)
+
+
+def _as_it_is(job: Job, now: int) -> dict[str, str | int | None]:
+    return {
+        "id": job.id,
+        "revision": job.revision,
+        "slot": job.slot,
+        "next_at": job.next_at,
+        "state": str(job.state),
+        "state_reason": job.state_reason,
+        "fired": 0,
+        "fires": None,
+        "now": now,
+    }
+
+
+def _record(job: Job, slot: int, outcome: str, reason: str, missed: int, now: int) -> Transaction[None]:
+    """The row of a slot that does not run, or of the first of several."""
+    yield (
+        queries.runs.record,
+        {
+            "id": run_id(job.id, slot),
+            "job_id": job.id,
+            "session_id": job.session_id,
+            "slot": slot,
+            "outcome": str(outcome),
+            "reason": reason,
+            "lateness_ms": max(0, now - slot),
+            "missed_count": missed,
+            "now": now,
+        },
+    )
+
+
+def _parcel_params(session: Session, parcel: Parcel, now: int) -> dict[str, str | int | None]:
+    return {
+        "id": parcel.delivery_id,
+        "session_id": session.id,
+        "run_id": parcel.source.run_id,
+        "turn_id": None,
+        "channel": session.channel,
+        "chat_id": session.chat_id,
+        "content": parcel.content,
+        "source": rows.source_text(parcel.source),
+        "not_before": now,
+        "now": now,
+    }

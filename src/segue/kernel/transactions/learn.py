@@ -1,0 +1,239 @@
+"""How an archive is learned from, in steps that can be taken again, and how it is taken back.
+
+The summary is one step, all that is learned the other; each is a transaction under the task's fence, and the
+second ends the task. So a step that was taken is not taken twice, and one that was not leaves nothing.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from segue.errors import Conflict, LeaseLost, NotFound
+from segue.memory.search import weights
+from segue.model.memory import Archive, ArchiveState, Memory, Task, TaskState
+from segue.model.records import Owner
+from segue.record import record
+from segue.store import queries
+from segue.store.database import Params, Transaction
+from segue.store.rows import core as rows
+from segue.store.rows import memory as kept_rows
+
+_LEASED_AT_ONCE = 4
+
+
+@record
+class Undone:
+    """What was taken back, and what stays because it was changed since."""
+
+    restored: int
+    kept: int
+
+
+def lease(*, holder: str, lease_ms: int, lease_now: int | None, now: int) -> Transaction[list[Task]]:
+    """Tasks whose archive is the first of its session that nobody has learned from."""
+    leased = yield (
+        queries.tasks.lease,
+        {
+            "holder": holder,
+            "lease_ms": lease_ms,
+            "lease_now": lease_now,
+            "now": now,
+            "limit": _LEASED_AT_ONCE,
+        },
+    )
+    return [kept_rows.task(row) for row in leased]
+
+
+def sum_up(task: Task, summary: str, now: int) -> Transaction[bool]:
+    """The first step. False: somebody has asked to stop."""
+    go_on = yield from _reach(task, "summed_up", now)
+    yield queries.archives.sum_up, {"session_id": task.session_id, "n": task.archive_n, "summary": summary}
+    return go_on
+
+
+def learn(
+    task: Task, lessons: Sequence[Memory], passages: Sequence[Memory], now: int, *, extractor: str
+) -> Transaction[None]:
+    """The second step, and the end. What is newer on a topic takes the place of what is older."""
+    if not (yield from _reach(task, "learned", now)):
+        yield from give_up(task, "cancelled by request", now, state=TaskState.CANCELLED)
+        return
+    learned: Counter[str] = Counter()
+    place = 0
+    for lesson in lessons:
+        before = yield from _on_topic(lesson.owner, lesson.topic)
+        after = _in_place_of(before, lesson)
+        if after is None:
+            continue
+        yield from keep(after)
+        yield queries.memories.record_change, _change(task, place, before, after, now)
+        place += 1
+        learned[str(after.kind)] += 1
+    for passage in passages:
+        yield from keep(passage)
+    result: dict[str, Any] = {
+        "session_key": task.session_key,
+        "archive_id": task.archive_n,
+        "extractor": extractor,
+        "memories": place,
+        "memories_extracted": dict(learned),
+    }
+    yield from _finish(task, ArchiveState.DONE, TaskState.COMPLETED, now, result=result)
+
+
+def give_up(task: Task, error: str, now: int, *, state: TaskState = TaskState.FAILED) -> Transaction[None]:
+    """Nothing is learned from this archive. Its messages are there, and the next one is not held up."""
+    yield from _finish(task, ArchiveState.FAILED, state, now, error=error)
+
+
+def put_back(task: Task, not_before: int, error: str, now: int) -> Transaction[None]:
+    back: Params = {
+        "id": task.id,
+        "fence": task.fence,
+        "not_before": not_before,
+        "error": error,
+        "now": now,
+    }
+    taken = yield queries.tasks.put_back, back
+    if not taken:
+        raise LeaseLost(f"task {task.id} is no longer held")
+
+
+def cancel(task_id: str, now: int) -> Transaction[None]:
+    """One that waits ends here; one that runs ends when it next looks."""
+    found = yield queries.tasks.by_id, {"id": task_id}
+    if not found:
+        raise NotFound(f"there is no task {task_id}")
+    task = kept_rows.task(found[0])
+    taken = yield queries.tasks.cancel, {"id": task_id, "now": now}
+    if not taken:
+        raise Conflict(f"task {task_id} is {task.state} and cannot be cancelled any more")
+    if taken[0]["state"] == TaskState.CANCELLED:
+        yield (
+            queries.archives.finish,
+            _archive_end(task, ArchiveState.FAILED, now, error="cancelled by request"),
+        )
+
+
+def undo(archive: Archive, now: int) -> Transaction[Undone]:
+    """Take back what an archive taught, but nothing that was changed since."""
+    taken = yield queries.archives.undo, {"session_id": archive.session_id, "n": archive.n, "now": now}
+    if not taken:
+        raise Conflict(f"archive {archive.n} was undone already, or is not learned from yet")
+    changes = yield queries.memories.changes_of, {"session_id": archive.session_id, "archive_n": archive.n}
+    restored = kept = 0
+    for row in changes:
+        found = yield queries.memories.by_id, {"id": row["memory_id"]}
+        after = kept_rows.memory_again(rows.from_text(row["after"]))
+        if not found or kept_rows.memory(found[0]) != after:
+            kept += 1
+            continue
+        restored += 1
+        if row["before"]:
+            yield from keep(kept_rows.memory_again(rows.from_text(row["before"])))
+        else:
+            yield from forget(after, now)
+    return Undone(restored=restored, kept=kept)
+
+
+def keep(memory: Memory) -> Transaction[None]:
+    """As it is now, and findable by its terms."""
+    yield queries.memories.keep, kept_rows.memory_params(memory)
+    yield queries.memories.drop_terms, {"memory_id": memory.id}
+    whose = {"account": memory.owner.account, "user_id": memory.owner.user, "memory_id": memory.id}
+    worth = weights(memory.content)
+    if worth:
+        yield queries.memories.add_term, [{**whose, "term": term, "weight": worth[term]} for term in worth]
+
+
+def forget(memory: Memory, now: int) -> Transaction[bool]:
+    gone = yield queries.memories.forget, {"id": memory.id, "now": now}
+    yield queries.memories.drop_terms, {"memory_id": memory.id}
+    return bool(gone)
+
+
+def change(memory: Memory) -> Transaction[None]:
+    """By a person. A topic has one memory."""
+    there = yield from _on_topic(memory.owner, memory.topic)
+    if there is not None and there.id != memory.id:
+        raise Conflict(f"memory {there.id} is about {memory.topic!r} already; change that one")
+    yield from keep(memory)
+
+
+def consolidate(duplicates: Sequence[Memory], now: int) -> Transaction[int]:
+    gone = 0
+    for memory in duplicates:
+        gone += yield from forget(memory, now)
+    return gone
+
+
+def _reach(task: Task, stage: str, now: int) -> Transaction[bool]:
+    reached = yield queries.tasks.reach, {"id": task.id, "fence": task.fence, "stage": stage, "now": now}
+    if not reached:
+        raise LeaseLost(f"task {task.id} is no longer held")
+    return bool(reached[0]["state"] == TaskState.RUNNING)
+
+
+def _on_topic(owner: Owner, topic: str) -> Transaction[Memory | None]:
+    asked = {"account": owner.account, "user_id": owner.user, "topic": topic}
+    found = yield queries.memories.by_topic, asked
+    return kept_rows.memory(found[0]) if found else None
+
+
+def _in_place_of(there: Memory | None, lesson: Memory) -> Memory | None:
+    """None: it is known, or something newer is."""
+    if there is None:
+        return lesson
+    if there.content == lesson.content or there.updated_at > lesson.updated_at:
+        return None
+    return replace(lesson, id=there.id, created_at=there.created_at)
+
+
+def _change(task: Task, place: int, before: Memory | None, after: Memory, now: int) -> dict[str, Any]:
+    return {
+        "session_id": task.session_id,
+        "archive_n": task.archive_n,
+        "place": place,
+        "memory_id": after.id,
+        "before": None if before is None else rows.to_text(kept_rows.memory_params(before)),
+        "after": rows.to_text(kept_rows.memory_params(after)),
+        "at": now,
+    }
+
+
+def _finish(
+    task: Task,
+    archive: ArchiveState,
+    state: TaskState,
+    now: int,
+    *,
+    result: dict[str, Any] | None = None,
+    error: str | None = None,
+) -> Transaction[None]:
+    learned = result["memories"] if result else 0
+    yield queries.archives.finish, _archive_end(task, archive, now, error=error, learned=learned)
+    ended: Params = {
+        "id": task.id,
+        "fence": task.fence,
+        "state": str(state),
+        "result": rows.to_text(result),
+        "error": error,
+        "now": now,
+    }
+    taken = yield queries.tasks.finish, ended
+    if not taken:
+        raise LeaseLost(f"task {task.id} is no longer held")
+
+
+def _archive_end(
+    task: Task, state: ArchiveState, now: int, *, error: str | None = None, learned: int = 0
+) -> dict[str, Any]:
+    return {
+        "session_id": task.session_id,
+        "n": task.archive_n,
+        "state": str(state),
+        "error": error,
+        "learned": learned,
+        "now": now,
+    }

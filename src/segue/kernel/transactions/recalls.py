@@ -1,0 +1,137 @@
+"""Recalls: how an agent calls itself back into a conversation, and what keeps it from doing only that.
+
+A recall is a job of its own kind. This is what it has beside every other job: three types, one pending in a
+session, and guards against chains that feed on themselves.
+
+Invariants
+  - at most one recall of a session is pending: one that is to come (index `jobs_one_pending_recall`), or one
+    that has come due and waits in the lane (checked under the session's row lock); one that runs is not
+  - a recall is stored with what the guards count, in one transaction under the session's row lock
+"""
+
+import re
+from datetime import datetime, timedelta
+
+from segue.errors import BadRecall, BadTime, TooManyRecalls
+from segue.kernel.transactions import jobs, session_log
+from segue.kernel.transactions.jobs import Changed
+from segue.model.policy import Busy, Overlap, Policy
+from segue.model.records import Job, Session, Source
+from segue.model.states import CallType, JobKind
+from segue.record import record
+from segue.store import queries
+from segue.store.database import Transaction
+from segue.times.format import shown
+from segue.times.trigger import At, Every, Phase
+
+MOST_AN_HOUR = 20
+"""Recalls that may be set in a session within an hour, by whomever."""
+
+DEEPEST = 5
+"""Immediate recalls of which each was set by the one before."""
+
+_HOUR_MS = 3_600_000
+_TEN_YEARS = 10 * 365 * 86_400
+_OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+@record
+class Facts:
+    """What a recall has beside its job."""
+
+    call_type: CallType
+    comment: str | None = None
+    set_in: Source | None = None
+    """The scheduled turn that set it; None for a user's turn, and for people."""
+
+
+def policy(on_busy: Busy) -> Policy:
+    """Late or not, it fires when somebody is there: the instruction is still to be followed, and its prompt
+    says how late it is. While its last run goes on, a recurring one lets its moments pass."""
+    return Policy(busy=on_busy, overlap=Overlap.SKIP, grace_seconds=_TEN_YEARS)
+
+
+def call_type_of(value: object) -> CallType:
+    for known in CallType:
+        if value == known:
+            return known
+    raise BadRecall(f"call_type is one of {', '.join(CallType)}; got {shown(value)}")
+
+
+def trigger_of(
+    call_type: CallType, when: str | None, interval_seconds: float | None, *, now: datetime, zone: str | None
+) -> At | Every:
+    """When such a recall fires. What its type has no use for is not looked at."""
+    if call_type is CallType.IMMEDIATE:
+        return At(now)
+    if not when:
+        raise BadRecall(
+            f"a {call_type} recall needs `when`, such as '30m', 'in 3 hours' or 'tomorrow at 09:00'"
+        )
+    if call_type is CallType.RECURRING:
+        interval = _interval(interval_seconds)
+        return Every(interval, start=_read(when, now, zone), phase=Phase.RELATIVE)
+    return At(_read(when, now, zone))
+
+
+def _interval(seconds: float | None) -> timedelta:
+    if seconds is None:
+        raise BadRecall("a recurring recall needs `interval_seconds`, such as 300 for every five minutes")
+    if isinstance(seconds, bool) or not 1 <= seconds <= _TEN_YEARS:
+        raise BadRecall(
+            f"`interval_seconds` is a number of seconds from 1 to {_TEN_YEARS:,}; got {shown(seconds)}"
+        )
+    return timedelta(seconds=seconds)
+
+
+def _read(when: str, now: datetime, zone: str | None) -> datetime:
+    from segue.times.reader import read  # the grammar is large, and most processes never set a recall
+
+    return read(when, now=now, zone=zone)
+
+
+def check_offset(offset: str) -> str:
+    if not _OFFSET.fullmatch(offset):
+        raise BadTime(f"`timezone_offset` is ±HH:MM, such as '+02:00' or '-05:30'; got {shown(offset)}")
+    return offset
+
+
+def create(session: Session, job: Job, facts: Facts) -> Transaction[Changed]:
+    """`RecallPending` when there is one, `TooManyRecalls` when the guards say so."""
+    key = session.key
+    yield from session_log.lock_session(session.id)  # one that was deleted meanwhile is not made again
+    changed = yield from jobs.create(session.owner, key, job, new_session_id=session.id)
+    depth = yield from _depth(facts)
+    yield (
+        queries.recalls.create,
+        {
+            "job_id": job.id,
+            "call_type": str(facts.call_type),
+            "comment": facts.comment,
+            "depth": depth,
+        },
+    )
+    # Counted when it is in: driven again, it must not be refused because of itself.
+    since = job.created_at - _HOUR_MS
+    found = yield queries.recalls.set_since, {"session_id": changed.job.session_id, "since": since}
+    if found[0]["found"] > MOST_AN_HOUR:
+        raise TooManyRecalls(
+            f"{MOST_AN_HOUR} recalls were set in {key} within an hour, which is the most; "
+            "say what is left to do, and let the user decide"
+        )
+    if depth > DEEPEST:
+        raise TooManyRecalls(
+            f"{DEEPEST} immediate recalls in {key} have set each other, which is the most; "
+            "go on in this turn, or set one for a later moment"
+        )
+    return changed
+
+
+def _depth(facts: Facts) -> Transaction[int]:
+    """How many immediate recalls, this one included, were each set by the one before."""
+    if facts.call_type is not CallType.IMMEDIATE:
+        return 0
+    if facts.set_in is None or facts.set_in.kind != JobKind.RECALL:
+        return 1
+    found = yield queries.recalls.depth, {"job_id": facts.set_in.job_id}
+    return 1 + (int(found[0]["depth"]) if found else 0)

@@ -1,0 +1,289 @@
+"""How a turn ends: by its holder, by a shutdown, by the reaper after a crash, or with its session.
+
+Whichever it is, one transaction writes all of it: the turn's end, by which its run is told, how often its job
+has failed, the closure in the log, the message for its channel, and the lane's release.
+
+Invariants
+  - no row under the fence means the lease was lost: nothing is written, `LeaseLost` is raised
+  - every turn that started leaves exactly one closure, unless it goes back to the lane
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from segue.errors import LeaseLost
+from segue.kernel.transactions import session_log, unified
+from segue.kernel.transactions.deliveries import Outbox, put
+from segue.kernel.transactions.lane import Left, queue_update, ready_of, withdraw
+from segue.kernel.transactions.lease import Held, hold
+from segue.kernel.transactions.session_log import NOTHING, Standing, growth, numbered, standing_of
+from segue.model import closure
+from segue.model.closure import Ending
+from segue.model.decision import LATE_AFTER
+from segue.model.policy import PAUSE_AFTER_FAILURES, Late, Overlap
+from segue.model.records import Event, Session, Source, Turn
+from segue.model.states import FAILURES, Close, JobKind, JobState, Outcome, Rerun, after_crash
+from segue.record import positional
+from segue.store import queries
+from segue.store.database import Transaction
+from segue.store.rows import core as rows
+
+
+@positional
+class _Lane:
+    """A lane whose row is locked by whoever may release it."""
+
+    session: Session
+    holder: str
+    fence: int
+    standing: Standing
+
+    @property
+    def last_seq(self) -> int:
+        return self.standing.last_seq
+
+
+def settle(held: Held, ending: Ending, now: int, *, outbox: Outbox | None = None) -> Transaction[Left]:
+    """The holder's last word."""
+    lane = yield from _lane_of(held)
+    return (yield from _end(lane, held.turn, ending, now, outbox=outbox))
+
+
+def retry(held: Held, ending: Ending, now: int, *, at: int) -> Transaction[Left]:
+    """The turn failed and its policy allows another try: back to the lane, not before that moment."""
+    lane = yield from _lane_of(held)
+    yield from _requeue(held.turn, not_before=at, crashes=held.turn.crashes, error=ending.error)
+    events = (_stream_end(lane, held.turn, {"state": "queued", "outcome": None, "retry_at": at}, now),)
+    return (yield from _release(lane, held.turn, (*events, _sync(lane, held.turn, now, place=2)), now))
+
+
+def hand_back(held: Held, now: int, *, outbox: Outbox | None = None) -> Transaction[Left]:
+    """A shutdown whose grace ran out: by the crash rule, as if the process had died."""
+    lane = yield from _lane_of(held)
+    # As its row has it now: since it was leased, it may have acted.
+    running = yield queries.turns.running_in, {"session_id": held.session.id}
+    return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
+
+
+def stop_here(session: Session, now: int) -> Transaction[Sequence[Event]]:
+    """Whatever runs in a locked session has ended, though its worker may not know yet."""
+    running = yield queries.turns.running_in, {"session_id": session.id}
+    if not running or session.holder is None:
+        return ()
+    lane = _Lane(session, session.holder, session.fence, standing_of(session))
+    left = yield from _end(lane, rows.turn(running[0]), closure.stopped("", {}), now)
+    return left.events
+
+
+def take_back(
+    session_id: str,
+    *,
+    holder: str,
+    lease_now: int | None,
+    horizon: int | None,
+    now: int,
+    outbox: Outbox | None = None,
+) -> Transaction[Left | None]:
+    """The reaper's: a lane whose lease ran out. The dead owner's fence is void from here on."""
+    taken = yield (
+        queries.sessions.take_back,
+        {"id": session_id, "holder": holder, "lease_now": lease_now, "horizon": horizon},
+    )
+    if not taken:
+        return None
+    session = rows.session(taken[0])
+    lane = _Lane(session, holder, session.fence, standing_of(session))
+    running = yield queries.turns.running_in, {"session_id": session_id}
+    if not running:
+        return (yield from _release(lane, None, (), now))
+    return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
+
+
+def count_failure(source: Source, outcome: Outcome, now: int) -> Transaction[str | None]:
+    """Gives a sentence when the job has failed so often in a row that it pauses itself."""
+    if outcome not in FAILURES:
+        return None
+    failed = yield queries.jobs.fail, {"id": source.job_id, "run_id": source.run_id, "now": now}
+    if not failed or failed[0]["failures"] < PAUSE_AFTER_FAILURES or failed[0]["state"] != JobState.ACTIVE:
+        return None
+    sentence = closure.PAUSED.format(failures=failed[0]["failures"])
+    yield queries.jobs.pause, {"id": source.job_id, "reason": sentence, "now": now}
+    return sentence
+
+
+def _lane_of(held: Held) -> Transaction[_Lane]:
+    standing = yield from hold(held)
+    return _Lane(held.session, held.holder, held.fence, standing)
+
+
+def _end(
+    lane: _Lane, turn: Turn, ending: Ending, now: int, *, outbox: Outbox | None = None
+) -> Transaction[Left]:
+    prompt = turn.rendered()
+    finished = yield (
+        queries.turns.finish,
+        {
+            "id": turn.id,
+            "fence": turn.fence,
+            "state": str(ending.state),
+            "outcome": str(ending.outcome),
+            "reason": ending.reason,
+            "reply": ending.reply,
+            "error": ending.error,
+            "usage": rows.to_text(ending.usage),
+            "prompt_version": prompt.ref.version if prompt else None,
+            "rendered_prompt": prompt.text if prompt else None,
+            "now": now,
+        },
+    )
+    if not finished:
+        raise LeaseLost(f"turn {turn.id} is no longer held under fence {turn.fence}")
+    shown = ending.shown
+    paused = None
+    if turn.source:
+        paused = yield from count_failure(turn.source, ending.outcome, now)
+        shown = f"{shown}\n\n{paused}" if paused else shown
+    # A function works in silence, until its job gives up.
+    said = shown if turn.call is None or paused else None
+    facts = [_stream_end(lane, turn, _told(ending), now, said), *_recall_update(lane, turn, now)]
+    left = yield from _release(lane, turn, (*facts, _sync(lane, turn, now, place=len(facts) + 1)), now)
+    if turn.source and lane.session.key == unified.KEY and turn.via_id != lane.session.id:
+        turn, told = yield from _through_another_chat(lane, turn, turn.source, said, now)
+        left = replace(left, events=(*left.events, *told))
+    if outbox is None or turn.call is not None or not _is_news(turn, ending, paused):
+        return left
+    return replace(left, delivers=(yield from put(outbox, lane.session, turn, shown, now)))
+
+
+def _through_another_chat(
+    lane: _Lane, turn: Turn, source: Source, said: str | None, now: int
+) -> Transaction[tuple[Turn, Sequence[Event]]]:
+    """If the chat of a common job was deleted while its turn ran, the newest chat is told how it ended."""
+    if (yield queries.sessions.by_id, {"id": turn.via_id}):
+        return turn, ()
+    job = yield queries.jobs.by_id, {"id": source.job_id}
+    if not job or job[0]["session_id"] != lane.session.id:
+        return turn, ()
+    chat = yield from session_log.newest_chat(lane.session)
+    if chat is None:
+        return turn, ()
+    told: Sequence[Event] = ()
+    if said is not None:
+        message = Event(
+            session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=said, source=source
+        )
+        told = yield from session_log.post(chat, [message])
+    return replace(turn, via_id=chat.id), told
+
+
+def _recall_update(lane: _Lane, turn: Turn, now: int) -> list[Event]:
+    """What became of a recall is known when its run has ended: one that failed counts as cancelled."""
+    if turn.source is None or turn.source.kind != JobKind.RECALL:
+        return []
+    update = _stream_end(lane, turn, {"job_id": turn.source.job_id}, now)
+    return [replace(update, seq=lane.last_seq + 2, type="recall_update", source=None)]
+
+
+def _is_news(turn: Turn, ending: Ending, paused: str | None) -> bool:
+    """A legacy job speaks up when it has an answer, and when it gives up; the others at every end."""
+    if turn.source is not None and turn.source.kind == JobKind.LEGACY and ending.outcome is not Outcome.OK:
+        return paused is not None
+    return not ending.quiet or paused is not None
+
+
+def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Transaction[Left]:
+    crashes = turn.crashes + 1
+    match after_crash(crash=turn.crash, acted=turn.acted, crashes=crashes):
+        case Close(reason):
+            return (yield from _end(lane, turn, closure.interrupted(reason), now, outbox=outbox))
+        case Rerun():
+            # Not from now on: by a clock behind ours, the next in the lane would be ready before it.
+            since = turn.started_at or now
+            yield from _requeue(turn, not_before=since, crashes=crashes, error="its worker was lost")
+            closures = (yield from _coalesce(lane, turn, turn.source, now)) if turn.source else []
+            return (yield from _release(lane, turn, numbered(closures, lane.last_seq), now))
+
+
+def _requeue(turn: Turn, *, not_before: int, crashes: int, error: str | None) -> Transaction[None]:
+    again = {"id": turn.id, "fence": turn.fence, "not_before": not_before, "crashes": crashes, "error": error}
+    taken = yield queries.turns.requeue, again
+    if not taken:
+        raise LeaseLost(f"turn {turn.id} is no longer held under fence {turn.fence}")
+
+
+def _coalesce(lane: _Lane, turn: Turn, source: Source, now: int) -> Transaction[list[Event]]:
+    """A run that comes back finds its successor waiting: where one may wait, one waits.
+
+    Not those that `late = all` owes, which wait however many there are.
+    """
+    found = yield queries.jobs.by_id, {"id": source.job_id}
+    policy = rows.job(found[0]).policy if found else None
+    if policy is None or policy.overlap is not Overlap.BUFFER_ONE:
+        return []
+    waiting = yield queries.turns.queued_of_job, {"job_id": source.job_id}
+    events: list[Event] = []
+    withdrawn = 0
+    for row in waiting:
+        owed = policy.late is Late.ALL and timedelta(milliseconds=row["lateness_ms"]) > LATE_AFTER
+        if row["id"] != turn.id and not owed:
+            reason = f"overlap: run {source.run_id} came back after a crash"
+            closures = yield from withdraw(row["id"], Outcome.SKIPPED, reason, now)
+            withdrawn += closures is not None
+            events += closures or ()
+    if withdrawn:
+        queued = yield queries.turns.queued_in, {"session_id": lane.session.id}
+        events.append(queue_update(lane.session, [rows.turn(row) for row in queued], now))
+    return events
+
+
+def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int, said: str | None = None) -> Event:
+    return Event(
+        session_id=lane.session.id,
+        seq=lane.last_seq + 1,
+        type="stream_end",
+        at=now,
+        turn_id=turn.id,
+        via_id=turn.via_id if turn.via_id != lane.session.id else None,
+        role=None if said is None else "assistant",
+        content=said,
+        source=turn.source,
+        body=body,
+    )
+
+
+def _told(ending: Ending) -> dict[str, Any]:
+    """The end for those who watch. The agent's own words are said again only where the closure says more."""
+    told: dict[str, Any] = {"state": str(ending.state), "outcome": str(ending.outcome)}
+    if ending.usage:
+        told["usage"] = dict(ending.usage)
+    if ending.quiet:
+        told["quiet"] = True
+    elif ending.reply is not None and ending.reply != ending.shown:
+        told["reply"] = ending.reply
+    return told
+
+
+def _sync(lane: _Lane, turn: Turn, now: int, *, place: int) -> Event:
+    seq = lane.last_seq + place
+    return Event(session_id=lane.session.id, seq=seq, type="session_sync", at=now, turn_id=turn.id)
+
+
+def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) -> Transaction[Left]:
+    if events:
+        yield queries.events.append, [rows.event_params(event) for event in events]
+    grown, opened = NOTHING, None
+    if turn is not None:
+        # The words that a turn began with stand in the log since its first attempt, and are counted after it.
+        opened = turn.content if turn.attempt == 1 and turn.call is None else None
+        grown = yield from growth(lane.session.id, lane.standing, events, now, opened=opened)
+    released = yield (
+        queries.sessions.release,
+        {"id": lane.session.id, "holder": lane.holder, "fence": lane.fence, **grown},
+    )
+    if not released:
+        raise LeaseLost(f"the lane of session {lane.session.id} is no longer held under fence {lane.fence}")
+    via_id = turn.via_id if turn and turn.via_id != lane.session.id else None
+    copies = yield from unified.mirror(events, via_id, opened=opened)
+    return Left(events=(*events, *copies), ready=ready_of(released))

@@ -1,0 +1,118 @@
+"""How much of its conversation a scheduled turn is given."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from segue.errors import BadText, Invalid
+from segue.model.prompts import Mode
+from segue.model.text_checks import check_key, check_text
+from segue.times.format import shown
+
+
+class View(StrEnum):
+    FULL = "full"
+    """All that fits."""
+    SINCE_LAST_RUN = "since_last_run"
+    """Its job's last run, and what came after it."""
+    TAIL = "tail"
+    """The newest twenty messages."""
+    SUMMARY = "summary"
+    """The summary and the memories, and no message."""
+
+
+# MERGED: """What a job does when its moment comes: ask the agent, say a text, or call a function."""
+
+
+JSON: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A turn of the session: the agent is asked this, with the session's history before it."""
+
+    prompt: str
+    hidden: bool = False
+    """The session shows that the job ran, not the prompt."""
+    mode: Mode = Mode.TURN
+    to: str | None = None
+    """Of legacy jobs, which run in a session of their own: the session their answer is said in, if any."""
+    view: View = View.FULL
+    channel_meta: Mapping[str, Any] | None = None
+    """Of legacy jobs: where in that session's chat it is said, such as a topic. Their channel gets it."""
+
+    def __post_init__(self) -> None:
+        check_text(self.prompt, "the prompt of Ask")
+        if self.mode not in list(Mode):
+            raise Invalid(f"mode is one of {', '.join(Mode)}; got {shown(self.mode)}")
+        object.__setattr__(self, "mode", Mode(self.mode))
+        if self.view not in list(View):
+            raise Invalid(f"view is one of {', '.join(View)}; got {shown(self.view)}")
+        object.__setattr__(self, "view", View(self.view))
+        if self.to is not None:
+            check_key(self.to)
+        if self.channel_meta is not None:
+            _check_json(dict(self.channel_meta), "the channel_meta of Ask")
+
+    def to_json(self) -> JSON:
+        said = {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden, "mode": str(self.mode)}
+        said |= {"view": str(self.view)} if self.view is not View.FULL else {}
+        said |= {"channel_meta": dict(self.channel_meta)} if self.channel_meta else {}
+        return said | ({"to": self.to} if self.to else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A text written now and sent then, with no model call."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        check_text(self.text, "the text of Say")
+
+    def to_json(self) -> JSON:
+        return {"kind": "say", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function that was given to the kernel under this name: `Kernel(functions={…})`."""
+
+    function: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.function.isidentifier():
+            raise BadText(f"Call needs the name a function was registered under, got {self.function!r}")
+        _check_json(dict(self.arguments), "the arguments of Call")
+
+    def to_json(self) -> JSON:
+        return {"kind": "call", "function": self.function, "arguments": dict(self.arguments)}
+
+
+def _check_json(value: JSON, what: str) -> None:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise Invalid(f"{what} must be what JSON can hold: {error}") from None
+    check_text(text, what)
+
+
+Action: TypeAlias = Ask | Say | Call
+
+
+def action_from_json(data: JSON) -> Action:
+    match data:
+        case {"kind": "ask", "prompt": prompt}:
+            mode = data.get("mode", Mode.TURN)
+            view = data.get("view", View.FULL)
+            hidden = bool(data.get("hidden", False))
+            meta = data.get("channel_meta")
+            return Ask(prompt, hidden=hidden, mode=mode, to=data.get("to"), view=view, channel_meta=meta)
+        case {"kind": "say", "text": text}:
+            return Say(text)
+        case {"kind": "call", "function": function}:
+            return Call(function, data.get("arguments", {}))
+    raise Invalid(f"an action is an ask, a say or a call; got {data.get('kind')!r}")

@@ -1,0 +1,354 @@
+"""Why a slot ran, waited, was skipped or missed, and what comes next: from stored facts, as sentences.
+
+A pure core: `Kernel.explain` reads the facts, and the route, the command and the page show what is said here.
+A slot is explained by its run, where it has one. Where it has none, it lies ahead, or the job was not there
+to have it, or its record has been forgotten: each is told apart.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from segue.model.decision import BUSY, PUT_OFF
+from segue.model.records import Job, Run, Session, Turn
+from segue.model.schedule import upcoming, zone_of
+from segue.model.states import JobState, Outcome
+from segue.record import positional, record
+from segue.times import cron_line
+from segue.times.clock import to_moment, to_ms
+from segue.times.format import spoken
+from segue.times.trigger import Cron, Idle
+
+NEXT = 5
+"""How many of the coming moments are told."""
+
+_MINUTE = timedelta(minutes=1)
+_MOST_BLOCKERS = 3
+
+
+class Verdict(StrEnum):
+    """What became of a slot, or what it is waiting for. A run that ended has its outcome instead."""
+
+    RUNNING = "running"
+    QUEUED = "queued"
+    """It has its place in the session and waits for its turn."""
+    DUE = "due"
+    """Its moment has come, and no worker has looked at it yet."""
+    POSTPONED = "postponed"
+    """It was looked at and put off."""
+    SCHEDULED = "scheduled"
+    """Its moment lies ahead."""
+    PAUSED = "paused"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+    """Nothing is recorded: the job had no such slot, or its record has been forgotten."""
+
+
+@record
+class Facts:
+    """What the store knows about a job and one of its slots."""
+
+    job: Job
+    session: Session
+    now: datetime
+    zone: str
+    """In which times are told, where the schedule has no zone of its own."""
+    run: Run | None = None
+    """Of the slot that is asked about, or the newest; None: there is none."""
+    asked: datetime | None = None
+    """The slot that is asked about; None: how things stand."""
+    turn: Turn | None = None
+    """The run's."""
+    running: Turn | None = None
+    """What runs in the session now."""
+    queued: Sequence[Turn] = ()
+    """What waits in the session, in its order."""
+    held_up_by: Sequence[Turn] = ()
+    """What ran in the session while the run waited."""
+    at_work: int = 0
+    """Turns that run anywhere now."""
+    runners: int = 0
+    """How many scheduled turns a process runs at once."""
+
+
+@positional
+class Coming:
+    at: datetime
+    note: str | None = None
+    """What the clocks do to it."""
+
+
+@record
+class Explanation:
+    verdict: str
+    """A `Verdict`, or the `Outcome` of a run that ended."""
+    sentences: tuple[str, ...]
+    slot: datetime | None
+    run_id: str | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What decided it, for programs."""
+    next: tuple[Coming, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.sentences)
+
+
+@positional
+class _Said:
+    """One part of an explanation: a verdict, what is said of it, and the facts behind it."""
+
+    verdict: str
+    sentences: tuple[str, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def explain(facts: Facts) -> Explanation:
+    tell = _Clock(facts)
+    slot = facts.asked or (to_moment(facts.run.slot) if facts.run else None)
+    now_said = _standing(facts, tell)
+    if facts.run is not None:
+        said = _of_run(facts, facts.run, tell)
+    elif facts.asked is not None:
+        said = _without_run(facts, facts.asked, tell)
+    else:
+        said = now_said
+    about = facts.run is not None or facts.asked is not None
+    coming = tuple(Coming(at, clock_note(facts.job, at)) for at in upcoming(facts.job, NEXT))
+    sentences = [*said.sentences, *(now_said.sentences if about else ()), *_next(coming, tell)]
+    return Explanation(
+        # Asked how things stand, the job's state decides; asked about a slot, what became of it.
+        verdict=said.verdict if facts.asked is not None or _open(facts.run) else now_said.verdict,
+        sentences=tuple(sentences),
+        slot=slot,
+        run_id=facts.run.id if facts.run else None,
+        facts={**now_said.facts, **said.facts},
+        next=coming,
+    )
+
+
+def stands_for(run: Run, job: Job, slot: datetime) -> bool:
+    """Whether the record of a run tells what became of that slot: one row may stand for many."""
+    first = to_moment(run.slot)
+    if first == slot:
+        return True
+    return run.outcome in (Outcome.SKIPPED, Outcome.MISSED) and (
+        0 < job.trigger.count_between(first, slot) < _moments(run)
+    )
+
+
+def _moments(run: Run) -> int:
+    """How many slots a skipped or missed run stands for, its own among them."""
+    return run.missed_count if run.outcome is Outcome.MISSED else run.missed_count + 1
+
+
+def clock_note(job: Job, slot: datetime) -> str | None:
+    """What a change of the clocks does to a slot of a cron line; None on all other days."""
+    if not isinstance(job.trigger, Cron) or job.trigger.tz is None:
+        return None
+    if job.trigger.next_after(slot - timedelta(milliseconds=1)) != slot:
+        return None  # of a schedule that the job had before
+    line, zone = cron_line.read_line(job.trigger.expr), ZoneInfo(job.trigger.tz)
+    here = slot.astimezone(zone)
+    read = here.replace(tzinfo=None, fold=0)
+    if line.first(read, read + _MINUTE) is None:
+        meant = line.last(read - timedelta(days=1), read)
+        missing = f"{meant:%H:%M}" if meant else "its time"
+        return f"the clocks in {zone.key} jump over {missing} that day, so it runs at {read:%H:%M}"
+    if here.replace(fold=0).utcoffset() == here.replace(fold=1).utcoffset():
+        return None
+    if line.follows_clock:
+        return f"the clocks in {zone.key} show {read:%H:%M} twice that day, and it runs both times"
+    return f"the clocks in {zone.key} show {read:%H:%M} twice that day; it runs the first time"
+
+
+class _Clock:
+    """How moments and lengths are told."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._zone = ZoneInfo(zone_of(facts.job.trigger, facts.zone))
+        self._now = facts.now
+
+    def at(self, moment: datetime | int) -> str:
+        moment = to_moment(moment) if isinstance(moment, int) else moment
+        here = moment.astimezone(self._zone)
+        seconds = ":%S" if here.second else ""
+        return f"{here:%a %d %b %Y, %H:%M{seconds}} ({self._zone.key})"
+
+    def since(self, ms: int) -> str:
+        return spoken(max(timedelta(0), self._now - to_moment(ms)), units=2)
+
+    @staticmethod
+    def length(ms: int) -> str:
+        return spoken(timedelta(milliseconds=max(0, ms)), units=2)
+
+
+def _open(run: Run | None) -> bool:
+    return run is not None and run.outcome is None
+
+
+# What became of a slot that has a run
+
+
+def _of_run(facts: Facts, run: Run, tell: _Clock) -> _Said:
+    first = [f"{facts.job.name!r} was due on {tell.at(run.slot)}."]
+    if note := clock_note(facts.job, to_moment(run.slot)):
+        first.append(f"{note[0].upper()}{note[1:]}.")
+    if run.missed_count and run.outcome is not Outcome.MISSED:
+        first.append(f"It also stands for {run.missed_count} earlier moments that did not run.")
+    if run.outcome is None:
+        said = _running(facts, run, tell) if run.state == "running" else _waiting(facts, run, tell)
+    elif run.outcome in (Outcome.SKIPPED, Outcome.MISSED):
+        said = _passed(run, tell)
+    else:
+        said = _ended(facts, run, tell)
+    known = {"slot": run.slot, "run_id": run.id, "lateness_ms": run.lateness_ms}
+    return _Said(said.verdict, (*first, *said.sentences), {**known, **said.facts})
+
+
+def _running(facts: Facts, run: Run, tell: _Clock) -> _Said:
+    assert run.started_at is not None
+    attempt = f", in attempt {run.attempt}" if run.attempt > 1 else ""
+    return _Said(
+        Verdict.RUNNING,
+        (f"It is running for {tell.since(run.started_at)} now{attempt}.", *_waited(facts, run, tell)),
+        {"turn_id": run.turn_id, "attempt": run.attempt},
+    )
+
+
+def _waiting(facts: Facts, run: Run, tell: _Clock) -> _Said:
+    waits = f"It waits for {tell.since(run.queued_at)} now"
+    turn, busy = facts.turn, facts.running
+    if turn is not None and to_moment(turn.not_before) > facts.now:
+        why = f"an attempt failed, and the next is on {tell.at(turn.not_before)}"
+        return _Said(Verdict.QUEUED, (f"{waits}: {why}.",), {"retry_at": turn.not_before})
+    if busy is not None and busy.started_at is not None:
+        ahead = _ahead(facts, run)
+        behind = f", and {ahead} more before it" if ahead else ""
+        known = {"busy_with": busy.id, "busy_since": busy.started_at, "ahead": ahead}
+        why = f"its session is busy with {_whose(busy)} for {tell.since(busy.started_at)}{behind}"
+        return _Said(Verdict.QUEUED, (f"{waits}: {why}.",), known)
+    why = (
+        f"its session is free, but no worker has taken it up. {facts.at_work} turns are running, and a "
+        f"process runs at most {facts.runners} scheduled ones at once"
+    )
+    return _Said(Verdict.QUEUED, (f"{waits}: {why}.",), {"at_work": facts.at_work, "runners": facts.runners})
+
+
+def _ahead(facts: Facts, run: Run) -> int:
+    ids = [turn.id for turn in facts.queued]
+    return ids.index(run.turn_id) if run.turn_id in ids else 0
+
+
+def _passed(run: Run, tell: _Clock) -> _Said:
+    count = _moments(run)
+    slots = f" It stands for {count} moments." if count > 1 else ""
+    verb = "was skipped" if run.outcome is Outcome.SKIPPED else "was missed"
+    decided = f"It {verb} on {tell.at(run.queued_at)}: {run.reason or 'no reason is recorded'}.{slots}"
+    return _Said(str(run.outcome), (decided,), {"reason": run.reason, "moments": count})
+
+
+def _ended(facts: Facts, run: Run, tell: _Clock) -> _Said:
+    known = {"turn_id": run.turn_id, "attempt": run.attempt, "reason": run.reason, "error": run.error}
+    said = [*_waited(facts, run, tell)]
+    tries = f" in attempt {run.attempt}" if run.attempt > 1 else ""
+    because = f": {run.reason}" if run.reason and not run.reason.startswith(PUT_OFF) else ""
+    if run.finished_at is not None:
+        said.append(f"It ended as {run.outcome}{tries} on {tell.at(run.finished_at)}{because}.")
+    if run.error:
+        said.append(f"The error was: {run.error.strip().splitlines()[-1]}")
+    waited = None if run.started_at is None else run.started_at - run.queued_at
+    return _Said(str(run.outcome), tuple(said), {**known, "waited_ms": waited})
+
+
+def _waited(facts: Facts, run: Run, tell: _Clock) -> Iterator[str]:
+    if run.started_at is None:
+        return
+    late, waited = run.lateness_ms, run.started_at - run.queued_at
+    if late >= 1000 and run.reason and run.reason.startswith(PUT_OFF):
+        why = run.reason.removeprefix(PUT_OFF)
+        yield f"Its moment was taken up {tell.length(late)} late, because it was put off ({why})."
+    elif late >= 1000:
+        yield f"Its moment was taken up {tell.length(late)} late."
+    if waited >= 1000 and facts.held_up_by:
+        whose = ", ".join(_whose(turn) for turn in facts.held_up_by[:_MOST_BLOCKERS])
+        yield f"It then waited {tell.length(waited)}, while its session was busy with {whose}."
+    elif waited >= 1000:
+        yield f"It then waited {tell.length(waited)} for a free runner."
+
+
+def _whose(turn: Turn) -> str:
+    who = "a user's turn" if turn.source is None else f"the job {turn.source.label!r}"
+    if turn.started_at is None or turn.finished_at is None:
+        return f"{who} ({turn.id})"
+    return f"{who} ({turn.id}, {_Clock.length(turn.finished_at - turn.started_at)})"
+
+
+# A slot that has none
+
+
+def _without_run(facts: Facts, asked: datetime, tell: _Clock) -> _Said:
+    job = facts.job
+    when = tell.at(asked)
+    if to_ms(asked) < job.created_at:
+        return _Said(Verdict.UNKNOWN, (f"On {when} the job was not there yet: it was made later.",))
+    if not isinstance(job.trigger, Idle) and not job.trigger.count_between(asked - _JUST, asked):
+        return _Said(Verdict.UNKNOWN, (f"{when} is no moment of this job, which runs {job.trigger}.",))
+    if asked > facts.now:
+        return _Said(Verdict.SCHEDULED, (f"{when} has not come yet.",))
+    if job.state is JobState.PAUSED and job.updated_at <= to_ms(asked):
+        return _Said(Verdict.PAUSED, (f"On {when} the job was paused, and it is paused still.",))
+    if job.slot is not None and to_moment(job.slot) <= asked:
+        return _Said(Verdict.DUE, (f"The moment of {when} has not been taken up yet.",))
+    reason = "the job was paused then, or had another schedule, or the record has been forgotten since"
+    return _Said(Verdict.UNKNOWN, (f"Nothing is recorded for {when}: {reason}.",))
+
+
+_JUST = timedelta(milliseconds=1)
+
+
+# How the job stands
+
+
+def _standing(facts: Facts, tell: _Clock) -> _Said:
+    job = facts.job
+    because = f": {job.state_reason}" if job.state_reason else ""
+    if job.state is JobState.PAUSED:
+        known = {"paused_at": job.updated_at, "reason": job.state_reason, "failures": job.failures}
+        again = "" if job.policy.unreadable else " Resume it, and it runs again."
+        said = f"The job is paused since {tell.at(job.updated_at)}{because}.{again}"
+        return _Said(Verdict.PAUSED, (said,), known)
+    if job.state is not JobState.ACTIVE:
+        said = f"The job is over since {tell.at(job.updated_at)}{because}."
+        return _Said(Verdict.ENDED, (said,), {"reason": job.state_reason})
+    if job.policy.unreadable:
+        said = f"It will be paused when its moment comes: {job.policy.unreadable}."
+        return _Said(Verdict.SCHEDULED, (said,), {"reason": job.policy.unreadable})
+    if job.slot is None or job.next_at is None:
+        return _Said(Verdict.SCHEDULED, ("It waits for a message, from which the silence is counted.",))
+    return _aimed(job, facts.now, tell, job.slot, job.next_at)
+
+
+def _aimed(job: Job, now: datetime, tell: _Clock, slot: int, next_at: int) -> _Said:
+    known = {"next_slot": slot, "next_look": next_at}
+    if to_moment(next_at) <= now:
+        said = (
+            f"It is due since {tell.at(next_at)}, and no worker has looked yet: is `segue serve` or "
+            "`segue worker` running?"
+        )
+        return _Said(Verdict.DUE, (said,), known)
+    if to_moment(slot) <= now and (job.state_reason or not job.policy.jitter_seconds):
+        why = job.state_reason or BUSY
+        said = f"It was due on {tell.at(slot)} and was put off ({why}): it looks again on {tell.at(next_at)}."
+        return _Said(Verdict.POSTPONED, (said,), {**known, "reason": why})
+    return _Said(Verdict.SCHEDULED, (), known)
+
+
+def _next(coming: Sequence[Coming], tell: _Clock) -> Iterator[str]:
+    if coming:
+        yield "It runs next on:"
+    for moment in coming:
+        yield f"- {tell.at(moment.at)}" + (f": {moment.note}" if moment.note else "")

@@ -1,0 +1,249 @@
+"""What a job does when it is late, when its session is busy, when it overtakes itself, when it fails.
+
+A policy is a value with an answer for each of these; `segue.model.decision` applies it to a slot that came due.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from segue.errors import BadPolicy, BadTrigger
+from segue.times.format import shown
+from segue.times.moment import storable
+
+if TYPE_CHECKING:
+    import random
+
+PAUSE_AFTER_FAILURES = 10
+"""A job that failed this often in a row pauses itself and says so."""
+
+_FIRST_BACKOFF_SECONDS = 10
+_LONGEST_BACKOFF_SECONDS = 600
+
+JSON: TypeAlias = dict[str, Any]
+
+
+class Late(StrEnum):
+    """What happens to slots that passed while no worker was there."""
+
+    RUN_ONCE = "run_once"
+    """The newest one runs, if it is within the grace; the others are recorded as missed."""
+    SKIP = "skip"
+    """None of them runs; the job goes on with its next slot."""
+    ALL = "all"
+    """Those within the grace run in order, the newest `catch_up` of them, whatever waits already."""
+
+
+class Busy(StrEnum):
+    """What happens to a due slot while its session is busy with something else."""
+
+    WAIT = "wait"
+    """It joins the lane and runs in its turn."""
+    POSTPONE = "postpone"
+    """It stays out of the lane and looks again a minute later."""
+    SKIP = "skip"
+    """It is recorded as skipped."""
+
+
+class Overlap(StrEnum):
+    """What happens to a due slot while an earlier run of the same job has not ended."""
+
+    BUFFER_ONE = "buffer_one"
+    """One run may wait behind the running one; slots beyond that are recorded as skipped."""
+    SKIP = "skip"
+    """It is recorded as skipped."""
+    BUFFER_ALL = "buffer_all"
+    """It waits, however many wait already."""
+
+
+class Crash(StrEnum):
+    """What happens to a running turn whose worker was lost."""
+
+    AUTO = "auto"
+    """It runs again if it had started no tool call; otherwise it ends as interrupted."""
+    CLOSE = "close"
+    """It ends as interrupted."""
+    RERUN = "rerun"
+    """It runs again, even if it may have acted."""
+
+
+class _Range(NamedTuple):
+    low: int
+    high: int
+    whole: bool = False
+    optional: bool = False
+
+
+_ENUMS: dict[str, type[StrEnum]] = {"late": Late, "busy": Busy, "overlap": Overlap, "crash": Crash}
+_RANGES = {
+    "grace_seconds": _Range(1, 10 * 365 * 86_400),
+    "retries": _Range(0, 100, whole=True),
+    "jitter_seconds": _Range(0, 86_400),
+    "max_runs": _Range(1, 1_000_000_000, whole=True, optional=True),
+    "timeout_seconds": _Range(1, 7 * 86_400),
+    "catch_up": _Range(1, 100, whole=True),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    late: Late = Late.RUN_ONCE
+    grace_seconds: float = 86_400
+    """How late a slot may still run."""
+    busy: Busy = Busy.WAIT
+    overlap: Overlap = Overlap.BUFFER_ONE
+    retries: int = 0
+    """How often a failed turn is tried again, at growing intervals."""
+    jitter_seconds: float = 0
+    """Slots are looked at up to so much later, each by its own share, so that many jobs are not due at once.
+    Best kept below the job's interval: slots that pass meanwhile are late ones."""
+    max_runs: int | None = None
+    """The job ends when it has fired so often; slots that were missed or skipped do not count."""
+    until: datetime | None = None
+    """The job ends with its last slot at or before this moment."""
+    timeout_seconds: float = 900
+    """How long a turn may take."""
+    crash: Crash = Crash.AUTO
+    catch_up: int = 10
+    """The most slots that `late = all` runs after a gap."""
+
+    def __post_init__(self) -> None:
+        for name, kind in _ENUMS.items():
+            object.__setattr__(self, name, _member(name, getattr(self, name), kind))
+        for name, limits in _RANGES.items():
+            _check_number(name, getattr(self, name), limits)
+        if self.until is not None:
+            object.__setattr__(self, "until", _moment(self.until))
+
+    def to_json(self) -> JSON:
+        return asdict(self) | {"until": self.until.isoformat() if self.until else None}
+
+    @property
+    def unreadable(self) -> str | None:
+        """What of it this version cannot read, as a sentence. A job with such a policy is paused, not run."""
+        return None
+
+    def changed(self, given: Mapping[str, Any]) -> "Policy":
+        """The same with these fields."""
+        return Policy.from_json({**self.to_json(), **given})
+
+    @staticmethod
+    def stored(data: object) -> "Policy":
+        """As the store has it. What this version cannot read is kept: it may be a guard of a newer one."""
+        if not isinstance(data, Mapping):
+            raise BadPolicy(f"a stored policy is an object, got {shown(data)}")
+        known = {name: value for name, value in data.items() if name in _FIELDS}
+        try:
+            policy = Policy(**known)
+        except BadPolicy:
+            known = {name: value for name, value in known.items() if _is_read(name, value)}
+            policy = Policy(**known)
+        if len(known) == len(data):
+            return policy
+        return NewerPolicy(**known, unread={name: data[name] for name in data if name not in known})
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Policy":
+        if not isinstance(data, Mapping):
+            raise BadPolicy(f"a policy is an object such as {{'late': 'skip'}}, got {shown(data)}")
+        for name in data:
+            if name not in _FIELDS:
+                raise BadPolicy(f"a policy has no field {shown(name)}; {_nearest(name, _FIELDS)}")
+        return cls(**data)
+
+
+_FIELDS = tuple(each.name for each in fields(Policy))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerPolicy(Policy):
+    """A stored policy with parts that this version cannot read. They are written back as they are."""
+
+    unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def unreadable(self) -> str | None:
+        # A field without a value asks for nothing: a newer version writes it with every policy.
+        parts = [f"{name}={shown(value)}" for name, value in self.unread.items() if value is not None]
+        if not parts:
+            return None
+        return (
+            f"its policy has {', '.join(parts)}, which this version of Segue cannot read; run it with a "
+            "newer version, or give it another policy"
+        )
+
+    def to_json(self) -> JSON:
+        known = Policy.to_json(self)
+        del known["unread"]
+        return {**known, **self.unread}
+
+    def changed(self, given: Mapping[str, Any]) -> Policy:
+        """As for every policy. An unread part goes when it is given: as null, or as a value that is read."""
+        unread = {name: value for name, value in self.unread.items() if name not in given}
+        known = {name: value for name, value in self.to_json().items() if name not in self.unread}
+        dropped = {name for name in self.unread if name not in _FIELDS and given.get(name) is None}
+        read = Policy.from_json(known | {name: given[name] for name in given if name not in dropped})
+        return Policy.stored({**read.to_json(), **unread})
+
+
+def jittered(slot: datetime, policy: Policy, job_id: str) -> datetime:
+    """When to look at a slot. The same job and slot give the same moment in every process."""
+    if not policy.jitter_seconds:
+        return slot
+    digest = hashlib.sha256(f"{job_id} {slot.timestamp():.3f}".encode()).digest()
+    share = int.from_bytes(digest[:4]) / 2**32
+    return slot + timedelta(milliseconds=int(share * policy.jitter_seconds * 1000))
+
+
+def backoff(attempt: int, rng: "random.Random") -> timedelta:
+    """How long to wait after the failure of an attempt (1 is the first).
+
+    Any length up to a limit that doubles: if a thousand turns fail at once, they do not come back at once.
+    """
+    doublings = min(attempt - 1, 10)
+    limit = min(_LONGEST_BACKOFF_SECONDS, _FIRST_BACKOFF_SECONDS * 2**doublings)
+    return timedelta(seconds=rng.uniform(0, limit))
+
+
+def _member(name: str, value: object, kind: type[StrEnum]) -> StrEnum:
+    for member in kind:
+        if value == member:
+            return member
+    raise BadPolicy(f"{name} is one of {', '.join(kind)}; got {shown(value)}")
+
+
+def _check_number(name: str, value: object, limits: _Range) -> None:
+    if value is None and limits.optional:
+        return
+    number = isinstance(value, int if limits.whole else int | float) and not isinstance(value, bool)
+    # NaN is refused here too: it compares as false with everything.
+    if not number or not limits.low <= value <= limits.high:  # type: ignore[operator]
+        what = "a whole number" if limits.whole else "a number"
+        raise BadPolicy(f"{name} is {what} from {limits.low:,} to {limits.high:,}; got {shown(value)}")
+
+
+def _moment(value: object) -> datetime:
+    try:
+        return storable(datetime.fromisoformat(value) if isinstance(value, str) else value, "until")
+    except (ValueError, BadTrigger):
+        raise BadPolicy(
+            f"until is a moment with a zone, for example '2030-01-01T00:00:00+00:00'; got {shown(value)}"
+        ) from None
+
+
+def _is_read(name: str, value: object) -> bool:
+    try:
+        Policy(**{name: value})  # type: ignore[arg-type]
+    except BadPolicy:
+        return False
+    return True
+
+
+def _nearest(name: object, known: Sequence[str]) -> str:
+    from difflib import get_close_matches  # only a mistake needs it
+
+    close = get_close_matches(shown(name), known, n=1, cutoff=0.45)
+    return f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"

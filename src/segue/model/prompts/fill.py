@@ -1,0 +1,116 @@
+"""A prompt from its facts: the same facts give the same text, in every process and at any time."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from segue.model.prompts.templates import Mode, published
+from segue.record import record
+from segue.times.clock import to_moment
+from segue.times.format import spoken
+
+ON_TIME_MS = 60_000
+"""Lanes, timers and restarts take their seconds; nobody calls that late."""
+
+
+@record
+class Brief:
+    """What is known of a scheduled turn when its slot is taken. The rest is known when it starts."""
+
+    template: str
+    version: int
+    slot: int
+    zone: str
+    missed: int = 0
+    previous: str | None = None
+    """How the job's last run ended; None when there was none."""
+    mode: str = Mode.TURN
+    to: str | None = None
+    """The key of the session in which a legacy job's answer is said."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _FIELDS}
+
+
+_FIELDS = tuple(field.name for field in fields(Brief))
+
+
+@record
+class PromptRef:
+    id: str
+    version: int
+    sha256: str
+    """Of the rendered text."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "version": self.version, "sha256": self.sha256}
+
+
+@record
+class Rendered:
+    ref: PromptRef
+    vars: Mapping[str, Any]
+    """What the template was filled with, less the job's message, with which the text ends."""
+    text: str
+
+
+def brief_from_json(data: Mapping[str, Any]) -> Brief:
+    """Fields that a newer version added are left out."""
+    return Brief(**{name: data[name] for name in _FIELDS if name in data})
+
+
+@lru_cache(128)  # of one turn it is asked for at its start, by its agent and at its end
+def render(brief: Brief, *, job: str, message: str, now: int) -> Rendered | None:
+    """The prompt of a turn that starts now; None when this version knows no such template."""
+    template = published(brief.template, brief.version)
+    if template is None:
+        return None
+    words = _words(brief, job, now)
+    text = template.fill({**words, "message": message})
+    return Rendered(ref=_ref(template.id, template.version, text), vars=words, text=text)
+
+
+def kept(brief: Brief, *, version: int, job: str, text: str, now: int) -> Rendered:
+    """The prompt of a turn that started then, of which the text was kept, and the version it came from."""
+    return Rendered(ref=_ref(brief.template, version, text), vars=_words(brief, job, now), text=text)
+
+
+def _ref(template_id: str, version: int, text: str) -> PromptRef:
+    return PromptRef(id=template_id, version=version, sha256=hashlib.sha256(text.encode()).hexdigest())
+
+
+def _words(brief: Brief, job: str, now: int) -> dict[str, Any]:
+    zone = _zone(brief.zone)
+    return {
+        "job": job,
+        "scheduled_for": _local(brief.slot // 1000, zone),
+        "now": _local(now // 1000, zone),
+        "zone": str(zone),
+        "lateness": _lateness(now - brief.slot),
+        "missed_count": brief.missed,
+        "previous_outcome": brief.previous or "none, this is the first",
+    }
+
+
+@lru_cache(64)
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # stored by a machine that knows more zones than this one
+        return UTC
+
+
+@lru_cache(256)  # many come due, and start, in the same second
+def _local(second: int, zone: tzinfo) -> str:
+    moment: datetime = to_moment(second * 1000).astimezone(zone)
+    return f"{moment:%A} {moment.isoformat(timespec='seconds')}"
+
+
+def _lateness(ms: int) -> str:
+    if ms < ON_TIME_MS:
+        return "on time"
+    return f"{spoken(timedelta(milliseconds=ms), units=2)} late"

@@ -1,0 +1,136 @@
+"""The published templates. A published text never changes: whoever edits one adds a version."""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+
+from segue.model.states import JobKind
+from segue.record import positional
+
+
+class Mode(StrEnum):
+    """What is expected of a scheduled turn."""
+
+    TURN = "turn"
+    """An answer, every time."""
+    CHECK = "check"
+    """An answer when there is something to say; otherwise one quiet line, and nothing to the channel."""
+
+
+@positional
+class Template:
+    id: str
+    version: int
+    text: str
+
+    def fill(self, words: Mapping[str, object]) -> str:
+        return _as_format(self.text) % words
+
+
+@cache
+def _as_format(text: str) -> str:
+    """Every scheduled turn fills one: Python's own formatting does it in a tenth of the time."""
+    return re.sub(r"\$(\w+)", r"%(\1)s", text.replace("%", "%%"))
+
+
+QUIET = "NOTHING_TO_REPORT"
+"""What a check, a heartbeat or a legacy job answers when there is nothing to say."""
+
+_FACTS = """\
+Scheduled for: $scheduled_for
+Now: $now
+Zone: $zone
+Lateness: $lateness
+Missed before it: $missed_count
+The run before it: $previous_outcome"""
+
+TEMPLATES = (
+    Template(
+        "cron.agent_turn.reminder",
+        1,
+        f"""\
+This is a scheduled turn of this conversation. Nobody wrote just now: the job “$job” has come due.
+
+{_FACTS}
+
+Do now what the job's message below asks, with all that was said in this conversation in mind. Your answer is
+shown in this conversation. The job repeats by itself: do not schedule it again.
+
+$message""",
+    ),
+    Template(
+        "cron.agent_turn.check",
+        1,
+        f"""\
+This is a scheduled check of this conversation. Nobody wrote just now: the job “$job” has come due.
+
+{_FACTS}
+
+Look into what the job's message below asks, with all that was said in this conversation in mind. If there is
+something the people here should know, tell them. If there is not, answer {QUIET} and nothing else. The job
+repeats by itself: do not schedule it again.
+
+$message""",
+    ),
+    Template(
+        "cron.agent_turn.legacy",
+        1,
+        f"""\
+This is a run of the scheduled job “$job”. No user wrote just now.
+
+{_FACTS}
+
+Do now what the job's message below asks. Your answer is sent to the people that the job reports to. If there
+is nothing that they should know, answer {QUIET} and nothing else: then nothing is sent. The job repeats by
+itself: do not schedule it again.
+
+$message""",
+    ),
+    Template(
+        "recall.agent_turn",
+        1,
+        f"""\
+This is a recall: you asked to be called back in this conversation about “$job”. Nobody wrote just now.
+
+{_FACTS}
+
+Follow the instruction below that you left for yourself, with all that was said since in mind.
+
+$message""",
+    ),
+    Template(
+        "heartbeat.agent_turn",
+        1,
+        f"""\
+This is a heartbeat. Nobody wrote just now: these are the tasks that the workspace lists as active.
+
+Now: $now
+
+See to those that can be seen to now. Your answer is told to the user: say what they should know, and nothing
+about tasks that have nothing new. If there is nothing to tell, answer {QUIET} and nothing else.
+
+$message""",
+    ),
+)
+
+_BY_NAME = {(template.id, template.version): template for template in TEMPLATES}
+_NEWEST = {template.id: template for template in sorted(TEMPLATES, key=lambda one: one.version)}
+
+
+def template_for(kind: JobKind, mode: Mode) -> Template:
+    """The newest one of the sort that such a job is asked with."""
+    if kind is JobKind.RECALL:
+        return _NEWEST["recall.agent_turn"]
+    if kind is JobKind.LEGACY:
+        return _NEWEST["cron.agent_turn.legacy"]
+    return _NEWEST["cron.agent_turn.check" if mode is Mode.CHECK else "cron.agent_turn.reminder"]
+
+
+def newest(template_id: str) -> Template:
+    return _NEWEST[template_id]
+
+
+def published(template_id: str, version: int) -> Template | None:
+    """That one. A worker that does not have the version yet uses its newest; None: it knows no such id."""
+    return _BY_NAME.get((template_id, version)) or _NEWEST.get(template_id)

@@ -1,0 +1,392 @@
+"""The records: what the store keeps, as values. No behaviour but what follows from the fields."""
+
+import random
+from collections.abc import Collection, Mapping
+from dataclasses import field
+from typing import Any, NamedTuple, TypeAlias
+
+from segue.model.action import Action
+from segue.model.auto_commit import Live
+from segue.model.policy import Policy
+from segue.model.prompts import Brief, PromptRef, Rendered, render
+from segue.model.states import (
+    MAX_CRASHES,
+    CallType,
+    DeliveryState,
+    JobKind,
+    JobState,
+    MessageStatus,
+    Outcome,
+    RecallStatus,
+    TurnState,
+)
+from segue.record import positional, record
+from segue.times.trigger import Trigger
+
+
+class Owner(NamedTuple):
+    """Whose a session is. The same key under two owners is two sessions."""
+
+    account: str = "default"
+    user: str = "default"
+
+    @property
+    def own(self) -> "Owner":
+        return self
+
+    def reaches(self, owner: "Owner") -> bool:
+        return self == owner
+
+    def lookup(self, key: str, networks: Collection[str]) -> "Lookup":
+        return Lookup(self, self)
+
+
+@positional
+class Operator:
+    """The person who runs an account. It reaches the sessions of all users of the account.
+
+    `user` is the operator's own user: of two sessions with the same key, the operator's own comes first.
+    """
+
+    account: str = "default"
+    user: str = "default"
+
+    @property
+    def own(self) -> Owner:
+        return Owner(self.account, self.user)
+
+    def reaches(self, owner: Owner) -> bool:
+        return self.account == owner.account
+
+    def lookup(self, key: str, networks: Collection[str]) -> "Lookup":
+        user = user_of(key, networks) or self.user
+        return Lookup(Owner(self.account, user), self.own, whole_account=True)
+
+
+Asker: TypeAlias = Owner | Operator
+"""On whose behalf a call is made."""
+
+
+def user_of(key: str, networks: Collection[str]) -> str | None:
+    """The user that a session key names: a chat on a network is a user of its own. None: no user."""
+    return key if key.partition(":")[0] in networks else None
+
+
+@positional
+class Lookup:
+    """How the session of a key is found, and whose it becomes when it has to be made."""
+
+    owner: Owner
+    """The owner of a new session."""
+    first: Owner
+    """A session of this owner is taken before any other."""
+    whole_account: bool = False
+    """Without a session of `first`: the only session of that key in the account. Several are a conflict."""
+
+
+@record
+class Session:
+    id: str
+    owner: Owner
+    key: str
+    chat_type: str
+    title: str | None
+    timezone: str | None
+    when_busy: str | None
+    metadata: Mapping[str, Any]
+    created_at: int
+    last_message_at: int | None
+    last_seq: int
+    unarmed: bool
+    """An idle job of this session waits for a sign of life to count from."""
+    ready_at: int | None
+    holder: str | None
+    fence: int
+    live: Live
+
+    @property
+    def channel(self) -> str:
+        return self.key.partition(":")[0]
+
+    @property
+    def chat_id(self) -> str:
+        return self.key.partition(":")[2]
+
+    @property
+    def busy(self) -> bool:
+        """A turn runs, or one waits."""
+        return self.holder is not None or self.ready_at is not None
+
+
+@record
+class Overview:
+    """A session with what is counted in it."""
+
+    session: Session
+    message_count: int
+    """Of the live part, and of the turn under way."""
+    last_line: str | None
+    """How the newest message begins, whoever wrote it."""
+    last_line_at: int | None
+    queued: int
+    automations: int
+    """Jobs that people read as such: of kind `cron`, active or paused."""
+    recall: "Recall | None"
+    """The pending one."""
+
+    @property
+    def pending_tokens(self) -> int:
+        """By estimate, of what a commit would put away."""
+        return self.session.live.pending_tokens
+
+    @property
+    def place(self) -> "Place":
+        heard_at = self.session.last_message_at
+        return Place(self.session.created_at if heard_at is None else heard_at, self.session.id)
+
+
+@record
+class Recall:
+    """A job by which an agent calls itself back into a conversation, as people are shown it."""
+
+    id: str
+    call_type: CallType
+    trigger_at: int
+    """When it fires next; while it waits, since when; of one that is over, its last moment."""
+    interval_seconds: float | None
+    comment: str | None
+    instruction: str
+    status: RecallStatus
+    created_at: int
+    updated_at: int
+
+    @property
+    def place(self) -> "Place":
+        return Place(self.created_at, self.id)
+
+
+@record
+class ScheduledMessage:
+    """A text written now and sent then, as people are shown it: a job, its delivery and who asked for it."""
+
+    id: str
+    session_id: str
+    chat_type: str
+    text: str
+    send_at: int
+    status: MessageStatus
+    created_at: int
+    updated_at: int
+    created_by_tool_call_id: str | None
+    cancelled_by_tool_call_id: str | None
+    replaced_by: str | None
+    """The message that was written in its place."""
+    replace_existing: bool
+    sent_message_id: str | None
+    """The channel's own name for it."""
+    sent_at: int | None
+    last_error: str | None
+
+    @property
+    def place(self) -> "Place":
+        return Place(self.created_at, self.id)
+
+
+class Place(NamedTuple):
+    """In a list that is read newest first: what comes after it is older."""
+
+    at: int
+    id: str
+
+
+NEWEST = Place(1 << 62, "")
+"""Before anything that is there."""
+
+
+@record
+class Source:
+    """Where a scheduled turn or message comes from; None stands for the user."""
+
+    kind: str
+    job_id: str
+    label: str
+    run_id: str
+
+
+@record
+class Turn:
+    id: str
+    session_id: str
+    """The session it runs in: lane, memory, log."""
+    via_id: str
+    """The session it came by; another one only in unified mode."""
+    run_id: str | None
+    state: TurnState
+    content: str
+    """The words that join the transcript when it starts."""
+    prompt: str | None
+    """What the agent is asked, where that differs from the words shown."""
+    brief: Brief | None
+    """The facts that the prompt of a scheduled turn is rendered from."""
+    call: Mapping[str, Any] | None
+    source: Source | None
+    joined_into: str | None
+    attempt: int
+    crashes: int
+    retries: int
+    crash: str
+    timeout_ms: int
+    acted: bool
+    fence: int | None
+    draft: str | None
+    not_before: int
+    queued_at: int
+    started_at: int | None
+    finished_at: int | None
+    outcome: Outcome | None
+    reply: str | None
+    error: str | None
+    usage: Mapping[str, Any] | None
+
+    @property
+    def scheduled(self) -> bool:
+        return self.run_id is not None
+
+    @property
+    def on_trial(self) -> bool:
+        """Another crash would park it."""
+        return self.crashes == MAX_CRASHES - 1
+
+    def rendered(self) -> Rendered | None:
+        """The prompt of its newest attempt; None before it has started, and for a user's turn."""
+        if self.brief is None or self.started_at is None or self.source is None:
+            return None
+        return render(self.brief, job=self.source.label, message=self.prompt or "", now=self.started_at)
+
+
+@record
+class Job:
+    id: str
+    session_id: str
+    account: str
+    kind: JobKind
+    name: str
+    state: JobState
+    state_reason: str | None
+    protected: bool
+    trigger: Trigger
+    action: Action
+    policy: Policy
+    slot: int | None
+    """The nominal moment that comes next."""
+    next_at: int | None
+    """When to look: the slot, later by jitter or postponement."""
+    revision: int
+    run_count: int
+    failures: int
+    last_run_at: int | None
+    last_outcome: Outcome | None
+    last_error: str | None
+    created_at: int
+    updated_at: int
+
+
+@record
+class Run:
+    id: str
+    job_id: str
+    session_id: str
+    slot: int
+    turn_id: str | None
+    delivery_id: str | None
+    queued_at: int
+    started_at: int | None
+    finished_at: int | None
+    outcome: Outcome | None
+    reason: str | None
+    lateness_ms: int
+    missed_count: int
+    prompt_ref: PromptRef | None
+    """Which prompt its newest attempt ran with; None before it has started."""
+    prompt_vars: Mapping[str, Any] | None
+    rendered_prompt: str | None
+    attempt: int
+    error: str | None
+    usage: Mapping[str, Any] | None
+    state: str | None
+    """`queued` or `running` until it has an outcome; read off its turn."""
+    delivery: str | None = None
+    """Of its answer: `sent`, `failed` or `unknown`; None while it is on its way, and where stored is sent."""
+    delivery_error: str | None = None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.queued_at, self.id)
+
+
+@record
+class Event:
+    """A numbered fact of a session's log. One that has a role is a message of the transcript."""
+
+    session_id: str
+    seq: int
+    type: str
+    at: int
+    turn_id: str | None = None
+    via_id: str | None = None
+    role: str | None = None
+    content: str | None = None
+    source: Source | None = None
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
+@record
+class Delivery:
+    id: str
+    session_id: str
+    run_id: str | None
+    turn_id: str | None
+    channel: str
+    chat_id: str
+    content: str
+    source: Source | None
+    state: DeliveryState
+    not_before: int
+    fence: int
+    attempt: int
+    created_at: int
+    sent_at: int | None
+    sent_message_id: str | None
+    error: str | None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Where in the chat it belongs, such as a topic: resolved from its session when it is sent."""
+
+
+def merged(metadata: Mapping[str, Any], *later: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata with what was said later; None removes a name."""
+    whole = dict(metadata)
+    for given in later:
+        whole |= given
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+class Ids:
+    """Makes ids that sort by time, and in the order they were made within one process."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._last = (0, 0)
+
+    def __call__(self, now: int) -> str:
+        last, count = self._last
+        self._last = (now, 0) if now > last else (last, count + 1)
+        return f"{self._last[0]:012x}{self._last[1]:05x}{self._rng.getrandbits(44):011x}"
+
+
+def run_id(job_id: str, slot: int) -> str:
+    return f"{job_id}:{slot}"
+
+
+def message_id(session_id: str, seq: int) -> str:
+    """The same for as long as the message is there."""
+    return f"{session_id}-{seq:x}"

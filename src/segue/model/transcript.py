@@ -1,0 +1,67 @@
+"""The transcript: a session's messages as a fold over its log.
+
+In the log, a message that was written from outside stands where it was sent, perhaps in the middle of
+a turn. A model must not see it there, between a tool call and its result: in context order it stands
+after the turn that it interrupted.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from segue.model.records import Event, Source
+from segue.record import record
+
+
+@record
+class Message:
+    seq: int
+    role: str
+    content: str
+    at: int
+    turn_id: str | None
+    source: Source | None
+    prompt_ref: Mapping[str, Any] | None = None
+    """On the words that a scheduled turn begins with: which prompt its agent was given in their place."""
+    delivery: str | None = None
+    """Of an answer: `sent`, `failed` or `unknown`; None while it is on its way, and where stored is sent."""
+    undelivered: Mapping[str, Any] | None = None
+    """On the note that an answer could not be delivered: `seq`, `turn_id`, `delivery` and `reason` of it."""
+
+
+def message_of(event: Event) -> Message | None:
+    if event.role is None or event.content is None:
+        return None
+    return Message(
+        seq=event.seq,
+        role=event.role,
+        content=event.content,
+        at=event.at,
+        turn_id=event.turn_id,
+        source=event.source,
+        prompt_ref=event.body.get("prompt_ref"),
+        delivery=event.body.get("delivery"),
+        undelivered=event.body.get("undelivered"),
+    )
+
+
+def in_context_order(events: Iterable[Event]) -> Iterator[Message]:
+    """Messages of events in log order, those from outside a turn moved behind it."""
+    open_turn: str | None = None
+    outside: list[Message] = []
+    for event in events:
+        if event.type == "stream_start" and event.turn_id != open_turn:
+            # A start while another turn seems open: that one went back to the lane after a crash.
+            yield from outside
+            outside = []
+            open_turn = event.turn_id
+        message = message_of(event)
+        if message is not None:
+            if open_turn is not None and event.turn_id != open_turn:
+                outside.append(message)
+            else:
+                yield message
+        if event.type == "stream_end":
+            open_turn = None
+            yield from outside
+            outside = []
+    yield from outside

@@ -1,0 +1,139 @@
+"""Errors as problem+json. The codes are those of `segue.errors`; the HTTP codes live here."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+
+from segue import errors
+from segue.server.schemas.common import Problem
+
+_log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+_STATUS: Mapping[type[errors.SegueError], int] = {
+    errors.Invalid: 422,
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.LeaseLost: 409,
+    errors.AgentFailed: 502,
+    errors.StoreUnavailable: 503,
+    errors.DatabaseGone: 503,
+    errors.StoreError: 500,
+}
+
+_TITLES = {
+    400: "Bad request",
+    401: "Who are you?",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "Too slow",
+    409: "Conflict",
+    413: "Too large",
+    422: "Not valid",
+    500: "Internal error",
+    502: "The agent failed",
+    503: "Not available",
+}
+
+_CODES = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+}
+
+
+class Refused(HTTPException):
+    """A refusal of the edge itself, with its own code."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, *, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, detail, dict(headers or {}))
+        self.code = code
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """How a route documents the ways it may refuse."""
+    refusal = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": _TITLES[status], "content": refusal} for status in statuses}
+
+
+def problem_of(error: Exception) -> Problem:
+    match error:
+        case RequestValidationError():
+            field, detail = _first_wrong(error)
+            return _problem(422, "invalid", detail, field=field)
+        case Refused():
+            return _problem(error.status_code, error.code, error.detail)
+        case HTTPException():
+            code = _CODES.get(error.status_code, "error")
+            return _problem(error.status_code, code, str(error.detail))
+        case errors.StoreError():
+            # Its sentence may name files and servers, which are nobody's business outside.
+            detail = "the database could not do it; nothing was promised, try again"
+            return _problem(_status_of(error), error.code, detail)
+        case errors.SegueError():
+            return _problem(_status_of(error), error.code, str(error))
+        case _:
+            return _problem(500, "internal", "something went wrong here; the server's log says what")
+
+
+def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse(
+        problem.model_dump(exclude_none=True), problem.status, dict(headers or {}), media_type=MEDIA_TYPE
+    )
+
+
+def install(app: FastAPI) -> None:
+    for kind in (errors.SegueError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, _handle)
+
+
+async def _handle(request: Request, error: Exception) -> JSONResponse:
+    problem = problem_of(error)
+    if problem.status >= 500:
+        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    headers = dict(getattr(error, "headers", None) or {})
+    if problem.status == 405:
+        headers["Allow"] = ", ".join(_methods_at(request))
+    return answer(problem, headers)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """Of all the routes of a path; the one that refused knows only its own."""
+    path = getattr(request.scope.get("route"), "path", "")
+    return [method.upper() for method in request.app.openapi()["paths"].get(path, {"get": {}})]
+
+
+async def refuse(refusal: Refused, scope: Scope, receive: Receive, send: Send) -> None:
+    """Before any route has seen the request."""
+    await answer(problem_of(refusal), refusal.headers)(scope, receive, send)
+
+
+def _problem(status: int, code: str, detail: str, *, field: str | None = None) -> Problem:
+    title = _TITLES.get(status, "Refused")
+    return Problem(type="about:blank", title=title, status=status, detail=detail, code=code, field=field)
+
+
+def _status_of(error: errors.SegueError) -> int:
+    return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+
+
+def _first_wrong(error: RequestValidationError) -> tuple[str | None, str]:
+    first = error.errors()[0]
+    place = [str(part) for part in first["loc"][1:]]
+    if first["type"] == "json_invalid":
+        return None, "the body is not JSON"
+    field = ".".join(place) or None
+    return field, f"{field or 'the body'}: {first['msg'][:1].lower()}{first['msg'][1:]}"

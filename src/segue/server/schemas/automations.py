@@ -1,0 +1,287 @@
+"""Automations at the edge: the shapes of cron jobs, and how jobs and explanations become them."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias, cast
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
+
+from segue.kernel.kernel import Kernel
+from segue.model.action import Ask, Call, Say
+from segue.model.explain import Explanation
+from segue.model.policy import Policy
+from segue.model.records import Asker, Job
+from segue.model.schedule import local, read_trigger, upcoming, zone_of
+from segue.model.states import JobState
+from segue.model.text_checks import MAX_NAME
+from segue.server.schemas.common import Body, Moment, Name, TimesZone, Words
+from segue.server.schemas.views import maybe_moment, moment
+from segue.times.clock import to_moment
+from segue.times.moment import in_seconds
+from segue.times.trigger import At, Cron, Every, Trigger
+
+_NEXT_RUNS = 3
+
+Mode: TypeAlias = Literal["turn", "check"]
+Seen: TypeAlias = Literal["full", "since_last_run", "tail", "summary"]
+Seconds: TypeAlias = Annotated[float, Field(strict=True)]
+Count: TypeAlias = Annotated[int, Field(strict=True)]
+
+
+class AtSchedule(Body):
+    """Once."""
+
+    kind: Literal["at"]
+    at: str = Field(min_length=1, max_length=MAX_NAME, description="RFC 3339, or words: `tomorrow at 09:00`.")
+
+
+class EverySchedule(Body):
+    """Again and again, so many seconds apart."""
+
+    kind: Literal["every"]
+    every_seconds: Seconds = Field(gt=0)
+
+
+class CronSchedule(Body):
+    """By a cron line of five fields, on the clocks of a zone."""
+
+    kind: Literal["cron"]
+    expr: str = Field(min_length=1, max_length=MAX_NAME, examples=["0 9 * * 1-5"])
+    tz: str | None = Field(None, max_length=MAX_NAME, examples=["Europe/Berlin"])
+
+
+def _kind(given: Any) -> str | None:
+    if isinstance(given, str):
+        return "words"
+    kind = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
+    return kind if isinstance(kind, str) else None
+
+
+Schedule: TypeAlias = Annotated[
+    Annotated[AtSchedule, Tag("at")]
+    | Annotated[EverySchedule, Tag("every")]
+    | Annotated[CronSchedule, Tag("cron")]
+    | Annotated[Annotated[str, Field(min_length=1, max_length=MAX_NAME)], Tag("words")],
+    Discriminator(
+        _kind,
+        custom_error_type="schedule",
+        custom_error_message="a schedule is an object whose kind is at, every or cron, or words such as "
+        "'every weekday at 9'",
+    ),
+]
+
+
+class PolicyIn(Body):
+    """What is left out is as it was, or the default."""
+
+    late: Literal["run_once", "skip", "all"] = "run_once"
+    grace_seconds: Seconds = 86_400
+    busy: Literal["wait", "postpone", "skip"] = "wait"
+    overlap: Literal["buffer_one", "skip", "buffer_all"] = "buffer_one"
+    retries: Count = 0
+    jitter_seconds: Seconds = 0
+    max_runs: Count | None = None
+    until: Annotated[str, Field(max_length=MAX_NAME)] | None = Field(
+        None, description="RFC 3339; the last run is at or before it."
+    )
+    timeout_seconds: Seconds = 900
+    crash: Literal["auto", "close", "rerun"] = "auto"
+    catch_up: Count = 10
+
+
+class AddAutomation(Body):
+    name: Name | None = Field(None, description="By default the message's first line.")
+    message: Words = Field(description="What the agent is asked when the time has come.")
+    schedule: Schedule
+    timezone: TimesZone = None
+    mode: Mode = Field("turn", description="`check` is quiet when there is nothing to say.")
+    view: Seen = Field("full", description="How much of the conversation the agent is given.")
+    policy: PolicyIn | None = None
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "morning report",
+                    "message": "What changed since yesterday?",
+                    "schedule": {"kind": "cron", "expr": "0 9 * * 1-5", "tz": "Europe/Berlin"},
+                    "policy": {"late": "skip"},
+                },
+                {"message": "Is the build green?", "schedule": "every 2h", "mode": "check"},
+            ]
+        },
+    )
+
+
+class ChangeAutomation(Body):
+    """What is given is changed. A new schedule counts from now."""
+
+    name: Name | None = None
+    message: Words | None = None
+    schedule: Schedule | None = None
+    timezone: TimesZone = None
+    mode: Mode | None = None
+    view: Seen | None = None
+    policy: PolicyIn | None = None
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"schedule": "every weekday at 8"}]}
+    )
+
+
+class JobStateOut(BaseModel):
+    next_run_at: Moment | None
+    last_run_at: Moment | None
+    last_outcome: str | None
+    last_error: str | None
+    pending: bool = Field(description="A run of it waits or is under way.")
+    consecutive_failures: int
+
+
+class JobOut(BaseModel):
+    id: str
+    name: str
+    enabled: bool
+    session_key: str
+    schedule: dict[str, JsonValue] = Field(
+        examples=[{"kind": "cron", "expr": "0 9 * * 1-5", "tz": "Europe/Berlin"}]
+    )
+    message: str
+    mode: Mode
+    policy: dict[str, JsonValue]
+    protected: bool = Field(description="The system's own; it cannot be changed.")
+    created_at: Moment
+    updated_at: Moment
+    next_runs: list[Moment] = Field(description="The next three, as things stand.")
+    state: JobStateOut
+    view: Seen = Field(description="How much of the conversation the agent is given.")
+
+
+class JobsOut(BaseModel):
+    jobs: list[JobOut]
+    next_cursor: str | None
+
+
+class ComingOut(BaseModel):
+    at: Moment
+    note: str | None = Field(description="What a change of the clocks does to it.")
+
+
+class ExplanationOut(BaseModel):
+    job_id: str
+    session_key: str
+    verdict: str = Field(
+        description="`scheduled due postponed queued running paused ended unknown`, or a run's outcome."
+    )
+    text: str = Field(description="The whole story, for people.")
+    slot: Moment | None = Field(description="The moment that is explained; null: how the job stands.")
+    run_id: str | None
+    facts: dict[str, JsonValue] = Field(description="What decided it.")
+    next: list[ComingOut] = Field(description="The next five moments.")
+
+
+def trigger_in(schedule: Any, *, now: datetime, zone: str | None) -> Trigger:
+    """From a body's schedule; words without a zone are read in that one."""
+    given = schedule if isinstance(schedule, str) else schedule.model_dump(exclude_none=True)
+    return read_trigger(given, now=now, zone=zone)
+
+
+def policy_in(given: PolicyIn | None, before: Policy) -> Policy | None:
+    """The policy that was, with what is given."""
+    if given is None:
+        return None
+    return before.changed(given.model_dump(exclude_unset=True))
+
+
+def schedule_out(trigger: Trigger) -> dict[str, JsonValue]:
+    match trigger:
+        case At():
+            return {"kind": "at", "at": local(trigger.moment, trigger.tz).isoformat()}
+        case Every():
+            return {"kind": "every", "every_seconds": in_seconds(trigger.interval)}
+        case Cron():
+            return {"kind": "cron", "expr": trigger.expr, "tz": trigger.tz}
+        case _:
+            return {**trigger.to_json()}
+
+
+def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> JobOut:
+    slots = upcoming(job, _NEXT_RUNS)
+    told_in = zone_of(job.trigger, zone)
+    return JobOut(
+        id=job.id,
+        name=job.name,
+        enabled=job.state is JobState.ACTIVE,
+        session_key=session_key,
+        schedule=schedule_out(job.trigger),
+        message=_message(job),
+        mode=cast(Any, str(job.action.mode)) if isinstance(job.action, Ask) else "turn",
+        view=cast(Any, str(job.action.view)) if isinstance(job.action, Ask) else "full",
+        policy=job.policy.to_json(),
+        protected=job.protected,
+        created_at=moment(job.created_at),
+        updated_at=moment(job.updated_at),
+        next_runs=[local(slot, told_in).isoformat() for slot in slots],
+        state=JobStateOut(
+            next_run_at=local(slots[0], told_in).isoformat() if slots else None,
+            last_run_at=maybe_moment(job.last_run_at),
+            last_outcome=job.last_outcome,
+            last_error=job.policy.unreadable or job.last_error,
+            pending=pending,
+            consecutive_failures=job.failures,
+        ),
+    )
+
+
+def _message(job: Job) -> str:
+    match job.action:
+        case Ask(prompt=words) | Say(text=words):
+            return words
+        case Call(function=function):
+            return function
+
+
+async def shown(kernel: Kernel, jobs: Collection[Job]) -> list[JobOut]:
+    """The jobs as the API shows them. They may be of several sessions."""
+    sessions = {job.session_id: await kernel.store.session_by_id(job.session_id) for job in jobs}
+    pending = {job_id for session_id in sessions for job_id in await kernel.store.jobs_at_work(session_id)}
+    return [
+        job_out(
+            job,
+            sessions[job.session_id].key,
+            pending=job.id in pending,
+            zone=kernel.zone_in(sessions[job.session_id]),
+        )
+        for job in jobs
+    ]
+
+
+def explanation_out(job: Job, session_key: str, told: Explanation, zone: str | None) -> ExplanationOut:
+    told_in = zone_of(job.trigger, zone)
+    return ExplanationOut(
+        job_id=job.id,
+        session_key=session_key,
+        verdict=told.verdict,
+        text=told.text,
+        slot=None if told.slot is None else local(told.slot, told_in).isoformat(),
+        run_id=told.run_id,
+        facts={name: _fact(name, value) for name, value in told.facts.items() if value is not None},
+        next=[ComingOut(at=local(each.at, told_in).isoformat(), note=each.note) for each in told.next],
+    )
+
+
+_MOMENTS = frozenset({"slot", "next_slot", "next_look", "busy_since", "paused_at", "retry_at"})
+
+
+def _fact(name: str, value: Any) -> JsonValue:
+    return to_moment(value).isoformat(timespec="milliseconds") if name in _MOMENTS else value
+
+
+async def explained(
+    kernel: Kernel, job_id: str, *, slot: datetime | None, owner: Asker
+) -> tuple[Explanation, ExplanationOut]:
+    told = await kernel.explain(job_id, slot=slot, owner=owner)
+    job = await kernel.store.job(job_id)
+    session = await kernel.store.session_by_id(job.session_id)
+    return told, explanation_out(job, session.key, told, kernel.zone_in(session))

@@ -1,0 +1,52 @@
+"""The shapes of the recall routes. The recall itself is in `schema`: a session shows its own."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from segue.model.text_checks import MAX_NAME
+from segue.server.schemas import common
+
+
+class SetRecall(common.Body):
+    call_type: Literal["once", "recurring", "immediate"]
+    when: str | None = Field(
+        None,
+        max_length=MAX_NAME,
+        description="For once and recurring, the (first) time: `30m`, `tomorrow at 09:00`, ISO 8601.",
+    )
+    timezone_offset: str | None = Field(
+        None,
+        max_length=MAX_NAME,
+        description="`±HH:MM`, for a time that names no zone; it goes before `timezone`.",
+    )
+    timezone: common.TimesZone = None
+    interval_seconds: int | None = Field(None, description="For recurring: from one firing to the next.")
+    internal_comment: common.Words | None = Field(None, description="A note for people.")
+    additional_context_message: common.Words = Field(description="The agent's instruction to itself.")
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "call_type": "once",
+                    "when": "30m",
+                    "additional_context_message": "Read build.log with read_file. Report errors.",
+                }
+            ]
+        },
+    )
+
+
+class PendingRecall(BaseModel):
+    recall: common.RecallOut | None
+
+
+class RecallCancelled(BaseModel):
+    cancelled: Literal[True]
+
+
+class RecallsOut(BaseModel):
+    recalls: list[common.RecallOut]
+    next_cursor: str | None

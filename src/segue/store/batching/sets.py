@@ -1,0 +1,178 @@
+"""One query for many callers as one statement: their parameters as a table that the query is joined to.
+
+An execution costs more to begin and to end than to find its row: PostgreSQL pays for each by itself, and a
+thread that asks SQLite lets go of the interpreter for each. So where the executions of a query cannot touch
+each other's rows, it is rewritten to take the parameters of all of them as a table:
+
+    UPDATE words SET n = $2 WHERE id = $1 RETURNING id
+
+    UPDATE words SET n = given.column2
+    FROM (VALUES ('a', 1), ('b', 2)) AS given (column1, column2)
+    WHERE id = given.column1 RETURNING id
+
+The last column of the table is the number of the execution. Of what all executions are given alike, a large
+group makes no column: it is given once.
+
+Invariants
+  - a write is rewritten only if every execution names a row of its own: none would see what another wrote
+  - each row says whose it is: by the number of its execution, or by the row that the execution named
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from segue.record import positional
+from segue.store.batching.words import Word, words
+from segue.store.database import Params, Row, Rows, Value
+from segue.store.queries import PARAMETER, Query
+
+EXECUTION = "segue_execution"
+_ROW = "segue_row"
+
+GIVEN = "/* given */"
+"""Where the table of parameters goes, which is called `given`."""
+
+ALIKE_FROM = 16
+"""What is alike among so many is so by its nature, and not by chance: there are few such forms of a query."""
+
+_COLUMN = re.compile(r"given\.column(\d+)")
+_NUMBERED = re.compile(r"\$(\d+)")
+
+_ROW_NAMES = ("id", "session_id")
+"""By which a write names its row: the first of these that it has."""
+
+_MORE_THAN_ITS_ROWS = {"JOIN", "GROUP", "ORDER", "LIMIT", "DISTINCT", "UNION", "EXCEPT", "INTERSECT"}
+
+
+@positional
+class Joined:
+    """A query whose parameters are columns of a table."""
+
+    text: str
+    names_its_row_by: str | None
+    """A write must be given another one by each execution; None where they cannot meet."""
+    told_by: str | None
+    """The column of its rows that says whose each is; None when it has no rows."""
+
+
+@cache
+def joined(query: Query, dialect: str) -> Joined | None:
+    """None when the query is of another shape than those below."""
+    text = _with_columns(query, dialect)
+    outside = {word.text: word for word in words(text) if word.depth == 0}
+    match text.split(None, 1)[0]:
+        case "UPDATE":
+            return _update(text, outside, query, dialect)
+        case "INSERT":
+            return _insert(text, outside, query)
+        case "SELECT":
+            return (_lateral if dialect == "postgres" else _select)(text, outside, query)
+    return None
+
+
+def _with_columns(query: Query, dialect: str) -> str:
+    if dialect == "postgres":
+        return _NUMBERED.sub(r"given.column\1", query.postgres)
+    return PARAMETER.sub(
+        lambda match: f"given.column{query.parameters.index(match.group(1)) + 1}", query.sqlite
+    )
+
+
+def _number(query: Query) -> str:
+    return f"given.column{len(query.parameters) + 1} AS {EXECUTION}"
+
+
+def _update(text: str, outside: dict[str, Word], query: Query, dialect: str) -> Joined | None:
+    row = next((name for name in _ROW_NAMES if name in query.parameters), None)
+    if row is None or "FROM" in outside or "WHERE" not in outside:
+        return None
+    where = outside["WHERE"].at
+    if f"{row} = given.column{query.parameters.index(row) + 1}" not in text[where:]:
+        return None
+    text = f"{text[:where]}FROM {GIVEN}\n{text[where:]}"
+    if "RETURNING" not in outside:
+        return Joined(text, row, None)
+    if dialect == "postgres":
+        return Joined(f"{text}, {_number(query)}", row, EXECUTION)
+    # What SQLite returns of an UPDATE is of its own table.
+    return Joined(f"{text}, {row} AS {_ROW}", row, _ROW)
+
+
+def _insert(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
+    """What was added is told by its name or not at all: an INSERT returns nothing of what it is made from."""
+    returned = text[outside["RETURNING"].at :].split()[1:] if "RETURNING" in outside else []
+    if "VALUES" not in outside or "UPDATE" in outside:
+        return None
+    row = returned[0] if len(returned) == 1 else None
+    if returned and (row not in _ROW_NAMES or row not in query.parameters):
+        return None
+    begin = text.index("(", outside["VALUES"].at)
+    end = next(word.at for word in words(text[begin:]) if word.text == ")" and word.depth == 0) + begin
+    # With a condition, so that SQLite does not take ON CONFLICT for that of a join.
+    chosen = f"SELECT {text[begin + 1 : end]}\nFROM {GIVEN} WHERE TRUE"
+    text = f"{text[: outside['VALUES'].at]}{chosen}{text[end + 1 :]}"
+    return Joined(text, row, row)
+
+
+def _lateral(text: str, _: dict[str, Word], query: Query) -> Joined | None:
+    if "id" not in query.parameters:
+        return None
+    return Joined(
+        f"SELECT q.*, {_number(query)} FROM {GIVEN} CROSS JOIN LATERAL (\n{text}\n) AS q", None, EXECUTION
+    )
+
+
+def _select(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
+    """SQLite has no LATERAL: only what takes its columns from the rows of one table, as they are."""
+    if not {"FROM", "WHERE"} <= outside.keys() or not _MORE_THAN_ITS_ROWS.isdisjoint(outside):
+        return None
+    columns, rest = text[: outside["FROM"].at], text[outside["FROM"].at + len("FROM") :]
+    # A star would take the parameters for columns, and a table in parentheses cannot see them.
+    if not {"(", "*"}.isdisjoint(text[: outside["WHERE"].at]):
+        return None
+    return Joined(
+        f"{columns.rstrip()}, {_number(query)}\nFROM {GIVEN} CROSS JOIN {rest.lstrip()}", None, EXECUTION
+    )
+
+
+def alike(arguments: Sequence[tuple[Value, ...]]) -> tuple[int, ...]:
+    """The places of the parameters that all executions share, as far as that is worth a form of its own."""
+    if len(arguments) < ALIKE_FROM:
+        return ()
+    columns = enumerate(zip(*arguments, strict=True))
+    return tuple(place for place, values in columns if values.count(values[0]) == len(values))
+
+
+def with_given(shape: Joined, given: str, places: Mapping[int, str]) -> str:
+    """The text with its table, and with what stands in place of each column, by its number."""
+    text = _COLUMN.sub(lambda match: places[int(match.group(1))], shape.text)
+    return text.replace(GIVEN, given)
+
+
+def fits(query: Query, executions: Sequence[Params], dialect: str) -> bool:
+    """They may be run as one statement, and nobody could tell."""
+    shape = joined(query, dialect)
+    if shape is None:
+        return False
+    row = shape.names_its_row_by
+    return row is None or len({params[row] for params in executions}) == len(executions)
+
+
+def told_apart(
+    shape: Joined, query: Query, arguments: Sequence[tuple[Value, ...]], rows: Rows
+) -> Sequence[Rows]:
+    """The rows of each execution, in the order in which the executions were given."""
+    if shape.told_by is None:
+        return [()] * len(arguments)
+    answers: list[list[Row]] = [[] for _ in arguments]
+    if shape.told_by == EXECUTION:
+        for row in rows:
+            answers[row[EXECUTION]].append(row)
+        return answers
+    assert shape.names_its_row_by is not None  # that is what tells
+    place = query.parameters.index(shape.names_its_row_by)
+    whose = {values[place]: answer for values, answer in zip(arguments, answers, strict=True)}
+    for row in rows:
+        whose[row[shape.told_by]].append(row)
+    return answers

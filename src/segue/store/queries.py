@@ -1,0 +1,118 @@
+"""Named queries: the only door between Python and SQL.
+
+Each file in `sql/` belongs to a table and holds queries under `-- name: some_name` lines.
+`sql.turns.finish` is the query `finish` of `sql/turns.sql`. One text serves both databases:
+
+  - parameters are `:name`; PostgreSQL gets them as `$1, $2, …`
+  - `/*pg … */` is a comment to SQLite, and PostgreSQL reads what is inside
+  - `/*lite … */` is the same the other way round
+  - whatever else must be true of a row that is named by its id is asked through COALESCE: else PostgreSQL may
+    look for it in an index of all of which that is true, when it takes these for few (decision 0024)
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+_FOLDER = Path(__file__).with_name("sql")
+_NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+"""What stands for a value in the text that both databases share."""
+_LINE_COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query:
+    """One named statement in both dialects. Compared and hashed by identity: there is one of each."""
+
+    name: str
+    sqlite: str
+    postgres: str
+    parameters: tuple[str, ...]
+    """The order in which positional parameters take their names."""
+    pick: Callable[[Mapping[str, Any]], tuple[Any, ...]]
+    """Takes their values, in that order, from a mapping."""
+
+
+class Queries:
+    """The queries of one file, as attributes."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        text = (_FOLDER / f"{table}.sql").read_text("utf-8")
+        self._queries = {name: translate(f"{table}.{name}", body) for name, body in _split(text)}
+        vars(self).update(self._queries)  # plain attributes: __getattr__ is for what is not there
+
+    def __getattr__(self, name: str) -> Query:
+        raise AttributeError(f"there is no query {name!r} in sql/{self.table}.sql")
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self._queries.values())
+
+
+def translate(name: str, body: str) -> Query:
+    text = _LINE_COMMENT.sub("", body).strip().rstrip(";").strip()
+    postgres = _open(_drop(text, "lite"), "pg")
+    order: list[str] = []
+
+    def number(match: re.Match[str]) -> str:
+        parameter = match.group(1)
+        if parameter not in order:
+            order.append(parameter)
+        return f"${order.index(parameter) + 1}"
+
+    numbered = PARAMETER.sub(number, postgres)
+    return Query(name, _open(_drop(text, "pg"), "lite"), numbered, tuple(order), _picker(order))
+
+
+def _picker(names: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    match names:
+        case []:
+            return lambda params: ()
+        case [name]:
+            return lambda params: (params[name],)
+    return itemgetter(*names)
+
+
+def _open(text: str, dialect: str) -> str:
+    return re.sub(rf"/\*{dialect}\s(.*?)\*/", r"\1", text, flags=re.DOTALL)
+
+
+def _drop(text: str, dialect: str) -> str:
+    return re.sub(rf"/\*{dialect}\s.*?\*/", "", text, flags=re.DOTALL)
+
+
+def _split(text: str) -> Iterator[tuple[str, str]]:
+    parts = _NAME.split(text)[1:]
+    yield from zip(parts[::2], parts[1::2], strict=True)
+
+
+TABLES = (
+    "sessions",
+    "directory",
+    "turns",
+    "jobs",
+    "recalls",
+    "scheduled_messages",
+    "runs",
+    "events",
+    "deliveries",
+    "guests",
+    "requests",
+    "audit",
+    "schema",
+    "archives",
+    "tasks",
+    "memories",
+)
+
+
+def __getattr__(name: str) -> Queries:
+    if name in TABLES:
+        # Read when it is first asked for; from then on it is found without asking here.
+        table: Queries = globals().setdefault(name, Queries(name))
+        return table
+    raise AttributeError(f"module 'segue.store.queries' has no attribute {name!r}")

@@ -1,0 +1,174 @@
+"""Rows to what people are shown: records that are put together from several tables."""
+
+import json
+from datetime import datetime
+
+from segue.model.action import Ask, Say
+from segue.model.prompts import PromptRef, Rendered, kept, render
+from segue.model.records import Delivery, Overview, Recall, Run, ScheduledMessage
+from segue.model.states import CallType, DeliveryState, JobState, message_status, recall_status
+from segue.store.database import Row
+from segue.store.rows import core as rows
+from segue.times.clock import to_ms
+from segue.times.moment import in_seconds
+from segue.times.trigger import At, Every, Trigger
+
+
+def overview(row: Row) -> Overview:
+    return Overview(
+        session=rows.session(row),
+        message_count=row["message_count"],
+        last_line=row["last_line"],
+        last_line_at=row["last_line_at"],
+        queued=row["queued"],
+        automations=row["automations"],
+        recall=_current_recall(row) if row["recall_id"] else None,
+    )
+
+
+_OF_RECALL = (
+    "id",
+    "state",
+    "trigger",
+    "action",
+    "slot",
+    "next_at",
+    "created_at",
+    "updated_at",
+    "call_type",
+    "comment",
+    "turn_state",
+    "waits_since",
+)
+
+
+def _current_recall(row: Row) -> Recall | None:
+    """None also for one that a newer version wrote: its session is shown all the same."""
+    fields = {name: row[f"recall_{name}"] for name in _OF_RECALL}
+    try:
+        # It has not ended, so it has no outcome yet.
+        return recall({**fields, "last_slot": None, "outcome": None})
+    except rows.UNREADABLE:
+        return None
+
+
+def recall(row: Row) -> Recall:
+    trigger, action = rows.trigger_of(row["trigger"]), rows.action_of(row["action"])
+    return Recall(
+        id=row["id"],
+        call_type=_call_type(row["call_type"], trigger),
+        trigger_at=_trigger_at(row, trigger),
+        interval_seconds=in_seconds(trigger.interval) if isinstance(trigger, Every) else None,
+        comment=row["comment"],
+        instruction=action.prompt if isinstance(action, Ask) else "",
+        status=recall_status(JobState(row["state"]), row["turn_state"], rows.outcome_of(row["outcome"])),
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def _trigger_at(row: Row, trigger: Trigger) -> int:
+    """The moment for which it waits, else its next one, else its last one."""
+    known = (row[name] for name in ("waits_since", "next_at", "slot", "last_slot"))
+    return next((at for at in known if at is not None), None) or _first_moment(trigger, row["created_at"])
+
+
+def _call_type(stored: str | None, trigger: Trigger) -> CallType:
+    """One that was scheduled as a plain job says by its trigger what it is."""
+    if stored is not None:
+        return CallType(stored)
+    return CallType.RECURRING if trigger.repeats else CallType.ONCE
+
+
+def _first_moment(trigger: Trigger, created_at: int) -> int:
+    first = trigger.at if isinstance(trigger, At) else trigger.start if isinstance(trigger, Every) else None
+    return to_ms(first) if isinstance(first, datetime) else created_at
+
+
+def run(row: Row) -> Run:
+    outcome = rows.outcome_of(row["outcome"])
+    prompt = _prompt_of_run(row)
+    return Run(
+        id=row["id"],
+        job_id=row["job_id"],
+        session_id=row["session_id"],
+        slot=row["slot"],
+        turn_id=row["turn_id"],
+        delivery_id=row["delivery_id"],
+        queued_at=row["queued_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        outcome=outcome,
+        reason=row["reason"],
+        lateness_ms=row["lateness_ms"],
+        missed_count=row["missed_count"],
+        prompt_ref=prompt.ref if prompt else None,
+        prompt_vars=prompt.vars if prompt else None,
+        rendered_prompt=prompt.text if prompt else None,
+        attempt=row["attempt"] or 0,
+        error=row["error"],
+        usage=rows.from_text(row["usage"]) or None,
+        state=None if outcome else (row["turn_state"] or "queued"),
+        delivery=row["delivery"],
+        delivery_error=row["delivery_error"],
+    )
+
+
+def _prompt_of_run(row: Row) -> Rendered | None:
+    """As it was kept when it ended; otherwise as its turn would render it."""
+    if row["prompt_ref"]:  # it ended before its turn kept the text
+        ref = PromptRef(**json.loads(row["prompt_ref"]))
+        return Rendered(ref=ref, vars=rows.from_text(row["prompt_vars"]), text=row["rendered_prompt"])
+    brief, source = rows.brief_of(row["brief"]), rows.source_of(row["source"])
+    if brief is None or source is None or row["started_at"] is None:
+        return None
+    job, now = source.label, row["started_at"]
+    if row["rendered_prompt"] is not None:
+        text, version = row["rendered_prompt"], row["prompt_version"]
+        return kept(brief, version=version, job=job, text=text, now=now)
+    return render(brief, job=job, message=row["prompt"] or "", now=now)
+
+
+def delivery(row: Row) -> Delivery:
+    return Delivery(
+        id=row["id"],
+        session_id=row["session_id"],
+        run_id=row["run_id"],
+        turn_id=row["turn_id"],
+        channel=row["channel"],
+        chat_id=row["chat_id"],
+        content=row["content"],
+        source=rows.source_of(row["source"]),
+        state=DeliveryState(row["state"]),
+        not_before=row["not_before"],
+        fence=row["fence"],
+        attempt=row["attempt"],
+        created_at=row["created_at"],
+        sent_at=row["sent_at"],
+        sent_message_id=row["sent_message_id"],
+        error=row["error"],
+    )
+
+
+def scheduled_message(row: Row) -> ScheduledMessage:
+    trigger, action = rows.trigger_of(row["trigger"]), rows.action_of(row["action"])
+    assert isinstance(trigger, At)  # what the queries ask for
+    return ScheduledMessage(
+        id=row["id"],
+        session_id=row["session_id"],
+        chat_type=row["chat_type"] or "private",
+        text=action.text if isinstance(action, Say) else "",
+        send_at=to_ms(trigger.moment),
+        status=message_status(
+            JobState(row["state"]), row["run_id"] is not None, rows.outcome_of(row["outcome"])
+        ),
+        created_at=row["created_at"],
+        updated_at=row["finished_at"] or row["updated_at"],
+        created_by_tool_call_id=row["created_by_tool_call_id"],
+        cancelled_by_tool_call_id=row["cancelled_by_tool_call_id"],
+        replaced_by=row["replaced_by"],
+        replace_existing=bool(row["replace_existing"]),
+        sent_message_id=row["sent_message_id"],
+        sent_at=row["sent_at"],
+        last_error=row["error"] or row["delivery_error"],
+    )

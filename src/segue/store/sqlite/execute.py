@@ -1,0 +1,150 @@
+"""How a SQLite connection drives transactions: synchronously, one by one or in lock-step."""
+
+import re
+import sqlite3
+from collections.abc import Sequence
+from enum import Enum
+from functools import cache
+from itertools import chain, count
+from typing import Any
+
+from segue.errors import StoreError
+from segue.store.batching.group import Entangled, Group, Spoiled
+from segue.store.batching.sets import Joined, alike, fits, joined, told_apart, with_given
+from segue.store.database import Begin, Params, Rows, Statement, T, Transaction
+from segue.store.queries import PARAMETER, Query
+from segue.store.sqlite.file import blames_the_statement
+
+_WRITES = re.compile(r"INSERT|UPDATE|DELETE")
+
+_RETURNS_ITS_ID = re.compile(r"\s+RETURNING id$")
+
+_SIZES = (64, 32, 16, 8, 4, 2)
+"""How many executions go into one statement. A few sizes: SQLite keeps what it has compiled, by its text."""
+
+
+class Gives(Enum):
+    ROWS = "rows"
+    ITS_ID = "the id it was given, if there was such a row"
+    NOTHING = "nothing"
+
+
+def drive(connection: sqlite3.Connection, begin: Begin[T]) -> T:
+    """Run every statement; what the transaction returns or raises is up to it, and so is the rollback."""
+    transaction = begin()
+    try:
+        statement = next(transaction)
+        while True:
+            statement = transaction.send(execute(connection, statement))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        transaction.close()
+
+
+def drive_together(connection: sqlite3.Connection, group: Group[Any]) -> None:
+    """Take all callers of a group to their ends; `Spoiled` when one must be undone and others not."""
+    rounds = group.rounds()
+    try:
+        step = next(rounds)
+        while True:
+            answers: Sequence[Rows] = ()
+            for query, executions in step:
+                answers = _execute_each(connection, query, executions)
+            step = rounds.send(answers)
+    except StopIteration:
+        pass
+    if group.must_be_undone:
+        raise Spoiled(group.begun, Entangled(), "a caller that raised after it had written")
+
+
+def execute(connection: sqlite3.Connection, statement: Statement) -> Rows:
+    query, params = statement
+    if isinstance(params, list):
+        return [*chain.from_iterable(_execute_each(connection, query, params))]
+    return _execute_each(connection, query, (params,))[0]
+
+
+def _execute_each(
+    connection: sqlite3.Connection, query: Query, executions: Sequence[Params]
+) -> Sequence[Rows]:
+    """The rows of each execution, in the order in which they were given."""
+    try:
+        if len(executions) == 1 or not fits(query, executions, "sqlite"):
+            return [_execute(connection, query, params) for params in executions]
+        arguments = [*map(query.pick, executions)]
+        shared = alike(arguments)
+        answers: list[Rows] = []
+        for size in _SIZES:
+            while len(executions) - len(answers) >= size:
+                some = arguments[len(answers) : len(answers) + size]
+                answers += _execute_as_set(connection, query, some, shared)
+        if len(answers) < len(executions):
+            answers.append(_execute(connection, query, executions[-1]))
+        return answers
+    except sqlite3.Error as error:
+        if blames_the_statement(error):
+            raise StoreError(f"SQLite refused {query.name}: {error}") from error
+        raise
+
+
+def _execute(connection: sqlite3.Connection, query: Query, params: Params) -> Rows:
+    text, gives = positional(query)
+    done = connection.execute(text, query.pick(params))
+    if gives is Gives.ROWS:
+        return done.fetchall()
+    if gives is Gives.ITS_ID and done.rowcount:
+        return ({"id": params["id"]},)
+    return ()
+
+
+def _execute_as_set(
+    connection: sqlite3.Connection,
+    query: Query,
+    arguments: Sequence[tuple[Any, ...]],
+    shared: tuple[int, ...],
+) -> Sequence[Rows]:
+    shape, text = _set_of(query, len(arguments), shared)
+    columns = [column for place, column in enumerate(zip(*arguments, strict=True)) if place not in shared]
+    once = [arguments[0][place] for place in shared]
+    values = chain(once, chain.from_iterable(zip(*columns, strict=True)))
+    found = connection.execute(text, [*values]).fetchall()
+    return told_apart(shape, query, arguments, found)
+
+
+def just_read(query: Query, params: Params) -> Begin[Rows]:
+    def transaction() -> Transaction[Rows]:
+        return (yield query, params)
+
+    return transaction
+
+
+@cache
+def positional(query: Query) -> tuple[str, Gives]:
+    """The query with numbered parameters, and what it gives.
+
+    The sqlite3 module lets go of the interpreter to ask for each parameter's name. Beside a busy loop that is
+    a chance to lose it, ten times a statement. And SQLite collects what a write returns in a table of its
+    own: where that is only the id we named, a count tells for half the price whether there was such a row.
+    """
+    text = PARAMETER.sub(lambda match: f"?{query.parameters.index(match.group(1)) + 1}", query.sqlite)
+    gives = Gives.ROWS if _WRITES.match(text) is None or "RETURNING" in text else Gives.NOTHING
+    if "id" in query.parameters and _RETURNS_ITS_ID.search(text):
+        text, gives = _RETURNS_ITS_ID.sub("", text), Gives.ITS_ID
+    return text, gives
+
+
+@cache
+def _set_of(query: Query, size: int, shared: tuple[int, ...] = ()) -> tuple[Joined, str]:
+    """The query for so many executions at once; the parameters at those places are the same for all."""
+    shape = joined(query, "sqlite")
+    assert shape is not None  # by `fits`
+    own = [place for place in range(len(query.parameters)) if place not in shared]
+    places = {place + 1: f"?{number}" for number, place in enumerate(shared, 1)}
+    places |= {place + 1: f"given.column{number}" for number, place in enumerate(own, 1)}
+    places[len(query.parameters) + 1] = f"given.column{len(own) + 1}"
+    numbers = count(len(shared) + 1)
+    rows = [[*(f"?{next(numbers)}" for _ in own), str(execution)] for execution in range(size)]
+    given = ", ".join(f"({', '.join(row)})" for row in rows)
+    return shape, with_given(shape, f"(VALUES {given}) AS given", places)

@@ -1,0 +1,246 @@
+"""A SQLite file of ours: how it is known, how it is opened, and what its errors mean.
+
+Invariants
+  - a file that is not ours, not whole or not writable is refused before a byte of it, or beside it, changes
+  - a file becomes ours by its application id, which is in the file itself before the first write-ahead log
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from segue.errors import StoreError, StoreUnavailable, StoreUnusable
+from segue.store.last_write import Reason
+from segue.store.sqlite.file_identity import is_in_use_here
+from segue.store.sqlite.permissions import make_file, make_folder
+
+MEMORY = ":memory:"
+
+APPLICATION_ID = int.from_bytes(b"Segu")
+"""In the header of every file of ours, where `file` and other programs look for it."""
+
+CACHE_KIB = 16_384
+READER_CACHE_KIB = 4_096
+LARGEST_LOG = 67_108_864
+"""A write-ahead log that grew beyond this in a rush is cut back to it."""
+PAGES_TO_FOLD = 4_000
+
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+_SCHEMA_COOKIE = slice(40, 44)
+_APPLICATION_ID = slice(68, 72)
+
+
+def open_file(path: str, busy_seconds: float) -> sqlite3.Connection:
+    """A connection that may write; a missing or empty file becomes a new database."""
+    if path == MEMORY:
+        return _open(path, busy_seconds, CACHE_KIB)
+    _refuse_unless_ours(Path(path))
+    make_file(Path(path))
+    return _open(path, busy_seconds, CACHE_KIB, _make_ours)
+
+
+def open_reader(path: str, busy_seconds: float) -> sqlite3.Connection:
+    return _open(path, busy_seconds, READER_CACHE_KIB, _make_reader)
+
+
+def _open(
+    path: str,
+    busy_seconds: float,
+    cache_kib: int,
+    prepare: Callable[[sqlite3.Connection, str, float], None] = lambda *_: None,
+) -> sqlite3.Connection:
+    try:
+        # Opened here, used on a thread of its own.
+        connection = sqlite3.connect(
+            path, timeout=busy_seconds, isolation_level=None, cached_statements=1024, check_same_thread=False
+        )
+        try:
+            _configure(connection, cache_kib)
+            prepare(connection, path, time.monotonic() + busy_seconds)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+    return connection
+
+
+def _configure(connection: sqlite3.Connection, cache_kib: int) -> None:
+    """None of this touches the file."""
+    connection.row_factory = sqlite3.Row
+    for setting in (
+        # What was promised survives a power cut.
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "temp_store = MEMORY",
+        f"cache_size = -{cache_kib}",
+        f"journal_size_limit = {LARGEST_LOG}",
+        # The commit that folds the log into the file makes its callers wait for the disk twice more.
+        f"wal_autocheckpoint = {PAGES_TO_FOLD}",
+    ):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _make_reader(connection: sqlite3.Connection, *_: object) -> None:
+    connection.execute("PRAGMA query_only = ON")
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is something at the path; `StoreUnusable` when this user cannot tell."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError:
+        raise StoreUnusable(
+            f"{path} cannot be used: part of its path is a file where a folder is wanted; name another folder"
+        ) from None
+    except OSError as error:
+        raise StoreUnusable(
+            f"{path} cannot be used ({os.strerror(error.errno or 0).lower()}); "
+            "let this user read and write its folder, or name another"
+        ) from None
+    return True
+
+
+def _refuse_unless_ours(path: Path) -> None:
+    """By looking at the header only: SQLite itself would need a log beside the file to read it."""
+    if is_there(path) and path.is_dir():
+        raise StoreUnusable(f"{path} is a folder; name a file in it")
+    _refuse_unless_writable(path)
+    if is_in_use_here(str(path)):
+        return  # it was looked at when it was opened first
+    header = _header(path)
+    if not header:
+        return
+    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
+        raise StoreUnusable(
+            f"{path} is not a database; nothing was changed. Name another file, or restore it from a backup"
+        )
+    if header[_APPLICATION_ID] != APPLICATION_ID.to_bytes(4) and any(
+        header[_APPLICATION_ID] + header[_SCHEMA_COOKIE]
+    ):
+        raise _foreign(path)
+
+
+def _header(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEADER_BYTES)
+    except FileNotFoundError:
+        return b""
+
+
+def _refuse_unless_writable(path: Path) -> None:
+    try:
+        make_folder(path.parent)
+    except OSError as error:
+        raise StoreUnusable(
+            f"the folder of {path} cannot be made ({error.strerror}); name another"
+        ) from error
+    if is_there(path) and not os.access(path, os.R_OK | os.W_OK):
+        raise StoreUnusable(
+            f"{path} may not be written to; give this user the right to, or name another file"
+        )
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise StoreUnusable(
+            f"{path.parent} may not be written to, and a database needs a log beside it; "
+            "give this user the right to, or name a file elsewhere"
+        )
+
+
+def _make_ours(connection: sqlite3.Connection, path: str, deadline: float) -> None:
+    """Several processes may start at once on a new file: each of these steps may be taken by all of them."""
+    while True:
+        try:
+            _check_and_mark(connection, path)
+            return
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait by itself for the switch to a write-ahead log.
+            if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+
+
+def _check_and_mark(connection: sqlite3.Connection, path: str) -> None:
+    application_id = connection.execute("PRAGMA application_id").fetchone()[0]
+    objects = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+    if application_id != APPLICATION_ID:
+        if application_id or objects:
+            raise _foreign(Path(path))
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute("PRAGMA journal_mode = WAL")
+
+
+def _foreign(path: Path) -> StoreUnusable:
+    return StoreUnusable(f"{path} is the database of another program; nothing was changed. Name another file")
+
+
+def primary_code(error: sqlite3.Error) -> int | None:
+    """What kind of error it is; None for those that come from Python's side."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+_NOT_NOW = {
+    sqlite3.SQLITE_BUSY: "another program has locked it for too long",
+    sqlite3.SQLITE_LOCKED: "another program has locked it for too long",
+    sqlite3.SQLITE_PROTOCOL: "another program has locked it for too long",
+    sqlite3.SQLITE_FULL: "its disk is full",
+    sqlite3.SQLITE_IOERR: "its disk reported an error",
+    sqlite3.SQLITE_NOMEM: "there is no memory left",
+}
+_NEVER = {
+    sqlite3.SQLITE_CORRUPT: "it is damaged: restore it from a backup",
+    sqlite3.SQLITE_NOTADB: "it is not a database: name another file, or restore this one from a backup",
+    sqlite3.SQLITE_READONLY: "it may not be written to: give this user the right to",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: see that it and its folder may be read and written",
+    sqlite3.SQLITE_PERM: "it may not be opened: give this user the right to",
+}
+
+
+_REASONS = {
+    sqlite3.SQLITE_BUSY: Reason.LOCKED,
+    sqlite3.SQLITE_LOCKED: Reason.LOCKED,
+    sqlite3.SQLITE_PROTOCOL: Reason.LOCKED,
+    sqlite3.SQLITE_FULL: Reason.DISK_FULL,
+    sqlite3.SQLITE_IOERR: Reason.DISK_ERROR,
+    sqlite3.SQLITE_NOMEM: Reason.NO_MEMORY,
+    sqlite3.SQLITE_CORRUPT: Reason.DAMAGED,
+    sqlite3.SQLITE_NOTADB: Reason.DAMAGED,
+    sqlite3.SQLITE_READONLY: Reason.READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: Reason.DISK_ERROR,
+    sqlite3.SQLITE_PERM: Reason.READ_ONLY,
+}
+
+
+def reason_of(error: sqlite3.Error, path: str) -> Reason | None:
+    """Why the file cannot be written; None when the caller's statement is at fault."""
+    code = primary_code(error)
+    reason = None if code is None else _REASONS.get(code)
+    # A disk that became read-only under an open file is only an error of input or output to SQLite.
+    if reason is Reason.DISK_ERROR and not all(os.access(each, os.W_OK) for each in (path, f"{path}-wal")):
+        return Reason.READ_ONLY
+    return reason
+
+
+def explain(error: sqlite3.Error, path: str, *, in_use: bool = False) -> StoreError:
+    """What happened to the file, for its callers. `in_use`: it was opened and could be written then, so what
+    its permissions or its disk prevent now may be over later."""
+    code = primary_code(error)
+    if in_use and reason_of(error, path) is Reason.READ_ONLY:
+        return StoreUnavailable(f"{path} cannot be written now: it, or its disk, is read-only ({error})")
+    if code in _NOT_NOW:
+        return StoreUnavailable(f"{path} cannot be used now: {_NOT_NOW[code]}; try again later ({error})")
+    if code in _NEVER:
+        return StoreUnusable(f"{path} cannot be used: {_NEVER[code]} ({error})")
+    return StoreError(f"{path} could not do it: {error}")
+
+
+def blames_the_statement(error: sqlite3.Error) -> bool:
+    """Whether it is the caller's own, and says nothing of the file."""
+    code = primary_code(error)
+    return code not in _NOT_NOW and code not in _NEVER

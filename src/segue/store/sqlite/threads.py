@@ -1,0 +1,325 @@
+"""The threads behind SQLite: one that writes, and some that read.
+
+Methods under "On the loop" are called there and nowhere else, those under "On the thread" likewise.
+"""
+
+import asyncio
+import errno
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from math import inf
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any, TypeAlias
+
+from segue.errors import DatabaseGone, StoreError, StoreUnavailable
+from segue.store.batching.group import Group
+from segue.store.batching.transaction import Caller, Keys
+from segue.store.database import Begin, Params
+from segue.store.last_write import LastWrite, Reason
+from segue.store.queries import Query
+from segue.store.sqlite.execute import drive, drive_together, execute
+from segue.store.sqlite.file import explain, reason_of
+from segue.store.sqlite.file_identity import OpenFiles
+from segue.store.sqlite.file_lock import Turnstile
+from segue.store.sqlite.loop_bridge import Crossing, Outcome
+
+Work: TypeAlias = tuple[Begin[Any], asyncio.Future[Any]]
+Read: TypeAlias = tuple[Query, Params, asyncio.Future[Any]]
+
+_REASONS = {errno.ENOSPC: Reason.DISK_FULL, errno.EDQUOT: Reason.DISK_FULL, errno.EROFS: Reason.READ_ONLY}
+
+LARGEST_GROUP = 256
+READS_AT_ONCE = 16
+LOOK_SECONDS = 1.0
+"""How long what another process has written may go unnoticed."""
+
+
+class Writer:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: str,
+        turnstile: Turnstile | None,
+        files: OpenFiles | None,
+        last_write: LastWrite,
+        crossing: Crossing,
+    ) -> None:
+        """A database in memory has no turnstile and no files: no other process can have it."""
+        self._connection = connection
+        self._path = path
+        self._turnstile = turnstile
+        self._files = files
+        self._last_write = last_write
+        self._crossing = crossing
+        self.gone: DatabaseGone | None = None
+        """Set once, when the file was deleted or replaced: from then on everything is refused with it."""
+        self._path_is_gone = False
+        """It is the database itself and not only its log."""
+        self._keys = Keys()
+        self._waiting: deque[Work] = deque()
+        self._queueing_since: float | None = None
+        self._ended: asyncio.Future[None] | None = None
+        self._rings: list[Callable[[], None]] = []
+        self._next_look = 0.0
+        self._seen = self._version()
+        # Open or shut: the cheapest thing in Python that one thread can sleep on and another can open.
+        self._gate = threading.Lock()
+        self._gate.acquire()
+        threading.Thread(target=self._work, name="segue-writer", daemon=True).start()
+
+    # On the loop
+
+    def accept(self, begin: Begin[Any]) -> asyncio.Future[Any]:
+        future = self._crossing.future()
+        self._waiting.append((begin, future))
+        self._wake()
+        return future
+
+    def fail_those_waiting_longer_than(self, seconds: float) -> None:
+        """For another process to let us in. The thread stands in line meanwhile, and has taken nobody yet."""
+        since = self._queueing_since
+        if since is not None and monotonic() - since > seconds:
+            sentence = f"{self._path} has been held by another process for {seconds:g} s; try again later"
+            self._last_write.failed(Reason.LOCKED)
+            self._crossing.settle(_failed(self._take(len(self._waiting)), StoreUnavailable(sentence)))
+
+    def watch(self, ring: Callable[[], None]) -> None:
+        self._rings.append(ring)
+        self._wake()
+
+    def unwatch(self, ring: Callable[[], None]) -> None:
+        self._rings.remove(ring)
+
+    def end(self) -> asyncio.Future[None]:
+        """Done when everything accepted has been dealt with and the connection is closed."""
+        self._ended = self._crossing.future()
+        self._wake()
+        return self._ended
+
+    def _wake(self) -> None:
+        if self._gate.locked():
+            self._gate.release()
+
+    # On the thread
+
+    def _work(self) -> None:
+        while self._waiting or self._ended is None:
+            if self._waiting:
+                self._crossing.return_(self._commit_in_turn())
+            else:
+                self._gate.acquire(timeout=LOOK_SECONDS if self._rings else -1)
+            self._look_for_others()
+        self._close()
+        self._crossing.return_([(self._ended, None, None)])
+
+    def _commit_in_turn(self) -> list[Outcome]:
+        if self.gone is not None:
+            return _failed(self._take(len(self._waiting)), self.gone)
+        if self._turnstile is None:
+            return self._commit(self._take(LARGEST_GROUP))
+        self._queueing_since = monotonic()
+        try:
+            with self._turnstile:
+                self._queueing_since = None
+                # Taken only now: whoever came while we stood in line goes with us.
+                return self._commit(self._take(LARGEST_GROUP))
+        except OSError as error:
+            sentence = (
+                f"{self._path} could not be locked ({error.strerror}); see to its folder, then try again"
+            )
+            self._last_write.failed(_REASONS.get(error.errno or 0, Reason.DISK_ERROR))
+            return _failed(self._take(len(self._waiting)), StoreUnavailable(sentence))
+        finally:
+            self._queueing_since = None
+
+    def _take(self, most: int) -> list[Work]:
+        taken: list[Work] = []
+        with suppress(IndexError):
+            while len(taken) < most:
+                taken.append(self._waiting.popleft())
+        return taken
+
+    def _commit(self, group: list[Work]) -> list[Outcome]:
+        outcomes = self._try_to_commit(group)
+        # Before an outcome is told: what was committed to a file that no path names is lost.
+        self._look_at_the_files()
+        if self.gone is not None:
+            return _failed(group, self.gone)
+        return outcomes
+
+    def _try_to_commit(self, group: list[Work]) -> list[Outcome]:
+        try:
+            try:
+                return self._commit_together(group)
+            except sqlite3.Error:
+                raise
+            except BaseException as error:
+                self._roll_back()
+                if len(group) == 1:
+                    return [(group[0][1], None, error)]
+                return self._commit_apart(group)
+        except sqlite3.Error as error:
+            self._roll_back()
+            self._last_write.failed(reason_of(error, self._path))
+            return _failed(group, explain(error, self._path, in_use=True))
+
+    def _commit_together(self, group: list[Work]) -> list[Outcome]:
+        changes = self._begin()
+        if len(group) == 1:
+            begin, future = group[0]
+            outcomes: list[Outcome] = [(future, drive(self._connection, begin), None)]
+        else:
+            outcomes = self._drive_together(group)
+        self._end(changes)
+        return outcomes
+
+    def _begin(self) -> int:
+        """How many changes were made before."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        return self._connection.total_changes
+
+    def _end(self, changes: int) -> None:
+        self._connection.execute("COMMIT")
+        if self._connection.total_changes != changes:
+            self._last_write.succeeded()
+
+    def _drive_together(self, group: list[Work]) -> list[Outcome]:
+        callers = [Caller(begin, self._keys) for begin, _ in group]
+        drive_together(self._connection, Group(callers, self._keys, beginning_seconds=inf))
+        return [
+            (future, caller.result, caller.error) for (_, future), caller in zip(group, callers, strict=True)
+        ]
+
+    def _commit_apart(self, group: list[Work]) -> list[Outcome]:
+        changes = self._begin()
+        outcomes = [self._drive_apart(begin, future) for begin, future in group]
+        self._end(changes)
+        return outcomes
+
+    def _drive_apart(self, begin: Begin[Any], future: asyncio.Future[Any]) -> Outcome:
+        self._connection.execute("SAVEPOINT caller")
+        outcome: Outcome
+        try:
+            outcome = future, drive(self._connection, begin), None
+        except sqlite3.Error:
+            raise
+        except BaseException as error:
+            self._connection.execute("ROLLBACK TO caller")
+            outcome = future, None, error
+        self._connection.execute("RELEASE caller")
+        return outcome
+
+    def _roll_back(self) -> None:
+        # A full disk has often rolled back already.
+        if self._connection.in_transaction:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+
+    def _look_for_others(self) -> None:
+        if not self._rings or monotonic() < self._next_look:
+            return
+        self._next_look = monotonic() + LOOK_SECONDS
+        self._look_at_the_files()
+        with suppress(sqlite3.Error):
+            version = self._version()
+            if version != self._seen:
+                self._seen = version
+                self._ring()
+
+    def _look_at_the_files(self) -> None:
+        if self._files is None or self.gone is not None or (missing := self._files.missing()) is None:
+            return
+        self.gone = DatabaseGone(
+            f"the database file {missing} was deleted or replaced while Segue was using it; "
+            "restore it and start again"
+        )
+        self._path_is_gone = missing == self._path
+        self._last_write.failed(Reason.DATABASE_GONE)
+        self._ring()
+
+    def _ring(self) -> None:
+        for ring in tuple(self._rings):
+            self._crossing.call(ring)
+
+    def _version(self) -> int:
+        """A number that moves when another connection has committed, and not when this one has."""
+        version: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        return version
+
+    def _close(self) -> None:
+        with suppress(sqlite3.Error):
+            if self.gone is None:
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            elif self._path_is_gone:
+                # A log that stays behind would be taken for that of whatever file is put in our file's place.
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.close()
+        if self._files is not None:
+            self._files.close()
+        if self._turnstile is not None:
+            self._turnstile.close()
+
+
+class Readers:
+    def __init__(self, connections: Sequence[sqlite3.Connection], path: str, crossing: Crossing) -> None:
+        self._path = path
+        self._crossing = crossing
+        self._count = len(connections)
+        self._reads: SimpleQueue[Read | asyncio.Future[None]] = SimpleQueue()
+        for connection in connections:
+            threading.Thread(target=self._work, args=[connection], name="segue-reader", daemon=True).start()
+
+    # On the loop
+
+    def accept(self, query: Query, params: Params) -> asyncio.Future[Any]:
+        future = self._crossing.future()
+        self._reads.put((query, params, future))
+        return future
+
+    def end(self) -> list[asyncio.Future[None]]:
+        """One for each thread: done when it has read what was asked before, and closed its connection."""
+        ended = [self._crossing.future() for _ in range(self._count)]
+        for future in ended:
+            self._reads.put(future)
+        return ended
+
+    # On the threads
+
+    def _work(self, connection: sqlite3.Connection) -> None:
+        ended: asyncio.Future[None] | None = None
+        while ended is None:
+            reads, ended = self._take()
+            self._crossing.return_([self._read(connection, *read) for read in reads])
+        connection.close()
+        self._crossing.return_([(ended, None, None)])
+
+    def _take(self) -> tuple[list[Read], asyncio.Future[None] | None]:
+        reads: list[Read] = []
+        next_one = self._reads.get()
+        with suppress(Empty):
+            while isinstance(next_one, tuple):
+                reads.append(next_one)
+                if len(reads) == READS_AT_ONCE:
+                    return reads, None
+                next_one = self._reads.get_nowait()
+            return reads, next_one
+        return reads, None
+
+    def _read(
+        self, connection: sqlite3.Connection, query: Query, params: Params, future: asyncio.Future[Any]
+    ) -> Outcome:
+        try:
+            return future, execute(connection, (query, params)), None
+        except sqlite3.Error as error:
+            return future, None, explain(error, self._path, in_use=True)
+        except Exception as error:
+            return future, None, error
+
+
+def _failed(group: list[Work], error: StoreError) -> list[Outcome]:
+    """A copy for each: raised in several places at once, one exception would collect all their traces."""
+    return [(future, None, type(error)(*error.args)) for _, future in group]

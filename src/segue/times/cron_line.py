@@ -1,0 +1,272 @@
+"""Wall time: which moments a cron line names on the clocks of a zone.
+
+A *wall* is a reading of a wall clock, to the minute, with no zone. A line names walls; a zone shows each of
+them once, never (the clock jumps over it in spring) or twice (in autumn). A zone is walked as *stretches*,
+spans of UTC in which its offset does not change, so that inside one stretch walls and moments differ by a
+constant and can be counted without being visited.
+
+What a line means where the clock jumps is Debian cron's rule:
+
+  - a line whose minute or hour begins with `*` follows the clock: it fires whenever the clock reads one of
+    its walls, so an hourly line fires in every real hour, and a wall that is shown twice counts twice
+  - any other line fires once for each wall, when the clock first reads that wall or a later one: 02:30 on a
+    day that goes from 02:00 to 03:00 fires at 03:00, and on a day that shows 02:30 twice, the first time
+
+cronsim reads the lines; the walking is done here because cronsim, started within a repeated hour, answers
+with a moment that has passed, and steps over an hour where the clock turns back by half of one (Lord Howe).
+
+Everything in this file is naive on purpose: walls have no zone, and moments are in UTC throughout.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+
+from segue.errors import BadTrigger
+from segue.times.format import shown
+
+_LONGEST_LINE = 500
+_FIELDS = "minute hour day month weekday"
+_NEVER = "the cron line {} never fires: there is no such day"
+_DAY = timedelta(days=1)
+_INSTANT = datetime.resolution
+_MIDNIGHT = time()
+
+_SEARCHED = timedelta(days=50 * 365)
+"""The rarest day a line can name (29 February on a given weekday) comes at least every 40 years."""
+
+_PLACE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
+_NOT_PLACES = ("posix/", "right/", "localtime", "Factory")
+"""Names the zone database also has: copies, clocks that count leap seconds, whatever this machine uses."""
+
+_BETWEEN_PROBES = timedelta(days=3)
+"""No two changes may slip between two probes; in no zone since 1970 are any closer than six days."""
+
+
+class Line:
+    """The walls of one cron line."""
+
+    def __init__(self, expr: str) -> None:
+        self._fields = _parse(expr)
+        self._times = sorted(
+            60 * hour + minute for hour in self._fields.hours for minute in self._fields.minutes
+        )
+        self.follows_clock = any(field.startswith("*") for field in self._fields.parts[1:3])
+        if not self._has_a_day():
+            raise BadTrigger(_NEVER.format(shown(expr)))
+
+    def first(self, start: datetime, end: datetime) -> datetime | None:
+        """The earliest wall in [start, end)."""
+        for day in self._days(start, end):
+            low, high = self._times_on(day, start, end)
+            if low < high:
+                return datetime.combine(day, _MIDNIGHT) + timedelta(minutes=self._times[low])
+        return None
+
+    def last(self, start: datetime, end: datetime) -> datetime | None:
+        """The newest wall in [start, end)."""
+        for day in self._days_back(start, end):
+            low, high = self._times_on(day, start, end)
+            if low < high:
+                return datetime.combine(day, _MIDNIGHT) + timedelta(minutes=self._times[high - 1])
+        return None
+
+    def count(self, start: datetime, end: datetime) -> int:
+        """How many walls lie in [start, end)."""
+        spans = (self._times_on(day, start, end) for day in self._days(start, end))
+        return sum(max(0, high - low) for low, high in spans)
+
+    def explain(self) -> str:
+        return self._fields.explain()
+
+    def _times_on(self, day: date, start: datetime, end: datetime) -> tuple[int, int]:
+        """Which of the day's times, as a half-open range of indices, are walls in [start, end)."""
+        low = bisect_left(self._times, _minute_of(start)) if day == start.date() else 0
+        high = bisect_left(self._times, _minute_of(end)) if day == end.date() else len(self._times)
+        return low, high
+
+    def _days(self, start: datetime, end: datetime) -> Iterator[date]:
+        """The days the line names from one wall to another, both days included."""
+        day, last = start.date(), end.date()
+        while day <= last:
+            if day.month not in self._fields.months:
+                day = (day.replace(day=1) + 31 * _DAY).replace(day=1)
+                continue
+            if self._fields.match_day(day):
+                yield day
+            day += _DAY
+
+    def _days_back(self, start: datetime, end: datetime) -> Iterator[date]:
+        first, day = start.date(), end.date()
+        while day >= first:
+            if day.month not in self._fields.months:
+                day = day.replace(day=1) - _DAY
+                continue
+            if self._fields.match_day(day):
+                yield day
+            day -= _DAY
+
+    def _has_a_day(self) -> bool:
+        # Whether a day matches hangs on the length of its month and its weekday, and these 28 years
+        # hold every kind of year there is: beginning on each weekday, leap and common.
+        return any(True for _ in self._days(_new_year(2001), _new_year(2029)))
+
+
+@lru_cache(maxsize=4096)
+def read_line(expr: str) -> Line:
+    """The line, read once: many jobs share one, and every look at a due job asks for it."""
+    return Line(expr)
+
+
+@lru_cache(maxsize=1024)
+def zone_named(name: str) -> ZoneInfo | None:
+    """The place of that name in the zone database, if there is one."""
+    if not _PLACE.fullmatch(name) or name.startswith(_NOT_PLACES):
+        return None
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return None
+
+
+def next_slot(line: Line, zone: ZoneInfo, after: datetime) -> datetime | None:
+    """The first moment after `after`."""
+    for stretch in _stretches(zone, after, after + _SEARCHED):
+        wall = line.first(stretch.opening(line, after), stretch.end + stretch.offset)
+        if wall is not None:
+            return stretch.moment(wall)
+    return None
+
+
+def latest_slot(line: Line, zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
+    """The newest moment in (after, until]."""
+    for stretch in reversed(list(_stretches(zone, after, until))):
+        wall = line.last(stretch.opening(line, after), stretch.closing(until))
+        if wall is not None:
+            return stretch.moment(wall)
+    return None
+
+
+def count_slots(line: Line, zone: ZoneInfo, after: datetime, until: datetime) -> int:
+    """How many moments lie in (after, until]."""
+    total = 0
+    for stretch in _stretches(zone, after, until):
+        opening = stretch.opening(line, after)
+        total += line.count(opening, stretch.closing(until))
+        resumed = stretch.start + stretch.offset
+        if opening < resumed:  # the clock jumped forward: the walls it jumped over share one moment
+            total -= max(0, line.count(opening, resumed + _INSTANT) - 1)
+    return total
+
+
+class _Stretch(NamedTuple):
+    """A span [start, end) of UTC with one offset."""
+
+    start: datetime
+    end: datetime
+    offset: timedelta
+    reached: datetime
+    """The highest reading the clock had come to when the stretch began."""
+
+    def opening(self, line: Line, after: datetime) -> datetime:
+        """The first reading that may make a slot of this line after that moment."""
+        opening = self.start + self.offset if line.follows_clock else self.reached
+        if self.start > after:
+            return opening
+        return max(opening, after + self.offset + _INSTANT)
+
+    def closing(self, until: datetime) -> datetime:
+        """The first reading past the end, or past that moment."""
+        return min(self.end, until + _INSTANT) + self.offset
+
+    def moment(self, wall: datetime) -> datetime:
+        # A wall that the clock jumped over would lie before the start.
+        return max(self.start, wall - self.offset)
+
+
+def _stretches(zone: ZoneInfo, start: datetime, end: datetime) -> Iterator[_Stretch]:
+    """The stretches that hold the moments of [start, end], in order."""
+    for year in range(start.year, end.year + 1):
+        for stretch in _stretches_of(zone, year):
+            if stretch.end > start and stretch.start <= end:
+                yield stretch
+
+
+@lru_cache(maxsize=4096)
+def _stretches_of(zone: ZoneInfo, year: int) -> tuple[_Stretch, ...]:
+    """The stretches of one UTC year, the first and the last cut at New Year."""
+    # An hour that was being repeated at New Year is still a repetition after it.
+    reached = max(end + offset for _, end, offset in _spans(zone, year - 1))
+    stretches = []
+    for start, end, offset in _spans(zone, year):
+        stretches.append(_Stretch(start, end, offset, reached))
+        reached = end + offset
+    return tuple(stretches)
+
+
+def _spans(zone: ZoneInfo, year: int) -> Iterator[tuple[datetime, datetime, timedelta]]:
+    """(start, end, offset) of each time between two changes of a zone's offset in a UTC year."""
+    start, new_year = _new_year(year), _new_year(year + 1)
+    probe, offset = start, _offset(zone, start)
+    while probe < new_year:
+        before, probe = probe, min(probe + _BETWEEN_PROBES, new_year)
+        if _offset(zone, probe) != offset:
+            change = _change_between(zone, before, probe)
+            yield start, change, offset
+            start, offset = change, _offset(zone, probe)
+    if start < new_year:
+        yield start, new_year, offset
+
+
+def _change_between(zone: ZoneInfo, before: datetime, after: datetime) -> datetime:
+    """The first second at which the offset is no longer what it was."""
+    old = _offset(zone, before)
+    while after - before > timedelta(seconds=1):
+        middle = before + timedelta(seconds=(after - before) // timedelta(seconds=2))
+        if _offset(zone, middle) == old:
+            before = middle
+        else:
+            after = middle
+    return after
+
+
+def _offset(zone: ZoneInfo, moment: datetime) -> timedelta:
+    return zone.fromutc(moment.replace(tzinfo=zone)).replace(tzinfo=None) - moment
+
+
+def _minute_of(wall: datetime) -> int:
+    """The first whole minute of the day that is not before the reading."""
+    return 60 * wall.hour + wall.minute + (wall.second > 0 or wall.microsecond > 0)
+
+
+def _new_year(year: int) -> datetime:
+    return datetime(year, 1, 1)  # noqa: DTZ001
+
+
+def _parse(expr: str) -> CronSim:
+    if len(expr) > _LONGEST_LINE:
+        raise BadTrigger(f"a cron line has at most {_LONGEST_LINE} characters, got {len(expr):,}")
+    fields = expr.split()
+    if len(fields) != 5:
+        raise BadTrigger(f"a cron line has five fields ({_FIELDS}), got {len(fields)}: {shown(expr)}")
+    try:
+        return CronSim(expr, _new_year(1970))
+    except CronSimError as error:
+        # cronsim has one error for a day that cannot be read and for a day that these months do not have.
+        if "day-of-month" in str(error) and _can_be_read([*fields[:3], "*", fields[4]]):
+            raise BadTrigger(_NEVER.format(shown(expr))) from None
+        raise BadTrigger(f"the cron line {shown(expr)} cannot be read: {str(error).lower()}") from None
+
+
+def _can_be_read(fields: list[str]) -> bool:
+    try:
+        CronSim(" ".join(fields), _new_year(1970))
+    except CronSimError:
+        return False
+    return True

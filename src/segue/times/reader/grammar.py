@@ -1,0 +1,176 @@
+"""The grammar of human times: how the wordings of a table are found in a text. It knows no language.
+
+Every way to read a text is found, so that a text with two readings can be refused. A reading spans the
+whole text or it is none.
+
+Invariants
+  - what was found at a place is found once, so the work grows with the text and not with its readings
+  - the work is bounded: a text that takes too many steps is refused
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from segue.times.reader.language import Item, Language, Wording
+from segue.times.reader.lexer import Lexer
+from segue.times.reader.refusal import Refusal, quoted, refuse
+
+MOST_STEPS = 400
+"""In one language: twice what the longest times people write take. All of them together take under 5 ms."""
+LONGEST_ROW = 12
+
+_SHORT_ZONE = re.compile(r"[A-Z]{2,5}")
+_RANGE = re.compile(r".*[0-9]:[0-9]{2}[-–—][0-9]{1,2}:[0-9]{2}.*")
+
+
+def unread(piece: str, text: str) -> str:
+    """Why a text was refused that this piece of it could not be read in."""
+    reason = f"could not read {quoted(piece)}" + (f" in {quoted(text)}" if piece != text else "")
+    if _SHORT_ZONE.fullmatch(piece):
+        # Told only that it failed, a caller might drop the zone and get a time hours away.
+        return f"{reason} (a time zone is written America/New_York, UTC or +02:00)"
+    if _RANGE.fullmatch(piece):
+        return f"{reason} (it is a range of times, and one time is wanted)"
+    return reason
+
+
+class Match(NamedTuple):
+    end: int
+    value: object
+
+
+class Chart:
+    """What one language finds in one text."""
+
+    def __init__(self, text: str, language: Language) -> None:
+        self.text = text
+        self.furthest = 0
+        """The end of the last item that fitted: what follows is what could not be read."""
+        self.language = language
+        self._lexer = Lexer(text, language)
+        self._found: dict[tuple[str, int], list[Match]] = {}
+        self._steps = 0
+
+    def readings(self, kind: str) -> list[object]:
+        """Every meaning of this kind that the whole text has."""
+        readings: list[object] = []
+        for match in self._find(kind, 0):
+            if match.end == len(self.text) and match.value not in readings:
+                readings.append(match.value)
+        return readings
+
+    def ends(self, kind: str) -> set[int]:
+        """Where the meanings of this kind end that the text begins with."""
+        return {match.end for match in self._find(kind, 0)}
+
+    def nearness(self) -> tuple[int, int]:
+        """How much of the text the language could read, and how many of its letters it has."""
+        return self.furthest, sum(letter in self.language.letters for letter in self.text.lower())
+
+    def what_is_unread(self) -> str:
+        text, place = self.text, self.furthest
+        if not text:
+            return "there is no time in an empty text"
+        if place == len(text):
+            return f"{quoted(text)} is only a part of a time"
+        start = self._lexer.start(place)
+        if start == place and self.language.spaced:
+            start = text.rfind(" ", 0, place) + 1
+        piece = text[start:].split(" ")[0] or text[place:]
+        return unread(piece, text)
+
+    def _find(self, kind: str, place: int) -> list[Match]:
+        key = kind, place
+        if key not in self._found:
+            # A wording that begins with its own kind finds nothing there, instead of itself without end.
+            self._found[key] = []
+            self._found[key] = [*self._tokens(kind, place), *self._phrases(kind, place)]
+        return self._found[key]
+
+    def _tokens(self, kind: str, place: int) -> Iterator[Match]:
+        for token in self._lexer.tokens(place):
+            if token.kind == kind:
+                self.furthest = max(self.furthest, token.end)
+                yield Match(token.end, token.value)
+
+    def _phrases(self, kind: str, place: int) -> Iterator[Match]:
+        words = self._lexer.fixed(place)
+        for wording, openers in self.language.wordings.get(kind, ()):
+            if not openers or not openers.isdisjoint(words):
+                yield from self._spoken(wording, place)
+
+    def _spoken(self, wording: Wording, place: int) -> Iterator[Match]:
+        """Every way in which the wording stands at the place."""
+        partial: list[tuple[int, dict[str, Any]]] = [(place, {})]
+        for item in wording.items:
+            longer = [
+                (match.end, {**slots, item.field: match.value} if item.field else slots)
+                for end, slots in partial
+                for match in self._item(item, end)
+            ]
+            partial = [*longer, *partial] if item.optional else longer
+            self._count(len(partial) + 1)
+            if not partial:
+                return
+        for end, slots in partial:
+            yield Match(end, wording.meaning(**slots))
+
+    def _item(self, item: Item, place: int) -> Iterator[Match]:
+        if item.words:
+            yield from self._fixed(item.words, place)
+        elif item.many:
+            yield from self._row(item.kind, place)
+        else:
+            yield from self._find(item.kind, place)
+
+    def _fixed(self, words: Sequence[str], place: int) -> Iterator[Match]:
+        ends = self._lexer.fixed(place)
+        for word in words:
+            if word in ends:
+                self.furthest = max(self.furthest, ends[word])
+                yield Match(ends[word], word)
+
+    def _row(self, kind: str, place: int) -> Iterator[Match]:
+        """One or more of a kind: `monday, tuesday and friday`."""
+        rows: list[tuple[int, tuple[object, ...]]] = [(place, ())]
+        while rows:
+            end, values = rows.pop()
+            if len(values) == LONGEST_ROW:
+                continue
+            joined = [match.end for match in self._fixed(self.language.joiners, end)] if values else []
+            for start in (end, *joined):
+                for match in self._find(kind, start):
+                    self._count(1)
+                    rows.append((match.end, (*values, match.value)))
+                    yield Match(match.end, (*values, match.value))
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            raise refuse(f"{quoted(self.text)} can be read in too many ways", "2027-03-03 10:00")
+
+
+class Reading(NamedTuple):
+    language: Language
+    meaning: Any
+
+
+def readings(text: str, kinds: Sequence[str], languages: Sequence[Language], *examples: str) -> list[Reading]:
+    """Every meaning of these kinds that the whole text has in any of the languages; none is refused."""
+    charts = [Chart(text, language) for language in languages if language.may_read(text)]
+    found = [Reading(c.language, meaning) for c in charts for kind in kinds for meaning in c.readings(kind)]
+    if found:
+        return found
+    nearest = max(charts, key=Chart.nearness, default=Chart(text, languages[0]))
+    raise refuse(nearest.what_is_unread(), *examples, time="09:00").worded(nearest.language.examples)
+
+
+def ends(text: str, kinds: Sequence[str], languages: Sequence[Language]) -> set[int]:
+    """Where something of these kinds may end that the text begins with, in any of the languages."""
+    found: set[int] = set()
+    for chart in (Chart(text, language) for language in languages if language.may_read(text)):
+        with suppress(Refusal):  # too many ways to read it: then it is no time
+            found.update(*(chart.ends(kind) for kind in kinds))
+    return found

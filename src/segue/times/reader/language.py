@@ -1,0 +1,154 @@
+"""The table of one language: its words by kind, and how each meaning is worded.
+
+A wording is a row of items with spaces between them:
+
+    at            this word                a|an          one of these words
+    {unit}        something of a kind      [the]         perhaps
+    {date:ahead}  of kind `ahead`, for the field `date`
+    {days:plural*}  one or more, for the field `days`, with or without an "and" between them
+    a_las         a word with a space in it
+
+The spaces and commas between the items of a text are skipped wherever they stand, so a language that
+writes none needs nothing else. Words may mean several things; the wordings around them decide.
+
+Kinds that words give: unit share weekday month date part meridiem, and whatever else the table's own
+wordings ask for. Digits and number words give number, day (of the month), hour and minutes, and with an
+ending ordinal; two digits and number words give minute, which may follow an hour without its unit (`9h30`);
+four digits give year; shapes such as `09:30`, `2027-03-03`, `3.3.2027`, `+02:00` and `Europe/Berlin` give
+clock, calendar and zone. Meanings give the kind their class names.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from segue.record import positional
+from segue.times.reader.parts import Clock
+
+Meaning: TypeAlias = Callable[..., object]
+Kinds: TypeAlias = Mapping[str, Mapping[str, object]]
+
+_DECIMALS = {".": r"\.[0-9]+", ",": r",[0-9]{1,2}(?![0-9])"}
+"""What may follow a decimal mark. A comma before three digits parts thousands elsewhere: `1,500`."""
+
+_ITEM = re.compile(r"(\[?)(?:\{(\w+)(?::(\w+))?(\*?)\}|([^][{}\s]+))(\]?)")
+
+
+@positional
+class Item:
+    """One place in a wording: fixed words, or a slot for something of a kind."""
+
+    words: tuple[str, ...] = ()
+    field: str = ""
+    kind: str = ""
+    many: bool = False
+    optional: bool = False
+
+
+@positional
+class Wording:
+    meaning: Meaning
+    items: tuple[Item, ...]
+
+    @property
+    def fixed_words(self) -> frozenset[str]:
+        return frozenset(word for item in self.items for word in item.words)
+
+    @property
+    def openers(self) -> frozenset[str]:
+        """The words one of which must come first; none, if something else may."""
+        words: set[str] = set()
+        for item in self.items:
+            if not item.words:
+                break
+            words.update(item.words)
+            if not item.optional:
+                return frozenset(words)
+        return frozenset()
+
+
+class Language:
+    """`spaced`: a word ends where no letter follows. `day_first`: the separators of numeric dates after which
+    nobody who writes the language puts the month first. `accents`: letters, and what people in a hurry write
+    for each. Keys of `words` hold alternatives: `monday|mon`. `examples`: what this language has for the
+    English wordings that refusals show."""
+
+    def __init__(
+        self,
+        *,
+        spaced: bool,
+        decimal_mark: str,
+        day_first: str,
+        ordinal_endings: tuple[str, ...],
+        joiners: tuple[str, ...],
+        numbers: Mapping[str, int],
+        words: Kinds,
+        phrases: Mapping[Any, tuple[str, ...]],
+        accents: tuple[str, str] = ("", ""),
+        examples: Mapping[str, str] | None = None,
+    ) -> None:
+        self.spaced = spaced
+        self.accents = str.maketrans(*accents)
+        self.examples = examples or {}
+        self.day_first = day_first
+        self.joiners = joiners
+        self.number = re.compile(rf"[0-9]+(?:{_DECIMALS[decimal_mark]})?")
+        self.decimal_mark = decimal_mark
+        endings = "|".join(map(re.escape, ordinal_endings))
+        self.ordinal = re.compile(rf"([0-9]{{1,2}})(?:{endings})" + (r"(?!\w)" if spaced else ""))
+        self.vocabulary = self._vocabulary(numbers, words)
+        self.word_lengths = sorted({len(word) for word in self.vocabulary}, reverse=True)
+        self.wordings = self._wordings(phrases)
+        self.fixed_words = frozenset(joiners).union(
+            *(wording.fixed_words for wordings in self.wordings.values() for wording, _ in wordings)
+        )
+        self.fixed_lengths = sorted({len(word) for word in self.fixed_words}, reverse=True)
+        written = "".join([*self.vocabulary, *self.fixed_words, accents[0]])
+        self.letters = frozenset(filter(str.isalpha, written))
+
+    def may_read(self, text: str) -> bool:
+        """Whether it is worth a look: not where it has none of the letters."""
+        letters = {letter for letter in text.lower() if letter.isalpha()}
+        return not letters or not letters.isdisjoint(self.letters)
+
+    def _vocabulary(self, numbers: Mapping[str, int], words: Kinds) -> Mapping[str, list[tuple[str, object]]]:
+        vocabulary: dict[str, list[tuple[str, object]]] = defaultdict(list)
+        for word, number in numbers.items():
+            vocabulary[word.translate(self.accents)] += spelt_number(number)
+        for kind, entries in words.items():
+            for alternatives, value in entries.items():
+                for word in alternatives.translate(self.accents).split("|"):
+                    vocabulary[word].append((kind, value))
+        return dict(vocabulary)
+
+    def _wordings(
+        self, phrases: Mapping[Any, tuple[str, ...]]
+    ) -> Mapping[str, list[tuple[Wording, frozenset[str]]]]:
+        """By the kind they give, each with its openers: most wordings are ruled out by their first word."""
+        wordings: dict[str, list[tuple[Wording, frozenset[str]]]] = defaultdict(list)
+        for meaning, patterns in phrases.items():
+            for pattern in patterns:
+                items = tuple(_item(text) for text in pattern.translate(self.accents).split())
+                wording = Wording(meaning, items)
+                wordings[meaning.kind].append((wording, wording.openers))
+        return dict(wordings)
+
+
+def small_number(number: int) -> list[tuple[str, object]]:
+    return [("number", Fraction(number)), ("day", number), ("hour", Clock(number)), ("minutes", number)]
+
+
+def spelt_number(number: int) -> list[tuple[str, object]]:
+    return [*small_number(number), ("minute", number)]
+
+
+def _item(text: str) -> Item:
+    match = _ITEM.fullmatch(text)
+    if match is None or bool(match[1]) != bool(match[6]):
+        raise ValueError(f"not an item of a wording: {text!r}")
+    _, field, kind, many, words, _ = match.groups()
+    if words:
+        return Item(words=tuple(words.replace("_", " ").split("|")), optional=bool(match[1]))
+    return Item(field=field, kind=kind or field, many=bool(many), optional=bool(match[1]))

@@ -1,0 +1,257 @@
+"""French.
+
+- `à 9h` is a time and `dans 9h` a length of time. Bare, `9h`, `9 heures` and `9h30` are either, so they are
+  refused.
+- `vendredi prochain` is the coming one or that of next week, and refused where these differ.
+- `et demie`, `moins le quart` are on a dial of twelve.
+- `jours ouvrables` count Saturday and are not read; `jours ouvrés` do not.
+- `huit jours` is a week and `quinze jours` two to many, so they are refused in words; `8 jours` is read.
+"""
+
+from fractions import Fraction
+
+from segue.times.reader.dates import (
+    Ahead,
+    CalendarDate,
+    Dated,
+    DayOfMonth,
+    DayOfNextMonth,
+    EndOf,
+    InDays,
+    NextWeekday,
+    OnWeekday,
+    ThisWeekday,
+    WeekdayNextWeek,
+)
+from segue.times.reader.language import Language
+from segue.times.reader.moments import After, Ago, HoursAlone, OnDay
+from segue.times.reader.parts import BesideDay, Clock, DayPart, Measure, Midnight, Span, Time, Unit
+from segue.times.reader.repeats import (
+    EVERY_DAY,
+    MONDAY_TO_FRIDAY,
+    EveryDay,
+    EveryMonth,
+    EverySpan,
+    EveryUnit,
+    EveryYear,
+)
+
+ONES = (
+    "un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix", "onze", "douze",
+    "treize", "quatorze", "quinze", "seize", "dix-sept", "dix-huit", "dix-neuf",
+)  # fmt: skip
+TENS = ("vingt", "trente", "quarante", "cinquante", "soixante")
+NUMBERS = {
+    **{one: number for number, one in enumerate(ONES, 1)},
+    "une": 1,
+    **{ten: number * 10 for number, ten in enumerate(TENS, 2)},
+    **{f"{ten}{gap}et{gap}un{e}": number * 10 + 1
+       for number, ten in enumerate(TENS, 2) for gap in " -" for e in ("", "e")},
+    **{
+        f"{ten}{gap}{one}": tens * 10 + ones
+        for tens, ten in enumerate(TENS, 2)
+        for ones, one in enumerate(ONES[1:9], 2)
+        for gap in " -"
+    },
+    "quatre-vingt-dix": 90,
+}  # fmt: skip
+
+UNITS = {
+    "seconde|secondes|sec|s": Unit.SECOND,
+    "minute|minutes|min|mn": Unit.MINUTE,
+    "heure|heures|h": Unit.HOUR,
+    "jour|jours|j": Unit.DAY,
+    "semaine|semaines": Unit.WEEK,
+    "mois": Unit.MONTH,
+    "an|ans|année|années": Unit.YEAR,
+}
+
+WEEKDAYS = {
+    "lundi|lun": 0,
+    "mardi": 1,
+    "mercredi|mer": 2,
+    "jeudi|jeu": 3,
+    "vendredi|ven": 4,
+    "samedi|sam": 5,
+    "dimanche|dim": 6,
+}
+
+MONTHS = {
+    "janvier|janv": 1,
+    "février|févr": 2,
+    "mars": 3,
+    "avril|avr": 4,
+    "mai": 5,
+    "juin": 6,
+    "juillet|juil": 7,
+    "août": 8,
+    "septembre|sept": 9,
+    "octobre|oct": 10,
+    "novembre|nov": 11,
+    "décembre|déc": 12,
+}
+
+MORNING = DayPart("morning", range(12), usual=9)
+AFTERNOON = DayPart("afternoon", range(12, 18))
+EVENING = DayPart("evening", range(16, 24))
+NIGHT = DayPart("night", range(18, 24))
+SMALL_HOURS = DayPart("night", frozenset({22, 23, 0, 1, 2, 3, 4, 5}))
+
+DAYS = {
+    "jour": EVERY_DAY,
+    "jour ouvré|jour de semaine": MONDAY_TO_FRIDAY,
+    "week-end|weekend": frozenset({5, 6}),
+    **{names.split("|")[0]: frozenset({day}) for names, day in WEEKDAYS.items()},
+}
+PLURALS = {
+    "jours": EVERY_DAY,
+    "jours ouvrés|jours de semaine": MONDAY_TO_FRIDAY,
+    "week-ends|weekends": frozenset({5, 6}),
+    **{f"{names.split('|')[0]}s": frozenset({day}) for names, day in WEEKDAYS.items()},
+}
+
+FRENCH = Language(
+    spaced=True,
+    decimal_mark=",",
+    day_first="",
+    ordinal_endings=("er", "e"),
+    joiners=("et", "&"),
+    accents=("àâéèêîôûç", "aaeeeiouc"),
+    numbers=NUMBERS,
+    words={
+        "unit": UNITS,
+        "hour_unit": {"h|heure|heures": Unit.HOUR},
+        "beat": {"seconde|secondes": Unit.SECOND, "minute|minutes": Unit.MINUTE, "heure|heures": Unit.HOUR},
+        "period": {
+            "semaine|de la semaine": Unit.WEEK,
+            "mois|du mois|de mois": Unit.MONTH,
+            "d'année|de l'année|année": Unit.YEAR,
+        },
+        "share": {"demi|demie": Fraction(1, 2), "quart|un quart": Fraction(1, 4)},
+        "measure": {
+            "demi-heure|une demi-heure|demi heure|une demi heure": Measure(Unit.MINUTE, Fraction(30)),
+            "quart d'heure|un quart d'heure": Measure(Unit.MINUTE, Fraction(15)),
+            "trois quarts d'heure": Measure(Unit.MINUTE, Fraction(45)),
+            "huit jours": Measure(Unit.WEEK),
+            "quinze jours": Measure(Unit.WEEK, Fraction(2)),
+        },
+        "beats": {
+            "demi-heures|demi heures": Span((Measure(Unit.MINUTE, Fraction(30)),)),
+            "quarts d'heure": Span((Measure(Unit.MINUTE, Fraction(15)),)),
+        },
+        "weekday": WEEKDAYS,
+        "month": MONTHS,
+        "day": {"premier": 1},
+        "date": {
+            "hier": InDays(-1),
+            "aujourd'hui": InDays(0),
+            "demain": InDays(1),
+            "après-demain|après demain": InDays(2),
+            "ce matin": InDays(0, MORNING),
+            "cet après-midi|cet aprem": InDays(0, AFTERNOON),
+            "ce soir": InDays(0, EVENING),
+            "cette nuit": InDays(0, NIGHT),
+        },
+        "days": DAYS,
+        "plural": PLURALS,
+        "span_of_days": {
+            "en semaine|du lundi au vendredi|les jours ouvrés": MONDAY_TO_FRIDAY,
+            "le week-end|les week-ends": frozenset({5, 6}),
+        },
+        "part": {"matin": MORNING, "après-midi": AFTERNOON, "soir": EVENING},
+        "parts": {"matins": MORNING, "après-midi|après-midis": AFTERNOON, "soirs": EVENING},
+        "hours": {
+            "du matin": MORNING,
+            "de l'après-midi": AFTERNOON,
+            "du soir": EVENING,
+            "de la nuit": SMALL_HOURS,
+        },
+        "named_clock": {"midi": Clock(12, fixed=True), "minuit": Midnight()},
+        "past": {"et demie|et demi": 30, "et quart": 15, "moins le quart|moins quart": -15},
+    },
+    phrases={
+        Measure: (
+            "{number} {unit}",
+            "{number} {unit} et {share}",
+            "{number} {unit:hour_unit} {minute}",
+        ),
+        Span: ("{measures:measure*}",),
+        Time: (
+            "[à] {clock} [{part:hours}]",
+            "[à] {clock:hour} h|heure|heures {minute} [{part:hours}]",
+            "à {clock:hour} h|heure|heures [{part:hours}]",
+            "{clock:hour} h|heure|heures {part:hours}",
+            "[à] {clock:hour} heure|heures|h {past} [{part:hours}]",
+            "à {clock:hour} [{part:hours}]",
+            "[à] {clock:named_clock}",
+        ),
+        BesideDay: ("{clock:hour} h|heure|heures",),
+        Ahead: ("dans {span}",),
+        OnWeekday: ("{weekday}",),
+        ThisWeekday: ("ce {weekday}",),
+        NextWeekday: ("{weekday} prochain",),
+        WeekdayNextWeek: (
+            "{weekday} prochain",
+            "[le] {weekday} de la semaine prochaine",
+            "[la] semaine prochaine [le] {weekday}",
+        ),
+        CalendarDate: ("{day} {month} [{year}]",),
+        Dated: ("[le] [{weekday}] [le] {calendar}",),
+        DayOfMonth: ("le {day}",),
+        DayOfNextMonth: ("le {day} du mois prochain", "le mois prochain le {day}"),
+        EndOf: ("[à] [la] fin {unit:period}",),
+        After: ("{span}", "dans {span} [{zone}]"),
+        Ago: ("il y a {span}",),
+        HoursAlone: ("{clock:hour} heure|heures",),
+        OnDay: (
+            "{date} [{part}] [{time}] [{zone}]",
+            "{date} [{part}] {time:beside_day} [{zone}]",
+            "{date:ahead} {time} [{zone}]",
+            "{time} [{zone}]",
+            "{time} {date} [{part}] [{zone}]",
+        ),
+        EverySpan: ("toutes|tous les {span}", "toutes|tous les {span:beats}", "chaque {span}"),
+        EveryUnit: ("chaque {unit:beat}", "toutes les {unit:beat}"),
+        EveryDay: (
+            "chaque {days*} [{part}] [{time}] [{zone}]",
+            "tous les {days:plural*} [{part}] [{time}] [{zone}]",
+            "tous les {days:plural*} {time:beside_day} [{zone}]",
+            "les {days:plural*} [{part}] [{time}] [{zone}]",
+            "{days:span_of_days*} [{time}] [{zone}]",
+            "chaque {part} [{time}] [{zone}]",
+            "tous les {part:parts} [{time}] [{zone}]",
+            "{time} tous les {days:plural*} [{zone}]",
+            "{time} chaque {days*} [{zone}]",
+            "{time} {days:span_of_days*} [{zone}]",
+        ),
+        EveryMonth: (
+            "chaque mois le {days:day*} [{time}] [{zone}]",
+            "tous les mois le {days:day*} [{time}] [{zone}]",
+            "le {days:day*} de chaque mois [{time}] [{zone}]",
+        ),
+        EveryYear: (
+            "chaque année le {calendar} [{time}] [{zone}]",
+            "tous les ans le {calendar} [{time}] [{zone}]",
+        ),
+    },
+    examples={
+        "tomorrow at {time}": "demain à {time}",
+        "today at {time}": "aujourd'hui à {time}",
+        "in 3 hours": "dans 3 heures",
+        "in 2 days at 09:00": "dans 2 jours à 09:00",
+        "on the 3rd at 09:00": "le 3 à 09:00",
+        "tomorrow at 09:00 Europe/Berlin": "demain à 09:00 Europe/Berlin",
+        "in 8 weeks": "dans 8 semaines",
+        "in 2 months Europe/Berlin": "dans 2 mois Europe/Berlin",
+        "2h 15m": "2 heures 15 minutes",
+        "30 days": "30 jours",
+        "52 weeks": "52 semaines",
+        "every 30 seconds": "toutes les 30 secondes",
+        "every 24 hours": "toutes les 24 heures",
+        "every day at 18:30": "tous les jours à 18:30",
+        "every day at 9 Europe/Berlin": "tous les jours à 9h Europe/Berlin",
+        "every weekday at 9": "chaque jour ouvré à 9h",
+        "every month on the 1st at 9": "le 1er de chaque mois à 9h",
+        "every year on 3 March at 9": "chaque année le 3 mars à 9h",
+    },
+)

@@ -1,0 +1,142 @@
+"""The three readers. All of them read the whole text or refuse it, and say why.
+
+Every language is asked. One that reads the text is its language; where two read it differently, or one of its
+readings has to be refused, it is refused: which of them was meant is not ours to guess.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+from segue.times.reader.grammar import Reading, readings
+from segue.times.reader.languages.chinese import CHINESE
+from segue.times.reader.languages.english import ENGLISH
+from segue.times.reader.languages.french import FRENCH
+from segue.times.reader.languages.german import GERMAN
+from segue.times.reader.languages.russian import RUSSIAN
+from segue.times.reader.languages.spanish import SPANISH
+from segue.times.reader.lexer import plain
+from segue.times.reader.moment_text import spoken
+from segue.times.reader.moments import Single, within_years
+from segue.times.reader.parts import Span
+from segue.times.reader.refusal import Refusal, quoted, refuse, refuse_ambiguous
+from segue.times.reader.repeats import CronLine, Interval, Moment, Repeat, When, cron_zone
+from segue.times.reader.zones import Zone, find_zone
+
+LANGUAGES = (ENGLISH, CHINESE, RUSSIAN, GERMAN, SPANISH, FRENCH)
+SINGLE_OR_REPEATED = ("moment", "repeat")
+
+Meaning = TypeVar("Meaning")
+
+_A_MOMENT, _A_SCHEDULE, _A_LENGTH = "tomorrow at {time}", "every weekday at 9", "2h 15m"
+
+CRON_LINE = re.compile(
+    r"((?:[0-9*/,?-]+ ){3}(?:[0-9*/,?#-]|[A-Za-z]{3})+ (?:[0-9*/,?#-]|[A-Za-z]{3})+)(?: (\S+))?"
+)
+
+
+def read(text: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> datetime:
+    """The moment that the text means, in the zone of the text, else of the caller.
+
+    Raises `BadTime` for what cannot be read whole, for what could mean two moments, for a time on the clock
+    when no zone is known, and for a moment that is not in the future.
+    """
+    moment = _read(text, now, zone, _once, _A_MOMENT)
+    assert isinstance(moment, Moment)
+    return moment.at
+
+
+def read_schedule(text: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> When:
+    """Once, as `read` reads it, or again and again: `every 2h`, `every weekday at 9`, `0 9 * * 1-5`."""
+    return _read(text, now, zone, lambda text, when: when, _A_MOMENT, _A_SCHEDULE)
+
+
+def read_duration(text: str) -> timedelta:
+    """A length of time: `30m`, `2h 15m`, `half an hour`. Months and years have none that is fixed."""
+    text = plain(text)
+    found = readings(text, ("span",), LANGUAGES, _A_LENGTH)
+    return _agreed(text, found, _length, said=str, exact=lambda length: f"{length.total_seconds():.0f}s")
+
+
+def _length(span: Span) -> timedelta:
+    if span.months:
+        raise refuse("a month or a year has no fixed length", "30 days", "52 weeks")
+    return span.length()
+
+
+def _read(
+    text: str,
+    now: datetime,
+    zone: str | ZoneInfo | None,
+    wanted: Callable[[str, When], When],
+    *examples: str,
+) -> When:
+    if now.tzinfo is None:
+        raise ValueError("now must be aware: without its zone it is no moment")
+    within_years(now)
+    text, known = plain(text), None if zone is None else find_zone(zone)
+    if line := CRON_LINE.fullmatch(text):
+        return wanted(text, CronLine(line[1], cron_zone(find_zone(line[2]) if line[2] else known)))
+
+    def meaning(phrase: Single | Repeat) -> When:
+        return wanted(text, _meaning(phrase, text, now, known))
+
+    found = readings(text, SINGLE_OR_REPEATED, LANGUAGES, *examples)
+    return _agreed(text, found, meaning, said=_said, exact=_exact)
+
+
+def _agreed(
+    text: str,
+    found: Sequence[Reading],
+    meaning: Callable[..., Meaning],
+    *,
+    said: Callable[[Meaning], str],
+    exact: Callable[[Meaning], str],
+) -> Meaning:
+    """What all readings of the text mean, if they mean one thing; else each is said, and how to write it."""
+    meanings: dict[Meaning, None] = {}
+    for reading in found:
+        try:
+            meanings[meaning(reading.meaning)] = None
+        except Refusal as refusal:
+            raise refusal.worded(reading.language.examples) from None
+    if len(meanings) > 1:
+        each = [said(meaning) for meaning in meanings]
+        reason = f"{quoted(text)} can be {' or '.join(each)}"
+        raise refuse_ambiguous(reason, each, *map(exact, meanings))
+    return next(iter(meanings))
+
+
+def _once(text: str, when: When) -> When:
+    if isinstance(when, Moment):
+        return when
+    raise refuse(f"{quoted(text)} repeats, and one moment is wanted", _A_MOMENT, time="09:00")
+
+
+def _said(when: When) -> str:
+    return spoken(when.at) if isinstance(when, Moment) else _exact(when)
+
+
+def _exact(when: When) -> str:
+    match when:
+        case Moment(at):
+            return at.isoformat()
+        case Interval(seconds):
+            return f"every {seconds}s"
+        case CronLine(expr, zone):
+            return f"{expr} {zone}"
+
+
+def _meaning(phrase: Single | Repeat, text: str, now: datetime, zone: Zone | None) -> When:
+    if isinstance(phrase, Repeat):
+        return phrase.when(zone)
+    moment = phrase.moment(now, zone)
+    within_years(moment)
+    if moment.astimezone(UTC) <= now.astimezone(UTC):
+        said = f"{quoted(text)} is {spoken(moment)}, which is past"
+        refusal = refuse(said, _A_MOMENT, time=f"{moment:%H:%M}")
+        refusal.passed = moment
+        raise refusal
+    return Moment(moment)

@@ -1,0 +1,182 @@
+"""The words of times that the tables do not read: what they mean beside a time that was read.
+
+The reader knows `every friday at 9` and not `every other friday at 9`. In a sentence, `other` then stands
+beside `friday at 9`, and must not be left out. Each word belongs to one group:
+
+    every     `every`, `each`: of time before a time
+    rank      `other`, `second`, `last`: of time beside a day or a unit
+    bound     `until`, `except`, `after`: changes the time wherever it touches it
+    about     `by`, `around`, `from`: changes the time that follows it
+    often     `weekly`: of time before a time, and after one where it describes nothing else
+    time      of time wherever it touches one
+    few       `couple`, `several`: a number that is not said
+    join      `and`, `to`, `the`: says nothing itself; what follows it still touches
+    at        a joining word before an hour
+    doubtful  `may`, `sun`, `do`: of time only beside a number or after a joining word
+
+Words of the tables are of the group that their kind has in `_GROUPS`.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import TypeAlias
+
+from segue.times.reader.language import Language
+from segue.times.reader.languages.chinese import CHINESE
+from segue.times.reader.languages.english import ENGLISH
+from segue.times.reader.languages.french import FRENCH
+from segue.times.reader.languages.german import GERMAN
+from segue.times.reader.languages.russian import RUSSIAN
+from segue.times.reader.languages.spanish import SPANISH
+
+Groups: TypeAlias = Mapping[str, str]
+
+_GROUPS = {
+    "unit": "unit", "beat": "unit", "single": "unit", "period": "unit", "hour_unit": "unit",
+    "weekday": "day", "month": "month", "date": "date", "relative_date": "date", "days": "day",
+    "plural": "day", "dative": "day", "span_of_days": "day",
+    "part": "part", "parts": "part", "adverb": "part", "noun": "part", "hours": "part",
+    "named_clock": "time", "repeat": "time", "measure": "time", "meridiem": "doubtful",
+    "number": "number",
+}  # fmt: skip
+"""Kinds of the tables that are of time in a sentence, and the group of each."""
+
+_ACCENTS = {**SPANISH.accents, **FRENCH.accents, **RUSSIAN.accents}
+_SHORTEST_FOREIGN = 5
+"""Letters of a word that is of time also beside a time in another language: `so` and `an` are words there."""
+
+_WORDS: Mapping[Language, Mapping[str, str]] = {
+    ENGLISH: {
+        "every": "every each",
+        "rank": "other alternate first second third fourth fifth last next previous final 1st 2nd 3rd coming",
+        "bound": "until till til except excluding unless before after starting ending ago earlier later",
+        "about": "by since from between around about approximately roughly circa approx not during past",
+        "time": (
+            "twice thrice times weekend weekends fortnight fortnights o'clock oclock early late mid eastern"
+            " pacific christmas easter holiday holidays dawn dusk sunrise sunset lunchtime bedtime mornings"
+            " evenings afternoons nights midweek"
+        ),
+        "often": "weekly biweekly fortnightly monthly yearly annually quarterly daily nightly hourly",
+        "few": "few couple several some many half quarter once",
+        "join": "and or to for on in the a an of & then also again plus but only both either through",
+        "at": "at @",
+        "doubtful": "may march mar sun sat mon sec s m d w h am pm a.m. p.m. a.m p.m lunch dinner breakfast",
+    },
+    GERMAN: {
+        "every": "jeden jede jedes jeder jedem alle",
+        "rank": (
+            "erste ersten erster erstes zweite zweiten zweiter zweites dritte dritten dritter vierte vierten"
+            " letzte letzten letzter letztes nächste nächsten nächster nächstes naechste naechsten"
+            " übernächste übernächsten vorletzte vorletzten kommende kommenden diese diesen dieser"
+        ),
+        "bound": "bis außer ausser vor",
+        "about": "gegen circa ca ca. etwa ungefähr rund zwischen seit nicht ab nach",
+        "time": (
+            "uhr wöchentlich monatlich jährlich täglich zweimal dreimal wochenende wochenenden"
+            " feiertag feiertage feiertagen feiertags früh spät nacht nachts morgens abends mittags"
+            " vormittags nachmittags halb viertel werktags weihnachten ostern silvester"
+        ),
+        "few": "paar einige mehrere wenige halbe halben einmal",
+        "join": "und oder am an im in den der die das dem des zu zum zur für von dann auch & aber nur",
+        "at": "um",
+        "doubtful": "mo di mi do fr sa so mai min h s",
+    },
+    FRENCH: {
+        "every": "chaque tous toutes",
+        "rank": (
+            "premier première premiere deuxième deuxieme second troisième dernier dernière derniere prochain"
+            " prochaine prochains prochaines suivant"
+        ),
+        "bound": "avant après apres sauf jusque jusqu'à jusqu'au jusqu'en jusqu'a hormis excepté",
+        "about": "vers environ entre sur pas pendant durant dès depuis",
+        "time": (
+            "fois week-end weekend week-ends weekends quotidiennement hebdomadaire mensuel férié fériés noël"
+            " pâques tôt tard nuit matin midi soir soirée matinée quinzaine"
+        ),
+        "few": "quelques plusieurs demi demie",
+        "join": "et ou à au aux le la les l' de du des d' en dans pour un une puis mais & aussi",
+        "at": "à a",
+        "doubtful": "mon mer ven sam dim lun jeu mai mars h j s an ans sept",
+    },
+    SPANISH: {
+        "every": "cada todos todas",
+        "rank": (
+            "primer primero primera segundo segunda tercer tercero tercera último ultimo última ultima"
+            " próximo proximo próxima proxima próximos pasado pasada siguiente"
+        ),
+        "bound": "antes después despues hasta excepto salvo",
+        "about": "desde sobre hacia alrededor aproximadamente entre no durante menos",
+        "time": (
+            "semanal semanalmente mensual mensualmente quincenal diario veces festivo festivos madrugada"
+            " temprano mediodía navidad anoche"
+        ),
+        "few": "unos unas varios varias par media medio pocas pocos algunos algunas vez",
+        "join": "y e o u a al el la las los de del en un una por para luego pero & también",
+        "at": "las la",
+        "doubtful": "lun mar mié jue vie sáb dom may h s",
+    },
+    RUSSIAN: {
+        "every": "каждый каждую каждое каждые каждого каждой",
+        "rank": (
+            "первый первую первое первого второй вторую второе третий третью третье последний последнюю"
+            " последнее следующий следующую следующее следующей прошлый прошлую ближайший ближайшую"
+        ),
+        "bound": "после кроме перед",
+        "about": "до с со от к около примерно между не",
+        "time": (
+            "раза еженедельно ежемесячно ежегодно ежедневно выходные выходным выходных будни будням"
+            " праздники праздникам ночью утром вечером днем днём утра вечера ночи рано поздно назад спустя"
+            " мск неделе неделю месяце году числа"
+        ),
+        "day": "понедельника вторника среды четверга пятницы субботы воскресенья",
+        "month": "январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь",
+        "few": "пару несколько пол половину раз",
+        "join": "и или в во на а по потом затем но также",
+        "at": "в",
+        "doubtful": "пн вт ср чт пт сб вс с ч",
+    },
+}  # fmt: skip
+
+
+def bare(word: str) -> str:
+    """The word without the accents that people in a hurry leave out."""
+    return word.translate(_ACCENTS)
+
+
+def knows(language: Language, word: str) -> bool:
+    """Whether it is a word of time of this language."""
+    return word in _own(language) or bare(word) in _own(language)
+
+
+@cache
+def _own(language: Language) -> frozenset[str]:
+    return frozenset(word for word, group in _words(language) if group != "doubtful")
+
+
+@cache
+def groups_of(languages: tuple[Language, ...]) -> Groups:
+    """The group of every word, beside a time in these languages. Earlier languages decide."""
+    found: dict[str, str] = {}
+    others = [language for language in _WORDS if language not in languages]
+    for language in (*languages, *others):
+        for word, group in _words(language):
+            if language in languages or (len(word) >= _SHORTEST_FOREIGN and group not in ("number", "join")):
+                found.setdefault(word, group)
+    return MappingProxyType(found)
+
+
+def _words(language: Language) -> Iterator[tuple[str, str]]:
+    """A word with its group; the groups above go before those of the table."""
+    for group, words in _WORDS.get(language, {}).items():
+        if group == "doubtful":
+            yield from ((word, group) for word in words.split())
+    for group, words in _WORDS.get(language, {}).items():
+        yield from ((word.translate(language.accents), group) for word in words.split())
+        yield from ((word, group) for word in words.split())
+    if language is CHINESE:
+        return
+    for word, meanings in language.vocabulary.items():
+        groups = [_GROUPS[kind] for kind, _ in meanings if kind in _GROUPS]
+        if groups and " " not in word:
+            yield word, groups[0]

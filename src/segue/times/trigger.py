@@ -1,0 +1,364 @@
+"""When a job is due: at a moment, at an interval, by a cron line, or after a silence.
+
+A trigger names *slots*, the nominal moments of a job's runs. It is a value: it reads no clock, and what it
+answers hangs on its fields and its arguments alone.
+
+    next_after(moment)                    the first slot strictly after a moment; None: there is none
+    latest_at_or_before(moment, after)    the newest slot in (after, moment]; None: there is none
+    count_between(after, until)           how many slots lie in (after, until], without visiting them
+    first(now)                            the first slot of a job that is made now; None: it would never run
+
+Invariants
+  - moments are aware on the way in, UTC on the way out, and whole milliseconds, as the store keeps them:
+    a slot that went through the store is equal to the one that the trigger names
+  - no slot lies before 1970 or in the year 9000 or later
+  - intervals add in UTC; cron lines are wall time in their zone (`segue.times.cron_line` has the rule for clock changes)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, ClassVar, TypeAlias
+from zoneinfo import ZoneInfo
+
+from segue.errors import BadTrigger, ZoneNeeded
+from segue.times import cron_line
+from segue.times.format import shown, spoken
+from segue.times.moment import bounded, duration, in_seconds, storable, whole, within_limits
+
+_LONGEST_WORDS = 200
+
+JSON: TypeAlias = dict[str, Any]
+
+
+class Phase(StrEnum):
+    """What the next slot of an `Every` counts from."""
+
+    FIXED = "fixed"
+    """From the start: the rhythm never moves, however late a run was, and survives restarts."""
+    RELATIVE = "relative"
+    """From the last slot or from now, whichever is later: always a whole interval of rest, never a burst."""
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Once, at a moment.
+
+    `at` is a datetime with a zone, a naive one that `tz` places, or words such as "tomorrow at 08:00", which
+    `resolved` reads when the job is made.
+    """
+
+    at: datetime | str
+    tz: str | None = None
+
+    kind: ClassVar[str] = "at"
+    repeats: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.tz is not None:
+            _check_zone(self.tz)
+        if not isinstance(self.at, str):
+            object.__setattr__(self, "at", storable(_placed(self.at, self.tz), "At"))
+        elif not 0 < len(self.at) <= _LONGEST_WORDS:
+            raise BadTrigger(f"At takes words of 1 to {_LONGEST_WORDS} characters, got {len(self.at):,}")
+
+    @property
+    def moment(self) -> datetime:
+        if isinstance(self.at, str):
+            raise BadTrigger(f"At({shown(self.at)}) is still words; resolved(now, zone) makes it a moment")
+        return self.at
+
+    def resolved(self, now: datetime, zone: str | None = None) -> "At":
+        """With a moment for its words; `zone` stands in where neither the words nor `tz` name one.
+
+        The zone that they were read in is kept, for showing the moment.
+        """
+        if isinstance(self.at, datetime):
+            return self
+        from segue.times.reader import read  # the grammar is large, and most triggers never need it
+
+        moment = read(self.at, now=now, zone=self.tz or zone)
+        return replace(self, at=moment, tz=self.tz or getattr(moment.tzinfo, "key", None))
+
+    def next_after(self, moment: datetime) -> datetime | None:
+        return self.moment if self.moment > moment else None
+
+    def latest_at_or_before(self, moment: datetime, after: datetime) -> datetime | None:
+        return self.moment if after < self.moment <= moment else None
+
+    def count_between(self, after: datetime, until: datetime) -> int:
+        return int(after < self.moment <= until)
+
+    def first(self, now: datetime) -> datetime | None:
+        return self.moment if self.moment >= now else None
+
+    def to_json(self) -> JSON:
+        at = self.at if isinstance(self.at, str) else self.at.isoformat()
+        return {"kind": self.kind, "at": at} | ({"tz": self.tz} if self.tz else {})
+
+    def __str__(self) -> str:
+        if isinstance(self.at, str):
+            return self.at
+        local = self.at.astimezone(_zone(self.tz or "UTC"))
+        return f"{local:%Y-%m-%d %H:%M} {self.tz or 'UTC'}"
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Every:
+    """Again and again, an interval apart. The start itself is a slot, when it lies ahead."""
+
+    interval: timedelta
+    start: datetime | None
+    phase: Phase
+
+    kind: ClassVar[str] = "every"
+    repeats: ClassVar[bool] = True
+
+    def __init__(
+        self, interval: float | timedelta, *, start: datetime | None = None, phase: Phase = Phase.FIXED
+    ) -> None:
+        object.__setattr__(self, "interval", duration(interval, "Every"))
+        object.__setattr__(self, "start", None if start is None else storable(start, "the start of Every"))
+        object.__setattr__(self, "phase", _phase(phase))
+
+    def anchored(self, now: datetime) -> "Every":
+        """With a start, so that its rhythm is kept for good. A relative one has no rhythm to keep."""
+        if self.start is not None or self.phase is Phase.RELATIVE:
+            return self
+        return replace(self, start=now)
+
+    def next_after(self, moment: datetime) -> datetime | None:
+        moment = bounded(moment)
+        if self.phase is Phase.RELATIVE:
+            if self.start is not None and moment < self.start:
+                return self.start
+            return within_limits(whole(moment) + self.interval)
+        return within_limits(self._anchor + self._passed(moment) * self.interval)
+
+    def latest_at_or_before(self, moment: datetime, after: datetime) -> datetime | None:
+        if self.phase is Phase.RELATIVE:
+            return _if_by(self.next_after(after), moment)
+        passed = self._passed(bounded(moment))
+        if passed <= self._passed(bounded(after)):
+            return None
+        return self._anchor + (passed - 1) * self.interval
+
+    def count_between(self, after: datetime, until: datetime) -> int:
+        """A relative one has one slot at a time: the next begins to count when this one is done."""
+        if self.phase is Phase.RELATIVE:
+            return int(self.latest_at_or_before(until, after) is not None)
+        return max(0, self._passed(bounded(until)) - self._passed(bounded(after)))
+
+    def first(self, now: datetime) -> datetime | None:
+        return self.anchored(now).next_after(now)
+
+    def to_json(self) -> JSON:
+        shape = {"kind": self.kind, "every_seconds": in_seconds(self.interval), "phase": str(self.phase)}
+        return shape | ({"start": self.start.isoformat()} if self.start else {})
+
+    def __str__(self) -> str:
+        if self.phase is Phase.RELATIVE:
+            return f"{spoken(self.interval)} after the last run"
+        return f"every {spoken(self.interval)}"
+
+    @property
+    def _anchor(self) -> datetime:
+        if self.start is None:
+            raise BadTrigger(f"Every({spoken(self.interval)}) has no start yet; anchored(now) gives it one")
+        return self.start
+
+    def _passed(self, moment: datetime) -> int:
+        """How many slots lie at or before a moment."""
+        return max(0, (moment - self._anchor) // self.interval + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """By a line of five fields, in the wall time of a zone.
+
+    What cronsim reads, it reads: lists, ranges, steps, names (`MON`, `JAN`), `L`, `LW`, `5L`, `MON#2`. Day
+    and weekday are joined by "or", and by "and" where one of them begins with `*`.
+
+    Where the clock jumps: a line with `*` at the head of its minute or hour fires in every real hour. Any
+    other fires once a day for each of its times: one that does not exist, at the first moment after the gap;
+    one that comes twice, the first time.
+    """
+
+    expr: str
+    tz: str | None = None
+    """An IANA name. None: that of the session or of the settings, by `resolved`."""
+
+    kind: ClassVar[str] = "cron"
+    repeats: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.expr, str):
+            raise BadTrigger(f"a cron line is a string such as '0 9 * * 1-5', got {shown(self.expr)}")
+        cron_line.read_line(self.expr)
+        object.__setattr__(self, "expr", " ".join(self.expr.split()))
+        if self.tz is not None:
+            _check_zone(self.tz)
+
+    def resolved(self, zone: str | None) -> "Cron":
+        """With its own zone, or else this one."""
+        if self.tz is None and zone is None:
+            raise ZoneNeeded(
+                f"the cron line {shown(self.expr)} needs a time zone, and none is known; give it one, for "
+                "example tz='Europe/Berlin', or set the timezone of its session"
+            )
+        return self if self.tz else replace(self, tz=zone)
+
+    def next_after(self, moment: datetime) -> datetime | None:
+        slot = cron_line.next_slot(self._line, self._zone, _naive(moment))
+        return None if slot is None else within_limits(slot.replace(tzinfo=UTC))
+
+    def latest_at_or_before(self, moment: datetime, after: datetime) -> datetime | None:
+        slot = cron_line.latest_slot(self._line, self._zone, _naive(after), _naive(moment))
+        return None if slot is None else slot.replace(tzinfo=UTC)
+
+    def count_between(self, after: datetime, until: datetime) -> int:
+        return cron_line.count_slots(self._line, self._zone, _naive(after), _naive(until))
+
+    def first(self, now: datetime) -> datetime | None:
+        return self.next_after(now)
+
+    def to_json(self) -> JSON:
+        return {"kind": self.kind, "expr": self.expr, "tz": self.tz}
+
+    def __str__(self) -> str:
+        words = self._line.explain()
+        return f"{words[0].lower()}{words[1:]}" + (f", {self.tz}" if self.tz else "")
+
+    @property
+    def _line(self) -> cron_line.Line:
+        return cron_line.read_line(self.expr)
+
+    @property
+    def _zone(self) -> ZoneInfo:
+        if self.tz is None:
+            raise BadTrigger(f"Cron({shown(self.expr)}) has no zone yet; resolved(zone) gives it one")
+        return _zone(self.tz)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Idle:
+    """Once the session has been quiet for so long; every sign of life begins the wait anew."""
+
+    quiet: timedelta
+
+    kind: ClassVar[str] = "idle"
+    repeats: ClassVar[bool] = True
+
+    def __init__(self, quiet: float | timedelta) -> None:
+        object.__setattr__(self, "quiet", duration(quiet, "Idle"))
+
+    def next_after(self, moment: datetime) -> datetime | None:
+        """When the silence is long enough; `moment` is the last sign of life."""
+        return within_limits(whole(bounded(moment)) + self.quiet)
+
+    def latest_at_or_before(self, moment: datetime, after: datetime) -> datetime | None:
+        return _if_by(self.next_after(after), moment)
+
+    def count_between(self, after: datetime, until: datetime) -> int:
+        return int(self.latest_at_or_before(until, after) is not None)
+
+    def first(self, now: datetime) -> datetime | None:
+        return self.next_after(now)
+
+    def to_json(self) -> JSON:
+        return {"kind": self.kind, "idle_seconds": in_seconds(self.quiet)}
+
+    def __str__(self) -> str:
+        return f"after {spoken(self.quiet)} of silence"
+
+
+Trigger: TypeAlias = At | Every | Cron | Idle
+
+
+def resolve(trigger: Trigger, *, now: datetime, zone: str | None) -> Trigger:
+    """The trigger with all it left open decided: what a job is stored with."""
+    match trigger:
+        case At():
+            return trigger.resolved(now, zone)
+        case Every():
+            return trigger.anchored(now)
+        case Cron():
+            return trigger.resolved(zone)
+        case Idle():
+            return trigger
+
+
+def trigger_from_json(data: Mapping[str, Any]) -> Trigger:
+    match data:
+        case {"kind": "at", "at": at, **rest}:
+            return At(_moment_or_words(at), **_only(rest, "tz"))
+        case {"kind": "every", "every_seconds": interval, **rest}:
+            options = _only(rest, "start", "phase")
+            if options.get("start") is not None:
+                options["start"] = _moment_or_words(options["start"])
+            return Every(interval, **options)
+        case {"kind": "cron", "expr": expr, **rest}:
+            return Cron(expr, **_only(rest, "tz"))
+        case {"kind": "idle", "idle_seconds": quiet, **rest}:
+            return Idle(quiet, **_only(rest))
+    raise BadTrigger(
+        "a schedule is {kind: at, at: …}, {kind: every, every_seconds: …}, {kind: cron, expr: …} "
+        f"or {{kind: idle, idle_seconds: …}}, got {shown(data)}"
+    )
+
+
+def _only(fields: JSON, *known: str) -> JSON:
+    for name in fields:
+        if name not in known:
+            allowed = f"only {' and '.join(known)} may be added" if known else "nothing may be added"
+            raise BadTrigger(f"a schedule of this kind has no field {shown(name)}: {allowed}")
+    return fields
+
+
+def _moment_or_words(value: object) -> Any:
+    """A text with date, time and offset is a moment; anything else stays as it came, for others to judge."""
+    if not isinstance(value, str):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    return moment if moment.tzinfo else value
+
+
+def _check_zone(name: object) -> None:
+    if not isinstance(name, str):
+        raise BadTrigger(f"tz is the name of a zone, for example 'Europe/Berlin', got {shown(name)}")
+    _zone(name)
+
+
+def _zone(name: str) -> ZoneInfo:
+    zone = cron_line.zone_named(name)
+    if zone is None:
+        raise BadTrigger(
+            f"there is no time zone {shown(name)}; use an IANA name, for example 'Europe/Berlin' or 'UTC'"
+        )
+    return zone
+
+
+def _placed(moment: object, tz: str | None) -> object:
+    """A naive moment with the named zone; anything else as it came."""
+    if isinstance(moment, datetime) and moment.tzinfo is None and tz is not None:
+        return moment.replace(tzinfo=_zone(tz))
+    return moment
+
+
+def _phase(value: object) -> Phase:
+    for phase in Phase:
+        if value == phase:
+            return phase
+    raise BadTrigger(f"phase is 'fixed' or 'relative', got {shown(value)}")
+
+
+def _naive(moment: datetime) -> datetime:
+    return bounded(moment).replace(tzinfo=None)
+
+
+def _if_by(slot: datetime | None, moment: datetime) -> datetime | None:
+    return slot if slot is not None and slot <= moment else None
