@@ -11,7 +11,7 @@ from segue import Kernel, Owner
 from segue.agents.extractor import ModelExtractor
 from segue.agents.llm import load_model
 from segue.errors import AgentFailed
-from segue.kernel.transactions.archive import Committed
+from segue.kernel.transactions.archive import ArchiveMade
 from segue.memory.extraction import Material
 from segue.model.memory import Memory, MemoryKind, TaskState
 from segue.model.records import Source
@@ -131,7 +131,7 @@ async def test_an_archive_is_learned_from_by_the_model(asked: tuple[Double, Mode
         lesson = {"kind": "fact", "topic": "home city", "content": "Lives in Lisbon.", "confidence": 0.9}
         double.script(calls("remember", summary="Moved."), calls("learn", lessons=[{**lesson, "message": 1}]))
         done = await kernel.commit("web:1")
-        assert isinstance(done, Committed)
+        assert isinstance(done, ArchiveMade)
         await quiet(kernel)
         assert (await kernel.task(done.task_id)).state is TaskState.COMPLETED
         assert [memory.content for memory in await kernel.memories()] == ["Lives in Lisbon."]

@@ -11,7 +11,7 @@ from segue.channels.terminal import Terminal
 from segue.channels.websocket import WebSocket
 from segue.config import Configuration
 from segue.errors import BadSetting
-from segue.kernel.workers.rate_limit import Pace
+from segue.kernel.workers.rate_limit import TokenBucket
 from segue.testing import ManualClock, ScriptedAgent, check_channel, quiet
 
 
@@ -71,7 +71,7 @@ def test_marks_become_what_a_chat_shows() -> None:
 
 
 def test_a_pace_lets_so_many_through_in_a_second() -> None:
-    pace = Pace(5)
+    pace = TokenBucket(5)
     assert pace.allows(0) == 5
     pace.take(5, 0)
     assert (pace.allows(0), pace.next_at(0), pace.allows(199), pace.allows(200)) == (0, 200, 0, 1)

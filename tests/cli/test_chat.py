@@ -6,7 +6,7 @@ import json
 import pytest
 
 from segue import Ask, At, Kernel, Outcome
-from segue.cli.chat.conversation import Talk
+from segue.cli.chat.conversation import ChatClient
 from segue.cli.chat.screen import Screen
 from segue.testing import ScriptedAgent, quiet
 from tests.agents.double import Double, Waits, says
@@ -124,7 +124,7 @@ async def test_an_answer_that_was_quicker_than_the_ear_is_heard(
     """On a busy machine a turn may end before the terminal has begun to listen."""
     agent.script("Quickly.")
     session = (await kernel.open("web:1")).session
-    talk = Talk(kernel, "web:1", session.owner, Screen(), after=session.last_seq)
+    talk = ChatClient(kernel, "web:1", session.owner, Screen(), after=session.last_seq)
     saying = asyncio.create_task(talk.say("Hurry."))
     while not await kernel.store.queued_turns(session.id):  # noqa: ASYNC110 — it has no other sign
         await asyncio.sleep(0)

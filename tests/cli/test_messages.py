@@ -3,7 +3,7 @@
 import json
 
 from segue import Arrival, Kernel, Rejected
-from segue.kernel.api.inbound import Desk
+from segue.kernel.api.inbound import ChannelInbox
 from segue.model.channel import Door
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.cli.process import Segue
@@ -68,9 +68,12 @@ async def test_somebody_who_asks_is_let_in_and_shut_out(segue: Segue) -> None:
     channel = RecordingChannel("test")
     channel.door = door
     async with Kernel(segue.database, agent=ScriptedAgent(), channels=[channel]) as kernel:
-        words = await Desk(kernel, channel).take(Arrival(chat_id="1", text="Hi", sender="7", id="1"))
+        words = await ChannelInbox(kernel, channel).take(Arrival(chat_id="1", text="Hi", sender="7", id="1"))
         assert words is not None
-        assert await Desk(kernel, channel).take(Arrival(chat_id="1", text="Hi", sender="7", id="2")) is None
+        assert (
+            await ChannelInbox(kernel, channel).take(Arrival(chat_id="1", text="Hi", sender="7", id="2"))
+            is None
+        )
     [guest] = json.loads((await segue("channels", "list", "--json")).out)["guests"]
     assert (guest["sender"], guest["allowed"]) == ("7", False)
     assert guest["code"] in words

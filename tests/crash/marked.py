@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import cast
 
-from segue.kernel.transactions.fire import Taken
-from segue.kernel.transactions.lease import Held
+from segue.kernel.transactions.fire import TakenSlot
+from segue.kernel.transactions.lease import HeldLane
 from segue.store.database import Begin, Database, Params, Rows, T, Transaction
 from segue.store.queries import Query
-from segue.testing.forwarding import PassingOn
+from segue.testing.forwarding import ForwardingDatabase
 from tests.crash.journal import Did, Journal
 
 
@@ -34,14 +34,14 @@ class Point(StrEnum):
     AFTER_THE_END = "after the end"
 
 
-class Marked(PassingOn):
+class Marked(ForwardingDatabase):
     """Looks at what it passes on."""
 
     def __init__(self, database: Database, journal: Journal, point: Point | None) -> None:
         super().__init__(database)
         self._journal = journal
         self._point = point
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, HeldLane] = {}
         """By turn, what this process has leased last."""
         self.under_way = 0
         """Transactions that have not come back yet."""
@@ -99,7 +99,7 @@ class Marked(PassingOn):
         if "sessions.renew" in queries:
             self.reached(Point.DURING_A_RENEWAL)
 
-    def _note_claims(self, claimed: list[Held]) -> None:
+    def _note_claims(self, claimed: list[HeldLane]) -> None:
         for held in claimed:
             self.held[held.turn.id] = held
             self._journal.write(
@@ -116,11 +116,11 @@ class Marked(PassingOn):
         return await super().read(query, params)
 
 
-def _claimed(queries: Mapping[str, object], result: object) -> list[Held]:
+def _claimed(queries: Mapping[str, object], result: object) -> list[HeldLane]:
     """Lanes that were taken with a turn that waited in them, or with one that came in."""
     if "sessions.lease" in queries:
-        return cast("list[Held]", result)
-    held = result.held if isinstance(result, Taken) else None
+        return cast("list[HeldLane]", result)
+    held = result.held if isinstance(result, TakenSlot) else None
     return [] if held is None else [held]
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from segue.errors import LeaseLost, SegueError
 from segue.kernel.kernel import Kernel
 from segue.kernel.transactions import lease, session_log, settle
-from segue.kernel.transactions.lease import Held
+from segue.kernel.transactions.lease import HeldLane
 from segue.model import closure
 from segue.model.agent import Delta, OpenTurn, ToolCalled, ToolStarted
 from segue.model.records import Event
@@ -79,14 +79,14 @@ class JournalAgent:
             self.journal.write(Did.DIED, note="poison")
             os.kill(os.getpid(), signal.SIGKILL)
 
-    async def _stop_between_writes(self, held: Held) -> None:
+    async def _stop_between_writes(self, held: HeldLane) -> None:
         """Who is stopped inside a write to a SQLite file holds the file: another test is for that."""
         while self.database.under_way:  # noqa: ASYNC110
             await asyncio.sleep(0)
         self._note(Did.STOPPED, held)
         os.kill(os.getpid(), signal.SIGSTOP)
 
-    async def _try_to_write_all_the_same(self, held: Held) -> None:
+    async def _try_to_write_all_the_same(self, held: HeldLane) -> None:
         for name, write in _late_writes(held).items():
             try:
                 written = await self.database.run(write)
@@ -94,7 +94,7 @@ class JournalAgent:
                 written = False
             self._note(Did.ACCEPTED if written else Did.REFUSED, held, note=name)
 
-    def _note(self, did: Did, held: Held, note: str = "") -> None:
+    def _note(self, did: Did, held: HeldLane, note: str = "") -> None:
         self.journal.write(did, session=held.session.id, turn=held.turn.id, fence=held.fence, note=note)
 
 
@@ -104,7 +104,7 @@ async def _appears(file: str) -> None:
         await asyncio.sleep(_A_MOMENT)
 
 
-def _late_writes(held: Held) -> dict[str, Begin[bool]]:
+def _late_writes(held: HeldLane) -> dict[str, Begin[bool]]:
     mine: Params = {"id": held.session.id, "holder": held.holder, "fence": held.fence}
     word = Event(session_id=held.session.id, seq=0, type="message", at=0, turn_id=held.turn.id)
 

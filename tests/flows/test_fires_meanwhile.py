@@ -18,13 +18,13 @@ from segue.store.database import Params, Rows
 from segue.store.open import open_database
 from segue.store.queries import Query
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from segue.testing.forwarding import PassingOn
+from segue.testing.forwarding import ForwardingDatabase
 
 CHAT = "web:1"
 MINUTE = timedelta(minutes=1)
 
 
-class ReadAndThen(PassingOn):
+class ReadAndThen(ForwardingDatabase):
     """Lets something happen each time a job was read, as often as it is told to."""
 
     happens: Callable[[], Awaitable[object]]

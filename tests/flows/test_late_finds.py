@@ -16,7 +16,7 @@ from segue.store.database import Begin, Database, Params, Rows, T, Transaction, 
 from segue.store.open import open_database
 from segue.store.queries import Query
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.testing.forwarding import PassingOn
+from segue.testing.forwarding import ForwardingDatabase
 from tests.flows.house import OpenKernel
 from tests.flows.story import Gatekeeper, outcomes, working
 from tests.seats import seat_of
@@ -87,7 +87,7 @@ async def test_slots_that_are_owed_after_one_was_put_off(
     await quiet(kernel)
 
 
-class Noting(PassingOn):
+class Noting(ForwardingDatabase):
     """Takes note of where looks begin."""
 
     def __init__(self, database: Database) -> None:

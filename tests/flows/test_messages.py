@@ -8,7 +8,7 @@ import pytest
 
 from segue import Ask, At, Every, Kernel, NotTaken, Owner, Say
 from segue.errors import AlreadyStarted, BadTime, EmptyText, NotFound, NotPrivateChat, NotStored
-from segue.kernel.api.scheduled_messages import Promised
+from segue.kernel.api.scheduled_messages import MessageScheduled
 from segue.kernel.transactions.idempotency import Request
 from segue.model.records import ScheduledMessage, message_id
 from segue.model.states import MessageStatus
@@ -24,12 +24,14 @@ async def statuses(kernel: Kernel, key: str = PHONE) -> dict[str, str]:
     return {one.text: str(one.status) for one in await kernel.scheduled_messages(key)}
 
 
-async def write(kernel: Kernel, text: str, send_at: str = "in 1 hour", **options: bool | str) -> Promised:
+async def write(
+    kernel: Kernel, text: str, send_at: str = "in 1 hour", **options: bool | str
+) -> MessageScheduled:
     await kernel.open(PHONE)
     return await kernel.schedule_message(PHONE, send_at, text, **options)  # type: ignore[arg-type]
 
 
-async def look(kernel: Kernel, promised: Promised) -> ScheduledMessage:
+async def look(kernel: Kernel, promised: MessageScheduled) -> ScheduledMessage:
     return await kernel.scheduled_message(promised.message.id)
 
 

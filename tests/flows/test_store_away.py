@@ -15,11 +15,11 @@ from segue.model.states import Outcome
 from segue.store.database import Begin, T
 from segue.store.open import open_database
 from segue.testing import RecordingChannel, ScriptedAgent
-from segue.testing.forwarding import PassingOn
+from segue.testing.forwarding import ForwardingDatabase
 from tests.flows.story import known_as_sent
 
 
-class Away(PassingOn):
+class Away(ForwardingDatabase):
     """It does not answer, so many times; then it is back."""
 
     times = 0
@@ -107,7 +107,7 @@ async def test_a_message_that_was_sent_is_known_to_be(database_url: str) -> None
     assert [delivery.content for delivery in channel.sent] == ["Your flight leaves at noon."]
 
 
-class Unsure(PassingOn):
+class Unsure(ForwardingDatabase):
     """Lost while it commits: what it was told is done, and nobody knows."""
 
     lost = False

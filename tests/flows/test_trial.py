@@ -2,9 +2,9 @@
 
 from segue import Kernel
 from segue.kernel.transactions import lease, settle
-from segue.kernel.transactions.crash_suspects import LONGEST_MS, Trial
+from segue.kernel.transactions.crash_suspects import LONGEST_MS, CrashSuspects
 from segue.kernel.transactions.lane import Pool
-from segue.kernel.transactions.lease import TRIAL_PAUSE_MS, Held
+from segue.kernel.transactions.lease import TRIAL_PAUSE_MS, HeldLane
 from segue.model.states import Outcome, TurnState
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.seats import seat_of
@@ -12,7 +12,7 @@ from tests.seats import seat_of
 LEASE_MS = 15_000
 
 
-async def taken_up(kernel: Kernel, clock: ManualClock, *, trial: bool = True) -> list[Held]:
+async def taken_up(kernel: Kernel, clock: ManualClock, *, trial: bool = True) -> list[HeldLane]:
     now = clock.ms()
     seat = seat_of("doomed", lease_ms=LEASE_MS, lease_now=now)
     return await kernel.store.commit(
@@ -20,7 +20,7 @@ async def taken_up(kernel: Kernel, clock: ManualClock, *, trial: bool = True) ->
     )
 
 
-async def lost(kernel: Kernel, clock: ManualClock, held: Held) -> None:
+async def lost(kernel: Kernel, clock: ManualClock, held: HeldLane) -> None:
     clock.advance(seconds=LEASE_MS / 1000 + 1)
     now = clock.ms()
     await kernel.store.commit(
@@ -87,7 +87,7 @@ async def test_each_of_them_has_its_turn(kernel: Kernel, clock: ManualClock, age
 async def test_a_long_trial_keeps_nobody_for_ever(kernel: Kernel, clock: ManualClock) -> None:
     await suspects(kernel, clock, 1)
     (held,) = await taken_up(kernel, clock)
-    trial = Trial(clock)
+    trial = CrashSuspects(clock)
     assert trial.reserve()
     assert not trial.reserve()
     trial.begin([held.turn])

@@ -7,7 +7,7 @@ import pytest
 
 from segue import Ask, Every, Kernel, Owner, Settings
 from segue.errors import NotFound
-from segue.kernel.transactions.archive import Committed
+from segue.kernel.transactions.archive import ArchiveMade
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.memory import TaskState
 from segue.store import queries
@@ -379,7 +379,7 @@ async def test_a_session_that_goes_ends_its_task(kernel: Kernel) -> None:
     """A13.2."""
     await kernel.write(CHAT, "user", "hello")
     done = await kernel.commit(CHAT)
-    assert isinstance(done, Committed)
+    assert isinstance(done, ArchiveMade)
     await kernel.delete(CHAT)
     await quiet(kernel)
     task = await kernel.task(done.task_id)

@@ -21,7 +21,9 @@ ME = Owner()
 @pytest_asyncio.fixture
 async def dreaming(open_kernel: OpenKernel) -> AsyncIterator[Kernel]:
     kernel: Kernel
-    kernel = await open_kernel(functions={merge_memories.FUNCTION: merge_memories.Dream(lambda: kernel)})
+    kernel = await open_kernel(
+        functions={merge_memories.FUNCTION: merge_memories.MergeMemories(lambda: kernel)}
+    )
     yield kernel
 
 
@@ -94,7 +96,7 @@ async def test_a_dream_that_the_store_fails_says_its_own_error(
         database,
         agent=agent,
         clock=clock,
-        functions={merge_memories.FUNCTION: merge_memories.Dream(lambda: kernel)},
+        functions={merge_memories.FUNCTION: merge_memories.MergeMemories(lambda: kernel)},
     )
     async with kernel:
         job = await merge_memories.install(kernel)

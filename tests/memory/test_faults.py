@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from segue import Kernel, Owner
-from segue.kernel.transactions.archive import Committed
+from segue.kernel.transactions.archive import ArchiveMade
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.memory import ArchiveState, TaskState
 from segue.store.open import open_database
@@ -40,7 +40,7 @@ async def test_a_commit_that_fails_at_any_statement_leaves_nothing(
                     assert not await audit(database)
                     assert await sound.archives(key) == []
                     assert (await sound.overview(key)).message_count == 3
-            assert isinstance(await sound.commit(key), Committed)
+            assert isinstance(await sound.commit(key), ArchiveMade)
         assert not await audit(database)
         assert statement > 4
     await database.close()

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 
 from segue import Kernel
 from segue.kernel.transactions import settle
-from segue.kernel.transactions.archive import Committed
+from segue.kernel.transactions.archive import ArchiveMade
 from segue.kernel.transactions.lane import Pool
-from segue.kernel.transactions.lease import Held, lease
+from segue.kernel.transactions.lease import HeldLane, lease
 from segue.model import closure
 from tests.flows.house import OpenKernel
 from tests.seats import seat_of
@@ -32,7 +32,7 @@ class Talk:
         self._rng = rng
         self._count = 0
         self.stored: list[str] = []
-        self._held: list[Held] = []
+        self._held: list[HeldLane] = []
 
     async def round(self) -> None:
         """Several calls at once, in any order."""
@@ -63,7 +63,7 @@ class Talk:
             self.stored.append(held.turn.content)
             self._held.append(held)
 
-    async def _leased(self) -> list[Held]:
+    async def _leased(self) -> list[HeldLane]:
         kernel = self.kernel
         return await kernel.store.commit(
             lease,
@@ -133,5 +133,5 @@ async def test_two_commits_at_once_make_one_archive(kernel: Kernel) -> None:
     """A10.1, A10.4: under the row's lock, and a commit of nothing is none."""
     await kernel.write_all("web:1", [("user", "one"), ("user", "two")])
     done = await asyncio.gather(*(kernel.commit("web:1") for _ in range(20)))
-    assert len([one for one in done if isinstance(one, Committed)]) == 1
+    assert len([one for one in done if isinstance(one, ArchiveMade)]) == 1
     assert len(await kernel.archives("web:1")) == 1

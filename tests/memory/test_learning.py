@@ -7,7 +7,7 @@ import pytest
 
 from segue import Ask, Every, Kernel, Owner, Settings
 from segue.errors import Conflict, NotFound
-from segue.kernel.transactions.archive import Committed
+from segue.kernel.transactions.archive import ArchiveMade
 from segue.memory.extraction import Lesson, Material
 from segue.model.memory import ArchiveState, MemoryKind, TaskState
 from segue.testing import ManualClock, ScriptedAgent, quiet
@@ -43,10 +43,10 @@ def lesson(content: str, seq: int, *, topic: str = "home city") -> Lesson:
     return Lesson(kind=MemoryKind.FACT, topic=topic, content=content, confidence=80, source_seq=seq)
 
 
-async def put_away(kernel: Kernel, *words: str, key: str = CHAT) -> Committed:
+async def put_away(kernel: Kernel, *words: str, key: str = CHAT) -> ArchiveMade:
     await kernel.write_all(key, [("user", word) for word in words])
     done = await kernel.commit(key)
-    assert isinstance(done, Committed)
+    assert isinstance(done, ArchiveMade)
     return done
 
 

@@ -6,7 +6,16 @@ import pytest
 
 from segue import Kernel, Owner, Settings
 from segue.errors import BadPolicy
-from segue.model.auto_commit import AutoCommitPolicy, Commit, Later, Live, Never, next_look, pause_ms, verdict
+from segue.model.auto_commit import (
+    AutoCommitPolicy,
+    CommitLater,
+    CommitNow,
+    NeverCommit,
+    Unarchived,
+    next_look,
+    pause_ms,
+    verdict,
+)
 from segue.testing import ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 
@@ -113,7 +122,7 @@ def test_what_is_uncommitted_has_tokens_or_is_more_than_is_kept(
     messages: int, tokens: int, kept_tokens: int, keep: int, uncommitted: bool
 ) -> None:
     """A3.5."""
-    live = Live(messages=messages, tokens=tokens, kept_tokens=kept_tokens, keep_recent_count=keep)
+    live = Unarchived(messages=messages, tokens=tokens, kept_tokens=kept_tokens, keep_recent_count=keep)
     assert live.uncommitted is uncommitted
 
 
@@ -167,31 +176,31 @@ async def test_the_same_key_of_another_user_has_its_own(kernel: Kernel) -> None:
     assert (await kernel.session(CHAT, owner=other)).live.policy is None
 
 
-LIVE = Live(messages=3, tokens=100, policy=AutoCommitPolicy(enabled=True, idle_timeout_seconds=60))
+LIVE = Unarchived(messages=3, tokens=100, policy=AutoCommitPolicy(enabled=True, idle_timeout_seconds=60))
 
 
 def test_a_policy_that_is_off_never_commits() -> None:
     """A1.5."""
     off = dataclasses.replace(LIVE, policy=AutoCommitPolicy(enabled=False, token_threshold=1))
-    assert verdict(off, 0, 10**9, idle_enabled=True) == Never()
+    assert verdict(off, 0, 10**9, idle_enabled=True) == NeverCommit()
     assert next_look(off, 0, 10**9) is None
 
 
 def test_a_silence_is_counted_from_the_last_message() -> None:
     """A5.1, A5.4, A9.7."""
-    assert verdict(LIVE, 1000, 60_999, idle_enabled=True) == Later(61_000)
-    assert verdict(LIVE, 1000, 61_000, idle_enabled=True) == Commit("idle_timeout")
-    assert verdict(LIVE, 1000, 61_000, idle_enabled=False) == Never()
+    assert verdict(LIVE, 1000, 60_999, idle_enabled=True) == CommitLater(61_000)
+    assert verdict(LIVE, 1000, 61_000, idle_enabled=True) == CommitNow("idle_timeout")
+    assert verdict(LIVE, 1000, 61_000, idle_enabled=False) == NeverCommit()
     nothing = dataclasses.replace(LIVE, messages=0, tokens=0)
-    assert verdict(nothing, 1000, 61_000, idle_enabled=True) == Never()
+    assert verdict(nothing, 1000, 61_000, idle_enabled=True) == NeverCommit()
 
 
 def test_a_threshold_is_crossed_when_it_is_reached() -> None:
     """A4.1: at the threshold, not only beyond it."""
     at = dataclasses.replace(LIVE, policy=AutoCommitPolicy(enabled=True, token_threshold=100))
     below = dataclasses.replace(at, tokens=99)
-    assert verdict(at, None, 5, idle_enabled=False) == Commit("token_threshold")
-    assert verdict(below, None, 5, idle_enabled=False) == Never()
+    assert verdict(at, None, 5, idle_enabled=False) == CommitNow("token_threshold")
+    assert verdict(below, None, 5, idle_enabled=False) == NeverCommit()
     assert next_look(at, None, 5) == 5
     assert next_look(below, None, 5) is None
 
@@ -200,8 +209,8 @@ def test_messages_beyond_the_kept_ones_are_counted() -> None:
     """A14.4."""
     policy = AutoCommitPolicy(enabled=True, message_count_threshold=2, keep_recent_count=2)
     live = dataclasses.replace(LIVE, policy=policy, keep_recent_count=2)
-    assert verdict(live, None, 5, idle_enabled=False) == Never()
-    assert verdict(dataclasses.replace(live, messages=4), None, 5, idle_enabled=False) == Commit(
+    assert verdict(live, None, 5, idle_enabled=False) == NeverCommit()
+    assert verdict(dataclasses.replace(live, messages=4), None, 5, idle_enabled=False) == CommitNow(
         "message_count_threshold"
     )
 
@@ -210,8 +219,8 @@ def test_commits_keep_their_distance() -> None:
     """A14.4: measured from the last one that nobody asked for."""
     policy = AutoCommitPolicy(enabled=True, token_threshold=1, min_commit_interval_seconds=10)
     live = dataclasses.replace(LIVE, policy=policy, last_auto_commit_at=1000)
-    assert verdict(live, None, 10_999, idle_enabled=True) == Later(11_000)
-    assert verdict(live, None, 11_000, idle_enabled=True) == Commit("token_threshold")
+    assert verdict(live, None, 10_999, idle_enabled=True) == CommitLater(11_000)
+    assert verdict(live, None, 11_000, idle_enabled=True) == CommitNow("token_threshold")
     assert next_look(live, None, 2000) == 11_000
 
 

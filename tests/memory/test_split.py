@@ -6,32 +6,32 @@ import pytest
 
 from segue import Kernel
 from segue.errors import BadSetting, NotFound
-from segue.kernel.transactions.archive import Committed, Skipped
-from segue.memory.split import Mark, cut
+from segue.kernel.transactions.archive import ArchiveMade, CommitSkipped
+from segue.memory.split import ArchiveMark, cut
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.story import under_way
 
 CHAT = "web:1"
 
 
-def marks(script: str) -> list[Mark]:
+def marks(script: str) -> list[ArchiveMark]:
     """`u` and `a` are written messages; `t(…)` is a turn, by letters: opening, what is in it, its end."""
-    made: list[Mark] = []
+    made: list[ArchiveMark] = []
     turn: str | None = None
     for letter in script.replace(" ", ""):
         seq = len(made) + 1
         match letter:
             case "(":
                 turn = f"turn-{seq}"
-                made.append(Mark(seq, "stream_start", turn, "user", False, 1))
+                made.append(ArchiveMark(seq, "stream_start", turn, "user", False, 1))
             case ")":
-                made.append(Mark(seq, "stream_end", turn, "assistant", False, 1))
+                made.append(ArchiveMark(seq, "stream_end", turn, "assistant", False, 1))
                 turn = None
             case "u" | "a":
                 role = "user" if letter == "u" else "assistant"
-                made.append(Mark(seq, "message", None, role, False, 1))
+                made.append(ArchiveMark(seq, "message", None, role, False, 1))
             case "s":
-                made.append(Mark(seq, "message", None, "assistant", True, 1))
+                made.append(ArchiveMark(seq, "message", None, "assistant", True, 1))
     return made
 
 
@@ -75,9 +75,9 @@ def test_a_turn_of_two_attempts_is_one() -> None:
 async def test_nothing_to_put_away_is_said(kernel: Kernel) -> None:
     """A11.2; the two reasons of a skip."""
     await kernel.open(CHAT)
-    assert await kernel.commit(CHAT) == Skipped("no_messages")
+    assert await kernel.commit(CHAT) == CommitSkipped("no_messages")
     await kernel.write(CHAT, "user", "hello")
-    assert await kernel.commit(CHAT, keep_recent_count=1) == Skipped("all_within_keep_window")
+    assert await kernel.commit(CHAT, keep_recent_count=1) == CommitSkipped("all_within_keep_window")
     with pytest.raises(BadSetting):
         await kernel.commit(CHAT, keep_recent_count=-1)
     with pytest.raises(NotFound):
@@ -92,7 +92,7 @@ async def test_a_commit_in_the_middle_of_a_turn_leaves_it_whole(kernel: Kernel, 
     async with under_way(kernel, agent):
         await kernel.write(CHAT, "user", "meanwhile")
         done = await kernel.commit(CHAT)
-        assert isinstance(done, Committed)
+        assert isinstance(done, ArchiveMade)
         assert [m.content for m in await kernel.archived(CHAT, 1)] == ["first", "ok"]
         assert (await kernel.overview(CHAT)).message_count == 2
         assert not await kernel.audit()
@@ -111,12 +111,12 @@ async def test_a_turn_that_waits_for_its_second_attempt_is_not_put_away(
         await agent.under_way()
         clock.advance(minutes=1)
         await kernel.workers.reaper.step()
-        assert await kernel.commit(CHAT) == Skipped("all_within_keep_window")
+        assert await kernel.commit(CHAT) == CommitSkipped("all_within_keep_window")
         assert not await kernel.audit()
         agent.go_on()
         await lost
     await quiet(kernel)
-    assert isinstance(await kernel.commit(CHAT), Committed)
+    assert isinstance(await kernel.commit(CHAT), ArchiveMade)
     assert [m.content for m in await kernel.archived(CHAT, 1)] == ["hello", "ok"]
 
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from itertools import count
 
 from segue.kernel.transactions import fire, jobs, lane, lease, settle
-from segue.kernel.transactions.lane import Admission, Admitted, Left, Pool
-from segue.kernel.transactions.lease import Held
+from segue.kernel.transactions.lane import Admission, Admitted, Pool, TurnEnd
+from segue.kernel.transactions.lease import HeldLane
 from segue.model import closure
 from segue.model.action import Ask
 from segue.model.decision import End, Fire
@@ -45,7 +45,7 @@ class Scene:
             lookup, self.key, words, now, new_id=ids(now), when_busy=None, default=WhenBusy.ENQUEUE
         )
 
-    def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[Held]]:
+    def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[HeldLane]]:
         return lease.lease(
             seat_of(holder, lease_ms=LEASE_MS, lease_now=now),
             pool=pool,
@@ -54,15 +54,15 @@ class Scene:
             now=now,
         )
 
-    def taken_back(self, held: Held, now: int = NOW + LEASE_MS) -> Transaction[Left | None]:
+    def taken_back(self, held: HeldLane, now: int = NOW + LEASE_MS) -> Transaction[TurnEnd | None]:
         return settle.take_back(held.session.id, holder="reaper", lease_now=now, horizon=None, now=now)
 
-    async def running(self, text: str = "hello", holder: str = "owner") -> Held:
+    async def running(self, text: str = "hello", holder: str = "owner") -> HeldLane:
         """A turn that has started."""
         await self.stage.perform(self.arrives(text))
         return await self.take_up(holder)
 
-    async def take_up(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Held:
+    async def take_up(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> HeldLane:
         (held,) = await self.stage.perform(self.leased(holder, pool, now))
         assert held.session.owner == self.owner
         return held
@@ -95,9 +95,9 @@ class Scene:
         changed = await self.stage.perform(jobs.create(self.owner, self.key, job, new_session_id=ids(NOW)))
         return changed.job
 
-    async def drained(self, now: int = NOW) -> list[Held]:
+    async def drained(self, now: int = NOW) -> list[HeldLane]:
         """Take up and settle whatever waits; the turns in the order in which they ran."""
-        ran: list[Held] = []
+        ran: list[HeldLane] = []
         for pool in (Pool.USER, Pool.SCHEDULE):
             while held := await self.stage.perform(self.leased("drain", pool, now)):
                 assert held[0].session.owner == self.owner, "another scene was left undrained"
@@ -106,11 +106,11 @@ class Scene:
         return ran
 
 
-def settled(held: Held) -> Transaction[Left]:
+def settled(held: HeldLane) -> Transaction[TurnEnd]:
     return settle.settle(held, closure.answered("done", {}), NOW)
 
 
-def fires(job: Job) -> Transaction[fire.Taken | None]:
+def fires(job: Job) -> Transaction[fire.TakenSlot | None]:
     """The job's due slot, as the timer takes it."""
     repeats = job.trigger.next_after(to_moment(NOW))
     slot = Fire(slot=to_moment(NOW), next=repeats, end=None if repeats else End.RAN_ONCE)
@@ -127,12 +127,12 @@ def fires(job: Job) -> Transaction[fire.Taken | None]:
     return fire.fire(job, slot, work, NOW)
 
 
-def moved(job: Job, to: int) -> Transaction[jobs.Changed]:
+def moved(job: Job, to: int) -> Transaction[jobs.JobChanged]:
     """Rescheduled to another moment."""
     return jobs.change(replace(job, trigger=At(to_moment(to)), slot=to, next_at=to), NOW)
 
 
-def removed(job: Job) -> Transaction[jobs.Changed]:
+def removed(job: Job) -> Transaction[jobs.JobChanged]:
     return jobs.remove(job, "its job was removed", NOW)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from segue.errors import AlreadyStarted
 from segue.kernel.transactions import deliveries, fire, jobs, scheduled_messages
-from segue.kernel.transactions.fire import Parcel
-from segue.kernel.transactions.scheduled_messages import Facts
+from segue.kernel.transactions.fire import OutgoingMessage
+from segue.kernel.transactions.scheduled_messages import ScheduledMessageFields
 from segue.model.action import Say
 from segue.model.channel import Receipt
 from segue.model.decision import End, Fire
@@ -30,7 +30,7 @@ LATER = NOW + 3_600_000
 
 def written(
     scene: Scene, text: str, at: int, *, replaces: bool = False
-) -> Transaction[scheduled_messages.Written]:
+) -> Transaction[scheduled_messages.ScheduledMessageCreated]:
     job = Job(
         id=ids(NOW),
         session_id="",
@@ -54,13 +54,13 @@ def written(
         created_at=NOW,
         updated_at=NOW,
     )
-    facts = Facts(chat_type="private", replace_existing=replaces)
+    facts = ScheduledMessageFields(chat_type="private", replace_existing=replaces)
     return scheduled_messages.create(scene.owner, scene.key, job, facts, new_session_id=ids(NOW))
 
 
-def comes_due(job: Job) -> Transaction[fire.Taken | None]:
+def comes_due(job: Job) -> Transaction[fire.TakenSlot | None]:
     source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=run_id(job.id, NOW))
-    parcel = Parcel(delivery_id=f"{NOW:012x}{job.id}", content=job.name, source=source)
+    parcel = OutgoingMessage(delivery_id=f"{NOW:012x}{job.id}", content=job.name, source=source)
     return fire.fire(job, Fire(slot=to_moment(NOW), next=None, end=End.RAN_ONCE), parcel, NOW)
 
 
@@ -131,7 +131,7 @@ async def test_of_a_replacement_and_a_send_one_wins(database_url: str, figure: R
             order = await walk([replacement, timer, sender], choose)
             assert [actor.error for actor in (replacement, timer, sender)] == [None] * 3, order
             texts = await send_what_was_taken(on, sender)
-            new: scheduled_messages.Written = replacement.result
+            new: scheduled_messages.ScheduledMessageCreated = replacement.result
             won["cancelled" if old.id in new.cancelled else "sent"] += 1
             assert texts == ([] if old.id in new.cancelled else ["old"]), order
             state, outcome = await outcome_of(on, old)

@@ -11,7 +11,7 @@ import pytest
 from segue.kernel.kernel import Kernel
 from segue.kernel.transactions import lease
 from segue.kernel.transactions.lane import Pool
-from segue.kernel.transactions.lease import Held
+from segue.kernel.transactions.lease import HeldLane
 from segue.store.database import Database
 from segue.store.open import open_database
 from segue.testing import ScriptedAgent
@@ -48,7 +48,7 @@ def _wrong(by: int) -> SystemClock:
     return SystemClock(lambda: right.ms() + by)
 
 
-async def _leased(database: Database, lease_now: int | None) -> Held:
+async def _leased(database: Database, lease_now: int | None) -> HeldLane:
     """The lane that is ready, under a lease that begins at that moment."""
     (held,) = await database.run(
         lambda: lease.lease(

@@ -17,7 +17,7 @@ import pytest
 from segue.kernel.transactions import lane, settle
 from segue.kernel.transactions import lease as leasing
 from segue.kernel.transactions.lane import Admission, Pool
-from segue.kernel.transactions.lease import Held
+from segue.kernel.transactions.lease import HeldLane
 from segue.model import closure
 from segue.model.records import Ids, Lookup, Owner
 from segue.model.states import WhenBusy
@@ -175,11 +175,11 @@ async def _work(database: Database, holder: str, starts: Counter[str]) -> None:
         await asyncio.gather(*(_settle(database, one) for one in held))
 
 
-async def _settle(database: Database, held: Held) -> None:
+async def _settle(database: Database, held: HeldLane) -> None:
     await database.run(lambda: settle.settle(held, closure.answered("ok", {}), NOW))
 
 
-def _lease(database: Database, holder: str) -> Transaction[list[Held]]:
+def _lease(database: Database, holder: str) -> Transaction[list[HeldLane]]:
     return leasing.lease(
         seat_of(holder, lease_ms=LEASE_MS, lease_now=database.lease_now()),
         pool=Pool.USER,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from segue.kernel.transactions import lane, lease, session_log, settle
-from segue.kernel.transactions.lease import Held
+from segue.kernel.transactions.lease import HeldLane
 from segue.model import closure
 from segue.store import queries
 from segue.store.database import Params, Transaction
@@ -24,19 +24,19 @@ WHERE turns.state = 'queued' AND sessions.ready_at IS NULL AND sessions.holder I
 """
 
 
-def handed_back(held: Held) -> Transaction[lane.Left]:
+def handed_back(held: HeldLane) -> Transaction[lane.TurnEnd]:
     return settle.hand_back(held, NOW)
 
 
-def tried_again(held: Held) -> Transaction[lane.Left]:
+def tried_again(held: HeldLane) -> Transaction[lane.TurnEnd]:
     return settle.retry(held, closure.failed("no answer"), NOW, at=NOW)
 
 
-def stopped(held: Held) -> Transaction[lane.Left]:
+def stopped(held: HeldLane) -> Transaction[lane.TurnEnd]:
     return settle.settle(held, closure.stopped("", {}), NOW)
 
 
-End = Callable[[Held], Transaction[lane.Left]]
+End = Callable[[HeldLane], Transaction[lane.TurnEnd]]
 
 
 @pytest.mark.parametrize("end", [settled, stopped, tried_again, handed_back])
@@ -72,12 +72,12 @@ async def test_no_order_of_a_rescue_and_an_admission_loses_a_wake_up(database_ur
         assert not await on.broken()
 
 
-async def _drained_later(scene: Scene) -> list[Held]:
+async def _drained_later(scene: Scene) -> list[HeldLane]:
     """A turn that comes back from a crash does so at the moment of its rescue."""
     return await scene.drained(now=NOW + 60_000)
 
 
-def finish_and_release(held: Held, *, lock_first: bool) -> Transaction[None]:
+def finish_and_release(held: HeldLane, *, lock_first: bool) -> Transaction[None]:
     """The statements of an end that matter here, with the session's row taken before them or not."""
     if lock_first:
         yield from lease.hold(held)

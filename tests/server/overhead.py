@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from segue import Kernel, OpenTurn
 from segue.cli.support.event_loop import run
-from segue.cli.support.http_server import Server, listening_socket
+from segue.cli.support.http_server import HttpServer, listening_socket
 from segue.config import Configuration
 from segue.server import create_app
 
@@ -56,7 +56,7 @@ async def measure(url: str, profile: cProfile.Profile | None = None) -> tuple[fl
     """Milliseconds of processor for a turn, and how long each caller waited."""
     with listening_socket("127.0.0.1", 0) as listening:
         async with Kernel(url, agent=agent) as kernel, asyncio.TaskGroup() as tasks:
-            server = Server(create_app(kernel, Configuration(), run_workers=True))
+            server = HttpServer(create_app(kernel, Configuration(), run_workers=True))
             tasks.create_task(server.serve([listening]))
             client = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", CLIENT, str(listening.getsockname()[1]), str(WARM), str(TURNS)),

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator
 
 from segue import Delta, Kernel, OpenTurn, Settings, Text, ToolCalled, ToolStarted, Usage
 from segue.cli.support.event_loop import run
-from segue.cli.support.http_server import Server, listening_socket
-from segue.cli.support.signals import told_by_signals
+from segue.cli.support.http_server import HttpServer, listening_socket
+from segue.cli.support.signals import stop_signals
 from segue.config import Configuration
 from segue.server import create_app
 from tests.server.script import pieces_of
@@ -40,9 +40,9 @@ async def serve(url: str, *, workers: bool, keys: str | None) -> None:
     env = {"SEGUE_API_KEYS": keys} if keys else {}
     configuration = Configuration.load(env={"HOME": "/nonexistent", **env}, database=url)
     settings = Settings(user_runners=100, shutdown_grace_seconds=5)
-    with told_by_signals() as told, listening_socket("127.0.0.1", 0) as listening:
+    with stop_signals() as told, listening_socket("127.0.0.1", 0) as listening:
         async with Kernel(url, agent=PacedAgent(), settings=settings) as kernel, asyncio.TaskGroup() as group:
-            server = Server(create_app(kernel, configuration, run_workers=workers))
+            server = HttpServer(create_app(kernel, configuration, run_workers=workers))
             group.create_task(server.serve([listening]))
             await server.ready.wait()
             sys.stdout.write(f"{listening.getsockname()[1]}\n")

@@ -9,7 +9,7 @@ import pytest
 from websockets.asyncio.client import connect
 
 from segue import Kernel, OpenTurn
-from segue.cli.support.http_server import Server, listening_socket
+from segue.cli.support.http_server import HttpServer, listening_socket
 from segue.config import Configuration
 from segue.server import create_app
 from segue.server.guard import Patience
@@ -42,7 +42,7 @@ async def listening(kernel: Kernel, limits: Limits, patience: Patience | None = 
         (gate,) = app.user_middleware
         gate.kwargs["patience"] = patience
     with listening_socket("127.0.0.1", 0) as socket:
-        server = Server(app, limits)
+        server = HttpServer(app, limits)
         async with asyncio.TaskGroup() as group:
             group.create_task(server.serve([socket]))
             await server.ready.wait()

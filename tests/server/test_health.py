@@ -17,11 +17,11 @@ from segue.store.database import Begin, T
 from segue.store.last_write import Reason
 from segue.store.open import open_database
 from segue.testing import ManualClock, ScriptedAgent
-from segue.testing.forwarding import PassingOn
+from segue.testing.forwarding import ForwardingDatabase
 from tests.server.conftest import reach
 
 
-class Full(PassingOn):
+class Full(ForwardingDatabase):
     """A database whose disk is full until it is given room."""
 
     full = False
@@ -36,7 +36,7 @@ class Full(PassingOn):
 
 
 @asynccontextmanager
-async def served(database: PassingOn | str, clock: ManualClock) -> AsyncIterator[httpx2.AsyncClient]:
+async def served(database: ForwardingDatabase | str, clock: ManualClock) -> AsyncIterator[httpx2.AsyncClient]:
     """Without workers: nothing is written but what a request writes."""
     async with Kernel(database, agent=ScriptedAgent(), clock=clock) as kernel:
         app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=False)

@@ -106,16 +106,16 @@ async def test_a_key_is_exchanged_for_a_strict_cookie(guarded: httpx2.AsyncClien
 
 
 async def test_a_cookie_ends_in_time_and_with_its_key() -> None:
-    keys = auth.Keys(KEYS)
+    keys = auth.ApiKeys(KEYS)
     cookie = keys.cookie_for(ADA, 0)
     assert keys.caller_by_cookie(cookie, auth.COOKIE_SECONDS * 1000) is not None
     assert keys.caller_by_cookie(cookie, auth.COOKIE_SECONDS * 1000 + 1) is None
-    assert auth.Keys(KEYS[1:]).caller_by_cookie(cookie, 0) is None
+    assert auth.ApiKeys(KEYS[1:]).caller_by_cookie(cookie, 0) is None
 
 
 def test_every_key_is_compared_in_constant_time() -> None:
     """No `==` on a secret, and no way out of the loop before its end."""
-    for method in (auth.Keys.caller_of, auth.Keys.caller_by_cookie):
+    for method in (auth.ApiKeys.caller_of, auth.ApiKeys.caller_by_cookie):
         tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
         (loop,) = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
         inside = list(ast.walk(loop))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from segue.kernel.transactions.lane import Pool
-from segue.kernel.transactions.lease import Held
+from segue.kernel.transactions.lease import HeldLane
 from segue.model.action import Ask
 from segue.model.policy import Policy
 from segue.model.records import Job, Owner
@@ -62,7 +62,7 @@ class ModelLane:
     def pool(self) -> Pool:
         return Pool.USER if any(turn.run is None for turn in self.queued()) else Pool.SCHEDULE
 
-    def holds(self, held: Held) -> bool:
+    def holds(self, held: HeldLane) -> bool:
         return (self.holder, self.fence) == (held.holder, held.fence)
 
     def release(self) -> None:

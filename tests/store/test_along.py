@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from segue.errors import Conflict
-from segue.store.batching.transaction import Caller, Executions, Keys
+from segue.store.batching.transaction import BatchedTransaction, Executions, SessionKeys
 from segue.store.database import Database, Params, Rows, Transaction
 from segue.store.postgres.combined_writes import as_one, independent
 from segue.store.postgres.run_group import fetch_step
@@ -50,7 +50,7 @@ class TestACaller:
             yield store, {"id": "s001", "n": 2}
             return (yield seen, {"session_id": "s000"})
 
-        caller = Caller(body, Keys())
+        caller = BatchedTransaction(body, SessionKeys())
         assert [query.name for query, _ in caller.step] == ["marks.put", "sessions.store", "marks.seen"]
         assert caller.sessions == ("s000", "s001", "s000")
         caller.answer([{"id": "m1", "n": 1}])
@@ -61,7 +61,7 @@ class TestACaller:
             yield put, a_mark(1)
             return "done"
 
-        caller = Caller(body, Keys())
+        caller = BatchedTransaction(body, SessionKeys())
         assert not caller.finished
         caller.answer(())
         assert (caller.finished, caller.result) == (True, "done")
@@ -71,7 +71,7 @@ class TestACaller:
             yield put, a_mark(1)
             raise Conflict("it has changed its mind")
 
-        caller = Caller(body, Keys())
+        caller = BatchedTransaction(body, SessionKeys())
         assert caller.finished
         assert not caller.must_be_undone
         assert isinstance(caller.error, Conflict)
@@ -80,7 +80,7 @@ class TestACaller:
         def body() -> Transaction[None]:
             yield put, a_mark(1)
 
-        caller = Caller(body, Keys())
+        caller = BatchedTransaction(body, SessionKeys())
         caller.answer(())
         caller.rewind()
         assert [query.name for query, _ in caller.step] == ["marks.put"]

@@ -13,7 +13,7 @@ from segue.store.database import Begin, Database, T, Transaction
 from segue.store.open import open_database
 from segue.store.queries import translate
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.testing.forwarding import PassingOn
+from segue.testing.forwarding import ForwardingDatabase
 
 KEY = "test:1"
 TABLES = (
@@ -26,7 +26,7 @@ class _RolledBack(Exception):
     pass
 
 
-class Rehearsing(PassingOn):
+class Rehearsing(ForwardingDatabase):
     """It drives each transaction twice, and keeps what the second time did."""
 
     rehearsals = 0

@@ -12,8 +12,8 @@ from segue.store import queries, queue_start
 from segue.store.database import Database, Params, Rows, Transaction
 from segue.store.open import open_database
 from segue.store.queries import Query
-from segue.store.queue_start import BEHIND_MS, BOTTOM, Head
-from segue.testing.forwarding import PassingOn
+from segue.store.queue_start import BEHIND_MS, BOTTOM, QueueStart
+from segue.testing.forwarding import ForwardingDatabase
 from tests.store.seeds import seed
 from tests.store.test_plans import AT_REST
 
@@ -22,7 +22,7 @@ NEVER = 1e9
 ROWS = 1000
 
 
-class Watched(PassingOn):
+class Watched(ForwardingDatabase):
     """Takes as long as it is told to, and remembers where each look began."""
 
     seconds = queue_start.LONG_SECONDS
@@ -55,11 +55,11 @@ async def database(postgres_url: str) -> AsyncIterator[Watched]:
 
 
 @pytest.fixture
-def lanes(database: Watched, monkeypatch: pytest.MonkeyPatch) -> Head:
+def lanes(database: Watched, monkeypatch: pytest.MonkeyPatch) -> QueueStart:
     """Looked at whenever somebody asks."""
     monkeypatch.setattr(queue_start, "STALE_SECONDS", 0.0)
     monkeypatch.setattr(queue_start, "FRESH_SECONDS", 0.0)
-    return Head(database, queries.sessions.first_ready)
+    return QueueStart(database, queries.sessions.first_ready)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ async def change(database: Watched, text: str) -> None:
     await database.run(write)
 
 
-async def test_a_short_look_begins_at_the_bottom(database: Watched, lanes: Head) -> None:
+async def test_a_short_look_begins_at_the_bottom(database: Watched, lanes: QueueStart) -> None:
     database.seconds = 0
     assert [await lanes.since(NOW) for _ in range(3)] == [BOTTOM] * 3
     assert database.began == [BOTTOM] * 3
@@ -92,7 +92,7 @@ async def test_a_short_look_begins_at_the_bottom(database: Watched, lanes: Head)
 
 @pytest.mark.usefixtures("once")
 async def test_after_a_long_look_the_next_ones_begin_where_the_first_one_stood(
-    database: Watched, lanes: Head
+    database: Watched, lanes: QueueStart
 ) -> None:
     await nobody_is_ready(database)
     await ready(database, 5000)
@@ -103,7 +103,7 @@ async def test_after_a_long_look_the_next_ones_begin_where_the_first_one_stood(
 
 
 @pytest.mark.usefixtures("once")
-async def test_the_pools_are_one_queue(database: Watched, lanes: Head) -> None:
+async def test_the_pools_are_one_queue(database: Watched, lanes: QueueStart) -> None:
     """A user who speaks to a session takes its lane, with what waits in it, to the other pool."""
     await nobody_is_ready(database)
     await ready(database, 5000)
@@ -114,7 +114,7 @@ async def test_the_pools_are_one_queue(database: Watched, lanes: Head) -> None:
 
 
 @pytest.mark.usefixtures("once")
-async def test_whoever_comes_in_now_does_not_come_in_below(database: Watched, lanes: Head) -> None:
+async def test_whoever_comes_in_now_does_not_come_in_below(database: Watched, lanes: QueueStart) -> None:
     """Though nobody waited, or one who will be ready; also if a clock behind ours gave it its moment."""
     await nobody_is_ready(database)
     assert await lanes.since(NOW) == NOW - BEHIND_MS
@@ -123,7 +123,7 @@ async def test_whoever_comes_in_now_does_not_come_in_below(database: Watched, la
 
 
 async def test_who_stands_below_is_found_by_the_next_look_from_the_bottom(
-    database: Watched, lanes: Head, monkeypatch: pytest.MonkeyPatch
+    database: Watched, lanes: QueueStart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_start, "ONE_IN", NEVER)
     monkeypatch.setattr(queue_start, "LONGEST_SECONDS", 0.3)
@@ -138,7 +138,7 @@ async def test_who_stands_below_is_found_by_the_next_look_from_the_bottom(
 
 @pytest.mark.parametrize("looks_before", [0, 1])
 @pytest.mark.usefixtures("once")
-async def test_who_is_told_of_is_not_below(database: Watched, lanes: Head, looks_before: int) -> None:
+async def test_who_is_told_of_is_not_below(database: Watched, lanes: QueueStart, looks_before: int) -> None:
     """Also while somebody looks, who may have seen it or not."""
     await nobody_is_ready(database)
     for _ in range(looks_before):
@@ -157,7 +157,7 @@ async def test_who_is_told_of_is_not_below(database: Watched, lanes: Head, looks
 
 @pytest.mark.usefixtures("once")
 async def test_when_looks_are_short_again_they_begin_at_the_bottom(
-    database: Watched, lanes: Head, monkeypatch: pytest.MonkeyPatch
+    database: Watched, lanes: QueueStart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await lanes.since(NOW) == 0
     await nobody_is_ready(database)
@@ -169,7 +169,7 @@ async def test_when_looks_are_short_again_they_begin_at_the_bottom(
 
 @pytest.mark.usefixtures("once")
 async def test_a_look_from_the_bottom_that_fails_is_not_tried_again_at_once(
-    database: Watched, lanes: Head, monkeypatch: pytest.MonkeyPatch
+    database: Watched, lanes: QueueStart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may have been cut off because it took too long; those from further up need not."""
     await nobody_is_ready(database)

@@ -22,15 +22,15 @@ from hypothesis.stateful import (
 )
 
 from segue.errors import AlreadyStarted, LeaseLost, SessionBusy
-from segue.kernel.live.running import Live
+from segue.kernel.live.running import RunningTurn
 from segue.kernel.transactions import fire as firing
 from segue.kernel.transactions import jobs, lane, sessions, settle
 from segue.kernel.transactions import lease as leasing
 from segue.kernel.transactions.lane import Admission, Pool
-from segue.kernel.transactions.lease import Held
+from segue.kernel.transactions.lease import HeldLane
 from segue.kernel.workers import keeper
 from segue.model import closure
-from segue.model.decision import Fire, Pass
+from segue.model.decision import Fire, PassOver
 from segue.model.records import Event, Job, Lookup, Owner, Source, run_id
 from segue.model.states import Outcome, WhenBusy
 from segue.store import queries
@@ -78,7 +78,7 @@ class Walk(RuleBasedStateMachine):
         self.now = START_MS
         self.made = 0
         self.lanes: dict[str, ModelLane] = {}
-        self.held: list[tuple[str, Held]] = []
+        self.held: list[tuple[str, HeldLane]] = []
         self.jobs: list[tuple[str, Job]] = []
         self.revisions: dict[str, int] = {}
         self.runs: dict[str, str | None] = {}
@@ -154,7 +154,7 @@ class Walk(RuleBasedStateMachine):
         # A database gives rows in any order; a walk that is taken again must find the same ones.
         self.held += sorted(((held.session.key, held) for held in taken), key=lambda one: one[0])
 
-    def _under_fence(self, key: str, held: Held, move: Any, *args: Any, **named: Any) -> ModelTurn | None:
+    def _under_fence(self, key: str, held: HeldLane, move: Any, *args: Any, **named: Any) -> ModelTurn | None:
         """The model's running turn if the lane is still held; else the store must refuse."""
         model = self.lanes.get(key)
         if model is None or self.ids_differ(key, held) or not model.holds(held):
@@ -164,7 +164,7 @@ class Walk(RuleBasedStateMachine):
         self.commit(move, held, *args, **named)
         return model.running
 
-    def ids_differ(self, key: str, held: Held) -> bool:
+    def ids_differ(self, key: str, held: HeldLane) -> bool:
         """The session was deleted and another one has its key."""
         session = self.wait(self.store.session(ME, key))
         return session is None or session.id != held.session.id
@@ -210,7 +210,7 @@ class Walk(RuleBasedStateMachine):
     def renew(self, data: st.DataObject) -> None:
         key, held = data.draw(st.sampled_from(self.held))
         task: Any = None
-        kept = self.commit(keeper.renew, [Live(held, task, 0, 0)], LEASE_MS, self.now)
+        kept = self.commit(keeper.renew, [RunningTurn(held, task, 0, 0)], LEASE_MS, self.now)
         model = self.lanes.get(key)
         ours = model is not None and not self.ids_differ(key, held) and model.holds(held)
         assert (held.session.id in kept) == ours
@@ -302,7 +302,7 @@ class Walk(RuleBasedStateMachine):
         if (drawn := self._taken(data)) is None:
             return
         key, job, slot, current = drawn
-        decision = Pass(
+        decision = PassOver(
             slot=to_moment(slot),
             outcome=Outcome.SKIPPED,
             reason="busy",

@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from segue.memory.reader import Shelf
+from segue.memory.reader import MemoryReader
 from segue.model.records import Operator, Owner
 from segue.store import queries
 from segue.store.database import Transaction, Value
@@ -95,7 +95,7 @@ async def test_chats_of_before_get_their_own_user(bare_url: str, tmp_path: Path)
     await database.run(_rows_of_before)
     await migrate(database)
     store = Store(database, SystemClock())
-    shelf = Shelf(store)
+    shelf = MemoryReader(store)
 
     sessions = {each.id: each for each in await store.sessions(Operator(), limit=20)}
     assert {name: each.owner.user for name, each in sessions.items()} == {

@@ -14,7 +14,7 @@ from segue.errors import StoreUnavailable, StoreUnusable
 from segue.store.postgres import connection as server
 from segue.store.postgres import database as postgres
 from segue.store.postgres import writers
-from segue.store.postgres.connection import Fault, fault_of, without_password
+from segue.store.postgres.connection import ErrorKind, error_kind, without_password
 from segue.store.postgres.database import Postgres
 from segue.store.queries import translate
 from tests.postgres import Server, in_database, temporary_server
@@ -263,20 +263,20 @@ async def test_connections_that_went_silent_are_left_behind(
 @pytest.mark.parametrize(
     ("error", "fault"),
     [
-        (ConnectionResetError(), Fault.LOST),
-        (TimeoutError(), Fault.LOST),
-        (asyncpg.AdminShutdownError(), Fault.LOST),
-        (asyncpg.CannotConnectNowError(), Fault.LOST),
-        (asyncpg.IdleInTransactionSessionTimeoutError(), Fault.LOST),
-        (asyncpg.ReadOnlySQLTransactionError(), Fault.LOST),
-        (asyncpg.LockNotAvailableError(), Fault.BLOCKED),
-        (asyncpg.DeadlockDetectedError(), Fault.AGAIN),
-        (asyncpg.SerializationError(), Fault.AGAIN),
-        (asyncpg.InvalidCachedStatementError(), Fault.AGAIN),
-        (asyncpg.UniqueViolationError(), Fault.REFUSED),
-        (asyncpg.UndefinedTableError(), Fault.REFUSED),
-        (KeyError("a parameter that was not given"), Fault.REFUSED),
+        (ConnectionResetError(), ErrorKind.LOST),
+        (TimeoutError(), ErrorKind.LOST),
+        (asyncpg.AdminShutdownError(), ErrorKind.LOST),
+        (asyncpg.CannotConnectNowError(), ErrorKind.LOST),
+        (asyncpg.IdleInTransactionSessionTimeoutError(), ErrorKind.LOST),
+        (asyncpg.ReadOnlySQLTransactionError(), ErrorKind.LOST),
+        (asyncpg.LockNotAvailableError(), ErrorKind.BLOCKED),
+        (asyncpg.DeadlockDetectedError(), ErrorKind.AGAIN),
+        (asyncpg.SerializationError(), ErrorKind.AGAIN),
+        (asyncpg.InvalidCachedStatementError(), ErrorKind.AGAIN),
+        (asyncpg.UniqueViolationError(), ErrorKind.REFUSED),
+        (asyncpg.UndefinedTableError(), ErrorKind.REFUSED),
+        (KeyError("a parameter that was not given"), ErrorKind.REFUSED),
     ],
 )
-def test_what_an_error_means(error: Exception, fault: Fault) -> None:
-    assert fault_of(error) is fault
+def test_what_an_error_means(error: Exception, fault: ErrorKind) -> None:
+    assert error_kind(error) is fault

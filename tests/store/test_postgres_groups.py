@@ -11,7 +11,7 @@ import pytest
 
 from segue.errors import StoreError, StoreUnavailable
 from segue.store.batching.group import Group
-from segue.store.batching.transaction import Caller, Keys
+from segue.store.batching.transaction import BatchedTransaction, SessionKeys
 from segue.store.database import Begin, Database, Transaction
 from segue.store.postgres.connection import BEGIN
 from segue.store.postgres.database import Postgres
@@ -104,8 +104,8 @@ async def test_two_processes_that_lock_in_opposite_order_both_finish(
 async def test_a_group_leaves_out_whoever_wants_a_session_that_another_process_has(
     database: Postgres, postgres_url: str
 ) -> None:
-    keys = Keys()
-    callers = [Caller(increment(name, f"mark of {name}"), keys) for name in SESSIONS[:3]]
+    keys = SessionKeys()
+    callers = [BatchedTransaction(increment(name, f"mark of {name}"), keys) for name in SESSIONS[:3]]
     here, there = [await asyncpg.connect(postgres_url) for _ in range(2)]
     assert await open_together(there, Group(callers[:1], keys, beginning_seconds=1), BEGIN) == []
     group = Group(callers, keys, beginning_seconds=1)
@@ -122,8 +122,8 @@ async def test_who_was_left_out_comes_later_and_holds_up_nobody(
     database: Postgres, postgres_url: str
 ) -> None:
     elsewhere = await asyncpg.connect(postgres_url)
-    busy = Caller(increment("s000", "elsewhere"), Keys())
-    await open_together(elsewhere, Group([busy], Keys(), beginning_seconds=1), BEGIN)
+    busy = BatchedTransaction(increment("s000", "elsewhere"), SessionKeys())
+    await open_together(elsewhere, Group([busy], SessionKeys(), beginning_seconds=1), BEGIN)
     left_out, *others = [asyncio.ensure_future(database.run(increment(n, n))) for n in SESSIONS]
     await asyncio.gather(*others)
     assert not left_out.done()

@@ -13,7 +13,7 @@ from segue.errors import StoreUnavailable, Undecided
 from segue.store.database import Begin, Transaction
 from segue.store.migrate import MIGRATIONS, load
 from segue.store.postgres import writers
-from segue.store.postgres.commit_stamps import Stamps, is_in
+from segue.store.postgres.commit_stamps import Stamps, was_committed
 from segue.store.postgres.connection import BEGIN
 from segue.store.postgres.database import Postgres
 from segue.store.queries import translate
@@ -123,10 +123,10 @@ async def test_the_stamp_of_a_connection_is_one_row_and_an_old_one_goes(postgres
     for _ in range(3):
         stamp = await stamps.next(connection)
         assert stamp is not None
-        assert not await is_in(connection, stamp)
+        assert not await was_committed(connection, stamp)
         await connection.execute(f"{BEGIN}; {stamp.hold}")
         await connection.execute(f"{stamp.leave}; COMMIT")
-        assert await is_in(connection, stamp)
+        assert await was_committed(connection, stamp)
     left = await connection.fetch("SELECT number FROM stamps ORDER BY number")
     assert [row["number"] for row in left] == [1, 3]
     await connection.close()

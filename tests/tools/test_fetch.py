@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from segue.agents.tools.fetch import LARGEST_BODY, MOST_REDIRECTS, fetch_tool
-from segue.agents.tools.html_text import plain
+from segue.agents.tools.html_text import html_to_text
 from segue.agents.tools.registry import ToolContext
 from tests.tools.site import Names, Net, Site, page, redirect
 from tests.tools.using import refused, result
@@ -229,10 +229,10 @@ async def test_a_host_that_does_not_listen_is_said(context: ToolContext, site: S
     ],
 )
 def test_markup_is_taken_away(html: str, text: str) -> None:
-    assert plain(html) == text
+    assert html_to_text(html) == text
 
 
 @pytest.mark.parametrize("bit", ["<", "<a", "<!--", "<script>", "</", "<a <b", "&", "<![", "<?", "<title"])
 def test_a_crafted_page_costs_no_more_than_its_length(bit: str) -> None:
     """A reader that goes back for every opening would not come back from these."""
-    plain(bit * (500_000 // len(bit)))
+    html_to_text(bit * (500_000 // len(bit)))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from segue.agents.tools.mcp import McpTools
-from segue.agents.tools.mcp_connection import Server
+from segue.agents.tools.mcp_connection import McpEndpoint
 from segue.agents.tools.registry import Registry, ToolContext
 from segue.errors import BadSetting
 from segue.model.agent import ToolCalled
@@ -22,13 +22,13 @@ from segue.testing import ManualClock
 HERE = Path(__file__).parent
 
 
-def desk() -> Server:
+def desk() -> McpEndpoint:
     program = str(HERE / "stdio_server.py")
-    return Server(name="desk", command=sys.executable, args=[program], env={"GIVEN": "yes"})
+    return McpEndpoint(name="desk", command=sys.executable, args=[program], env={"GIVEN": "yes"})
 
 
 @asynccontextmanager
-async def offering(*servers: Server) -> AsyncIterator[Registry]:
+async def offering(*servers: McpEndpoint) -> AsyncIterator[Registry]:
     async with Registry(suppliers=[McpTools(server) for server in servers]) as registry:
         yield registry
 
@@ -110,7 +110,7 @@ async def test_tools_that_were_not_opened_say_so(
 async def test_a_server_that_cannot_be_started_leaves_the_other_tools(
     context: ToolContext, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with offering(Server(name="gone", command="/nowhere/at-all")) as registry:
+    async with offering(McpEndpoint(name="gone", command="/nowhere/at-all")) as registry:
         assert (await registry.open(context)).tools == {}
     assert "the MCP server gone did not say what it offers" in caplog.text
 
@@ -137,19 +137,19 @@ def address() -> Iterator[str]:
 
 
 async def test_a_server_is_called_over_http(context: ToolContext, address: str) -> None:
-    async with offering(Server(name="far", url=address, headers={"X-Key": "1"})) as registry:
+    async with offering(McpEndpoint(name="far", url=address, headers={"X-Key": "1"})) as registry:
         assert (await call(context, registry, "far_add", first=2, second=3)).result == "5"
 
 
 async def test_what_goes_wrong_at_a_server_is_a_sentence(context: ToolContext, address: str) -> None:
-    async with offering(Server(name="far", url=address)) as registry:
+    async with offering(McpEndpoint(name="far", url=address)) as registry:
         assert "the desk is locked" in str((await call(context, registry, "far_fail")).error)
         assert (await call(context, registry, "far_add", first="two")).error is not None
 
 
 async def test_a_far_server_that_dies_in_a_call_is_a_sentence_too(context: ToolContext) -> None:
     with listening() as url:
-        async with offering(Server(name="far", url=url)) as registry:
+        async with offering(McpEndpoint(name="far", url=url)) as registry:
             left = await call(context, registry, "far_leave")
             assert str(left.error).startswith("the MCP server far could not do it")
             gone = await call(context, registry, "far_add", first=2, second=3)
@@ -159,7 +159,7 @@ async def test_a_far_server_that_dies_in_a_call_is_a_sentence_too(context: ToolC
 async def test_what_a_server_offers_is_remembered_for_a_while(context: ToolContext, address: str) -> None:
     clock = context.kernel.clock
     assert isinstance(clock, ManualClock)
-    async with McpTools(Server(name="far", url=address)) as server:
+    async with McpTools(McpEndpoint(name="far", url=address)) as server:
         first = await server.tools(context)
         assert await server.tools(context) is first
         clock.advance(minutes=6)
@@ -169,9 +169,9 @@ async def test_what_a_server_offers_is_remembered_for_a_while(context: ToolConte
 @pytest.mark.parametrize("wrong", [{}, {"command": "x", "url": "http://x"}])
 def test_a_server_is_a_program_or_an_address(wrong: dict[str, str]) -> None:
     with pytest.raises(BadSetting, match="needs a command or a url"):
-        Server(name="desk", **wrong)  # type: ignore[arg-type]
+        McpEndpoint(name="desk", **wrong)  # type: ignore[arg-type]
 
 
 def test_the_name_of_a_server_fits_before_a_tools_name() -> None:
     with pytest.raises(BadSetting, match="letters, digits"):
-        Server(name="my desk", command="x")
+        McpEndpoint(name="my desk", command="x")

@@ -3,7 +3,7 @@
 import pytest
 
 from segue.model import closure
-from segue.model.closure import Ending
+from segue.model.closure import Closure
 
 
 def test_an_answer_is_shown_as_it_is() -> None:
@@ -53,7 +53,7 @@ def test_a_time_out_and_an_interruption_say_what_happened() -> None:
         closure.stopped("a\x00b", {}),
     ],
 )
-def test_no_closure_holds_what_no_database_takes(end: Ending) -> None:
+def test_no_closure_holds_what_no_database_takes(end: Closure) -> None:
     for words in (end.shown, end.reply, end.error):
         if words is not None:
             words.encode()

@@ -247,7 +247,7 @@ def made_up_zone(change: datetime, before: timedelta, after: timedelta) -> ZoneI
 def test_an_hour_that_is_repeated_across_new_year_is_still_a_repetition() -> None:
     hour = timedelta(hours=1)
     zone = made_up_zone(datetime(2029, 12, 31, 23, 30, tzinfo=UTC), hour, timedelta(0))
-    once, following = cron_line.Line("15 0 * * *"), cron_line.Line("15 * * * *")
+    once, following = cron_line.CronLine("15 0 * * *"), cron_line.CronLine("15 * * * *")
     eve, first = datetime(2029, 12, 31, 22), datetime(2030, 1, 1, 12)  # noqa: DTZ001
     assert cron_line.next_slot(once, zone, eve) == datetime(2029, 12, 31, 23, 15)  # noqa: DTZ001
     assert cron_line.count_slots(once, zone, eve, first) == 1

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from segue.errors import LeaseLost, SegueError, StoreError, StoreUnavailable, Undecided
-from segue.kernel.workers.retry import insist
+from segue.kernel.workers.retry import retry_until_stored
 from segue.times.clock import SystemClock
 
 
@@ -24,12 +24,12 @@ def failing(*errors: SegueError) -> tuple[Callable[[], Awaitable[str]], list[Seg
 async def test_a_store_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("segue.kernel.workers.retry._FIRST_PAUSE_MS", 1)
     write, _ = failing(StoreUnavailable("away"), StoreUnavailable("still away"))
-    assert await insist("a turn", SystemClock(), write) == "written"
+    assert await retry_until_stored("a turn", SystemClock(), write) == "written"
 
 
 @pytest.mark.parametrize("error", [Undecided("it may be in"), LeaseLost("not ours"), StoreError("refused")])
 async def test_what_another_try_would_double_or_not_cure_is_raised(error: SegueError) -> None:
     write, left = failing(error, error)
     with pytest.raises(type(error)):
-        await insist("a turn", SystemClock(), write)
+        await retry_until_stored("a turn", SystemClock(), write)
     assert left == [error]

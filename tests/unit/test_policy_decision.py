@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.model.decision import Decision, Due, End, Fire, Missed, Pass, Postpone, decide
+from segue.model.decision import Decision, DueSlot, End, Fire, Missed, PassOver, Postpone, decide
 from segue.model.policy import Busy, Late, Overlap, Policy
 from segue.model.states import Outcome
 from segue.times.trigger import At, Cron, Every, Idle, Phase
@@ -22,9 +22,9 @@ MINUTELY = Every(MINUTE, start=NOON)
 RECALL = Every(HOUR, phase=Phase.RELATIVE)
 
 
-def due(trigger: Any = HOURLY, slot: datetime = NOON, **facts: Any) -> Due:
+def due(trigger: Any = HOURLY, slot: datetime = NOON, **facts: Any) -> DueSlot:
     policy = {name: facts.pop(name) for name in list(facts) if name in Policy.__slots__}
-    return Due(trigger=trigger, policy=Policy(**policy), slot=slot, **facts)
+    return DueSlot(trigger=trigger, policy=Policy(**policy), slot=slot, **facts)
 
 
 def test_a_slot_on_time_fires_and_names_the_next() -> None:
@@ -50,7 +50,7 @@ class TestLate:
         )
 
     def test_run_once_misses_all_when_the_newest_is_past_its_grace(self) -> None:
-        assert decide(due(grace_seconds=600), self.now) == Pass(
+        assert decide(due(grace_seconds=600), self.now) == PassOver(
             slot=NOON,
             outcome=Outcome.MISSED,
             reason="late: it came due 20 min ago, and its grace is 10 min",
@@ -62,7 +62,7 @@ class TestLate:
         assert isinstance(decide(due(grace_seconds=1200), self.now), Fire)
 
     def test_skip_runs_none_of_them(self) -> None:
-        assert decide(due(late=Late.SKIP), self.now) == Pass(
+        assert decide(due(late=Late.SKIP), self.now) == PassOver(
             slot=NOON,
             outcome=Outcome.MISSED,
             reason="late: it came due 20 min ago, and late slots are skipped",
@@ -71,11 +71,11 @@ class TestLate:
         )
 
     def test_skip_runs_not_even_the_last_of_a_gap(self) -> None:
-        assert isinstance(decide(due(late=Late.SKIP), NOON + 72 * HOUR + 10 * SECOND), Pass)
+        assert isinstance(decide(due(late=Late.SKIP), NOON + 72 * HOUR + 10 * SECOND), PassOver)
 
     def test_skip_runs_a_slot_that_is_on_time(self) -> None:
         assert decide(due(late=Late.SKIP), NOON + 60 * SECOND) == Fire(slot=NOON, next=NOON + HOUR)
-        assert isinstance(decide(due(late=Late.SKIP), NOON + 61 * SECOND), Pass)
+        assert isinstance(decide(due(late=Late.SKIP), NOON + 61 * SECOND), PassOver)
 
     def test_all_runs_the_newest_of_them_in_order(self) -> None:
         first = decide(due(late=Late.ALL, catch_up=5), self.now)
@@ -94,11 +94,11 @@ class TestLate:
 
     def test_all_misses_all_when_none_is_within_the_grace(self) -> None:
         decision = decide(due(late=Late.ALL, grace_seconds=600), self.now)
-        assert isinstance(decision, Pass)
+        assert isinstance(decision, PassOver)
         assert (decision.outcome, decision.count) == (Outcome.MISSED, 73)
 
     def test_a_one_shot_past_its_grace_is_missed_and_says_how_late(self) -> None:
-        assert decide(due(At(NOON)), self.now) == Pass(
+        assert decide(due(At(NOON)), self.now) == PassOver(
             slot=NOON,
             outcome=Outcome.MISSED,
             reason="late: it came due 3 d 20 min ago, and its grace is 1 d",
@@ -122,10 +122,10 @@ class TestLate:
         now = NOON + 5 * MINUTE
         assert isinstance(decide(due(late=Late.SKIP, jitter_seconds=300), now), Fire)
         assert isinstance(decide(due(grace_seconds=1, jitter_seconds=300), now), Fire)
-        assert isinstance(decide(due(late=Late.SKIP, jitter_seconds=200), now), Pass)
+        assert isinstance(decide(due(late=Late.SKIP, jitter_seconds=200), now), PassOver)
 
 
-def played(due: Due, now: datetime, *, queue: bool = True) -> list[Decision]:
+def played(due: DueSlot, now: datetime, *, queue: bool = True) -> list[Decision]:
     """Every decision until the job has caught up; what fires waits in the lane."""
     decisions: list[Decision] = []
     while True:
@@ -158,7 +158,7 @@ def test_a_slot_that_is_on_time_behind_a_gap_is_an_ordinary_one() -> None:
     decisions = played(due(MINUTELY, late=Late.ALL), now)
     assert fired(decisions) == [now - n * MINUTE for n in range(10, 0, -1)]
     last = decisions[-1]
-    assert isinstance(last, Pass)
+    assert isinstance(last, PassOver)
     assert (last.slot, last.count) == (now, 1)
     assert last.reason.startswith("overlap")
 
@@ -197,7 +197,7 @@ def test_overlap(overlap: Overlap, open_runs: dict[str, Any], goes_on: bool, bus
     if goes_on:
         assert decision == Fire(slot=NOON, next=NOON + HOUR)
     else:
-        assert isinstance(decision, Pass)
+        assert isinstance(decision, PassOver)
         assert decision.outcome is Outcome.SKIPPED
         assert decision.reason.startswith("overlap: ")
         assert (decision.slot, decision.count, decision.next) == (NOON, 1, NOON + HOUR)
@@ -210,7 +210,7 @@ def test_overlap(overlap: Overlap, open_runs: dict[str, Any], goes_on: bool, bus
         (Busy.POSTPONE, Postpone(until=NOON + 61 * SECOND, reason="busy: the session was at work")),
         (
             Busy.SKIP,
-            Pass(
+            PassOver(
                 slot=NOON,
                 outcome=Outcome.SKIPPED,
                 reason="busy: the session was at work",
@@ -226,7 +226,7 @@ def test_busy(busy: Busy, expected: Decision) -> None:
 
 def test_a_skipped_slot_takes_the_older_ones_with_it() -> None:
     decision = decide(due(busy=Busy.SKIP, lane_busy=True), NOON + 5 * HOUR)
-    assert isinstance(decision, Pass)
+    assert isinstance(decision, PassOver)
     assert (decision.slot, decision.count, decision.next) == (NOON, 6, NOON + 6 * HOUR)
 
 
@@ -235,7 +235,7 @@ def test_a_skipped_slot_takes_the_older_ones_with_it() -> None:
 )
 def test_a_one_shot_that_is_passed_over_ends(facts: dict[str, Any]) -> None:
     decision = decide(due(At(NOON), **facts), NOON)
-    assert isinstance(decision, Pass)
+    assert isinstance(decision, PassOver)
     assert (decision.next, decision.end) == (None, End.PASSED_OVER)
 
 
@@ -246,7 +246,7 @@ def test_the_last_of_max_runs_ends_the_job() -> None:
 
 def test_a_run_that_was_skipped_does_not_count_towards_max_runs() -> None:
     decision = decide(due(max_runs=1, busy=Busy.SKIP, lane_busy=True), NOON)
-    assert isinstance(decision, Pass)
+    assert isinstance(decision, PassOver)
     assert decision.next == NOON + HOUR
 
 
@@ -267,7 +267,7 @@ def test_slots_after_until_are_neither_run_nor_missed() -> None:
 )
 def test_a_policy_that_was_tightened_ends_the_job_at_its_next_slot(facts: dict[str, Any], end: End) -> None:
     decision = decide(due(**facts), NOON)
-    assert isinstance(decision, Pass)
+    assert isinstance(decision, PassOver)
     assert (decision.outcome, decision.next, decision.end) == (Outcome.SKIPPED, None, end)
 
 
@@ -303,7 +303,7 @@ class TestPutOff:
     def test_one_that_was_put_off_for_longer_than_its_grace_says_so(self) -> None:
         facts = replace(due(busy=Busy.POSTPONE, grace_seconds=300), put_off_until=NOON + 10 * MINUTE)
         decision = decide(facts, NOON + 10 * MINUTE)
-        assert isinstance(decision, Pass)
+        assert isinstance(decision, PassOver)
         assert decision.reason == (
             "late: it came due 10 min ago and was put off (busy: the session was at work), "
             "and its grace is 5 min"
@@ -335,7 +335,7 @@ class TestIdle:
 
     def test_a_busy_session_may_skip_it_until_the_next_message(self) -> None:
         decision = decide(due(self.quiet, busy=Busy.SKIP, lane_busy=True), NOON)
-        assert isinstance(decision, Pass)
+        assert isinstance(decision, PassOver)
         assert (decision.next, decision.end) == (None, None)
 
     def test_max_runs_ends_it(self) -> None:
@@ -366,7 +366,7 @@ def test_every_slot_is_accounted_for_once(
     assert slot is not None
     now = slot + gap
     policy = Policy(late=late, overlap=overlap, busy=busy, grace_seconds=grace, catch_up=catch_up)
-    decisions = played(Due(trigger=trigger, policy=policy, slot=slot, lane_busy=lane_busy), now)
+    decisions = played(DueSlot(trigger=trigger, policy=policy, slot=slot, lane_busy=lane_busy), now)
     if isinstance(decisions[-1], Postpone):
         assert busy is Busy.POSTPONE
         return
@@ -374,7 +374,7 @@ def test_every_slot_is_accounted_for_once(
     counted = 0
     for decision in decisions:
         assert not isinstance(decision, Postpone)
-        counted += decision.count if isinstance(decision, Pass) else 1
+        counted += decision.count if isinstance(decision, PassOver) else 1
         if isinstance(decision, Fire) and decision.missed:
             counted += decision.missed.count
     assert counted == 1 + trigger.count_between(slot, now)

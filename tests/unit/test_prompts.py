@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from segue.model.prompts import TEMPLATES, Brief, Mode, brief_from_json, render, template_for
+from segue.model.prompts import TEMPLATES, Mode, PromptFacts, prompt_facts_from_json, render, template_for
 from segue.model.states import JobKind
 
 PUBLISHED = {
@@ -15,7 +15,7 @@ PUBLISHED = {
     ("recall.agent_turn", 1): "daf15a1b39972f93b0c68e888ea8c6b57580079a2bf0aa140bca43dd595faa92",
 }
 SLOT = 1_762_160_400_000  # 2025-11-03 09:00 UTC, a Monday
-BRIEF = Brief(template="cron.agent_turn.reminder", version=1, slot=SLOT, zone="Europe/Berlin")
+BRIEF = PromptFacts(template="cron.agent_turn.reminder", version=1, slot=SLOT, zone="Europe/Berlin")
 
 
 def test_a_published_template_never_changes() -> None:
@@ -26,7 +26,7 @@ def test_a_published_template_never_changes() -> None:
 
 def test_the_prompt_tells_the_facts_and_ends_with_the_message() -> None:
     """6.4: scheduled for, now, zone, lateness, missed count, previous outcome."""
-    brief = Brief(
+    brief = PromptFacts(
         template="cron.agent_turn.reminder",
         version=1,
         slot=SLOT,
@@ -54,7 +54,7 @@ def test_its_digest_is_that_of_its_text() -> None:
     prompt = render(BRIEF, job="News", message="Look.", now=SLOT)
     assert prompt is not None
     assert prompt.ref.sha256 == hashlib.sha256(prompt.text.encode()).hexdigest()
-    assert prompt == render(brief_from_json(BRIEF.to_json()), job="News", message="Look.", now=SLOT)
+    assert prompt == render(prompt_facts_from_json(BRIEF.to_json()), job="News", message="Look.", now=SLOT)
 
 
 @pytest.mark.parametrize(("late_ms", "words"), [(0, "on time"), (59_999, "on time"), (60_000, "1 min late")])
@@ -66,11 +66,11 @@ def test_seconds_are_not_called_late(late_ms: int, words: str) -> None:
 
 def test_a_worker_behind_the_others_uses_what_it_has() -> None:
     """Old and new workers side by side: a version, a field or a zone from the future stops no turn."""
-    newer = brief_from_json({**BRIEF.to_json(), "version": 99, "zone": "Mars/Olympus", "mood": "fine"})
+    newer = prompt_facts_from_json({**BRIEF.to_json(), "version": 99, "zone": "Mars/Olympus", "mood": "fine"})
     prompt = render(newer, job="News", message="Look.", now=SLOT)
     assert prompt is not None
     assert (prompt.ref.version, prompt.vars["zone"]) == (1, "UTC")
-    unknown = brief_from_json({**BRIEF.to_json(), "template": "cron.agent_turn.sung"})
+    unknown = prompt_facts_from_json({**BRIEF.to_json(), "template": "cron.agent_turn.sung"})
     assert render(unknown, job="News", message="Look.", now=SLOT) is None
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from segue.model.redaction import without_secrets
+from segue.model.redaction import redact
 
 ENVIRONMENT = {"SOME_API_KEY": "hunter2hunter2", "HOME": "/home/ann"}
 
@@ -19,12 +19,12 @@ ENVIRONMENT = {"SOME_API_KEY": "hunter2hunter2", "HOME": "/home/ann"}
     ],
 )
 def test_a_secret_leaves_no_error(error: str, told: str) -> None:
-    assert without_secrets(error, ENVIRONMENT) == told
+    assert redact(error, ENVIRONMENT) == told
 
 
 def test_what_this_process_was_given_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER_TOKEN", "open-sesame-1")
-    assert without_secrets("open-sesame-1 is wrong") == "… is wrong"
+    assert redact("open-sesame-1 is wrong") == "… is wrong"
 
 
 @pytest.mark.parametrize("password", ["segue", "postgres", "correcthorse"])
@@ -33,6 +33,6 @@ def test_a_password_that_is_a_word_is_hidden_where_it_stands_as_one(password: st
         f"{password} could not open postgresql://ann:{password}@db/{password} with password={password} "
         f"and password: {password}"
     )
-    assert without_secrets(told, {"PGPASSWORD": password}) == (
+    assert redact(told, {"PGPASSWORD": password}) == (
         f"{password} could not open postgresql://…@db/{password} with password=… and password: …"
     )

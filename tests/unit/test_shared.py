@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from segue.kernel.live.single_flight import Shared
+from segue.kernel.live.single_flight import SingleFlight
 
 
 class Library:
@@ -21,7 +21,7 @@ class Library:
 
 
 async def test_those_who_ask_together_share_one_look() -> None:
-    shared, library = Shared(), Library()
+    shared, library = SingleFlight(), Library()
     async with asyncio.TaskGroup() as crowd:
         asked = [crowd.create_task(shared.once("it", library.look_up)) for _ in range(100)]
         await asyncio.sleep(0)
@@ -31,7 +31,7 @@ async def test_those_who_ask_together_share_one_look() -> None:
 
 
 async def test_who_leaves_in_the_middle_leaves_the_question_to_the_next() -> None:
-    shared, library = Shared(), Library()
+    shared, library = SingleFlight(), Library()
     async with asyncio.TaskGroup() as both:
         first = both.create_task(shared.once("it", library.look_up))
         second = both.create_task(shared.once("it", library.look_up))
@@ -43,7 +43,7 @@ async def test_who_leaves_in_the_middle_leaves_the_question_to_the_next() -> Non
 
 
 async def test_a_failure_is_nobody_elses_answer() -> None:
-    shared, library = Shared(), Library()
+    shared, library = SingleFlight(), Library()
     library.open.set()
 
     async def fail() -> int:
@@ -55,7 +55,7 @@ async def test_a_failure_is_nobody_elses_answer() -> None:
 
 
 async def test_only_the_newest_answers_are_kept() -> None:
-    shared, library = Shared(most=2), Library()
+    shared, library = SingleFlight(most=2), Library()
     library.open.set()
     for what in ("a", "b", "c", "c", "b"):
         await shared.once(what, library.look_up)

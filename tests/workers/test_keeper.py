@@ -8,18 +8,18 @@ import pytest
 
 from segue import Kernel, Settings
 from segue.errors import StoreUnavailable
-from segue.kernel.live.running import LetGo, Live
+from segue.kernel.live.running import CancelReason, RunningTurn
 from segue.kernel.transactions.lease import reliable_ms
 from segue.store.database import Begin, Params, Rows, T
 from segue.store.open import open_database
 from segue.store.queries import Query
 from segue.testing import ManualClock, ScriptedAgent
-from segue.testing.forwarding import PassingOn
+from segue.testing.forwarding import ForwardingDatabase
 
 LEASE_MS = 15_000
 
 
-class Network(PassingOn):
+class Network(ForwardingDatabase):
     """The way to the database: it can be cut, so that calls fail or are not answered at all."""
 
     cut = False
@@ -49,7 +49,7 @@ async def network(database_url: str) -> AsyncIterator[Network]:
 
 
 @asynccontextmanager
-async def turn_under_way(network: Network, clock: ManualClock) -> AsyncIterator[tuple[Kernel, Live]]:
+async def turn_under_way(network: Network, clock: ManualClock) -> AsyncIterator[tuple[Kernel, RunningTurn]]:
     agent = ScriptedAgent()
     agent.pause()
     settings = Settings(lease_seconds=LEASE_MS / 1000)
@@ -63,7 +63,7 @@ async def turn_under_way(network: Network, clock: ManualClock) -> AsyncIterator[
         await asyncio.wait([running])
 
 
-def why_let_go(live: Live) -> LetGo | None:
+def why_let_go(live: RunningTurn) -> CancelReason | None:
     return live.let_go
 
 
@@ -82,7 +82,7 @@ async def test_a_worker_that_is_cut_off_stops_its_turn_a_third_of_the_lease_earl
         setattr(network, how, True)
         clock.advance(milliseconds=1)
         await kernel.workers.keeper.step()
-        assert why_let_go(live) is LetGo.LEASE_LOST
+        assert why_let_go(live) is CancelReason.LEASE_LOST
 
         clock.advance(milliseconds=LEASE_MS // 3 - 1)
         assert await successor.workers.reaper.step() == 0, "the margin: no successor may start yet"

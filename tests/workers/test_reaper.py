@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from segue import Kernel, Settings
-from segue.kernel.live.running import Live
+from segue.kernel.live.running import RunningTurn
 from segue.kernel.transactions import lease
 from segue.kernel.transactions.lane import Pool
-from segue.kernel.transactions.lease import Held
+from segue.kernel.transactions.lease import HeldLane
 from segue.kernel.workers import keeper
 from segue.testing import ManualClock
 from tests.seats import seat_of
@@ -37,7 +37,7 @@ def clock() -> Bedside:
 
 
 @pytest.fixture
-async def held(kernel: Kernel, clock: Bedside) -> AsyncIterator[Held]:
+async def held(kernel: Kernel, clock: Bedside) -> AsyncIterator[HeldLane]:
     """A lane of another process, while our reaper runs and has looked once."""
     await kernel.receive("web:1", "Hi")
     seat = seat_of("elsewhere", lease_ms=LEASE_MS, lease_now=clock.ms())
@@ -49,13 +49,13 @@ async def held(kernel: Kernel, clock: Bedside) -> AsyncIterator[Held]:
     await asyncio.wait([reaping])
 
 
-async def is_held(kernel: Kernel, held: Held) -> bool:
+async def is_held(kernel: Kernel, held: HeldLane) -> bool:
     session = await kernel.store.session_by_id(held.session.id)
     return (session.holder, session.fence) == ("elsewhere", held.fence)
 
 
 async def test_a_lane_whose_lease_ran_out_before_our_eyes_is_taken_back(
-    kernel: Kernel, clock: Bedside, held: Held
+    kernel: Kernel, clock: Bedside, held: HeldLane
 ) -> None:
     for _ in range(0, LEASE_MS, NAP_MS):
         assert await is_held(kernel, held)
@@ -65,20 +65,20 @@ async def test_a_lane_whose_lease_ran_out_before_our_eyes_is_taken_back(
 
 
 async def test_whoever_could_not_look_gives_them_the_time_to_renew(
-    kernel: Kernel, clock: Bedside, held: Held
+    kernel: Kernel, clock: Bedside, held: HeldLane
 ) -> None:
     clock.advance(milliseconds=2 * LEASE_MS)
     assert await clock.naps.get() == GRACE_MS
     assert await is_held(kernel, held)
     task = asyncio.current_task()
     assert task is not None
-    await kernel.store.commit(keeper.renew, [Live(held, task, 0, 0)], LEASE_MS, clock.ms())
+    await kernel.store.commit(keeper.renew, [RunningTurn(held, task, 0, 0)], LEASE_MS, clock.ms())
     clock.advance(milliseconds=GRACE_MS)
     assert await clock.naps.get() == NAP_MS
     assert await is_held(kernel, held)
 
 
-async def test_and_takes_it_back_if_they_do_not(kernel: Kernel, clock: Bedside, held: Held) -> None:
+async def test_and_takes_it_back_if_they_do_not(kernel: Kernel, clock: Bedside, held: HeldLane) -> None:
     clock.advance(milliseconds=2 * LEASE_MS)
     assert await clock.naps.get() == GRACE_MS
     clock.advance(milliseconds=GRACE_MS)

@@ -11,7 +11,7 @@ from segue.agents.tools.cron import cron_tool
 from segue.agents.tools.fetch import fetch_tool
 from segue.agents.tools.files import file_tools
 from segue.agents.tools.mcp import McpTools
-from segue.agents.tools.mcp_connection import Server
+from segue.agents.tools.mcp_connection import McpEndpoint
 from segue.agents.tools.memory import memory_tool
 from segue.agents.tools.recalls import recall_tools
 from segue.agents.tools.registry import Registry
@@ -77,8 +77,8 @@ def registry_of(configuration: "Configuration") -> Registry:
     return Registry(tools, suppliers=[McpTools(_server(named)) for named in configuration.mcp_servers])
 
 
-def _server(named: "McpServer") -> Server:
-    return Server(
+def _server(named: "McpServer") -> McpEndpoint:
+    return McpEndpoint(
         name=named.name,
         command=named.command,
         args=named.args,

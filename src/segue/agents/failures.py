@@ -6,7 +6,7 @@ from pydantic_ai import exceptions as wrong
 from pydantic_ai.messages import ModelResponse
 
 from segue.errors import AgentFailed
-from segue.model.redaction import without_secrets
+from segue.model.redaction import redact
 
 _TRANSIENT = (
     wrong.ModelRateLimitError,
@@ -66,6 +66,6 @@ def failure(error: Exception, *, midway: bool, environment: Mapping[str, str] | 
     if error.__cause__ is not None:
         detail += f" (caused by {type(error.__cause__).__name__}: {error.__cause__})"
     return AgentFailed(
-        without_secrets(detail, environment),
+        redact(detail, environment),
         shown=shown or "The model failed. The run record says how.",
     )

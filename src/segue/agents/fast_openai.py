@@ -15,7 +15,7 @@ _WALK = "async_maybe_transform"
 _PARAMETERS = "openai.types.chat.completion_create_params"
 
 
-def take_short_cut() -> None:
+def use_fast_transform() -> None:
     """In chats by the SDK, if it is loaded and still takes that walk."""
     chat = sys.modules.get(_CHAT)
     walk = getattr(chat, _WALK, None)

@@ -37,11 +37,11 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from segue.agents.failures import check_whole, failure, may_pass
-from segue.agents.fast_openai import take_short_cut
+from segue.agents.fast_openai import use_fast_transform
 from segue.agents.model_messages import Conversation
 from segue.agents.prompt import SYSTEM, system_prompt
 from segue.agents.tools.registry import Registry, Tool, Toolbox, ToolContext
-from segue.agents.usage import Figures
+from segue.agents.usage import UsageTotals
 from segue.errors import BadSetting
 from segue.kernel.kernel import Kernel
 from segue.model.agent import Delta, OpenTurn, Text, Thinking, Usage
@@ -71,7 +71,7 @@ def load_model(name: str) -> Model:
         model = infer_model(name)
     except (UserError, ImportError, ValueError) as error:
         raise BadSetting(f"the model {name!r} cannot be used: {error}") from error
-    take_short_cut()
+    use_fast_transform()
     return model
 
 
@@ -112,7 +112,7 @@ class ModelAgent:
         kernel = self._kernel_of()
         box = await self._tools.open(ToolContext.of(turn, kernel))
         talk = await Conversation.of(turn, self._instructions(turn, box, kernel))
-        figures = Figures(prompt=SYSTEM.ref)
+        figures = UsageTotals(prompt=SYSTEM.ref)
         spoken = False
         for _ in range(self._limits.steps):
             talk.hear(await turn.joined())

@@ -9,7 +9,7 @@ from pydantic_ai.messages import ModelResponse
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
-class Figures:
+class UsageTotals:
     def __init__(self, *, prompt: str) -> None:
         self._counts = dict.fromkeys(_COUNTS, 0)
         self._prompt = prompt

@@ -19,7 +19,7 @@ from pydantic_core import ErrorDetails
 
 from segue.errors import BadSetting
 from segue.record import positional
-from segue.times.format import shown
+from segue.times.format import quoted
 
 FILE = "segue.toml"
 _PREFIX = "SEGUE_"
@@ -104,7 +104,7 @@ def sentence(model: type[BaseModel], error: ValidationError, sources: Mapping[st
     inner = first["loc"][name.count(".") + 1 :]
     head = f"{sources.get(name, name)} must be {_wanted(known[name]).words}"
     if not inner and known[name].repr and isinstance(first["input"], str | int | float | bool):
-        return f"{head}, got {shown(first['input'])}"
+        return f"{head}, got {quoted(first['input'])}"
     where = [f"entry {part + 1}" if isinstance(part, int) else str(part) for part in inner]
     return f"{head}; {', '.join(where)}{': ' if where else ''}{_reason(first)}"
 
@@ -163,7 +163,7 @@ def _flat(
             yield name, value
         elif any(each.startswith(f"{name}.") for each in known):
             if not isinstance(value, dict):
-                raise BadSetting(f"{name} in {file} must be a table of settings, got {shown(value)}")
+                raise BadSetting(f"{name} in {file} must be a table of settings, got {quoted(value)}")
             yield from _flat(value, known, file, f"{name}.")
         else:
             nearest = key if key in known else _nearest(name, _beside(prefix, known))

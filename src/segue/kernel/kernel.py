@@ -14,19 +14,19 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Self
 
-from segue.kernel.api.inbound import Desk, Hearing
-from segue.kernel.api.jobs import Automating
-from segue.kernel.api.memory import Remembering
-from segue.kernel.api.recalls import Recalling
-from segue.kernel.api.scheduled_messages import Messaging
-from segue.kernel.api.sessions import Deleting
+from segue.kernel.api.inbound import ChannelInbox, InboundApi
+from segue.kernel.api.jobs import JobsApi
+from segue.kernel.api.memory import MemoryApi
+from segue.kernel.api.recalls import RecallsApi
+from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
+from segue.kernel.api.sessions import SessionsApi
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
-from segue.kernel.workers.live_preview import Showing
+from segue.kernel.workers.live_preview import LivePreview
 from segue.kernel.workers.worker_context import Function
-from segue.kernel.workers.workforce import Listening, Workforce
+from segue.kernel.workers.workforce import ChannelListener, Workforce
 from segue.memory.extraction import Extractor
-from segue.memory.reader import Shelf
+from segue.memory.reader import MemoryReader
 from segue.memory.rules import RuleExtractor
 from segue.model.agent import Agent, AgentFunction, as_agent
 from segue.model.channel import Channel, network_names
@@ -39,7 +39,7 @@ from segue.store.store import Store
 from segue.times.clock import Clock, SystemClock
 
 
-class Kernel(Deleting, Hearing, Automating, Recalling, Messaging, Remembering):
+class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi, MemoryApi):
     def __init__(
         self,
         database: str | Database,
@@ -76,7 +76,7 @@ class Kernel(Deleting, Hearing, Automating, Recalling, Messaging, Remembering):
                 opening.push_async_callback(database.close)
             self.clock = self._clock or SystemClock(database.wall_ms)
             self.store = Store(database, self.clock)
-            self.shelf = Shelf(self.store)
+            self.shelf = MemoryReader(self.store)
             self.bell = Bell(self.clock)
             self.hub = Hub()
             self.workers = Workforce(
@@ -104,11 +104,15 @@ class Kernel(Deleting, Hearing, Automating, Recalling, Messaging, Remembering):
     async def run(self, *, listen: bool = True) -> None:
         """Run the workers until cancelled; `listen` for what arrives through the channels, too."""
         beside = [
-            Showing(self.store, self.clock, self.hub, self.workers.turns, channel)
+            LivePreview(self.store, self.clock, self.hub, self.workers.turns, channel)
             for channel in self.channels.values()
             if channel.capabilities.edits and not channel.capabilities.stored
         ]
-        heard = [Listening(channel, Desk(self, channel)) for channel in self.channels.values() if listen]
+        heard = [
+            ChannelListener(channel, ChannelInbox(self, channel))
+            for channel in self.channels.values()
+            if listen
+        ]
         await self.workers.run([*beside, *heard])
 
     def _somebody_wrote(self) -> None:

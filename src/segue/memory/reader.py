@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from segue.errors import NotFound
 from segue.memory.search import MOST_ROWS, ranked, sought
-from segue.model.memory import Archive, Found, Memory, Task, Waiting
+from segue.model.memory import Archive, AwaitingCommit, FoundMemory, Memory, Task
 from segue.model.records import NEWEST, Asker, Event, Owner, Place
 from segue.store import queries
 from segue.store.database import Params, Value
@@ -17,7 +17,7 @@ _NEWEST_TASK = "~"
 """After any id."""
 
 
-class Shelf:
+class MemoryReader:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._database = store.database
@@ -106,7 +106,7 @@ class Shelf:
             raise NotFound(f"there is no memory {memory_id}")
         return kept_rows.memory(found[0])
 
-    async def search(self, owner: Owner, query: str, *, limit: int) -> list[Found]:
+    async def search(self, owner: Owner, query: str, *, limit: int) -> list[FoundMemory]:
         """Memories and archived passages that share terms with the query, the best first."""
         asked = sought(query)
         if not asked:
@@ -124,10 +124,10 @@ class Shelf:
         found = []
         for memory_id, score in best:
             there = await self._database.read(queries.memories.by_id, {"id": memory_id})
-            found += [Found(memory=kept_rows.memory(row), score=score) for row in there]
+            found += [FoundMemory(memory=kept_rows.memory(row), score=score) for row in there]
         return found[:limit]
 
-    async def awaiting_commit(self, limit: int) -> list[Waiting]:
+    async def awaiting_commit(self, limit: int) -> list[AwaitingCommit]:
         """The sessions that wait for a silence: policy on, a timeout set, and something to put away."""
         found = await self._database.read(queries.sessions.awaiting_commit, {"limit": limit})
         waiting = []
@@ -136,7 +136,7 @@ class Shelf:
             if policy is not None and policy.enabled and policy.idle_timeout_seconds is not None:
                 owner = Owner(row["account"], row["user_id"])
                 since = row["commit_at"] - policy.idle_timeout_seconds * 1000
-                waiting.append(Waiting(owner=owner, key=row["key"], since=since))
+                waiting.append(AwaitingCommit(owner=owner, key=row["key"], since=since))
         return waiting
 
     async def last_put_away(self) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 
-class Mark(NamedTuple):
+class ArchiveMark(NamedTuple):
     """A message, or the start or the end of a turn, at its place in the log."""
 
     seq: int
@@ -25,7 +25,7 @@ class Mark(NamedTuple):
         return self.turn_id is None and not self.scheduled
 
 
-def cut(marks: Sequence[Mark], keep: int, under_way: Collection[str]) -> int:
+def cut(marks: Sequence[ArchiveMark], keep: int, under_way: Collection[str]) -> int:
     """How many of these marks a commit puts away, if the newest messages of that number are kept."""
     settled = _settled(marks, under_way)
     after = sum(mark.role is not None for mark in marks[settled:])
@@ -37,12 +37,12 @@ def cut(marks: Sequence[Mark], keep: int, under_way: Collection[str]) -> int:
     return 0
 
 
-def _settled(marks: Sequence[Mark], under_way: Collection[str]) -> int:
+def _settled(marks: Sequence[ArchiveMark], under_way: Collection[str]) -> int:
     """How many marks stand before the first turn that has not ended."""
     return next((place for place, mark in enumerate(marks) if mark.turn_id in under_way), len(marks))
 
 
-def _seams(marks: Sequence[Mark], settled: int) -> set[int]:
+def _seams(marks: Sequence[ArchiveMark], settled: int) -> set[int]:
     last = {mark.turn_id: place for place, mark in enumerate(marks[:settled]) if mark.turn_id}
     seams = set()
     reach = -1
@@ -53,5 +53,5 @@ def _seams(marks: Sequence[Mark], settled: int) -> set[int]:
     return seams
 
 
-def _answers(mark: Mark, before: Mark) -> bool:
+def _answers(mark: ArchiveMark, before: ArchiveMark) -> bool:
     return mark.plain and mark.role == "assistant" and before.plain and before.role == "user"

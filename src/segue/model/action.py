@@ -1,4 +1,4 @@
-"""How much of its conversation a scheduled turn is given."""
+"""Actions: what a job does when it fires. It asks the agent, says a text, or calls a function."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from segue.errors import BadText, Invalid
 from segue.model.prompts import Mode
 from segue.model.text_checks import check_key, check_text
-from segue.times.format import shown
+from segue.times.format import quoted
 
 
 class View(StrEnum):
@@ -21,9 +21,6 @@ class View(StrEnum):
     """The newest twenty messages."""
     SUMMARY = "summary"
     """The summary and the memories, and no message."""
-
-
-# MERGED: """What a job does when its moment comes: ask the agent, say a text, or call a function."""
 
 
 JSON: TypeAlias = dict[str, Any]
@@ -46,10 +43,10 @@ class Ask:
     def __post_init__(self) -> None:
         check_text(self.prompt, "the prompt of Ask")
         if self.mode not in list(Mode):
-            raise Invalid(f"mode is one of {', '.join(Mode)}; got {shown(self.mode)}")
+            raise Invalid(f"mode is one of {', '.join(Mode)}; got {quoted(self.mode)}")
         object.__setattr__(self, "mode", Mode(self.mode))
         if self.view not in list(View):
-            raise Invalid(f"view is one of {', '.join(View)}; got {shown(self.view)}")
+            raise Invalid(f"view is one of {', '.join(View)}; got {quoted(self.view)}")
         object.__setattr__(self, "view", View(self.view))
         if self.to is not None:
             check_key(self.to)

@@ -75,7 +75,7 @@ def _check(name: str, value: object, *, least: int, most: int) -> None:
 
 
 @record
-class Live:
+class Unarchived:
     """What no commit has put away, and what was said about putting it away."""
 
     messages: int = 0
@@ -109,43 +109,43 @@ class Live:
 
 
 @positional
-class Commit:
+class CommitNow:
     """It is time."""
 
     reason: str
 
 
 @positional
-class Later:
+class CommitLater:
     """Look again then."""
 
     at: int
 
 
 @positional
-class Never:
+class NeverCommit:
     """There is nothing to wait for until the next message."""
 
 
-Verdict: TypeAlias = Commit | Later | Never
+Verdict: TypeAlias = CommitNow | CommitLater | NeverCommit
 
 
-def verdict(live: Live, heard_at: int | None, now: int, *, idle_enabled: bool) -> Verdict:
+def verdict(live: Unarchived, heard_at: int | None, now: int, *, idle_enabled: bool) -> Verdict:
     """Whether to commit. Asked when the armed moment has come, of a session as it is then."""
     policy = live.active_policy
     if policy is None or not live.uncommitted:
-        return Never()
+        return NeverCommit()
     reason = _crossed(policy, live)
     quiet_at = _quiet_at(policy, heard_at) if idle_enabled else None
     if reason is None and quiet_at is None:
-        return Never()
+        return NeverCommit()
     if reason is None and quiet_at is not None and quiet_at > now:
-        return Later(quiet_at)
+        return CommitLater(quiet_at)
     allowed_at = _allowed_at(policy, live)
-    return Later(allowed_at) if allowed_at > now else Commit(reason or "idle_timeout")
+    return CommitLater(allowed_at) if allowed_at > now else CommitNow(reason or "idle_timeout")
 
 
-def next_look(live: Live, heard_at: int | None, now: int) -> int | None:
+def next_look(live: Unarchived, heard_at: int | None, now: int) -> int | None:
     """The moment to arm after the live part has grown; None leaves what is armed.
 
     Idle is armed, not moved: when its moment comes, `verdict` looks at the last message. Except after a
@@ -169,7 +169,7 @@ def pause_ms(failures: int) -> int:
     return min(_LONGEST_PAUSE_MS, _FIRST_PAUSE_MS << max(0, min(failures, 10) - 1))
 
 
-def _crossed(policy: AutoCommitPolicy, live: Live) -> str | None:
+def _crossed(policy: AutoCommitPolicy, live: Unarchived) -> str | None:
     if policy.token_threshold is not None and live.pending_tokens >= policy.token_threshold:
         return "token_threshold"
     beyond = live.messages - live.keep_recent_count
@@ -184,7 +184,7 @@ def _quiet_at(policy: AutoCommitPolicy, heard_at: int | None) -> int | None:
     return (heard_at or 0) + policy.idle_timeout_seconds * 1000
 
 
-def _allowed_at(policy: AutoCommitPolicy, live: Live) -> int:
+def _allowed_at(policy: AutoCommitPolicy, live: Unarchived) -> int:
     if live.last_auto_commit_at is None:
         return 0
     return live.last_auto_commit_at + policy.min_commit_interval_seconds * 1000

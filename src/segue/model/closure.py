@@ -19,7 +19,7 @@ PAUSED = "This job failed {failures} times in a row and is paused. Resume it whe
 
 
 @record
-class Ending:
+class Closure:
     """How a turn ended: for the turn, for its run, and for the people who watch."""
 
     state: TurnState
@@ -36,14 +36,14 @@ class Ending:
     usage: Mapping[str, Any] = field(default_factory=dict)
 
 
-def answered(text: str, usage: Mapping[str, Any]) -> Ending:
+def answered(text: str, usage: Mapping[str, Any]) -> Closure:
     if not text.strip():
-        return Ending(state=TurnState.DONE, outcome=Outcome.EMPTY, shown=NOTHING_TO_SAY, usage=usage)
+        return Closure(state=TurnState.DONE, outcome=Outcome.EMPTY, shown=NOTHING_TO_SAY, usage=usage)
     text = clean(text)
-    return Ending(state=TurnState.DONE, outcome=Outcome.OK, shown=text, reply=text, usage=usage)
+    return Closure(state=TurnState.DONE, outcome=Outcome.OK, shown=text, reply=text, usage=usage)
 
 
-def nothing_to_report(answered: Ending) -> Ending:
+def nothing_to_report(answered: Closure) -> Closure:
     """A check that found nothing."""
     reason = "nothing to report"
     return replace(
@@ -51,12 +51,12 @@ def nothing_to_report(answered: Ending) -> Ending:
     )
 
 
-def held_back(answered: Ending) -> Ending:
+def held_back(answered: Closure) -> Closure:
     """An answer that nobody is shown is no message either; it stays on the turn's record."""
     return replace(answered, shown=HELD_BACK, reason="held back by evaluate_response", quiet=True)
 
 
-def not_evaluated(answered: Ending, error: str) -> Ending:
+def not_evaluated(answered: Closure, error: str) -> Closure:
     """Whether the answer may go out could not be found out, so it does not."""
     return replace(
         failed(f"evaluate_response failed: {error}", shown=NOT_EVALUATED, usage=answered.usage),
@@ -65,8 +65,8 @@ def not_evaluated(answered: Ending, error: str) -> Ending:
     )
 
 
-def failed(error: str, *, shown: str | None = None, usage: Mapping[str, Any] | None = None) -> Ending:
-    return Ending(
+def failed(error: str, *, shown: str | None = None, usage: Mapping[str, Any] | None = None) -> Closure:
+    return Closure(
         state=TurnState.FAILED,
         outcome=Outcome.ERROR,
         shown=clean(shown or "This turn failed; its record says why."),
@@ -75,13 +75,13 @@ def failed(error: str, *, shown: str | None = None, usage: Mapping[str, Any] | N
     )
 
 
-def timed_out(seconds: float) -> Ending:
+def timed_out(seconds: float) -> Closure:
     return failed(f"no answer within {seconds:g} s", shown=f"No answer within {seconds:g} seconds; given up.")
 
 
-def stopped(so_far: str, usage: Mapping[str, Any]) -> Ending:
+def stopped(so_far: str, usage: Mapping[str, Any]) -> Closure:
     said = clean(so_far.strip())
-    return Ending(
+    return Closure(
         state=TurnState.CANCELLED,
         outcome=Outcome.STOPPED,
         shown=f"{said}\n\n(stopped)" if said else "(stopped)",
@@ -90,8 +90,8 @@ def stopped(so_far: str, usage: Mapping[str, Any]) -> Ending:
     )
 
 
-def interrupted(reason: str) -> Ending:
-    return Ending(
+def interrupted(reason: str) -> Closure:
+    return Closure(
         state=TurnState.FAILED,
         outcome=Outcome.INTERRUPTED,
         shown=f"This turn was interrupted: {reason}.",

@@ -38,7 +38,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 @record
-class Due:
+class DueSlot:
     """A job whose slot has come, and what is known about its session."""
 
     trigger: Trigger
@@ -99,7 +99,7 @@ class Fire:
 
 
 @record
-class Pass:
+class PassOver:
     """Run nothing: `count` slots, counted from this one, are recorded as one row."""
 
     slot: datetime
@@ -119,7 +119,7 @@ class Postpone:
     reason: str
 
 
-Decision: TypeAlias = Fire | Pass | Postpone
+Decision: TypeAlias = Fire | PassOver | Postpone
 
 
 class _Pick(NamedTuple):
@@ -130,14 +130,14 @@ class _Pick(NamedTuple):
     """It is a late one that `late = all` owes; it runs however many of its kind wait."""
 
 
-def decide(due: Due, now: datetime) -> Decision:
+def decide(due: DueSlot, now: datetime) -> Decision:
     if now < (slot := _true_slot(due)):
         moved = slot != due.slot
         return Postpone(until=slot, reason="a message broke the silence" if moved else "it is not time yet")
     if slot != due.slot:
         due = replace(due, slot=slot)
     if over := _over(due):
-        return Pass(slot=due.slot, outcome=Outcome.SKIPPED, reason=f"{over}: the job is over", end=over)
+        return PassOver(slot=due.slot, outcome=Outcome.SKIPPED, reason=f"{over}: the job is over", end=over)
     pick = _pick(due, now)
     if pick is None:
         return _all_missed(due, now)
@@ -150,7 +150,7 @@ def decide(due: Due, now: datetime) -> Decision:
     return _fire(due, pick, now)
 
 
-def _true_slot(due: Due) -> datetime:
+def _true_slot(due: DueSlot) -> datetime:
     """A silence begins anew with each message, and its slot moves along; other slots stay where they are."""
     if not isinstance(due.trigger, Idle) or due.last_message_at is None:
         return due.slot
@@ -158,7 +158,7 @@ def _true_slot(due: Due) -> datetime:
     return due.slot if quiet_at is None else max(due.slot, quiet_at)
 
 
-def _over(due: Due) -> End | None:
+def _over(due: DueSlot) -> End | None:
     """The slot was promised, but the policy was tightened since."""
     if due.policy.max_runs is not None and due.runs_so_far >= due.policy.max_runs:
         return End.MAX_RUNS
@@ -167,7 +167,7 @@ def _over(due: Due) -> End | None:
     return None
 
 
-def _pick(due: Due, now: datetime) -> _Pick | None:
+def _pick(due: DueSlot, now: datetime) -> _Pick | None:
     """The slot that may still run; None when every one of them is too late."""
     if keeps_no_appointments(due.trigger):
         return _Pick(due.slot)
@@ -180,7 +180,7 @@ def _pick(due: Due, now: datetime) -> _Pick | None:
     return _Pick(newest) if _lateness(due, newest, now) <= allowed else None
 
 
-def _in_time(due: Due, now: datetime) -> bool:
+def _in_time(due: DueSlot, now: datetime) -> bool:
     """To skip is to let all of a gap go, also the slot at its end that would just be in time.
 
     One that was put off because its session was busy is no gap: somebody was there.
@@ -189,7 +189,7 @@ def _in_time(due: Due, now: datetime) -> bool:
     return _lateness(due, looked, now) <= LATE_AFTER and _lateness(due, due.slot, now) <= _grace(due)
 
 
-def _oldest_owed(due: Due, newest: datetime, now: datetime) -> datetime | None:
+def _oldest_owed(due: DueSlot, newest: datetime, now: datetime) -> datetime | None:
     """The first of the late slots to catch up with. The newest may be on time; then it is not one of them."""
     on_time = _lateness(due, newest, now) <= LATE_AFTER
     slot = _before(due, newest) if on_time else newest
@@ -202,7 +202,7 @@ def _oldest_owed(due: Due, newest: datetime, now: datetime) -> datetime | None:
     return owed
 
 
-def _before(due: Due, slot: datetime) -> datetime | None:
+def _before(due: DueSlot, slot: datetime) -> datetime | None:
     if slot <= due.slot:
         return None
     return due.trigger.latest_at_or_before(slot - _MILLISECOND, due.slot) or due.slot
@@ -213,21 +213,21 @@ def keeps_no_appointments(trigger: Trigger) -> bool:
     return isinstance(trigger, Idle) or (isinstance(trigger, Every) and trigger.phase is Phase.RELATIVE)
 
 
-def _lateness(due: Due, slot: datetime, now: datetime) -> timedelta:
+def _lateness(due: DueSlot, slot: datetime, now: datetime) -> timedelta:
     """Not counting the jitter, which is a delay that was asked for."""
     return now - slot - timedelta(seconds=due.policy.jitter_seconds)
 
 
-def _grace(due: Due) -> timedelta:
+def _grace(due: DueSlot) -> timedelta:
     return timedelta(seconds=due.policy.grace_seconds)
 
 
-def _last_moment(due: Due, now: datetime) -> datetime:
+def _last_moment(due: DueSlot, now: datetime) -> datetime:
     """Slots beyond `until` are none of the job's."""
     return now if due.policy.until is None else min(now, due.policy.until)
 
 
-def _overlap(due: Due) -> str | None:
+def _overlap(due: DueSlot) -> str | None:
     """Why the job's own open runs keep a slot out of the lane."""
     if due.policy.overlap is Overlap.BUFFER_ALL:
         return None
@@ -238,14 +238,14 @@ def _overlap(due: Due) -> str | None:
     return None
 
 
-def _crowded_out(due: Due) -> bool:
+def _crowded_out(due: DueSlot) -> bool:
     if due.policy.busy is Busy.WAIT:
         return False
     # Where the job's own runs make the lane busy, `overlap` has spoken already.
     return due.lane_busy and not due.running and not due.queued_runs
 
 
-def _fire(due: Due, pick: _Pick, now: datetime) -> Fire:
+def _fire(due: DueSlot, pick: _Pick, now: datetime) -> Fire:
     older = _older(due, pick)
     following, end = _then(due, pick.slot if pick.catching_up else now, fired=True)
     return Fire(
@@ -257,14 +257,14 @@ def _fire(due: Due, pick: _Pick, now: datetime) -> Fire:
     )
 
 
-def _put_off(due: Due) -> str | None:
+def _put_off(due: DueSlot) -> str | None:
     """Why the slot was put off; an idle one, which has no moment to keep, never was."""
     if due.put_off_until is None or isinstance(due.trigger, Idle):
         return None
     return due.put_off_because or BUSY
 
 
-def _why_passed(due: Due, now: datetime) -> str:
+def _why_passed(due: DueSlot, now: datetime) -> str:
     put_off = _put_off(due)
     if put_off is None or due.put_off_until is None:
         return AWAY
@@ -272,22 +272,24 @@ def _why_passed(due: Due, now: datetime) -> str:
     return f"{put_off}, and then {AWAY}" if away else put_off
 
 
-def _skip(due: Due, pick: _Pick, now: datetime, reason: str) -> Pass:
+def _skip(due: DueSlot, pick: _Pick, now: datetime, reason: str) -> PassOver:
     count = 1 + _older(due, pick)
     following, end = _then(due, pick.slot if pick.catching_up else now, fired=False)
-    return Pass(slot=due.slot, outcome=Outcome.SKIPPED, reason=reason, count=count, next=following, end=end)
+    return PassOver(
+        slot=due.slot, outcome=Outcome.SKIPPED, reason=reason, count=count, next=following, end=end
+    )
 
 
-def _older(due: Due, pick: _Pick) -> int:
+def _older(due: DueSlot, pick: _Pick) -> int:
     """How many slots from the due one on lie before the one that was picked."""
     return due.trigger.count_between(due.slot, pick.slot) if pick.slot > due.slot else 0
 
 
-def _all_missed(due: Due, now: datetime) -> Pass:
+def _all_missed(due: DueSlot, now: datetime) -> PassOver:
     last = _last_moment(due, now)
     newest = due.trigger.latest_at_or_before(last, due.slot) or due.slot
     following, end = _then(due, now, fired=False)
-    return Pass(
+    return PassOver(
         slot=due.slot,
         outcome=Outcome.MISSED,
         reason=_too_late(due, now - newest),
@@ -297,7 +299,7 @@ def _all_missed(due: Due, now: datetime) -> Pass:
     )
 
 
-def _too_late(due: Due, lateness: timedelta) -> str:
+def _too_late(due: DueSlot, lateness: timedelta) -> str:
     late = f"late: it came due {spoken(lateness, units=2)} ago"
     if put_off := _put_off(due):
         late = f"{late} and was put off ({put_off})"
@@ -306,7 +308,7 @@ def _too_late(due: Due, lateness: timedelta) -> str:
     return f"{late}, and its grace is {spoken(_grace(due), units=2)}"
 
 
-def _then(due: Due, after: datetime, *, fired: bool) -> tuple[datetime | None, End | None]:
+def _then(due: DueSlot, after: datetime, *, fired: bool) -> tuple[datetime | None, End | None]:
     """The slot that comes next, or why there is none."""
     if not due.trigger.repeats:
         return None, End.RAN_ONCE if fired else End.PASSED_OVER

@@ -48,7 +48,7 @@ class Verdict(StrEnum):
 
 
 @record
-class Facts:
+class ExplainFacts:
     """What the store knows about a job and one of its slots."""
 
     job: Job
@@ -75,7 +75,7 @@ class Facts:
 
 
 @positional
-class Coming:
+class UpcomingSlot:
     at: datetime
     note: str | None = None
     """What the clocks do to it."""
@@ -90,7 +90,7 @@ class Explanation:
     run_id: str | None
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What decided it, for programs."""
-    next: tuple[Coming, ...] = ()
+    next: tuple[UpcomingSlot, ...] = ()
 
     @property
     def text(self) -> str:
@@ -106,7 +106,7 @@ class _Said:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def explain(facts: Facts) -> Explanation:
+def explain(facts: ExplainFacts) -> Explanation:
     tell = _Clock(facts)
     slot = facts.asked or (to_moment(facts.run.slot) if facts.run else None)
     now_said = _standing(facts, tell)
@@ -117,7 +117,7 @@ def explain(facts: Facts) -> Explanation:
     else:
         said = now_said
     about = facts.run is not None or facts.asked is not None
-    coming = tuple(Coming(at, clock_note(facts.job, at)) for at in upcoming(facts.job, NEXT))
+    coming = tuple(UpcomingSlot(at, clock_note(facts.job, at)) for at in upcoming(facts.job, NEXT))
     sentences = [*said.sentences, *(now_said.sentences if about else ()), *_next(coming, tell)]
     return Explanation(
         # Asked how things stand, the job's state decides; asked about a slot, what became of it.
@@ -168,7 +168,7 @@ def clock_note(job: Job, slot: datetime) -> str | None:
 class _Clock:
     """How moments and lengths are told."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: ExplainFacts) -> None:
         self._zone = ZoneInfo(zone_of(facts.job.trigger, facts.zone))
         self._now = facts.now
 
@@ -193,7 +193,7 @@ def _open(run: Run | None) -> bool:
 # What became of a slot that has a run
 
 
-def _of_run(facts: Facts, run: Run, tell: _Clock) -> _Said:
+def _of_run(facts: ExplainFacts, run: Run, tell: _Clock) -> _Said:
     first = [f"{facts.job.name!r} was due on {tell.at(run.slot)}."]
     if note := clock_note(facts.job, to_moment(run.slot)):
         first.append(f"{note[0].upper()}{note[1:]}.")
@@ -209,7 +209,7 @@ def _of_run(facts: Facts, run: Run, tell: _Clock) -> _Said:
     return _Said(said.verdict, (*first, *said.sentences), {**known, **said.facts})
 
 
-def _running(facts: Facts, run: Run, tell: _Clock) -> _Said:
+def _running(facts: ExplainFacts, run: Run, tell: _Clock) -> _Said:
     assert run.started_at is not None
     attempt = f", in attempt {run.attempt}" if run.attempt > 1 else ""
     return _Said(
@@ -219,7 +219,7 @@ def _running(facts: Facts, run: Run, tell: _Clock) -> _Said:
     )
 
 
-def _waiting(facts: Facts, run: Run, tell: _Clock) -> _Said:
+def _waiting(facts: ExplainFacts, run: Run, tell: _Clock) -> _Said:
     waits = f"It waits for {tell.since(run.queued_at)} now"
     turn, busy = facts.turn, facts.running
     if turn is not None and to_moment(turn.not_before) > facts.now:
@@ -238,7 +238,7 @@ def _waiting(facts: Facts, run: Run, tell: _Clock) -> _Said:
     return _Said(Verdict.QUEUED, (f"{waits}: {why}.",), {"at_work": facts.at_work, "runners": facts.runners})
 
 
-def _ahead(facts: Facts, run: Run) -> int:
+def _ahead(facts: ExplainFacts, run: Run) -> int:
     ids = [turn.id for turn in facts.queued]
     return ids.index(run.turn_id) if run.turn_id in ids else 0
 
@@ -251,7 +251,7 @@ def _passed(run: Run, tell: _Clock) -> _Said:
     return _Said(str(run.outcome), (decided,), {"reason": run.reason, "moments": count})
 
 
-def _ended(facts: Facts, run: Run, tell: _Clock) -> _Said:
+def _ended(facts: ExplainFacts, run: Run, tell: _Clock) -> _Said:
     known = {"turn_id": run.turn_id, "attempt": run.attempt, "reason": run.reason, "error": run.error}
     said = [*_waited(facts, run, tell)]
     tries = f" in attempt {run.attempt}" if run.attempt > 1 else ""
@@ -264,7 +264,7 @@ def _ended(facts: Facts, run: Run, tell: _Clock) -> _Said:
     return _Said(str(run.outcome), tuple(said), {**known, "waited_ms": waited})
 
 
-def _waited(facts: Facts, run: Run, tell: _Clock) -> Iterator[str]:
+def _waited(facts: ExplainFacts, run: Run, tell: _Clock) -> Iterator[str]:
     if run.started_at is None:
         return
     late, waited = run.lateness_ms, run.started_at - run.queued_at
@@ -290,7 +290,7 @@ def _whose(turn: Turn) -> str:
 # A slot that has none
 
 
-def _without_run(facts: Facts, asked: datetime, tell: _Clock) -> _Said:
+def _without_run(facts: ExplainFacts, asked: datetime, tell: _Clock) -> _Said:
     job = facts.job
     when = tell.at(asked)
     if to_ms(asked) < job.created_at:
@@ -313,7 +313,7 @@ _JUST = timedelta(milliseconds=1)
 # How the job stands
 
 
-def _standing(facts: Facts, tell: _Clock) -> _Said:
+def _standing(facts: ExplainFacts, tell: _Clock) -> _Said:
     job = facts.job
     because = f": {job.state_reason}" if job.state_reason else ""
     if job.state is JobState.PAUSED:
@@ -347,7 +347,7 @@ def _aimed(job: Job, now: datetime, tell: _Clock, slot: int, next_at: int) -> _S
     return _Said(Verdict.SCHEDULED, (), known)
 
 
-def _next(coming: Sequence[Coming], tell: _Clock) -> Iterator[str]:
+def _next(coming: Sequence[UpcomingSlot], tell: _Clock) -> Iterator[str]:
     if coming:
         yield "It runs next on:"
     for moment in coming:

@@ -107,7 +107,7 @@ class Memory:
 
 
 @record
-class Found:
+class FoundMemory:
     """A memory that a search found, and how well it fits."""
 
     memory: Memory
@@ -115,7 +115,7 @@ class Found:
 
 
 @record
-class Waiting:
+class AwaitingCommit:
     """A session that waits for a silence to be committed."""
 
     owner: Owner
@@ -131,6 +131,6 @@ class Index:
     Whoever left because their policy or their session is gone has left no moment behind.
     """
 
-    members: Sequence[Waiting]
+    members: Sequence[AwaitingCommit]
     changed_at: int | None
     """None: nobody has waited yet."""

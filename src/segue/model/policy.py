@@ -1,6 +1,6 @@
 """What a job does when it is late, when its session is busy, when it overtakes itself, when it fails.
 
-A policy is a value with an answer for each of these; `segue.model.decision` applies it to a slot that came due.
+A policy is a value with an answer for each of these; `decision` applies it to a slot that came due.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from segue.errors import BadPolicy, BadTrigger
-from segue.times.format import shown
+from segue.times.format import quoted
 from segue.times.moment import storable
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Policy:
     def stored(data: object) -> "Policy":
         """As the store has it. What this version cannot read is kept: it may be a guard of a newer one."""
         if not isinstance(data, Mapping):
-            raise BadPolicy(f"a stored policy is an object, got {shown(data)}")
+            raise BadPolicy(f"a stored policy is an object, got {quoted(data)}")
         known = {name: value for name, value in data.items() if name in _FIELDS}
         try:
             policy = Policy(**known)
@@ -148,10 +148,10 @@ class Policy:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Policy":
         if not isinstance(data, Mapping):
-            raise BadPolicy(f"a policy is an object such as {{'late': 'skip'}}, got {shown(data)}")
+            raise BadPolicy(f"a policy is an object such as {{'late': 'skip'}}, got {quoted(data)}")
         for name in data:
             if name not in _FIELDS:
-                raise BadPolicy(f"a policy has no field {shown(name)}; {_nearest(name, _FIELDS)}")
+                raise BadPolicy(f"a policy has no field {quoted(name)}; {_nearest(name, _FIELDS)}")
         return cls(**data)
 
 
@@ -167,7 +167,7 @@ class NewerPolicy(Policy):
     @property
     def unreadable(self) -> str | None:
         # A field without a value asks for nothing: a newer version writes it with every policy.
-        parts = [f"{name}={shown(value)}" for name, value in self.unread.items() if value is not None]
+        parts = [f"{name}={quoted(value)}" for name, value in self.unread.items() if value is not None]
         if not parts:
             return None
         return (
@@ -212,7 +212,7 @@ def _member(name: str, value: object, kind: type[StrEnum]) -> StrEnum:
     for member in kind:
         if value == member:
             return member
-    raise BadPolicy(f"{name} is one of {', '.join(kind)}; got {shown(value)}")
+    raise BadPolicy(f"{name} is one of {', '.join(kind)}; got {quoted(value)}")
 
 
 def _check_number(name: str, value: object, limits: _Range) -> None:
@@ -222,7 +222,7 @@ def _check_number(name: str, value: object, limits: _Range) -> None:
     # NaN is refused here too: it compares as false with everything.
     if not number or not limits.low <= value <= limits.high:  # type: ignore[operator]
         what = "a whole number" if limits.whole else "a number"
-        raise BadPolicy(f"{name} is {what} from {limits.low:,} to {limits.high:,}; got {shown(value)}")
+        raise BadPolicy(f"{name} is {what} from {limits.low:,} to {limits.high:,}; got {quoted(value)}")
 
 
 def _moment(value: object) -> datetime:
@@ -230,7 +230,7 @@ def _moment(value: object) -> datetime:
         return storable(datetime.fromisoformat(value) if isinstance(value, str) else value, "until")
     except (ValueError, BadTrigger):
         raise BadPolicy(
-            f"until is a moment with a zone, for example '2030-01-01T00:00:00+00:00'; got {shown(value)}"
+            f"until is a moment with a zone, for example '2030-01-01T00:00:00+00:00'; got {quoted(value)}"
         ) from None
 
 
@@ -245,5 +245,5 @@ def _is_read(name: str, value: object) -> bool:
 def _nearest(name: object, known: Sequence[str]) -> str:
     from difflib import get_close_matches  # only a mistake needs it
 
-    close = get_close_matches(shown(name), known, n=1, cutoff=0.45)
+    close = get_close_matches(quoted(name), known, n=1, cutoff=0.45)
     return f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"

@@ -6,9 +6,9 @@ from dataclasses import field
 from typing import Any, NamedTuple, TypeAlias
 
 from segue.model.action import Action
-from segue.model.auto_commit import Live
+from segue.model.auto_commit import Unarchived
 from segue.model.policy import Policy
-from segue.model.prompts import Brief, PromptRef, Rendered, render
+from segue.model.prompts import PromptFacts, PromptRef, RenderedPrompt, render
 from segue.model.states import (
     MAX_CRASHES,
     CallType,
@@ -102,7 +102,7 @@ class Session:
     ready_at: int | None
     holder: str | None
     fence: int
-    live: Live
+    live: Unarchived
 
     @property
     def channel(self) -> str:
@@ -226,7 +226,7 @@ class Turn:
     """The words that join the transcript when it starts."""
     prompt: str | None
     """What the agent is asked, where that differs from the words shown."""
-    brief: Brief | None
+    brief: PromptFacts | None
     """The facts that the prompt of a scheduled turn is rendered from."""
     call: Mapping[str, Any] | None
     source: Source | None
@@ -257,7 +257,7 @@ class Turn:
         """Another crash would park it."""
         return self.crashes == MAX_CRASHES - 1
 
-    def rendered(self) -> Rendered | None:
+    def rendered(self) -> RenderedPrompt | None:
         """The prompt of its newest attempt; None before it has started, and for a user's turn."""
         if self.brief is None or self.started_at is None or self.source is None:
             return None

@@ -24,7 +24,7 @@ def stands_out(secret: str) -> bool:
     return len(secret) >= _LONG or (len(secret) >= _SHORTEST and not secret.isalpha())
 
 
-def without_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
+def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Less what looks like a key, and what this process was given as one.
 
     Providers quote the key that they refuse, some of them whole.

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from segue.errors import BadTrigger
 from segue.model.records import Job
 from segue.times.clock import to_moment
-from segue.times.format import shown, spoken
+from segue.times.format import quoted, spoken
 from segue.times.trigger import At, Cron, Every, Idle, Trigger, resolve, trigger_from_json
 
 _KINDS = ("at", "every", "cron")
@@ -28,7 +28,7 @@ def read_trigger(schedule: str | Mapping[str, Any], *, now: datetime, zone: str 
     if schedule.get("kind") not in _KINDS:
         raise BadTrigger(
             "a schedule is words such as 'every weekday at 9', or {kind: at, at: …}, "
-            f"{{kind: every, every_seconds: …}}, {{kind: cron, expr: …, tz: …}}; got {shown(dict(schedule))}"
+            f"{{kind: every, every_seconds: …}}, {{kind: cron, expr: …, tz: …}}; got {quoted(dict(schedule))}"
         )
     return resolve(trigger_from_json(schedule), now=now, zone=zone)
 

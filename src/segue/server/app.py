@@ -16,11 +16,11 @@ from segue import __version__
 from segue.config import Configuration
 from segue.kernel.kernel import Kernel
 from segue.server import error_responses
-from segue.server.auth import COOKIE, Keys
+from segue.server.auth import COOKIE, ApiKeys
 from segue.server.guard import Gate, Hosts
 from segue.server.health import Checkup
 from segue.server.metrics import Metrics
-from segue.server.request_context import House
+from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
     docs,
@@ -71,7 +71,9 @@ def create_app(
 ) -> FastAPI:
     """An app around an open kernel."""
     metrics = Metrics(__version__, kernel.workers.turns)
-    house = House(kernel, configuration, Keys(configuration.api_keys), metrics, Checkup(kernel), run_workers)
+    house = AppState(
+        kernel, configuration, ApiKeys(configuration.api_keys), metrics, Checkup(kernel), run_workers
+    )
     app = FastAPI(
         title="Segue",
         version=__version__,
@@ -79,7 +81,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        # Our own traces are of runs (`segue.telemetry.tracing`). Those of requests would tell the keys in their paths.
+        # Our own traces are of runs (`telemetry.tracing`). Those of requests would tell keys by their paths.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.segue = house
@@ -117,7 +119,7 @@ def mount(
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    house: House = app.state.segue
+    house: AppState = app.state.segue
     if not house.run_workers:
         yield
         return
@@ -130,14 +132,14 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             workers.cancel()
 
 
-async def _work(house: House) -> None:
+async def _work(house: AppState) -> None:
     try:
         await house.kernel.run()
     finally:
         house.working = False
 
 
-def _openapi(app: FastAPI, house: House) -> dict[str, Any]:
+def _openapi(app: FastAPI, house: AppState) -> dict[str, Any]:
     if app.openapi_schema is None:
         described = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes

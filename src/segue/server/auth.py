@@ -42,7 +42,7 @@ class Caller:
 ANYBODY = Caller(Owner(), Role.ADMIN)
 
 
-class Keys:
+class ApiKeys:
     def __init__(self, keys: Iterable[ApiKey]) -> None:
         self._known = [(each.key.get_secret_value().encode(), _caller(each)) for each in keys]
 
@@ -73,7 +73,7 @@ class Keys:
         return found
 
 
-def authenticate(connection: HTTPConnection, keys: Keys, now_ms: int) -> Caller:
+def authenticate(connection: HTTPConnection, keys: ApiKeys, now_ms: int) -> Caller:
     if not keys:
         return ANYBODY
     scheme, _, key = connection.headers.get("authorization", "").partition(" ")

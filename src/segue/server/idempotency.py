@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: the name of a request, so that a repeat answers the first result (`segue.kernel.transactions.idempotency`)."""
+"""The `Idempotency-Key` header: names a request, so that a repeated one returns the stored result."""
 
 from hashlib import sha256
 from typing import Annotated, TypeAlias
@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 from fastapi import Header
 
 from segue.kernel.transactions import idempotency
-from segue.server.request_context import Asked
+from segue.server.request_context import AuthenticatedRequest
 
 LONGEST = 200
 
@@ -21,7 +21,7 @@ IdempotencyKey: TypeAlias = Annotated[
 ]
 
 
-async def named(asked: Asked, name: str | None) -> idempotency.Request | None:
+async def named(asked: AuthenticatedRequest, name: str | None) -> idempotency.Request | None:
     if name is None:
         return None
     # What a request asks for is its route and its body; how long it is willing to wait is not.

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from segue.kernel.live.running import LiveTurns
+from segue.kernel.live.running import RunningTurns
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -15,7 +15,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 class Metrics:
     """A registry of its own for each app: two in one process do not count into each other."""
 
-    def __init__(self, version: str, turns: LiveTurns) -> None:
+    def __init__(self, version: str, turns: RunningTurns) -> None:
         registry = CollectorRegistry()
         labels = ("method", "route", "status")
         self.requests = Counter("segue_http_requests", "Requests answered.", labels, registry=registry)
@@ -41,7 +41,7 @@ class Metrics:
 
 
 class _Turns(Collector):
-    def __init__(self, turns: LiveTurns) -> None:
+    def __init__(self, turns: RunningTurns) -> None:
         self._turns = turns
 
     def collect(self) -> Iterable[Metric]:

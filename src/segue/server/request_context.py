@@ -14,16 +14,16 @@ from segue.config import Configuration, Role
 from segue.kernel.kernel import Kernel
 from segue.model.records import Asker, user_of
 from segue.model.text_checks import MAX_NAME, check_text
-from segue.server.auth import Caller, Keys, authenticate
+from segue.server.auth import ApiKeys, Caller, authenticate
 from segue.server.health import Checkup
 from segue.server.metrics import Metrics
 
 
 @dataclass(slots=True)
-class House:
+class AppState:
     kernel: Kernel
     configuration: Configuration
-    keys: Keys
+    keys: ApiKeys
     metrics: Metrics
     checkup: Checkup
     run_workers: bool
@@ -53,8 +53,8 @@ class House:
                 limit.reschedule(asyncio.get_running_loop().time())
 
 
-def house_of(connection: HTTPConnection) -> House:
-    house: House = connection.app.state.segue
+def app_state(connection: HTTPConnection) -> AppState:
+    house: AppState = connection.app.state.segue
     return house
 
 
@@ -74,12 +74,12 @@ async def check_may_open(kernel: Kernel, caller: Caller, asker: Asker, key: str)
         await kernel.session(key, owner=asker)
 
 
-class Asked(Request):
+class AuthenticatedRequest(Request):
     """A request of somebody we know. Only routes of the class `Guarded` are given one."""
 
     def __init__(self, request: Request) -> None:
         super().__init__(request.scope, request.receive)
-        self.house = house_of(self)
+        self.house = app_state(self)
         self.caller = self.house.caller(self)
         self.owner = asker_of(self.caller, self)
 
@@ -102,6 +102,6 @@ class Guarded(APIRoute):
         handle = super().get_route_handler()
 
         async def known(request: Request) -> Response:
-            return await handle(Asked(request))
+            return await handle(AuthenticatedRequest(request))
 
         return known

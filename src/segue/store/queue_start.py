@@ -32,7 +32,7 @@ BEHIND_MS = 10_000
 """Who comes in now was given its place a little earlier, by a clock that may not be ours."""
 
 
-class Head:
+class QueueStart:
     def __init__(self, database: Database, query: Query) -> None:
         """`query` gives the place of the first one that does not stand below `:since`."""
         self._database = database

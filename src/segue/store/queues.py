@@ -11,7 +11,7 @@ from segue.model.records import Delivery, Job
 from segue.record import positional, record
 from segue.store import queries
 from segue.store.database import Database, Params, Row, Rows
-from segue.store.queue_start import Head
+from segue.store.queue_start import QueueStart
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
 from segue.times.clock import Clock
@@ -52,11 +52,11 @@ class Queues:
         self.database = database
         self._clock = clock
         self._account = ""
-        self._jobs = Head(database, queries.jobs.next_due)
-        self._ready = Head(database, queries.sessions.first_ready)
-        self._leased = Head(database, queries.sessions.first_leased)
-        self._waiting = Head(database, queries.deliveries.first_waiting)
-        self._sending = Head(database, queries.deliveries.first_leased)
+        self._jobs = QueueStart(database, queries.jobs.next_due)
+        self._ready = QueueStart(database, queries.sessions.first_ready)
+        self._leased = QueueStart(database, queries.sessions.first_leased)
+        self._waiting = QueueStart(database, queries.deliveries.first_waiting)
+        self._sending = QueueStart(database, queries.deliveries.first_leased)
 
     def lease_now(self) -> int | None:
         """By which clock leases are judged: a test's, else the machine's, else the database's own."""
@@ -67,7 +67,7 @@ class Queues:
         lease_now = self.lease_now()
         return None if lease_now is None else lease_now + REBOOTED_MS
 
-    async def _judged(self, leases: Head) -> Params:
+    async def _judged(self, leases: QueueStart) -> Params:
         """By what it is told which of them have run out."""
         lease_now = self.lease_now()
         since = await leases.since(self.database.wall_ms() if lease_now is None else lease_now)

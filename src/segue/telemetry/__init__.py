@@ -1,1 +1,1 @@
-"""TODO."""
+"""Logs and traces of a process."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from segue import __version__
 from segue.errors import BadSetting, SegueError
 from segue.kernel.kernel import Kernel
-from segue.kernel.live.hub import EVERYTHING, Sent
+from segue.kernel.live.hub import EVERYTHING, DeliverySent
 from segue.model.records import Event, Run
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ async def _watch(kernel: Kernel, tracer: "Tracer") -> None:
             try:
                 if run_id is not None:
                     _tell_run(tracer, await kernel.store.run(run_id))
-                elif isinstance(heard, Sent) and heard.delivery.turn_id and heard.delivery.source:
+                elif isinstance(heard, DeliverySent) and heard.delivery.turn_id and heard.delivery.source:
                     _tell_delivery(tracer, heard, heard.delivery.source.run_id)
             except SegueError as error:  # deleted meanwhile, or the database is away
                 _log.warning("a run could not be traced: %s", error)
@@ -106,7 +106,7 @@ def _tell_run(tracer: "Tracer", run: Run) -> None:
         _span(tracer, trace, "turn", run.started_at, run.finished_at, told)
 
 
-def _tell_delivery(tracer: "Tracer", sent: Sent, run_id: str) -> None:
+def _tell_delivery(tracer: "Tracer", sent: DeliverySent, run_id: str) -> None:
     """Of an answer; a written message is delivered when its run ends."""
     delivery = sent.delivery
     told: dict[str, Value] = {

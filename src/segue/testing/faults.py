@@ -11,14 +11,14 @@ for n in itertools.count(1):
 
 from segue.errors import StoreError
 from segue.store.database import Begin, Database, Rows, T, Transaction
-from segue.testing.forwarding import PassingOn
+from segue.testing.forwarding import ForwardingDatabase
 
 
 class Fault(StoreError):
     """The fault that was asked for."""
 
 
-class FaultyStore(PassingOn):
+class FaultyStore(ForwardingDatabase):
     """Passes everything on to a real database until the n-th statement of a transaction."""
 
     def __init__(self, database: Database, *, fail_at: int) -> None:

@@ -7,7 +7,7 @@ from segue.store.database import Begin, Database, Params, Rows, T
 from segue.store.queries import Query
 
 
-class PassingOn:
+class ForwardingDatabase:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.dialect = database.dialect

@@ -29,7 +29,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 
 from segue.errors import BadTrigger
-from segue.times.format import shown
+from segue.times.format import quoted
 
 _LONGEST_LINE = 500
 _FIELDS = "minute hour day month weekday"
@@ -49,7 +49,7 @@ _BETWEEN_PROBES = timedelta(days=3)
 """No two changes may slip between two probes; in no zone since 1970 are any closer than six days."""
 
 
-class Line:
+class CronLine:
     """The walls of one cron line."""
 
     def __init__(self, expr: str) -> None:
@@ -59,7 +59,7 @@ class Line:
         )
         self.follows_clock = any(field.startswith("*") for field in self._fields.parts[1:3])
         if not self._has_a_day():
-            raise BadTrigger(_NEVER.format(shown(expr)))
+            raise BadTrigger(_NEVER.format(quoted(expr)))
 
     def first(self, start: datetime, end: datetime) -> datetime | None:
         """The earliest wall in [start, end)."""
@@ -119,9 +119,9 @@ class Line:
 
 
 @lru_cache(maxsize=4096)
-def read_line(expr: str) -> Line:
+def read_line(expr: str) -> CronLine:
     """The line, read once: many jobs share one, and every look at a due job asks for it."""
-    return Line(expr)
+    return CronLine(expr)
 
 
 @lru_cache(maxsize=1024)
@@ -135,7 +135,7 @@ def zone_named(name: str) -> ZoneInfo | None:
         return None
 
 
-def next_slot(line: Line, zone: ZoneInfo, after: datetime) -> datetime | None:
+def next_slot(line: CronLine, zone: ZoneInfo, after: datetime) -> datetime | None:
     """The first moment after `after`."""
     for stretch in _stretches(zone, after, after + _SEARCHED):
         wall = line.first(stretch.opening(line, after), stretch.end + stretch.offset)
@@ -144,7 +144,7 @@ def next_slot(line: Line, zone: ZoneInfo, after: datetime) -> datetime | None:
     return None
 
 
-def latest_slot(line: Line, zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
+def latest_slot(line: CronLine, zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
     """The newest moment in (after, until]."""
     for stretch in reversed(list(_stretches(zone, after, until))):
         wall = line.last(stretch.opening(line, after), stretch.closing(until))
@@ -153,7 +153,7 @@ def latest_slot(line: Line, zone: ZoneInfo, after: datetime, until: datetime) ->
     return None
 
 
-def count_slots(line: Line, zone: ZoneInfo, after: datetime, until: datetime) -> int:
+def count_slots(line: CronLine, zone: ZoneInfo, after: datetime, until: datetime) -> int:
     """How many moments lie in (after, until]."""
     total = 0
     for stretch in _stretches(zone, after, until):
@@ -174,7 +174,7 @@ class _Stretch(NamedTuple):
     reached: datetime
     """The highest reading the clock had come to when the stretch began."""
 
-    def opening(self, line: Line, after: datetime) -> datetime:
+    def opening(self, line: CronLine, after: datetime) -> datetime:
         """The first reading that may make a slot of this line after that moment."""
         opening = self.start + self.offset if line.follows_clock else self.reached
         if self.start > after:
@@ -254,14 +254,14 @@ def _parse(expr: str) -> CronSim:
         raise BadTrigger(f"a cron line has at most {_LONGEST_LINE} characters, got {len(expr):,}")
     fields = expr.split()
     if len(fields) != 5:
-        raise BadTrigger(f"a cron line has five fields ({_FIELDS}), got {len(fields)}: {shown(expr)}")
+        raise BadTrigger(f"a cron line has five fields ({_FIELDS}), got {len(fields)}: {quoted(expr)}")
     try:
         return CronSim(expr, _new_year(1970))
     except CronSimError as error:
         # cronsim has one error for a day that cannot be read and for a day that these months do not have.
         if "day-of-month" in str(error) and _can_be_read([*fields[:3], "*", fields[4]]):
-            raise BadTrigger(_NEVER.format(shown(expr))) from None
-        raise BadTrigger(f"the cron line {shown(expr)} cannot be read: {str(error).lower()}") from None
+            raise BadTrigger(_NEVER.format(quoted(expr))) from None
+        raise BadTrigger(f"the cron line {quoted(expr)} cannot be read: {str(error).lower()}") from None
 
 
 def _can_be_read(fields: list[str]) -> bool:

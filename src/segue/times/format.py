@@ -12,7 +12,7 @@ _UNITS = (
 )
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """What the caller gave, quoted, and no longer than a sentence can carry."""
     try:
         text = repr(value)

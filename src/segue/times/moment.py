@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from segue.errors import BadTrigger
-from segue.times.format import shown
+from segue.times.format import quoted
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9000, 1, 1, tzinfo=UTC)
@@ -16,20 +16,20 @@ LONGEST_SECONDS = 10 * 365 * 86_400
 def storable(moment: object, what: str) -> datetime:
     """The moment as the store will give it back, or BadTrigger."""
     if not isinstance(moment, datetime) or moment.tzinfo is None:
-        raise BadTrigger(f"{what} needs a datetime with a zone, got {shown(moment)}")
+        raise BadTrigger(f"{what} needs a datetime with a zone, got {quoted(moment)}")
     try:
         stored = whole(moment.astimezone(UTC))
     except OverflowError:  # the calendar's first and last day have no UTC everywhere
         stored = LATEST
     if not EARLIEST <= stored < LATEST:
-        raise BadTrigger(f"{what} must lie between the years 1970 and 8999, got {shown(moment)}")
+        raise BadTrigger(f"{what} must lie between the years 1970 and 8999, got {quoted(moment)}")
     return stored
 
 
 def bounded(moment: datetime) -> datetime:
     """A moment to count from: in UTC, and no further out than the first and the last that can be stored."""
     if moment.tzinfo is None:
-        raise BadTrigger(f"a moment needs a zone, got {shown(moment)}")
+        raise BadTrigger(f"a moment needs a zone, got {quoted(moment)}")
     return min(max(moment.astimezone(UTC), EARLIEST), LATEST)
 
 
@@ -45,11 +45,11 @@ def duration(value: object, what: str) -> timedelta:
     """So many seconds, or BadTrigger."""
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     if not isinstance(seconds, int | float) or isinstance(seconds, bool):
-        raise BadTrigger(f"{what} needs a number of seconds or a timedelta, got {shown(value)}")
+        raise BadTrigger(f"{what} needs a number of seconds or a timedelta, got {quoted(value)}")
     # This one comparison refuses zero, negatives, infinities, NaN and what no timedelta could hold.
     if not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS:
         limits = f"from {SHORTEST_SECONDS} to {LONGEST_SECONDS:,} seconds (10 years)"
-        raise BadTrigger(f"{what} takes {limits}, got {shown(value)}")
+        raise BadTrigger(f"{what} takes {limits}, got {quoted(value)}")
     return timedelta(milliseconds=round(seconds * 1000))
 
 

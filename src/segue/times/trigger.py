@@ -12,7 +12,7 @@ Invariants
   - moments are aware on the way in, UTC on the way out, and whole milliseconds, as the store keeps them:
     a slot that went through the store is equal to the one that the trigger names
   - no slot lies before 1970 or in the year 9000 or later
-  - intervals add in UTC; cron lines are wall time in their zone (`segue.times.cron_line` has the rule for clock changes)
+  - intervals add in UTC; cron lines are wall time in their zone (`cron_line` has the rule for clock changes)
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 
 from segue.errors import BadTrigger, ZoneNeeded
 from segue.times import cron_line
-from segue.times.format import shown, spoken
+from segue.times.format import quoted, spoken
 from segue.times.moment import bounded, duration, in_seconds, storable, whole, within_limits
 
 _LONGEST_WORDS = 200
@@ -66,7 +66,7 @@ class At:
     @property
     def moment(self) -> datetime:
         if isinstance(self.at, str):
-            raise BadTrigger(f"At({shown(self.at)}) is still words; resolved(now, zone) makes it a moment")
+            raise BadTrigger(f"At({quoted(self.at)}) is still words; resolved(now, zone) makes it a moment")
         return self.at
 
     def resolved(self, now: datetime, zone: str | None = None) -> "At":
@@ -194,7 +194,7 @@ class Cron:
 
     def __post_init__(self) -> None:
         if not isinstance(self.expr, str):
-            raise BadTrigger(f"a cron line is a string such as '0 9 * * 1-5', got {shown(self.expr)}")
+            raise BadTrigger(f"a cron line is a string such as '0 9 * * 1-5', got {quoted(self.expr)}")
         cron_line.read_line(self.expr)
         object.__setattr__(self, "expr", " ".join(self.expr.split()))
         if self.tz is not None:
@@ -204,7 +204,7 @@ class Cron:
         """With its own zone, or else this one."""
         if self.tz is None and zone is None:
             raise ZoneNeeded(
-                f"the cron line {shown(self.expr)} needs a time zone, and none is known; give it one, for "
+                f"the cron line {quoted(self.expr)} needs a time zone, and none is known; give it one, for "
                 "example tz='Europe/Berlin', or set the timezone of its session"
             )
         return self if self.tz else replace(self, tz=zone)
@@ -231,13 +231,13 @@ class Cron:
         return f"{words[0].lower()}{words[1:]}" + (f", {self.tz}" if self.tz else "")
 
     @property
-    def _line(self) -> cron_line.Line:
+    def _line(self) -> cron_line.CronLine:
         return cron_line.read_line(self.expr)
 
     @property
     def _zone(self) -> ZoneInfo:
         if self.tz is None:
-            raise BadTrigger(f"Cron({shown(self.expr)}) has no zone yet; resolved(zone) gives it one")
+            raise BadTrigger(f"Cron({quoted(self.expr)}) has no zone yet; resolved(zone) gives it one")
         return _zone(self.tz)
 
 
@@ -304,7 +304,7 @@ def trigger_from_json(data: Mapping[str, Any]) -> Trigger:
             return Idle(quiet, **_only(rest))
     raise BadTrigger(
         "a schedule is {kind: at, at: …}, {kind: every, every_seconds: …}, {kind: cron, expr: …} "
-        f"or {{kind: idle, idle_seconds: …}}, got {shown(data)}"
+        f"or {{kind: idle, idle_seconds: …}}, got {quoted(data)}"
     )
 
 
@@ -312,7 +312,7 @@ def _only(fields: JSON, *known: str) -> JSON:
     for name in fields:
         if name not in known:
             allowed = f"only {' and '.join(known)} may be added" if known else "nothing may be added"
-            raise BadTrigger(f"a schedule of this kind has no field {shown(name)}: {allowed}")
+            raise BadTrigger(f"a schedule of this kind has no field {quoted(name)}: {allowed}")
     return fields
 
 
@@ -329,7 +329,7 @@ def _moment_or_words(value: object) -> Any:
 
 def _check_zone(name: object) -> None:
     if not isinstance(name, str):
-        raise BadTrigger(f"tz is the name of a zone, for example 'Europe/Berlin', got {shown(name)}")
+        raise BadTrigger(f"tz is the name of a zone, for example 'Europe/Berlin', got {quoted(name)}")
     _zone(name)
 
 
@@ -337,7 +337,7 @@ def _zone(name: str) -> ZoneInfo:
     zone = cron_line.zone_named(name)
     if zone is None:
         raise BadTrigger(
-            f"there is no time zone {shown(name)}; use an IANA name, for example 'Europe/Berlin' or 'UTC'"
+            f"there is no time zone {quoted(name)}; use an IANA name, for example 'Europe/Berlin' or 'UTC'"
         )
     return zone
 
@@ -353,7 +353,7 @@ def _phase(value: object) -> Phase:
     for phase in Phase:
         if value == phase:
             return phase
-    raise BadTrigger(f"phase is 'fixed' or 'relative', got {shown(value)}")
+    raise BadTrigger(f"phase is 'fixed' or 'relative', got {quoted(value)}")
 
 
 def _naive(moment: datetime) -> datetime:

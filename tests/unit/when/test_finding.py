@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from segue.times.reader import Moment
-from segue.times.reader.finder import Found, Verdict, find
+from segue.times.reader.finder import FoundTime, Verdict, find
 from segue.times.reader.readers import LANGUAGES
 
 NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
@@ -29,7 +29,7 @@ def test_the_time_of_a_sentence_is_found(sentence: str, phrase: str) -> None:
 
 @pytest.mark.parametrize("sentence", ["", "what a nice day", "call Ana about the 9 apples", "x" * 5000])
 def test_where_there_is_no_time_none_is_found(sentence: str) -> None:
-    assert find(sentence, now=NOW, zone="Europe/Berlin") == Found(Verdict.NOT_READ)
+    assert find(sentence, now=NOW, zone="Europe/Berlin") == FoundTime(Verdict.NOT_READ)
 
 
 def test_a_moment_that_is_over_is_found_and_marked() -> None:
@@ -40,7 +40,7 @@ def test_a_moment_that_is_over_is_found_and_marked() -> None:
 
 
 def test_only_the_beginning_of_a_long_text_is_looked_at() -> None:
-    assert find("word " * 50 + "tomorrow at 9", now=NOW, zone="UTC") == Found(Verdict.NOT_READ)
+    assert find("word " * 50 + "tomorrow at 9", now=NOW, zone="UTC") == FoundTime(Verdict.NOT_READ)
 
 
 def test_any_words_of_time_get_a_verdict() -> None:

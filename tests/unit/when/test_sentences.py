@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from segue.times.reader import CronLine, Interval, Moment, When
-from segue.times.reader.finder import Found, Verdict, find
+from segue.times.reader.finder import FoundTime, Verdict, find
 
 SENTENCES = Path(__file__).with_name("sentences.txt")
 LANGUAGES = ("English", "German", "French", "Spanish", "Russian", "Chinese")
@@ -39,7 +39,7 @@ def sentences() -> Iterator[Line]:
             yield Line(section, now, zone, text, expected)
 
 
-def said(found: Found) -> str:
+def said(found: FoundTime) -> str:
     match found.verdict:
         case Verdict.READ:
             assert found.when is not None

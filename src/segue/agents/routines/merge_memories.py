@@ -25,7 +25,7 @@ _MOST_MEMORIES = 1_000
 """Of one owner, the newest."""
 
 
-class Dream:
+class MergeMemories:
     """The function that its job calls."""
 
     def __init__(self, kernel_of: Callable[[], Kernel]) -> None:

@@ -13,7 +13,7 @@ from segue.times.clock import to_moment
 from segue.times.reader.refusal import quoted
 
 if TYPE_CHECKING:
-    from segue.times.reader.finder import Found
+    from segue.times.reader.finder import FoundTime
 
 
 @record
@@ -39,13 +39,13 @@ class Heard:
     def now(self) -> datetime:
         return to_moment(self.box.context.kernel.clock.ms()).astimezone(ZoneInfo(self.zone or "UTC"))
 
-    def find(self, words: str) -> "Found":
+    def find(self, words: str) -> "FoundTime":
         """The time in these words, as it is read here."""
         from segue.times.reader.finder import find  # its tables are large, and most turns never need them
 
         return find(words, now=self.now, zone=self.zone)
 
-    def why_unread(self, found: "Found", *, chinese: bool = False) -> str:
+    def why_unread(self, found: "FoundTime", *, chinese: bool = False) -> str:
         """Why nothing is scheduled, as a sentence before another; empty if there is no time."""
         if found.passed:
             return (

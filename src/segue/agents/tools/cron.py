@@ -17,7 +17,7 @@ from segue.model.records import Job
 from segue.model.schedule import local, upcoming, zone_of
 from segue.model.states import JobState
 from segue.times.cron_line import zone_named
-from segue.times.format import shown
+from segue.times.format import quoted
 from segue.times.trigger import At, Cron, Every, Trigger
 
 _TOLD = 3
@@ -155,7 +155,7 @@ async def _found(context: ToolContext, given: Mapping[str, Any], action: str) ->
     shared = await context.kernel.shared_jobs_of(session)
     here = (session.id, shared.id) if shared else (session.id,)
     if job is None or (job.session_id not in here and not job.protected):
-        raise ToolRefused(f"job {shown(job_id)} is not found here; `list` shows what this conversation has")
+        raise ToolRefused(f"job {quoted(job_id)} is not found here; `list` shows what this conversation has")
     return job
 
 
@@ -165,7 +165,7 @@ def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:
         raise ToolRefused(f"a job has one schedule, not {' and '.join(named)}; give one of them")
     tz = given.get("tz")
     if tz is not None and zone_named(tz) is None:
-        raise ToolRefused(f"there is no time zone {shown(tz)}; use an IANA name such as 'Europe/Berlin'")
+        raise ToolRefused(f"there is no time zone {quoted(tz)}; use an IANA name such as 'Europe/Berlin'")
     match named:
         case ["every_seconds"]:
             least = context.kernel.settings.least_interval_seconds

@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 from segue.agents.tools.allowed_hosts import Address, allowed, literal
 from segue.agents.tools.arguments import flat
-from segue.agents.tools.html_text import plain
+from segue.agents.tools.html_text import html_to_text
 from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
 from segue.record import positional
 
@@ -190,7 +190,7 @@ async def _read(url: str, response: "httpx2.Response") -> str:
         if len(body) > LARGEST_BODY:
             raise ToolRefused(f"{url} is larger than {LARGEST_BODY:,} bytes")
     text = _decoded(bytes(body), response.charset_encoding)
-    return await asyncio.to_thread(plain, text) if "html" in kind else text
+    return await asyncio.to_thread(html_to_text, text) if "html" in kind else text
 
 
 def _decoded(body: bytes, charset: str | None) -> str:

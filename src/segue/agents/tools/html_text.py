@@ -38,7 +38,7 @@ _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*")
 
 
-def plain(html: str) -> str:
+def html_to_text(html: str) -> str:
     """The title and the text of a page, a line per block."""
     title = _title(html)
     words = _SPACES.sub(" ", unescape("".join(_pieces(html))))

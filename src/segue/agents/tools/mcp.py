@@ -9,7 +9,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from segue.agents.tools.mcp_connection import CALL_SECONDS, ODD, OPENING_SECONDS, Connection, Server, reason
+from segue.agents.tools.mcp_connection import (
+    CALL_SECONDS,
+    ODD,
+    OPENING_SECONDS,
+    McpConnection,
+    McpEndpoint,
+    reason,
+)
 from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
 
 if TYPE_CHECKING:
@@ -31,9 +38,9 @@ _LONGEST_NAME = 64
 class McpTools:
     """The tools of one server, their names behind the server's. Used within `async with`."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: McpEndpoint) -> None:
         self._server = server
-        self._connection = Connection(server)
+        self._connection = McpConnection(server)
         self._known: Sequence[Tool] = ()
         self._ask_at: int | None = None
 

@@ -33,7 +33,7 @@ ODD = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
 @record
-class Server:
+class McpEndpoint:
     """Where one is: a command to start, or a URL to call."""
 
     name: str
@@ -65,10 +65,10 @@ class _Held:
         self.let_go = asyncio.Event()
 
 
-class Connection:
+class McpConnection:
     """Opened, it may connect; closed, it has left its server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: McpEndpoint) -> None:
         self._server = server
         self._held: _Held | None = None
         self._one_at_a_time = asyncio.Lock()
@@ -145,7 +145,7 @@ async def _shows_life(client: "Client") -> bool:
 
 
 @asynccontextmanager
-async def _connected(server: Server) -> AsyncIterator["Client"]:
+async def _connected(server: McpEndpoint) -> AsyncIterator["Client"]:
     # Seconds of work on a small machine, in which no other turn may stand still.
     await asyncio.to_thread(import_module, "mcp")
     import httpx2

@@ -2,7 +2,7 @@
 
 from segue.agents.tools.arguments import flat
 from segue.agents.tools.registry import Tool, ToolContext
-from segue.model.memory import Found, MemoryKind
+from segue.model.memory import FoundMemory, MemoryKind
 from segue.times.clock import to_moment
 
 _MOST = 20
@@ -38,7 +38,7 @@ async def _search(context: ToolContext, query: str, limit: int = 5) -> str:
     return "\n".join(_line(each) for each in found)
 
 
-def _line(found: Found) -> str:
+def _line(found: FoundMemory) -> str:
     memory = found.memory
     day = f"{to_moment(memory.updated_at):%d %b %Y}"
     if memory.kind is MemoryKind.PASSAGE:

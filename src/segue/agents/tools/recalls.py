@@ -16,7 +16,7 @@ from segue.model.records import Recall
 from segue.model.schedule import local
 from segue.model.states import CallType, RecallStatus
 from segue.times.clock import to_moment
-from segue.times.format import shown
+from segue.times.format import quoted
 from segue.times.reader import explain
 
 _LISTED = 50
@@ -143,4 +143,4 @@ def _told(recall: Recall, context: ToolContext) -> str:
         moment = f"{moment}, {explain(local(at, context.zone), to_moment(context.kernel.clock.ms()))}"
     repeats = f", then every {recall.interval_seconds:g} s" if recall.interval_seconds else ""
     about = recall.comment or recall.instruction
-    return f"Recall {recall.id} ({recall.call_type}, {recall.status}): {moment}{repeats}. {shown(about)}"
+    return f"Recall {recall.id} ({recall.call_type}, {recall.status}): {moment}{repeats}. {quoted(about)}"

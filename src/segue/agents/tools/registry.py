@@ -137,12 +137,12 @@ class Toolbox:
     context: ToolContext
     tools: Mapping[str, Tool] = field(default_factory=dict)
 
-    def prepare(self, call_id: str, name: str, arguments: str | Mapping[str, Any] | None) -> "Call":
+    def prepare(self, call_id: str, name: str, arguments: str | Mapping[str, Any] | None) -> "ToolCall":
         try:
             given, wrong = parse(arguments), None
         except BadArguments as error:
             given, wrong = {}, str(error)
-        return Call(self, ToolStarted(call_id=call_id, name=name, arguments=given), wrong)
+        return ToolCall(self, ToolStarted(call_id=call_id, name=name, arguments=given), wrong)
 
     def marked(self, called: ToolCalled) -> str:
         """What a model is told of a call. A stranger's words cannot pass for anything else."""
@@ -160,7 +160,7 @@ class Toolbox:
 
 
 @positional
-class Call:
+class ToolCall:
     """One call of a tool: to be announced by `started`, and then run."""
 
     box: Toolbox

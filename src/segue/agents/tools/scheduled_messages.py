@@ -18,7 +18,7 @@ from segue.model.records import ScheduledMessage
 from segue.model.schedule import local
 from segue.model.states import MessageStatus
 from segue.times.clock import to_moment
-from segue.times.format import shown
+from segue.times.format import quoted
 
 _LISTED = 50
 
@@ -123,7 +123,7 @@ async def _cancel(context: ToolContext, *, task_id: str) -> str:
         message = None
     if message is None or message.session_id != session.id:
         raise ToolRefused(
-            f"message {shown(task_id)} is not found here; list_scheduled_private_messages shows what there is"
+            f"message {quoted(task_id)} is not here; list_scheduled_private_messages shows what there is"
         )
     cancelled = await context.kernel.cancel_message(
         task_id, tool_call_id=context.call_id, owner=context.owner

@@ -12,7 +12,7 @@ from segue.agents.tools.arguments import flat
 from segue.agents.tools.registry import SET_TIMEZONE, Tool, ToolContext, ToolRefused
 from segue.model.schedule import local
 from segue.times.clock import to_moment
-from segue.times.format import shown
+from segue.times.format import quoted
 from segue.times.reader.places import zone_called
 
 _DESCRIPTION = (
@@ -37,7 +37,7 @@ async def _set(context: ToolContext, *, timezone: str) -> str:
     name = zone_called(timezone)
     if name is None:
         raise ToolRefused(
-            f"no time zone is called {shown(timezone)}; give an IANA name such as 'Europe/Berlin', and ask "
+            f"no time zone is called {quoted(timezone)}; give an IANA name such as 'Europe/Berlin', and ask "
             "the user for a large city near them if you do not know it"
         )
     kernel, owner = context.kernel, context.owner

@@ -1,1 +1,1 @@
-"""TODO."""
+"""`segue chat`: a conversation in the terminal."""

@@ -12,8 +12,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from segue.cli.support.open_kernel import to_work
-from segue.cli.support.signals import Told, work_until_told
+from segue.cli.support.open_kernel import kernel_with_workers
+from segue.cli.support.signals import StopSignals, work_until_stopped
 from segue.kernel.kernel import Kernel
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ class Background:
 
     async def _live(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._told = Told()
-        async with to_work(self._configuration) as self.kernel:
+        self._told = StopSignals()
+        async with kernel_with_workers(self._configuration) as self.kernel:
             self._opened.set_result(None)
-            if await work_until_told(self.kernel, self._told) is not None:
+            if await work_until_stopped(self.kernel, self._told) is not None:
                 # The next call of the terminal says why.
                 await self._told.to_stop.wait()

@@ -14,17 +14,17 @@ _log = logging.getLogger(__name__)
 _BREATH_MS = 1000
 
 
-class Ear(Protocol):
+class ChatDisplay(Protocol):
     def expect(self, turn_id: str, position: int) -> None:
         """The turn was asked for here, and that many are before it."""
 
     def hear(self, heard: Heard) -> None: ...
 
 
-class Talk:
+class ChatClient:
     """Lives in the kernel's loop."""
 
-    def __init__(self, kernel: Kernel, key: str, owner: Asker, ear: Ear, *, after: int) -> None:
+    def __init__(self, kernel: Kernel, key: str, owner: Asker, ear: ChatDisplay, *, after: int) -> None:
         """`after`: the newest number of the log, so that nothing is missed that is said before it listens."""
         self._kernel = kernel
         self._key = key

@@ -10,7 +10,7 @@ from itertools import count
 import typer
 
 from segue.cli.chat.background import Background
-from segue.cli.chat.conversation import Ear, Talk
+from segue.cli.chat.conversation import ChatClient, ChatDisplay
 from segue.cli.chat.screen import Screen
 from segue.cli.support.command import newest_messages
 from segue.cli.support.output import print_json_line, printable
@@ -67,7 +67,7 @@ def _lines_typed(screen: Screen) -> Iterator[str]:
             yield text
 
 
-def _exchange(background: Background, talk: Talk, screen: Screen, text: str) -> bool:
+def _exchange(background: Background, talk: ChatClient, screen: Screen, text: str) -> bool:
     """Say it and wait for the end of the answer. False when the user would rather leave."""
     with _ctrl_c_stops(background, talk):
         try:
@@ -82,7 +82,7 @@ def _exchange(background: Background, talk: Talk, screen: Screen, text: str) -> 
 
 
 @contextmanager
-def _ctrl_c_stops(background: Background, talk: Talk) -> Iterator[None]:
+def _ctrl_c_stops(background: Background, talk: ChatClient) -> Iterator[None]:
     """The first one stops the answer; the next is a KeyboardInterrupt.
 
     As an exception the first would end the talk whenever it came in another moment than the wait.
@@ -102,14 +102,14 @@ def _ctrl_c_stops(background: Background, talk: Talk) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(background: Background, key: str, owner: Asker, ear: Ear) -> Iterator[Talk]:
+def _opened(background: Background, key: str, owner: Asker, ear: ChatDisplay) -> Iterator[ChatClient]:
     """The session, made if it is missing, with somebody who listens."""
 
-    async def begin() -> Talk:
+    async def begin() -> ChatClient:
         session = (await background.kernel.open(key, owner=owner)).session
         if (zone := terminal_zone()) is not None and background.kernel.zone_in(session) is None:
             session = await background.kernel.suggest_zone(key, zone, owner=owner)
-        return Talk(background.kernel, key, session.owner, ear, after=session.last_seq)
+        return ChatClient(background.kernel, key, session.owner, ear, after=session.last_seq)
 
     talk = background.call(begin())
     listening = background.start(talk.listen())

@@ -23,7 +23,7 @@ app = typer.Typer(help="The channels, and who may talk through them.", no_args_i
 @configured()
 def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
     """List the people who were let in by a code, and those who ask to be."""
-    from segue.cli.support.open_kernel import looking
+    from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
         found = await kernel.guests()
@@ -45,7 +45,7 @@ def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
             ("channel", "sender", "name", "state", "user", "came"), rows, empty="Nobody asks to be let in."
         )
 
-    looking(configuration, work)
+    run_with_kernel(configuration, work)
 
 
 @app.command()
@@ -57,7 +57,7 @@ def allow(
     as_json: AsJson = False,
 ) -> None:
     """Let a sender in. With --user, their private chats belong to that user."""
-    from segue.cli.support.open_kernel import looking
+    from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
         guest = await kernel.allow_guest(code, user=user)
@@ -68,7 +68,7 @@ def allow(
                 f"{guest.name or guest.sender} may talk to us through {guest.channel} now.{_bound(guest)}"
             )
 
-    looking(configuration, work)
+    run_with_kernel(configuration, work)
 
 
 @app.command()
@@ -81,7 +81,7 @@ def bind(
     as_json: AsJson = False,
 ) -> None:
     """Bind the private chats of a sender to a user, from the next message on. It lets no one in."""
-    from segue.cli.support.open_kernel import looking
+    from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
         guest = await kernel.bind_sender(channel, sender, user=user)
@@ -90,7 +90,7 @@ def bind(
         else:
             typer.echo(f"{guest.name or guest.sender} is bound.{_bound(guest)}")
 
-    looking(configuration, work, create=True)
+    run_with_kernel(configuration, work, create=True)
 
 
 @app.command()
@@ -102,7 +102,7 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Shut somebody out who was let in by a code, or take their code back."""
-    from segue.cli.support.open_kernel import looking
+    from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
         guest = await kernel.forget_guest(channel, sender)
@@ -111,7 +111,7 @@ def forget(
         else:
             typer.echo(f"{guest.name or guest.sender} is forgotten.")
 
-    looking(configuration, work)
+    run_with_kernel(configuration, work)
 
 
 def _shape(guest: "Guest") -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.command import Asked, asking
+from segue.cli.support.command import Command, command
 from segue.cli.support.output import print_json, print_table
 from segue.cli.support.timezone import Timezone, terminal_zone
 from segue.errors import BadText
@@ -21,8 +21,8 @@ File = Annotated[Path, typer.Argument(help="The job store, jobs.json; - is the i
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell what would become of each, and write nothing.")]
 
 
-@asking()
-def import_(asked: Asked, file: File, timezone: Timezone = None, dry_run: DryRun = False) -> None:
+@command()
+def import_(asked: Command, file: File, timezone: Timezone = None, dry_run: DryRun = False) -> None:
     """Import cron jobs. What cannot be read is reported and skipped; a job is imported once."""
     from segue.cli.support.jobs_json import Zones, import_jobs, records_of
 
@@ -36,7 +36,7 @@ def import_(asked: Asked, file: File, timezone: Timezone = None, dry_run: DryRun
     asked.look(work, create=True)
 
 
-def _print(asked: Asked, told: "list[Imported]", dry_run: bool) -> None:
+def _print(asked: Command, told: "list[Imported]", dry_run: bool) -> None:
     counts = dict(Counter(str(each.fate) for each in told))
     if asked.as_json:
         print_json({"dry_run": dry_run, "counts": counts, "records": [asdict(each) for each in told]})

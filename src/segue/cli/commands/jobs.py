@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from segue.cli.support.command import Asked, asking
+from segue.cli.support.command import Command, command
 from segue.cli.support.options import Key, Limit
 from segue.cli.support.output import local_time, print_json, printable, shape
 from segue.cli.support.timezone import Timezone, zone_for
@@ -42,9 +42,9 @@ PolicyFields = Annotated[
 
 
 @app.command("list")
-@asking()
+@command()
 def list_(
-    asked: Asked,
+    asked: Command,
     key: Key,
     limit: Limit = 100,
     ended: Annotated[bool, typer.Option("--ended", help="Those too that are over.")] = False,
@@ -68,16 +68,16 @@ def list_(
 
 
 @app.command()
-@asking()
-def show(asked: Asked, job_id: JobId) -> None:
+@command()
+def show(asked: Command, job_id: JobId) -> None:
     """Show a job and its next runs."""
     _one(asked, lambda kernel: kernel.automation(job_id, owner=asked.owner))
 
 
 @app.command()
-@asking()
+@command()
 def add(
-    asked: Asked,
+    asked: Command,
     key: Key,
     message: Message,
     schedule: Schedule,
@@ -106,9 +106,9 @@ def add(
 
 
 @app.command()
-@asking()
+@command()
 def edit(
-    asked: Asked,
+    asked: Command,
     job_id: JobId,
     message: NewMessage = None,
     schedule: NewSchedule = None,
@@ -139,8 +139,8 @@ def edit(
 
 
 @app.command()
-@asking()
-def pause(asked: Asked, job_id: JobId) -> None:
+@command()
+def pause(asked: Command, job_id: JobId) -> None:
     """No run until it is resumed."""
 
     async def paused(kernel: "Kernel") -> "Job":
@@ -151,8 +151,8 @@ def pause(asked: Asked, job_id: JobId) -> None:
 
 
 @app.command()
-@asking()
-def resume(asked: Asked, job_id: JobId) -> None:
+@command()
+def resume(asked: Command, job_id: JobId) -> None:
     """Go on with the next moment from now."""
 
     async def resumed(kernel: "Kernel") -> "Job":
@@ -163,8 +163,8 @@ def resume(asked: Asked, job_id: JobId) -> None:
 
 
 @app.command()
-@asking()
-def skip(asked: Asked, job_id: JobId) -> None:
+@command()
+def skip(asked: Command, job_id: JobId) -> None:
     """Let the next run go by; it is recorded as skipped."""
 
     async def skipped(kernel: "Kernel") -> "Job":
@@ -175,8 +175,8 @@ def skip(asked: Asked, job_id: JobId) -> None:
 
 
 @app.command()
-@asking()
-def remove(asked: Asked, job_id: JobId) -> None:
+@command()
+def remove(asked: Command, job_id: JobId) -> None:
     """Remove a job. A run that waits is withdrawn; one that has started goes on to its end."""
 
     async def work(kernel: "Kernel") -> None:
@@ -188,9 +188,9 @@ def remove(asked: Asked, job_id: JobId) -> None:
 
 
 @app.command()
-@asking()
+@command()
 def explain(
-    asked: Asked,
+    asked: Command,
     job_id: JobId,
     slot: Annotated[str | None, typer.Option(help="One of its moments, ISO 8601 with an offset.")] = None,
 ) -> None:
@@ -200,8 +200,8 @@ def explain(
 
 
 @app.command()
-@asking()
-def runs(asked: Asked, job_id: JobId, limit: Limit = 100) -> None:
+@command()
+def runs(asked: Command, job_id: JobId, limit: Limit = 100) -> None:
     """List the runs of a job, the newest first."""
     from segue.cli.commands.runs import print_runs
 
@@ -214,7 +214,7 @@ def runs(asked: Asked, job_id: JobId, limit: Limit = 100) -> None:
     asked.look(work)
 
 
-def _one(asked: Asked, verb: "Callable[[Kernel], Awaitable[Job]]", *, create: bool = False) -> None:
+def _one(asked: Command, verb: "Callable[[Kernel], Awaitable[Job]]", *, create: bool = False) -> None:
     """Do something with a job, and print what it is then."""
 
     async def work(kernel: "Kernel") -> None:
@@ -258,7 +258,7 @@ def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
 
 
 async def _trigger(
-    kernel: "Kernel", asked: Asked, key: str, schedule: str, timezone: str | None
+    kernel: "Kernel", asked: Command, key: str, schedule: str, timezone: str | None
 ) -> "Trigger":
     from segue.model.schedule import read_trigger
 
@@ -297,10 +297,7 @@ def _moment(text: str | None) -> "datetime | None":
     return moment
 
 
-# MERGED: """Why a slot ran or did not, printed: sentences for people, the API's object for programs."""
-
-
-async def explain_slot(asked: Asked, kernel: Kernel, job_id: str, slot: datetime | None) -> None:
+async def explain_slot(asked: Command, kernel: Kernel, job_id: str, slot: datetime | None) -> None:
     from segue.server.schemas.automations import explained
 
     told, answer = await explained(kernel, job_id, slot=slot, owner=asked.owner)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.command import Asked, asking
+from segue.cli.support.command import Command, command
 from segue.cli.support.options import Limit
 from segue.cli.support.output import local_time
 
@@ -21,8 +21,8 @@ Content = Annotated[str, typer.Argument(help="What is right.", show_default=Fals
 
 
 @app.command("list")
-@asking()
-def list_(asked: Asked, limit: Limit = 100) -> None:
+@command()
+def list_(asked: Command, limit: Limit = 100) -> None:
     """List memories, the newest first."""
 
     async def work(kernel: "Kernel") -> None:
@@ -32,8 +32,8 @@ def list_(asked: Asked, limit: Limit = 100) -> None:
 
 
 @app.command()
-@asking()
-def search(asked: Asked, query: Query, limit: Limit = 10) -> None:
+@command()
+def search(asked: Command, query: Query, limit: Limit = 10) -> None:
     """Find memories, and passages of what was put away, by their words."""
 
     async def work(kernel: "Kernel") -> None:
@@ -44,8 +44,8 @@ def search(asked: Asked, query: Query, limit: Limit = 10) -> None:
 
 
 @app.command()
-@asking()
-def show(asked: Asked, memory_id: MemoryId) -> None:
+@command()
+def show(asked: Command, memory_id: MemoryId) -> None:
     """Show a memory and where it comes from."""
 
     async def work(kernel: "Kernel") -> None:
@@ -66,8 +66,8 @@ def show(asked: Asked, memory_id: MemoryId) -> None:
 
 
 @app.command()
-@asking()
-def edit(asked: Asked, memory_id: MemoryId, content: Content) -> None:
+@command()
+def edit(asked: Command, memory_id: MemoryId, content: Content) -> None:
     """Correct a memory."""
 
     async def work(kernel: "Kernel") -> None:
@@ -78,8 +78,8 @@ def edit(asked: Asked, memory_id: MemoryId, content: Content) -> None:
 
 
 @app.command()
-@asking()
-def remove(asked: Asked, memory_id: MemoryId) -> None:
+@command()
+def remove(asked: Command, memory_id: MemoryId) -> None:
     """Forget something."""
 
     async def work(kernel: "Kernel") -> None:
@@ -89,7 +89,7 @@ def remove(asked: Asked, memory_id: MemoryId) -> None:
     asked.look(work)
 
 
-def _print(asked: Asked, memories: "list[Memory]") -> None:
+def _print(asked: Command, memories: "list[Memory]") -> None:
     rows = (
         (
             each.id,

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.command import Asked, asking
+from segue.cli.support.command import Command, command
 from segue.cli.support.options import Key, Limit
 from segue.cli.support.output import local_time
 from segue.cli.support.timezone import Timezone, zone_for
 from segue.model.states import MessageStatus
 
 if TYPE_CHECKING:
-    from segue.kernel.api.scheduled_messages import Promised
+    from segue.kernel.api.scheduled_messages import MessageScheduled
     from segue.kernel.kernel import Kernel
     from segue.model.records import Delivery, ScheduledMessage
     from segue.server.schemas.scheduled_messages import DeliveryOut, PromisedOut, ScheduledMessageOut
@@ -23,9 +23,9 @@ MessageId = Annotated[str, typer.Argument(help="The message's id, as `list` show
 
 
 @app.command("list")
-@asking()
+@command()
 def list_(
-    asked: Asked,
+    asked: Command,
     key: Key,
     status: Annotated[MessageStatus | None, typer.Option(help="Only these.")] = None,
     limit: Limit = 100,
@@ -50,16 +50,16 @@ def list_(
 
 
 @app.command()
-@asking()
-def show(asked: Asked, message_id: MessageId) -> None:
+@command()
+def show(asked: Command, message_id: MessageId) -> None:
     """Show a scheduled message."""
     _one(asked, lambda kernel: kernel.scheduled_message(message_id, owner=asked.owner))
 
 
 @app.command()
-@asking()
+@command()
 def schedule(
-    asked: Asked,
+    asked: Command,
     key: Key,
     text: Annotated[str, typer.Argument(help="The words, as they are to be read.", show_default=False)],
     at: Annotated[str, typer.Option(help="'tomorrow at 08:00', 'in 2 hours', ISO 8601.", show_default=False)],
@@ -87,15 +87,15 @@ def schedule(
 
 
 @app.command()
-@asking()
-def cancel(asked: Asked, message_id: MessageId) -> None:
+@command()
+def cancel(asked: Command, message_id: MessageId) -> None:
     """Cancel a scheduled message that was not sent yet."""
     _one(asked, lambda kernel: kernel.cancel_message(message_id, owner=asked.owner))
 
 
 @app.command()
-@asking()
-def deliveries(asked: Asked, key: Key, limit: Limit = 100) -> None:
+@command()
+def deliveries(asked: Command, key: Key, limit: Limit = 100) -> None:
     """List what went out, or is to go out, through a session's channel, the newest first."""
 
     async def work(kernel: "Kernel") -> None:
@@ -122,7 +122,7 @@ def deliveries(asked: Asked, key: Key, limit: Limit = 100) -> None:
     asked.look(work)
 
 
-def _one(asked: Asked, verb: "Callable[[Kernel], Awaitable[ScheduledMessage]]") -> None:
+def _one(asked: Command, verb: "Callable[[Kernel], Awaitable[ScheduledMessage]]") -> None:
     """Do something with a message, and print what it is then."""
 
     async def work(kernel: "Kernel") -> None:
@@ -151,7 +151,7 @@ def _shape(message: "ScheduledMessage", key: str) -> "ScheduledMessageOut":
     return scheduled_message(message, key)
 
 
-def _promise(made: "Promised", key: str) -> "PromisedOut":
+def _promise(made: "MessageScheduled", key: str) -> "PromisedOut":
     from segue.server.schemas.scheduled_messages import promised
 
     return promised(made, key)

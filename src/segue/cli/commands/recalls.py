@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.command import Asked, asking
+from segue.cli.support.command import Command, command
 from segue.cli.support.options import Key, Limit
 from segue.cli.support.output import local_time
 from segue.cli.support.timezone import Timezone, zone_for
@@ -23,8 +23,8 @@ Instruction = Annotated[
 
 
 @app.command("list")
-@asking()
-def list_(asked: Asked, key: Key, limit: Limit = 100) -> None:
+@command()
+def list_(asked: Command, key: Key, limit: Limit = 100) -> None:
     """List the recalls of a session, pending, running, fired and cancelled, the newest first."""
 
     async def work(kernel: "Kernel") -> None:
@@ -52,8 +52,8 @@ def list_(asked: Asked, key: Key, limit: Limit = 100) -> None:
 
 
 @app.command()
-@asking()
-def show(asked: Asked, key: Key) -> None:
+@command()
+def show(asked: Command, key: Key) -> None:
     """Show the recall of a session: the pending one, else the one that runs."""
 
     async def work(kernel: "Kernel") -> None:
@@ -66,9 +66,9 @@ def show(asked: Asked, key: Key) -> None:
 
 
 @app.command("set")
-@asking()
+@command()
 def set_(
-    asked: Asked,
+    asked: Command,
     key: Key,
     instruction: Instruction,
     when: Annotated[
@@ -108,8 +108,8 @@ def set_(
 
 
 @app.command()
-@asking()
-def cancel(asked: Asked, key: Key) -> None:
+@command()
+def cancel(asked: Command, key: Key) -> None:
     """Cancel the recall of a session: the pending one, or one that has come due and waits."""
 
     async def work(kernel: "Kernel") -> None:
@@ -120,8 +120,8 @@ def cancel(asked: Asked, key: Key) -> None:
 
 
 @app.command()
-@asking()
-def skip(asked: Asked, key: Key) -> None:
+@command()
+def skip(asked: Command, key: Key) -> None:
     """Let the next time of a recurring recall go by."""
 
     async def work(kernel: "Kernel") -> None:
@@ -130,7 +130,7 @@ def skip(asked: Asked, key: Key) -> None:
     asked.look(work)
 
 
-def _print(asked: Asked, recall: "Recall", key: str) -> None:
+def _print(asked: Command, recall: "Recall", key: str) -> None:
     fields = {
         "recall": recall.id,
         "session": key,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.command import Asked, asking
+from segue.cli.support.command import Command, command
 from segue.cli.support.options import Key, Limit
 from segue.cli.support.output import local_time
 from segue.times.clock import to_moment
@@ -21,8 +21,8 @@ RunId = Annotated[str, typer.Argument(help="The run's id, JOB:SLOT.", show_defau
 
 
 @app.command("list")
-@asking()
-def list_(asked: Asked, key: Key, limit: Limit = 100) -> None:
+@command()
+def list_(asked: Command, key: Key, limit: Limit = 100) -> None:
     """List the runs of a session's jobs, the newest first."""
 
     async def work(kernel: "Kernel") -> None:
@@ -33,8 +33,8 @@ def list_(asked: Asked, key: Key, limit: Limit = 100) -> None:
 
 
 @app.command()
-@asking()
-def show(asked: Asked, run_id: RunId) -> None:
+@command()
+def show(asked: Command, run_id: RunId) -> None:
     """Show the record of a run."""
 
     async def work(kernel: "Kernel") -> None:
@@ -46,8 +46,8 @@ def show(asked: Asked, run_id: RunId) -> None:
 
 
 @app.command()
-@asking()
-def explain(asked: Asked, run_id: RunId) -> None:
+@command()
+def explain(asked: Command, run_id: RunId) -> None:
     """Tell why a run did or did not happen, and what happens next."""
     from segue.cli.commands.jobs import explain_slot
 
@@ -58,7 +58,7 @@ def explain(asked: Asked, run_id: RunId) -> None:
     asked.look(work)
 
 
-def print_runs(asked: Asked, runs: "Sequence[Run]", session_key: str, *, empty: str) -> None:
+def print_runs(asked: Command, runs: "Sequence[Run]", session_key: str, *, empty: str) -> None:
     rows = (
         (
             run.id,

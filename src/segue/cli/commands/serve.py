@@ -33,24 +33,24 @@ def serve(configuration: "Configuration") -> None:
 
 async def _serve(configuration: "Configuration") -> None:
     from segue.cli.support.checks import open_files
-    from segue.cli.support.http_server import Server, address_of, listening_socket
-    from segue.cli.support.open_kernel import to_work
-    from segue.cli.support.signals import told_by_signals, work_until_told
+    from segue.cli.support.http_server import HttpServer, address_of, listening_socket
+    from segue.cli.support.open_kernel import kernel_with_workers
+    from segue.cli.support.signals import stop_signals, work_until_stopped
     from segue.server.app import create_app
 
     with (
-        told_by_signals() as told,
+        stop_signals() as told,
         listening_socket(configuration.host.strip("[]"), configuration.port) as listening,
     ):
-        async with to_work(configuration) as kernel, asyncio.TaskGroup() as group:
-            server = Server(create_app(kernel, configuration, run_workers=False))
+        async with kernel_with_workers(configuration) as kernel, asyncio.TaskGroup() as group:
+            server = HttpServer(create_app(kernel, configuration, run_workers=False))
             group.create_task(server.serve([listening]))
             await server.ready.wait()
             _announce(configuration, address_of(listening))
             if (words := open_files(configuration)) is not None:
                 _log.warning("%s", words)
             # The API stays until the last turn has ended: whoever watches one sees its end.
-            gone = await work_until_told(kernel, told, listen=True)
+            gone = await work_until_stopped(kernel, told, listen=True)
             server.should_exit = True
     if gone is not None:
         raise gone

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from segue.cli.support.command import Asked, asking
+from segue.cli.support.command import Command, command
 from segue.cli.support.options import (
     AutoCommitEnabled,
     IdleTimeoutSeconds,
@@ -39,8 +39,8 @@ File = Annotated[
 
 
 @app.command("list")
-@asking()
-def list_(asked: Asked, limit: Limit = 100) -> None:
+@command()
+def list_(asked: Command, limit: Limit = 100) -> None:
     """List sessions, the most recently spoken to first."""
 
     async def work(kernel: "Kernel") -> None:
@@ -71,8 +71,8 @@ def list_(asked: Asked, limit: Limit = 100) -> None:
 
 
 @app.command()
-@asking()
-def show(asked: Asked, key: Key, limit: Limit = 20) -> None:
+@command()
+def show(asked: Command, key: Key, limit: Limit = 20) -> None:
     """Show a session and its newest messages."""
     from segue.cli.support.command import newest_messages
 
@@ -96,9 +96,9 @@ def show(asked: Asked, key: Key, limit: Limit = 20) -> None:
 
 
 @app.command()
-@asking()
+@command()
 def add_message(
-    asked: Asked,
+    asked: Command,
     key: Key,
     content: Content,
     role: Role = "user",
@@ -122,9 +122,9 @@ def add_message(
 
 
 @app.command()
-@asking()
+@command()
 def add_messages(
-    asked: Asked,
+    asked: Command,
     key: Key,
     file: File = Path("-"),
     auto_commit_enabled: AutoCommitEnabled = None,
@@ -147,10 +147,10 @@ def add_messages(
 
 
 @app.command()
-@asking()
-def commit(asked: Asked, key: Key, keep_recent_count: KeepRecentCount = None) -> None:
+@command()
+def commit(asked: Command, key: Key, keep_recent_count: KeepRecentCount = None) -> None:
     """Put a session's messages away. Whoever runs the workers then learns from them."""
-    from segue.kernel.transactions.archive import Committed
+    from segue.kernel.transactions.archive import ArchiveMade
 
     async def work(kernel: "Kernel") -> None:
         from segue.server.schemas import memory
@@ -158,7 +158,7 @@ def commit(asked: Asked, key: Key, keep_recent_count: KeepRecentCount = None) ->
         done = await kernel.commit(key, keep_recent_count=keep_recent_count, owner=asked.owner)
         told = (
             f"Archive {done.archive_n} of {key} was made; task {done.task_id} learns from it."
-            if isinstance(done, Committed)
+            if isinstance(done, ArchiveMade)
             else f"Nothing was put away: {done.reason}."
         )
         asked.say(told, memory.committed(done).model_dump(exclude_none=True))
@@ -167,8 +167,8 @@ def commit(asked: Asked, key: Key, keep_recent_count: KeepRecentCount = None) ->
 
 
 @app.command()
-@asking()
-def stop(asked: Asked, key: Key) -> None:
+@command()
+def stop(asked: Command, key: Key) -> None:
     """Stop the turn that runs in a session."""
 
     async def work(kernel: "Kernel") -> None:
@@ -180,9 +180,9 @@ def stop(asked: Asked, key: Key) -> None:
 
 
 @app.command()
-@asking()
+@command()
 def remove(
-    asked: Asked,
+    asked: Command,
     key: Key,
     with_jobs: Annotated[bool, typer.Option("--with-jobs", help="Remove its jobs too.")] = False,
 ) -> None:
@@ -223,7 +223,7 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
     }
 
 
-def _write(asked: Asked, key: str, messages: list[tuple[str, str]], policy: MaybePolicy) -> None:
+def _write(asked: Command, key: str, messages: list[tuple[str, str]], policy: MaybePolicy) -> None:
     async def work(kernel: "Kernel") -> None:
         written = await kernel.write_all(key, messages, owner=asked.owner, auto_commit_policy=policy)
         stored = "1 message was" if written.added == 1 else f"{written.added} messages were"

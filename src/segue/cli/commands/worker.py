@@ -24,13 +24,13 @@ def worker(configuration: "Configuration") -> None:
 
 
 async def _work(configuration: "Configuration") -> None:
-    from segue.cli.support.open_kernel import to_work
-    from segue.cli.support.signals import told_by_signals, work_until_told
+    from segue.cli.support.open_kernel import kernel_with_workers
+    from segue.cli.support.signals import stop_signals, work_until_stopped
 
-    with told_by_signals() as told:
-        async with to_work(configuration) as kernel:
+    with stop_signals() as told:
+        async with kernel_with_workers(configuration) as kernel:
             _log.info("at work as %s", kernel.name)
-            gone = await work_until_told(kernel, told)
+            gone = await work_until_stopped(kernel, told)
     if gone is not None:
         raise gone
     _log.info("stopped")

@@ -1,1 +1,1 @@
-"""TODO."""
+"""What the commands share: settings, output, options, signals, an open kernel."""

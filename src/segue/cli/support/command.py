@@ -1,4 +1,4 @@
-"""Commands that ask the database something: whose things, in which form, and how the answer is printed."""
+"""Commands that read the database: who asks, the output format, and how the answer is printed."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @positional
-class Asked:
+class Command:
     """Who asks, and how the answer is wanted."""
 
     configuration: "Configuration"
@@ -37,9 +37,9 @@ class Asked:
         return shown_zone(self.configuration)
 
     def look(self, work: "Callable[[Kernel], Awaitable[None]]", *, create: bool = False) -> None:
-        from segue.cli.support.open_kernel import looking
+        from segue.cli.support.open_kernel import run_with_kernel
 
-        looking(self.configuration, work, create=create)
+        run_with_kernel(self.configuration, work, create=create)
 
     def print_list(
         self,
@@ -69,7 +69,7 @@ class Asked:
             typer.echo(sentence)
 
 
-def asking() -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command() -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command that is given who asks. It takes `--account`, `--user` and `--json` for that."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -77,7 +77,7 @@ def asking() -> Callable[[Callable[..., None]], Callable[..., None]]:
         def run(
             configuration: "Configuration", *, account: str, user: str | None, as_json: bool, **given: Any
         ) -> None:
-            command(Asked(configuration, asker_of(account, user), as_json), **given)
+            command(Command(configuration, asker_of(account, user), as_json), **given)
 
         first, *own = inspect.signature(command).parameters.values()
         shared = [
@@ -92,9 +92,6 @@ def asking() -> Callable[[Callable[..., None]], Callable[..., None]]:
         return configured()(run)
 
     return decorate
-
-
-# MERGED: """Reads that several commands share."""
 
 
 async def newest_messages(kernel: Kernel, session: Session, limit: int) -> list[Message]:

@@ -21,7 +21,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         return runner.run(main)
 
 
-def keep_what_is_loaded() -> None:
+def freeze_loaded_objects() -> None:
     """When the house stands: nobody needs to look through it again. With a model's library in it, that would
     take a seventh of a second, in which nobody is heard."""
     gc.collect()

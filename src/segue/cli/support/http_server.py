@@ -13,7 +13,7 @@ from sse_starlette.sse import AppStatus
 
 from segue.errors import SegueError
 from segue.server.guard import LARGEST_BODY
-from segue.server.request_context import House
+from segue.server.request_context import AppState
 from segue.server.request_deadlines import Limits, connections
 
 if sys.platform != "win32":
@@ -28,7 +28,7 @@ class CannotListen(SegueError):
     code = "cannot_listen"
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """Ends when it is told to by `should_exit`, and says when it is ready."""
 
     def __init__(self, app: FastAPI, limits: Limits | None = None) -> None:
@@ -44,7 +44,7 @@ class Server(uvicorn.Server):
                 ws_per_message_deflate=False,
             )
         )
-        self._house: House = app.state.segue
+        self._house: AppState = app.state.segue
         self.ready = asyncio.Event()
 
     @contextmanager

@@ -29,14 +29,14 @@ from segue.model.states import JobKind, JobState
 from segue.model.text_checks import check_key, check_text
 from segue.record import record
 from segue.times.clock import to_moment
-from segue.times.format import shown
+from segue.times.format import quoted
 from segue.times.trigger import At, Cron, Every, Trigger, resolve
 
 _TURN = ("agent_turn", "agentturn")
 _SYSTEM = ("system_event", "systemevent")
 
 
-class Fate(StrEnum):
+class ImportOutcome(StrEnum):
     """What became of a record."""
 
     IMPORTED = "imported"
@@ -61,12 +61,12 @@ class Imported:
     name: str | None
     kind: JobKind | None
     session_key: str | None
-    fate: Fate
+    fate: ImportOutcome
     reason: str | None = None
 
 
 @record
-class Found:
+class JobRecord:
     """A record that could be read."""
 
     id: str
@@ -126,12 +126,12 @@ async def _import(
         name=_text(record, "name"),
         kind=None,
         session_key=None,
-        fate=Fate.MALFORMED,
+        fate=ImportOutcome.MALFORMED,
     )
     try:
         found = read_record(record)
     except _System:
-        return replace(unread, kind=JobKind.SYSTEM, fate=Fate.SYSTEM, reason="Segue brings its own")
+        return replace(unread, kind=JobKind.SYSTEM, fate=ImportOutcome.SYSTEM, reason="Segue brings its own")
     except SegueError as wrong:
         return replace(unread, reason=str(wrong))
     fate, reason = await _settled(kernel, found, owner, zones, dry_run)
@@ -139,8 +139,8 @@ async def _import(
 
 
 async def _settled(
-    kernel: Kernel, found: Found, owner: Asker, zones: Zones, dry_run: bool
-) -> tuple[Fate, str | None]:
+    kernel: Kernel, found: JobRecord, owner: Asker, zones: Zones, dry_run: bool
+) -> tuple[ImportOutcome, str | None]:
     if (known := await _known(kernel, found, owner)) is not None:
         return known
     session = await kernel.find(found.session_key, owner=owner)
@@ -149,28 +149,28 @@ async def _settled(
     try:
         trigger = resolve(found.trigger, now=now, zone=zone)
         if trigger.first(now) is None:
-            return Fate.OVER, "its only moment has passed"
+            return ImportOutcome.OVER, "its only moment has passed"
         if not dry_run:
             await _make(kernel, replace(found, trigger=trigger), owner)
     except DuplicateId:  # somebody imports the same file just now
-        return Fate.THERE, None
+        return ImportOutcome.THERE, None
     except SegueError as wrong:
-        return Fate.MALFORMED, str(wrong)
-    return (Fate.IMPORTED if found.enabled else Fate.PAUSED), None
+        return ImportOutcome.MALFORMED, str(wrong)
+    return (ImportOutcome.IMPORTED if found.enabled else ImportOutcome.PAUSED), None
 
 
-async def _known(kernel: Kernel, found: Found, owner: Asker) -> tuple[Fate, str | None] | None:
+async def _known(kernel: Kernel, found: JobRecord, owner: Asker) -> tuple[ImportOutcome, str | None] | None:
     try:
         there = await kernel.store.job(found.id)
         session = await kernel.store.session_by_id(there.session_id)
     except NotFound:
         return None
     if not owner.reaches(session.owner):
-        return Fate.MALFORMED, f"the id {found.id} is taken; give the record another one"
-    return Fate.THERE, "it was removed since" if there.state is JobState.REMOVED else None
+        return ImportOutcome.MALFORMED, f"the id {found.id} is taken; give the record another one"
+    return ImportOutcome.THERE, "it was removed since" if there.state is JobState.REMOVED else None
 
 
-async def _make(kernel: Kernel, found: Found, owner: Asker) -> None:
+async def _make(kernel: Kernel, found: JobRecord, owner: Asker) -> None:
     job = await kernel.schedule(
         found.session_key,
         found.trigger,
@@ -184,7 +184,7 @@ async def _make(kernel: Kernel, found: Found, owner: Asker) -> None:
         await kernel.pause(job.id, reason="it was paused when it was imported", owner=owner)
 
 
-def read_record(record: Any) -> Found:
+def read_record(record: Any) -> JobRecord:
     """A record as a job of ours, or Invalid with what is wrong with it."""
     job = _object(record, "a record")
     job_id = check_text(_text(job, "id"), "id", longest=200)
@@ -193,12 +193,12 @@ def read_record(record: Any) -> Found:
     if kind in _SYSTEM:
         raise _System
     if kind not in _TURN:
-        raise Invalid(f"payload.kind is agent_turn or system_event, got {shown(_get(payload, 'kind'))}")
+        raise Invalid(f"payload.kind is agent_turn or system_event, got {quoted(_get(payload, 'kind'))}")
     message = check_text(_get(payload, "message"), "payload.message")
     trigger = _trigger(job)
     session_key, bound, to = _place(payload, job_id)
     meta = _object(_get(payload, "channel_meta") or {}, "payload.channelMeta")
-    return Found(
+    return JobRecord(
         id=job_id,
         name=_text(job, "name") or message.strip().splitlines()[0][:80],
         enabled=_get(job, "enabled") is not False,
@@ -229,7 +229,7 @@ def _trigger(job: Mapping[str, Any]) -> Trigger:
             expr = check_text(_get(schedule, "expr"), "schedule.expr", longest=500)
             return Cron(expr, tz=_get(schedule, "tz") or None)
         case other:
-            raise Invalid(f"schedule.kind is at, every or cron, got {shown(other)}")
+            raise Invalid(f"schedule.kind is at, every or cron, got {quoted(other)}")
 
 
 def _every(job: Mapping[str, Any], schedule: Mapping[str, Any]) -> Every:
@@ -251,7 +251,7 @@ def _milliseconds(holder: Mapping[str, Any], name: str) -> int:
     except (TypeError, ValueError, OverflowError):
         number = None
     if number is None or not 0 < number < _LARGEST:
-        raise Invalid(f"{_camel(name)} is a number of milliseconds, got {shown(value)}")
+        raise Invalid(f"{_camel(name)} is a number of milliseconds, got {quoted(value)}")
     return number
 
 
@@ -279,5 +279,5 @@ def _text(holder: Any, name: str) -> str | None:
 
 def _object(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise Invalid(f"{what} is an object, got {shown(value)}")
+        raise Invalid(f"{what} is an object, got {quoted(value)}")
     return value

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
+async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[Kernel]:
     """With the agent of the settings. The caller runs the workers."""
     from segue.agents import make_agent, make_evaluation, make_extractor
     from segue.channels import make_channels
@@ -24,7 +24,7 @@ async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
     kernel: Kernel
     channels = make_channels(configuration)
     agent = make_agent(configuration, lambda: kernel)
-    functions: dict[str, Function] = {merge_memories.FUNCTION: merge_memories.Dream(lambda: kernel)}
+    functions: dict[str, Function] = {merge_memories.FUNCTION: merge_memories.MergeMemories(lambda: kernel)}
     if configuration.workspace is not None:
         functions[heartbeat.FUNCTION] = heartbeat.Heartbeat(configuration.workspace, agent, lambda: kernel)
     kernel = Kernel(
@@ -54,7 +54,9 @@ async def to_work(configuration: "Configuration") -> AsyncIterator[Kernel]:
 
 
 @asynccontextmanager
-async def to_look(configuration: "Configuration", *, create: bool = False) -> AsyncIterator[Kernel]:
+async def kernel_without_workers(
+    configuration: "Configuration", *, create: bool = False
+) -> AsyncIterator[Kernel]:
     """Without an agent. A database that is not there is made only by a command that writes."""
     if not create:
         refuse_missing(configuration)
@@ -75,13 +77,13 @@ def refuse_missing(configuration: "Configuration") -> None:
         )
 
 
-def looking(
+def run_with_kernel(
     configuration: "Configuration", work: Callable[[Kernel], Awaitable[None]], *, create: bool = False
 ) -> None:
     """Open, do it, close."""
 
     async def whole() -> None:
-        async with to_look(configuration, create=create) as kernel:
+        async with kernel_without_workers(configuration, create=create) as kernel:
             await work(kernel)
 
     asyncio.run(whole())

@@ -1,4 +1,4 @@
-"""Whose things a command is about."""
+"""Command-line options that several commands share: account, user, session key, auto-commit policy."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -21,9 +21,6 @@ Limit = Annotated[int, typer.Option(min=1, max=500, help="The most to show.")]
 def asker_of(account: str, user: str | None) -> Asker:
     """The command line is the operator's, unless it asks for one user."""
     return Operator(account) if user is None else Owner(account, user)
-
-
-# MERGED: """The flags of an auto-commit policy."""
 
 
 class Switch(StrEnum):

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from segue.cli.support.event_loop import keep_what_is_loaded
+from segue.cli.support.event_loop import freeze_loaded_objects
 from segue.errors import DatabaseGone
 from segue.kernel.kernel import Kernel
 
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class Told:
+class StopSignals:
     """What the signals said."""
 
     def __init__(self) -> None:
@@ -27,10 +27,10 @@ class Told:
 
 
 @contextmanager
-def told_by_signals() -> Iterator[Told]:
+def stop_signals() -> Iterator[StopSignals]:
     """SIGTERM and SIGINT are words to us while this is open, and no longer the end of the process."""
     loop = asyncio.get_running_loop()
-    told = Told()
+    told = StopSignals()
     before = {each: signal.signal(each, lambda *_: loop.call_soon_threadsafe(told.tell)) for each in _SIGNALS}
     try:
         yield told
@@ -39,13 +39,15 @@ def told_by_signals() -> Iterator[Told]:
             signal.signal(each, handler)
 
 
-async def work_until_told(kernel: Kernel, told: Told, *, listen: bool = False) -> DatabaseGone | None:
+async def work_until_stopped(
+    kernel: Kernel, told: StopSignals, *, listen: bool = False
+) -> DatabaseGone | None:
     """Run the workers; `listen` to the channels, as one process of all does.
 
     Told to stop, they take no new work and see their turns through within the grace; told to hurry, what
     still runs is handed back at once. Returned is what ended them before they were told, if anything did.
     """
-    keep_what_is_loaded()
+    freeze_loaded_objects()
     async with asyncio.TaskGroup() as group:
         workers = group.create_task(_work(kernel, listen))
         told_to_stop = group.create_task(told.to_stop.wait())

@@ -35,7 +35,7 @@ OPERATOR = Operator()
 """A call without `owner=`: it reaches the sessions of every user of the account `default`."""
 
 
-class Looking:
+class ApiBase:
     """The part of a kernel that reads; the verbs that write stand on it."""
 
     store: Store

@@ -5,7 +5,7 @@ from hashlib import sha256
 from secrets import choice
 
 from segue.errors import Conflict, Invalid, NotFound
-from segue.kernel.api.turns import Talking
+from segue.kernel.api.turns import TurnsApi
 from segue.kernel.transactions.idempotency import Request
 from segue.model.channel import Arrival, Channel
 from segue.model.records import Owner
@@ -34,7 +34,7 @@ class Guest:
     """The user that their private chats belong to; None: each chat is a user of its own."""
 
 
-class Hearing(Talking):
+class InboundApi(TurnsApi):
     async def hear(self, channel: str, arrival: Arrival, *, user: str | None = None) -> None:
         """Store it as a turn of its chat. What cannot be stored is dropped and logged: it would come again.
 
@@ -102,10 +102,10 @@ class Hearing(Talking):
 
 
 @positional
-class Desk:
+class ChannelInbox:
     """Where one channel hands in what arrived."""
 
-    kernel: Hearing
+    kernel: InboundApi
     channel: Channel
 
     async def take(self, arrival: Arrival) -> str | None:

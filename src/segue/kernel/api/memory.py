@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from segue.errors import BadSetting, NotFound
-from segue.kernel.api.base import OPERATOR, Looking
+from segue.kernel.api.base import OPERATOR, ApiBase
 from segue.kernel.live.bell import Name
 from segue.kernel.transactions import archive as commit
 from segue.kernel.transactions import learn
-from segue.kernel.transactions.archive import Committed, Result
+from segue.kernel.transactions.archive import ArchiveMade, Result
 from segue.kernel.transactions.learn import Undone
 from segue.memory.model_context import Context, assemble
-from segue.memory.reader import Shelf
+from segue.memory.reader import MemoryReader
 from segue.model.action import View
 from segue.model.auto_commit import MOST_KEPT
-from segue.model.memory import KNOWN, Archive, Found, Index, Memory, MemoryKind, Task
+from segue.model.memory import KNOWN, Archive, FoundMemory, Index, Memory, MemoryKind, Task
 from segue.model.records import NEWEST, Asker, Place, Session
 from segue.model.text_checks import check_text
 from segue.model.transcript import Message, message_of
@@ -24,8 +24,8 @@ _LONGEST_QUERY = 2_000
 _MOST_MEMBERS = 100_000
 
 
-class Remembering(Looking):
-    shelf: Shelf
+class MemoryApi(ApiBase):
+    shelf: MemoryReader
 
     async def commit(
         self, key: str, *, keep_recent_count: int | None = None, owner: Asker = OPERATOR
@@ -41,7 +41,7 @@ class Remembering(Looking):
         done = await self.store.commit(
             commit.commit, session.id, now, task_id=self.ids(now), keep=keep_recent_count
         )
-        if isinstance(done, Committed):
+        if isinstance(done, ArchiveMade):
             self.hub.publish(done.events)
             self.bell.ring(Name.ARCHIVIST)
         return done
@@ -101,7 +101,7 @@ class Remembering(Looking):
     async def memory(self, memory_id: str, *, owner: Asker = OPERATOR) -> Memory:
         return await self.shelf.memory(memory_id, owner)
 
-    async def recollect(self, query: str, *, owner: Asker = OPERATOR, limit: int = 10) -> list[Found]:
+    async def recollect(self, query: str, *, owner: Asker = OPERATOR, limit: int = 10) -> list[FoundMemory]:
         """Memories, and passages of what was put away, that fit the query, the best first."""
         check_text(query, "a query", longest=_LONGEST_QUERY)
         return await self.shelf.search(owner.own, query, limit=limit)

@@ -4,10 +4,10 @@ from functools import partial
 
 from segue.errors import NotFound, NotRecurring
 from segue.kernel.api.base import OPERATOR
-from segue.kernel.api.jobs import Ordering
+from segue.kernel.api.job_changes import JobsBase
 from segue.kernel.transactions import jobs, recalls
 from segue.kernel.transactions.idempotency import Request
-from segue.kernel.transactions.recalls import Facts
+from segue.kernel.transactions.recalls import RecallFields
 from segue.model.action import Ask
 from segue.model.records import NEWEST, Asker, Place, Recall, Source
 from segue.model.states import CallType, JobKind, RecallStatus
@@ -17,7 +17,7 @@ from segue.times.clock import to_moment
 _LONGEST_TITLE = 80
 
 
-class Recalling(Ordering):
+class RecallsApi(JobsBase):
     async def recall(self, key: str, *, owner: Asker = OPERATOR) -> Recall | None:
         """The pending one; without one, the one that runs."""
         return await self.store.current_recall((await self.session(key, owner=owner)).id)
@@ -71,7 +71,7 @@ class Recalling(Ordering):
             kind=JobKind.RECALL,
             account=session.owner.account,
         )
-        facts = Facts(call_type=kind, comment=comment, set_in=set_in)
+        facts = RecallFields(call_type=kind, comment=comment, set_in=set_in)
         work = partial(recalls.create, session, job, facts)
         stored = await self._made_once(request, work, now)
         return await self.store.recall(stored.id)

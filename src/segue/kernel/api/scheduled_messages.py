@@ -7,13 +7,13 @@ from typing import Any
 
 from segue.errors import BadTime, EmptyText, NotFound, NotPrivateChat, NotStored, StoreError, Undecided
 from segue.kernel.api.base import OPERATOR
-from segue.kernel.api.jobs import Ordering
+from segue.kernel.api.job_changes import JobsBase
 from segue.kernel.live.bell import Name
 from segue.kernel.transactions import jobs
 from segue.kernel.transactions import scheduled_messages as scheduled
-from segue.kernel.transactions.idempotency import Request, once
-from segue.kernel.transactions.jobs import Changed
-from segue.kernel.transactions.scheduled_messages import Facts, Written
+from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.jobs import JobChanged
+from segue.kernel.transactions.scheduled_messages import ScheduledMessageCreated, ScheduledMessageFields
 from segue.model.action import Say
 from segue.model.records import NEWEST, Asker, Place, ScheduledMessage
 from segue.model.states import JobKind, MessageStatus
@@ -25,14 +25,14 @@ from segue.times.trigger import At
 
 
 @record
-class Promised:
+class MessageScheduled:
     """A message that will be sent, and the ids of those that were cancelled for it."""
 
     message: ScheduledMessage
     cancelled: tuple[str, ...] = ()
 
 
-class Messaging(Ordering):
+class ScheduledMessagesApi(JobsBase):
     async def schedule_message(
         self,
         key: str,
@@ -44,7 +44,7 @@ class Messaging(Ordering):
         tool_call_id: str | None = None,
         owner: Asker = OPERATOR,
         request: Request | None = None,
-    ) -> Promised:
+    ) -> MessageScheduled:
         """Have a text sent in a private chat. `replace_existing` cancels all that wait in it.
 
         `timezone` is for a `send_at` that names no zone; it goes before the session's.
@@ -68,18 +68,18 @@ class Messaging(Ordering):
             kind=JobKind.MESSAGE,
             account=session.owner.account,
         )
-        facts = Facts(
+        facts = ScheduledMessageFields(
             chat_type=session.chat_type, replace_existing=replace_existing, tool_call_id=tool_call_id
         )
         work = partial(scheduled.create, session.owner, key, job, facts, new_session_id=session.id)
         try:
-            written = await self.store.commit(once, request, work, now, keep=_kept, again=_again)
+            written = await self.store.commit(run_once, request, work, now, keep=_kept, again=_again)
         except Undecided:
             raise
         except StoreError as error:
             raise NotStored(f"the message was not stored, so it will not be sent: {error}") from error
         stored = self._changed(written.changed)
-        return Promised(
+        return MessageScheduled(
             message=await self.store.scheduled_message(stored.id), cancelled=tuple(written.cancelled)
         )
 
@@ -124,10 +124,12 @@ def _moment(send_at: str, now: int, zone: str | None) -> datetime:
     return moment
 
 
-def _kept(written: Written) -> Mapping[str, Any]:
+def _kept(written: ScheduledMessageCreated) -> Mapping[str, Any]:
     return {"job_id": written.changed.job.id}
 
 
-def _again(kept: Mapping[str, Any]) -> Transaction[Written]:
+def _again(kept: Mapping[str, Any]) -> Transaction[ScheduledMessageCreated]:
     job = yield from jobs.load(kept["job_id"])
-    return Written(changed=Changed(job=job), cancelled=(yield from scheduled.replaced(job)))
+    return ScheduledMessageCreated(
+        changed=JobChanged(job=job), cancelled=(yield from scheduled.replaced(job))
+    )

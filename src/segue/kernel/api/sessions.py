@@ -3,9 +3,9 @@
 import asyncio
 
 from segue.kernel.api.base import OPERATOR
-from segue.kernel.api.turns import Talking
+from segue.kernel.api.turns import TurnsApi
 from segue.kernel.live.bell import Name
-from segue.kernel.live.running import LetGo
+from segue.kernel.live.running import CancelReason
 from segue.kernel.transactions import lane, sessions
 from segue.model.records import Asker, Session
 from segue.model.text_checks import check_key
@@ -14,7 +14,7 @@ _PATIENCE_SECONDS = 2.0
 """How long a turn that was told to stop may take to end; then its session goes without its last word."""
 
 
-class Deleting(Talking):
+class SessionsApi(TurnsApi):
     async def delete(self, key: str, *, with_jobs: bool = False, owner: Asker = OPERATOR) -> None:
         """Delete a session, its jobs and all it remembers; `SessionHasJobs` names the cron jobs that would go
         with it, and nothing has changed. A turn that runs in it is stopped first."""
@@ -40,7 +40,7 @@ class Deleting(Talking):
         await self.store.commit(lane.stop, place.id)
         self.bell.ring(Name.KEEPER)
         if live := self.workers.turns.get(running.id):
-            live.cancel(LetGo.STOPPED, self.clock.steady_ms())
+            live.cancel(CancelReason.STOPPED, self.clock.steady_ms())
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 await self.wait(running.id, owner=session.owner)

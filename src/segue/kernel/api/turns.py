@@ -5,13 +5,13 @@ from functools import partial
 from typing import Any, TypedDict, Unpack
 
 from segue.errors import BadPolicy, BadSetting, BadText, NotFound
-from segue.kernel.api.base import OPERATOR, Looking
+from segue.kernel.api.base import OPERATOR, ApiBase
 from segue.kernel.live.bell import Name
 from segue.kernel.live.hub import Heard, LiveText
 from segue.kernel.transactions import deliveries, lane, sessions
-from segue.kernel.transactions.idempotency import Request, once
-from segue.kernel.transactions.lane import Admission, Admitted, Left, Pool
-from segue.kernel.transactions.sessions import UNSAID, MaybePolicy, Opened, Policies, Written
+from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.lane import Admission, Admitted, Pool, TurnEnd
+from segue.kernel.transactions.sessions import UNSAID, MaybePolicy, MessagesWritten, Policies, SessionOpened
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.records import Asker, Event, Session, Source, Turn, user_of
 from segue.model.settings import check_zone
@@ -41,7 +41,7 @@ class About(TypedDict, total=False):
     metadata: Mapping[str, Any]
 
 
-class Talking(Looking):
+class TurnsApi(ApiBase):
     async def open(
         self,
         key: str,
@@ -51,7 +51,7 @@ class Talking(Looking):
         auto_commit_policy: MaybePolicy = UNSAID,
         request: Request | None = None,
         **about: Unpack[About],
-    ) -> Opened:
+    ) -> SessionOpened:
         """The session of that key, as it is; made like this if it is missing."""
         check_key(key)
         _check_about(about)
@@ -70,7 +70,7 @@ class Talking(Looking):
             chat_type=chat_type,
             **about,
         )
-        return await self.store.commit(once, request, work, now, keep=_opened_kept, again=_opened_again)
+        return await self.store.commit(run_once, request, work, now, keep=_opened_kept, again=_opened_again)
 
     async def change(
         self,
@@ -139,7 +139,7 @@ class Talking(Looking):
             common_id=self._common_id(key, now),
         )
         admitted = await self.store.commit(
-            once, request, work, now, keep=_admitted_kept, again=_admitted_again
+            run_once, request, work, now, keep=_admitted_kept, again=_admitted_again
         )
         self.hub.publish(admitted.events)
         self.bell.ring(Name.USER)
@@ -197,7 +197,7 @@ class Talking(Looking):
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSAID,
         request: Request | None = None,
-    ) -> Written:
+    ) -> MessagesWritten:
         """Store messages, each a role and a text, together and in their order.
 
         A policy that is given is the session's from then on; None clears the one that it has.
@@ -221,7 +221,9 @@ class Talking(Looking):
             policies=policies,
             common_id=self._common_id(key, now),
         )
-        written = await self.store.commit(once, request, work, now, keep=_written_kept, again=_written_again)
+        written = await self.store.commit(
+            run_once, request, work, now, keep=_written_kept, again=_written_again
+        )
         self.hub.publish(written.events)
         self.bell.ring(Name.TIMER, Name.ARCHIVIST)
         return written
@@ -252,7 +254,7 @@ class Talking(Looking):
         now = self.clock.ms()
         self._left(await self.store.commit(lane.cancel, turn_id, "cancelled by request", now))
 
-    def _left(self, left: Left) -> None:
+    def _left(self, left: TurnEnd) -> None:
         self.hub.publish(left.events)
         self.bell.ring(Name.USER, Name.SCHEDULE)
 
@@ -291,15 +293,15 @@ def _check_when_busy(rule: WhenBusy | str | None) -> None:
 # What is kept of a call that may come again, and how its result is made from it.
 
 
-def _opened_kept(opened: Opened) -> Mapping[str, Any]:
+def _opened_kept(opened: SessionOpened) -> Mapping[str, Any]:
     return {"session_id": opened.session.id, "created": opened.created}
 
 
-def _opened_again(kept: Mapping[str, Any]) -> Transaction[Opened]:
+def _opened_again(kept: Mapping[str, Any]) -> Transaction[SessionOpened]:
     found = yield queries.sessions.by_id, {"id": kept["session_id"]}
     if not found:
         raise NotFound("the session that this request opened has been deleted since")
-    return Opened(rows.session(found[0]), kept["created"])
+    return SessionOpened(rows.session(found[0]), kept["created"])
 
 
 def _admitted_kept(admitted: Admitted) -> Mapping[str, Any]:
@@ -316,7 +318,7 @@ def _admitted_again(kept: Mapping[str, Any]) -> Transaction[Admitted]:
     return Admitted(**{**kept, "pool": Pool(kept["pool"])})
 
 
-def _written_kept(written: Written) -> Mapping[str, Any]:
+def _written_kept(written: MessagesWritten) -> Mapping[str, Any]:
     return {
         "added": written.added,
         "message_count": written.message_count,
@@ -324,6 +326,6 @@ def _written_kept(written: Written) -> Mapping[str, Any]:
     }
 
 
-def _written_again(kept: Mapping[str, Any]) -> Transaction[Written]:
+def _written_again(kept: Mapping[str, Any]) -> Transaction[MessagesWritten]:
     yield from ()
-    return Written(**kept)
+    return MessagesWritten(**kept)

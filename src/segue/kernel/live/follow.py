@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from segue.kernel.live.hub import Heard, Hub, Lagged, LiveText
-from segue.kernel.live.running import LiveTurns
+from segue.kernel.live.running import RunningTurns
 from segue.model.records import Event
 from segue.store.store import Store
 
@@ -25,7 +25,7 @@ _THOUGHT = "thinking_delta"
 async def follow(
     store: Store,
     hub: Hub,
-    turns: LiveTurns,
+    turns: RunningTurns,
     session_id: str,
     after: int,
     *,
@@ -73,7 +73,7 @@ class _Reader:
     def __init__(
         self,
         store: Store,
-        turns: LiveTurns,
+        turns: RunningTurns,
         session_id: str,
         after: int,
         lane_id: str,

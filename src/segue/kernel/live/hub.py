@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from segue.kernel.live.single_flight import Shared
+from segue.kernel.live.single_flight import SingleFlight
 from segue.model.records import Delivery, Event
 from segue.record import positional, record
 
@@ -50,14 +50,14 @@ class Lagged:
 
 
 @positional
-class Sent:
+class DeliverySent:
     """A delivery has gone out. Only those who listen to everything are told."""
 
     delivery: Delivery
     at: int
 
 
-Heard: TypeAlias = Event | LiveText | Lagged | Sent
+Heard: TypeAlias = Event | LiveText | Lagged | DeliverySent
 
 
 class Listener:
@@ -82,7 +82,7 @@ class Hub:
         # In the order in which they came: that of a set would change from run to run.
         self._listeners: defaultdict[str, dict[Listener, None]] = defaultdict(dict)
         self._looks = 0
-        self.shared = Shared()
+        self.shared = SingleFlight()
         """What listeners have found who were told the same."""
 
     @contextmanager
@@ -109,7 +109,7 @@ class Hub:
             self._tell(text.via_id, text)
 
     def sent(self, delivery: Delivery, at: int) -> None:
-        self._tell(EVERYTHING, Sent(delivery, at))
+        self._tell(EVERYTHING, DeliverySent(delivery, at))
 
     def look_again(self) -> None:
         """Another process may have written: every listener looks, and reads on where the log has grown."""

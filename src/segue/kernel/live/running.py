@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from segue.kernel.transactions.lease import Held
+from segue.kernel.transactions.lease import HeldLane
 from segue.model import closure
-from segue.model.closure import Ending
+from segue.model.closure import Closure
 
 LONGEST_ANSWER = 1_000_000
 """Characters. A model that does not end is ended."""
@@ -16,7 +16,7 @@ MOST_REMEMBERED = 1_000_000
 """Characters of thoughts of turns that have ended."""
 
 
-class LetGo(Enum):
+class CancelReason(Enum):
     """Why a running turn was cancelled from outside."""
 
     STOPPED = "stopped"
@@ -25,8 +25,8 @@ class LetGo(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Live:
-    held: Held
+class RunningTurn:
+    held: HeldLane
     task: asyncio.Task[None]
     began: int
     """This and the moments below by this process's own steady clock."""
@@ -34,7 +34,7 @@ class Live:
     """Its lease can be relied on until then. A worker cut off from the store stops the turn by itself."""
     listening: bool = True
     """Its agent is at work. When it has ended, nothing may come between it and its settling."""
-    let_go: LetGo | None = None
+    let_go: CancelReason | None = None
     let_go_at: int = 0
     settled: bool = False
     """Its turn has ended without its agent, which is still told to stop."""
@@ -62,27 +62,27 @@ class Live:
     def thoughts(self) -> str:
         return "".join(self._thought)
 
-    def cancel(self, why: LetGo, now: int) -> None:
+    def cancel(self, why: CancelReason, now: int) -> None:
         if self.let_go is None and self.listening:
             self.let_go = why
             self.let_go_at = now
             self.task.cancel()
 
-    def cut_short(self) -> Ending:
+    def cut_short(self) -> Closure:
         """How a turn ends that was stopped or ran out of time."""
-        if self.let_go is LetGo.TIMED_OUT:
+        if self.let_go is CancelReason.TIMED_OUT:
             return closure.timed_out(self.held.turn.timeout_ms / 1000)
         return closure.stopped(self.text, self.usage)
 
 
-class LiveTurns:
+class RunningTurns:
     """The runners put them in, the keeper looks after them.
 
     A turn may be here twice: with an agent that was let go and does not end, and with its next attempt.
     """
 
     def __init__(self) -> None:
-        self._live: dict[Live, None] = {}
+        self._live: dict[RunningTurn, None] = {}
         self._thoughts: dict[tuple[str, int], str] = {}
         self._remembered = 0
         self._some = asyncio.Event()
@@ -90,18 +90,18 @@ class LiveTurns:
     def __len__(self) -> int:
         return len(self._live)
 
-    def __iter__(self) -> Iterator[Live]:
+    def __iter__(self) -> Iterator[RunningTurn]:
         return iter(list(self._live))
 
     async def some(self) -> None:
         """Sleep until there is one."""
         await self._some.wait()
 
-    def add(self, live: Live) -> None:
+    def add(self, live: RunningTurn) -> None:
         self._live[live] = None
         self._some.set()
 
-    def get(self, turn_id: str) -> Live | None:
+    def get(self, turn_id: str) -> RunningTurn | None:
         """Its newest attempt."""
         return next((live for live in reversed(self._live) if live.held.turn.id == turn_id), None)
 
@@ -112,7 +112,7 @@ class LiveTurns:
                 return live.thoughts
         return self._thoughts.get((turn_id, attempt), "")
 
-    def drop(self, live: Live) -> None:
+    def drop(self, live: RunningTurn) -> None:
         if live not in self._live:
             return
         del self._live[live]

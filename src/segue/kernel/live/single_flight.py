@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 T = TypeVar("T")
 
 
-class Shared:
+class SingleFlight:
     def __init__(self, most: int = 1000) -> None:
         self._most = most
         self._known: OrderedDict[Hashable, _Known] = OrderedDict()

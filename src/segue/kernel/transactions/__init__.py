@@ -1,1 +1,1 @@
-"""TODO."""
+"""Transactions: each function is a generator that reads and writes in one commit."""

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from segue.kernel.transactions import counts, session_log
-from segue.memory.split import Mark, cut
-from segue.model.auto_commit import Commit, Later, Never, pause_ms, verdict
+from segue.memory.split import ArchiveMark, cut
+from segue.model.auto_commit import CommitLater, CommitNow, NeverCommit, pause_ms, verdict
 from segue.model.records import Event, Session
 from segue.record import positional, record
 from segue.store import queries
@@ -24,7 +24,7 @@ from segue.store.rows import core as rows
 
 
 @record
-class Committed:
+class ArchiveMade:
     session_id: str
     task_id: str
     archive_n: int
@@ -32,11 +32,11 @@ class Committed:
 
 
 @positional
-class Skipped:
+class CommitSkipped:
     reason: str
 
 
-Result: TypeAlias = Committed | Skipped
+Result: TypeAlias = ArchiveMade | CommitSkipped
 
 
 def commit(session_id: str, now: int, *, task_id: str, keep: int | None = None) -> Transaction[Result]:
@@ -57,15 +57,15 @@ def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Tran
         return None
     session = yield from counts.counted(session, now)
     match verdict(session.live, session.last_message_at, now, idle_enabled=idle_enabled):
-        case Commit(reason):
+        case CommitNow(reason):
             keep = session.live.keep_recent_count
             done = yield from _put_away(session, now, task_id=task_id, keep=keep, reason=reason)
-            if isinstance(done, Skipped):
+            if isinstance(done, CommitSkipped):
                 yield queries.sessions.arm_commit, {"id": session_id, "commit_at": None}
             return done
-        case Later(at):
+        case CommitLater(at):
             yield queries.sessions.arm_commit, {"id": session_id, "commit_at": at}
-        case Never():
+        case NeverCommit():
             yield queries.sessions.arm_commit, {"id": session_id, "commit_at": None}
     return None
 
@@ -125,16 +125,16 @@ def _put_away(session: Session, now: int, *, task_id: str, keep: int, reason: st
         },
     )
     sync = Event(session_id=session.id, seq=0, type="session_sync", at=now)
-    events = yield from session_log.post(replace(session, live=live), [sync])
-    return Committed(session_id=session.id, task_id=task_id, archive_n=live.archives, events=events)
+    events = yield from session_log.append_events(replace(session, live=live), [sync])
+    return ArchiveMade(session_id=session.id, task_id=task_id, archive_n=live.archives, events=events)
 
 
 def _nothing(session: Session, task_id: str, *, empty: bool) -> Transaction[Result]:
     """Nothing to put away, unless this very call did it, and is driven again."""
     found = yield queries.tasks.by_id, {"id": task_id}
     if found:
-        return Committed(session_id=session.id, task_id=task_id, archive_n=found[0]["archive_n"])
-    return Skipped("no_messages" if empty else "all_within_keep_window")
+        return ArchiveMade(session_id=session.id, task_id=task_id, archive_n=found[0]["archive_n"])
+    return CommitSkipped("no_messages" if empty else "all_within_keep_window")
 
 
 def _task(session: Session, task_id: str, archive_n: int, now: int) -> dict[str, str | int]:
@@ -149,10 +149,12 @@ def _task(session: Session, task_id: str, archive_n: int, now: int) -> dict[str,
     }
 
 
-def _mark(row: Row) -> Mark:
-    return Mark(row["seq"], row["type"], row["turn_id"], row["role"], bool(row["scheduled"]), row["tokens"])
+def _mark(row: Row) -> ArchiveMark:
+    return ArchiveMark(
+        row["seq"], row["type"], row["turn_id"], row["role"], bool(row["scheduled"]), row["tokens"]
+    )
 
 
-def _opening(mark: Mark, turns: set[str]) -> bool:
+def _opening(mark: ArchiveMark, turns: set[str]) -> bool:
     """The words that a turn under way began with: they are counted when it ends."""
     return mark.type == "stream_start" and mark.turn_id in turns

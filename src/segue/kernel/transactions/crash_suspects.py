@@ -14,7 +14,7 @@ LONGEST_MS = 60_000
 """A turn that has run for so long no longer keeps the next one waiting."""
 
 
-class Trial:
+class CrashSuspects:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._reserved = False

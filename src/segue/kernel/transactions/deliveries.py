@@ -1,8 +1,11 @@
-"""The outbox: what the end of a turn leaves for a channel, in the transaction that ends it.
+"""Deliveries: texts on their way to a channel. Transactions that create, lease, renew and end one.
 
-A conversation's answers go out through its channel; where the readers look at the log, stored is sent.
-In unified mode it is the channel of the chat that the turn came by.
-A legacy job's answer is said in the session that the job names, as a message of that session.
+The end of a turn leaves its answer for the channel in the transaction that ends the turn. The answer of a
+legacy job is said in the session that the job names.
+
+Invariants
+  - a delivery is marked only under the fence it was leased with
+  - the mark and what the transcripts say of it are one transaction
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,9 +81,6 @@ def _delivery(delivery_id: str, session: Session, words: str, source: Source | N
     }
 
 
-# MERGED: """Deliveries: how one is leased, and what is written when it was sent or failed. Transactions, as in `lane`.
-
-
 UNKNOWN = "delivery unknown"
 """How the error of a delivery begins that may have arrived."""
 
@@ -135,7 +135,7 @@ def sent(
     `receipt`: None where stored is sent; the message is then named by its id in the transcript.
     `shared`: in unified mode, in the common transcript too.
     """
-    common = (yield from session_log.common_of(delivery.session_id)) if shared else None
+    common = (yield from session_log.common_session_of(delivery.session_id)) if shared else None
     session = yield from session_log.lock_session(delivery.session_id)
     # A turn's answer is in the transcript already.
     joins = delivery.source is not None and not _is_answer(delivery)
@@ -155,9 +155,9 @@ def sent(
         yield from _close_run(delivery.source, Outcome.OK, now)
     told = None if receipt is None else {"delivery": "sent"}
     message = _message(delivery, now, "assistant", delivery.content, told)
-    events = [*(yield from session_log.post(session, [message]))]
+    events = [*(yield from session_log.append_events(session, [message]))]
     if common is not None:
-        events += yield from session_log.share(common, session, [message])
+        events += yield from session_log.share_events(common, session, [message])
     return events
 
 
@@ -181,7 +181,7 @@ def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Ev
     for there in (session, lane):
         if there is not None:
             note = yield from _note(delivery, there, words, reason, now)
-            events += yield from session_log.post(there, [note])
+            events += yield from session_log.append_events(there, [note])
     return events
 
 

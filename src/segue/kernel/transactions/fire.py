@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from segue.kernel.transactions import jobs, lane, lease, session_log, unified
 from segue.kernel.transactions.lane import Admission, Pool
-from segue.kernel.transactions.lease import Held, Seat
-from segue.model.decision import Fire, Pass, Postpone
+from segue.kernel.transactions.lease import HeldLane, Seat
+from segue.model.decision import Fire, PassOver, Postpone
 from segue.model.policy import jittered
 from segue.model.records import Event, Job, Owner, Session, Source, run_id
 from segue.model.states import JobKind, JobState, Outcome
@@ -26,7 +26,7 @@ from segue.times.trigger import Idle
 
 
 @record
-class Parcel:
+class OutgoingMessage:
     """A written message on its way: what a `Say` becomes instead of a turn."""
 
     delivery_id: str
@@ -35,13 +35,13 @@ class Parcel:
 
 
 @record
-class Taken:
+class TakenSlot:
     """A slot that was taken: nothing else will run it."""
 
     events: Sequence[Event] = ()
     pool: Pool | None = None
     """Who may take the lane in which it waits."""
-    held: Held | None = None
+    held: HeldLane | None = None
     """Its turn has started, in the seat that was offered."""
     parcel: bool = False
 
@@ -49,13 +49,13 @@ class Taken:
 def fire(
     job: Job,
     decision: Fire,
-    work: Admission | Parcel,
+    work: Admission | OutgoingMessage,
     now: int,
     *,
     keep: int | None = None,
     seat: Seat | None = None,
     common_id: str | None = None,
-) -> Transaction[Taken | None]:
+) -> Transaction[TakenSlot | None]:
     """A due slot enters: the second door. None: another timer took it, or the job was changed.
 
     `keep`: how many run records the job may have. `seat`: where its turn starts at once if its lane is
@@ -78,7 +78,7 @@ def fire(
             "session_id": job.session_id,
             "slot": slot,
             "turn_id": work.turn_id if isinstance(work, Admission) else None,
-            "delivery_id": work.delivery_id if isinstance(work, Parcel) else None,
+            "delivery_id": work.delivery_id if isinstance(work, OutgoingMessage) else None,
             "reason": decision.reason,
             "lateness_ms": now - slot,
             "missed_count": decision.missed.count if decision.missed else 0,
@@ -88,10 +88,10 @@ def fire(
     if not opened:  # the clock was set back: this slot has its run
         return None
     yield from _thin(job, keep)
-    if isinstance(work, Parcel):
+    if isinstance(work, OutgoingMessage):
         via = (yield from _used_last(session)) if session.key == unified.KEY else session
         yield queries.deliveries.create, _parcel_params(via, work, now)
-        return Taken(parcel=True)
+        return TakenSlot(parcel=True)
     via = (yield from _used_last(session)) if common_id and common is None else session
     if seat is not None and not (common or session).busy:
         return (yield from _start(job, common or session, work, seat, now, via_id=via.id))
@@ -102,18 +102,18 @@ def fire(
         grown = sum(event.session_id == session.id for event in events)
         session = replace(session, last_seq=session.last_seq + grown)
         events = (*events, *(yield from jobs.announce(session, job, now)).events)
-    return Taken(events=events, pool=admitted.pool)
+    return TakenSlot(events=events, pool=admitted.pool)
 
 
 def _start(
     job: Job, session: Session, work: Admission, seat: Seat, now: int, *, via_id: str
-) -> Transaction[Taken]:
+) -> Transaction[TakenSlot]:
     """Its turn's start says that it has fired; of a recall that it was claimed, too."""
     events: Sequence[Event] = ()
     if job.kind is JobKind.RECALL:
         events = (yield from jobs.announce(session, job, now)).events
         session = replace(session, last_seq=session.last_seq + len(events))
-    return Taken(events=events, held=(yield from lease.begin(session, work, seat, now, via_id=via_id)))
+    return TakenSlot(events=events, held=(yield from lease.begin(session, work, seat, now, via_id=via_id)))
 
 
 def _common_room(job: Job, common_id: str, now: int) -> Transaction[Session | None]:
@@ -130,7 +130,9 @@ def _used_last(common: Session) -> Transaction[Session]:
     return (yield from session_log.newest_chat(common)) or common
 
 
-def pass_over(job: Job, decision: Pass, now: int, *, keep: int | None = None) -> Transaction[Taken | None]:
+def pass_over(
+    job: Job, decision: PassOver, now: int, *, keep: int | None = None
+) -> Transaction[TakenSlot | None]:
     """A slot that does not run. A one-shot that was missed says so in its session."""
     session = yield from session_log.lock_session(job.session_id)
     if not (yield from _take(job, decision, now, fired=0)):
@@ -152,10 +154,10 @@ def pass_over(job: Job, decision: Pass, now: int, *, keep: int | None = None) ->
                 source=Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot)),
             )
         )
-    return Taken(events=(yield from session_log.post(session, facts)) if facts else ())
+    return TakenSlot(events=(yield from session_log.append_events(session, facts)) if facts else ())
 
 
-def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Taken | None]:
+def postpone(job: Job, decision: Postpone, now: int) -> Transaction[TakenSlot | None]:
     """The same slot, looked at again later; the job says why until its slot is taken. Its session is told
     once, however often it is put off; but of a recall each time, because people are shown when it fires."""
     session = yield from session_log.lock_session(job.session_id)
@@ -168,8 +170,8 @@ def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Taken | None
         return None
     told = job.kind is not JobKind.RECALL and job.next_at != _first_look(job)
     if isinstance(job.trigger, Idle) or told:
-        return Taken()
-    return Taken(events=(yield from jobs.announce(session, job, now)).events)
+        return TakenSlot()
+    return TakenSlot(events=(yield from jobs.announce(session, job, now)).events)
 
 
 def _first_look(job: Job) -> int | None:
@@ -192,7 +194,7 @@ def give_up(due: Unreadable, now: int) -> Transaction[Sequence[Event]]:
     return (yield from jobs.announce(session, due.job, now)).events
 
 
-def _take(job: Job, decision: Fire | Pass, now: int, *, fired: int) -> Transaction[bool]:
+def _take(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> Transaction[bool]:
     fires = run_id(job.id, to_ms(decision.slot))
     taken = {**_as_it_is(job, now), "slot": None, "next_at": None, "fired": fired, "fires": fires}
     taken["state_reason"] = None
@@ -240,7 +242,7 @@ def _record(job: Job, slot: int, outcome: str, reason: str, missed: int, now: in
     )
 
 
-def _parcel_params(session: Session, parcel: Parcel, now: int) -> dict[str, str | int | None]:
+def _parcel_params(session: Session, parcel: OutgoingMessage, now: int) -> dict[str, str | int | None]:
     return {
         "id": parcel.delivery_id,
         "session_id": session.id,

@@ -27,7 +27,7 @@ class Request:
     """Of what was asked: the same name for something else is a mistake."""
 
 
-def once(
+def run_once(
     request: Request | None,
     work: Callable[[], Transaction[T]],
     now: int,

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
 from segue.kernel.transactions import lane, session_log
-from segue.kernel.transactions.lane import Left, Ready
+from segue.kernel.transactions.lane import ReadyLane, TurnEnd
 from segue.model.records import Event, Job, Owner, Session
 from segue.model.states import JobKind, JobState, Outcome, RecallStatus
 from segue.record import record
@@ -32,17 +32,17 @@ UPDATES: Mapping[str, str] = {
 
 
 @record
-class Changed:
+class JobChanged:
     """A job after a verb, with what to tell listeners and who may have work now."""
 
     job: Job
     events: Sequence[Event] = ()
-    ready: Ready | None = None
+    ready: ReadyLane | None = None
 
 
 def create(
     owner: Owner, key: str, job: Job, *, new_session_id: str, most: int | None = None
-) -> Transaction[Changed]:
+) -> Transaction[JobChanged]:
     """`most`: with how many automations the session may end up."""
     session = yield from session_log.open_session(owner, key, new_session_id, job.created_at)
     job = replace(job, session_id=session.id, account=owner.account)
@@ -76,7 +76,7 @@ def create(
     return (yield from announce(session, job, job.created_at))
 
 
-def _made_before(session: Session, job: Job) -> Transaction[Changed]:
+def _made_before(session: Session, job: Job) -> Transaction[JobChanged]:
     """The id or the place is taken, unless it was taken by this very call, driven again."""
     found = yield queries.jobs.by_id, {"id": job.id}
     if not found:
@@ -89,7 +89,7 @@ def _made_before(session: Session, job: Job) -> Transaction[Changed]:
         job.action,
     ):
         raise DuplicateId(f"there is a job {job.id} already; choose another id or leave it out")
-    return Changed(job=there)
+    return JobChanged(job=there)
 
 
 def _refuse_second_recall(session: Session, job_id: str) -> Transaction[None]:
@@ -108,7 +108,7 @@ def _second_recall(session: Session) -> Transaction[RecallPending]:
     )
 
 
-def change(job: Job, now: int) -> Transaction[Changed]:
+def change(job: Job, now: int) -> Transaction[JobChanged]:
     """Write a job that was changed from the revision it carries."""
     session = yield from session_log.lock_session(job.session_id)
     if job.kind is JobKind.RECALL and job.state is JobState.ACTIVE:
@@ -136,7 +136,7 @@ def change(job: Job, now: int) -> Transaction[Changed]:
     return (yield from announce(session, replace(job, revision=job.revision + 1, updated_at=now), now))
 
 
-def remove(job: Job, reason: str, now: int) -> Transaction[Changed]:
+def remove(job: Job, reason: str, now: int) -> Transaction[JobChanged]:
     """No start after this: its waiting run is withdrawn and its unsent message cancelled."""
     # A recall is listed after it was cancelled, with the moment at which it would have fired.
     last = job.next_at if job.kind is JobKind.RECALL else None
@@ -146,19 +146,19 @@ def remove(job: Job, reason: str, now: int) -> Transaction[Changed]:
     unsent = yield queries.runs.unsent_of_job, {"job_id": job.id}
     for row in unsent:
         yield from cancel_delivery(row["delivery_id"], reason, now)
-    return Changed(job=changed.job, events=[*changed.events, *left.events], ready=left.ready)
+    return JobChanged(job=changed.job, events=[*changed.events, *left.events], ready=left.ready)
 
 
-def skip_waiting(job: Job, reason: str, now: int) -> Transaction[Changed]:
+def skip_waiting(job: Job, reason: str, now: int) -> Transaction[JobChanged]:
     """A run that waits in the lane is skipped; the job keeps its next moment. `Conflict`: none waits."""
     left = yield from _withdraw_waiting(job, Outcome.SKIPPED, reason, now)
     if not left.events:
         raise Conflict(f"the run of job {job.id} has started meanwhile; stop it instead")
     told = yield from announce((yield from session_log.lock_session(job.session_id)), job, now)
-    return Changed(job=job, events=[*left.events, *told.events], ready=left.ready)
+    return JobChanged(job=job, events=[*left.events, *told.events], ready=left.ready)
 
 
-def _withdraw_waiting(job: Job, outcome: Outcome, reason: str, now: int) -> Transaction[Left]:
+def _withdraw_waiting(job: Job, outcome: Outcome, reason: str, now: int) -> Transaction[TurnEnd]:
     waiting = yield queries.turns.queued_of_job, {"job_id": job.id}
     events: list[Event] = []
     ready = None
@@ -168,7 +168,7 @@ def _withdraw_waiting(job: Job, outcome: Outcome, reason: str, now: int) -> Tran
         left = yield from lane.queue_changed(session, closures or (), now)
         events += left.events
         ready = left.ready
-    return Left(events=events, ready=ready)
+    return TurnEnd(events=events, ready=ready)
 
 
 def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool]:
@@ -190,10 +190,10 @@ def load(job_id: str) -> Transaction[Job]:
     return rows.job(found[0])
 
 
-def announce(session: Session, job: Job, now: int) -> Transaction[Changed]:
+def announce(session: Session, job: Job, now: int) -> Transaction[JobChanged]:
     """Tell the session's listeners of its job, where people are shown jobs of that kind."""
     facts = update_of(session, job, now)
-    return Changed(job=job, events=(yield from session_log.post(session, facts)) if facts else ())
+    return JobChanged(job=job, events=(yield from session_log.append_events(session, facts)) if facts else ())
 
 
 def update_of(session: Session, job: Job, now: int) -> list[Event]:

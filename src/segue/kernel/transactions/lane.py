@@ -19,7 +19,7 @@ from typing import Any
 from segue.errors import AlreadyStarted, NotFound, SessionBusy
 from segue.kernel.transactions import session_log, unified
 from segue.model.auto_commit import AutoCommitPolicy
-from segue.model.prompts import Brief
+from segue.model.prompts import PromptFacts
 from segue.model.records import Event, Lookup, Session, Source, Turn, merged
 from segue.model.states import Outcome, WhenBusy
 from segue.record import record
@@ -46,7 +46,7 @@ class Admission:
     not_before: int
     timeout_ms: int
     prompt: str | None = None
-    brief: Brief | None = None
+    brief: PromptFacts | None = None
     call: Mapping[str, Any] | None = None
     source: Source | None = None
     joins: bool = False
@@ -69,7 +69,7 @@ class Admitted:
 
 
 @record
-class Ready:
+class ReadyLane:
     """A lane that may be taken."""
 
     pool: Pool
@@ -78,11 +78,11 @@ class Ready:
 
 
 @record
-class Left:
+class TurnEnd:
     """What a turn that ended leaves behind."""
 
     events: Sequence[Event]
-    ready: Ready | None
+    ready: ReadyLane | None
     """The lane, if something waits in it."""
     delivers: bool = False
     """A message for a channel was left with it."""
@@ -198,7 +198,7 @@ def turn_params(session: Session, words: Admission, now: int, via_id: str) -> di
     }
 
 
-def cancel(turn_id: str, reason: str, now: int) -> Transaction[Left]:
+def cancel(turn_id: str, reason: str, now: int) -> Transaction[TurnEnd]:
     """Take a queued turn out of its lane; `AlreadyStarted` when it is too late."""
     found = yield queries.turns.by_id, {"id": turn_id}
     if not found:
@@ -236,17 +236,17 @@ def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transacti
     return (end,)
 
 
-def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Transaction[Left]:
+def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Transaction[TurnEnd]:
     """After turns were taken out of a locked session's lane: make it ready, or not, by what is left."""
     queued = yield queries.turns.queued_in, {"session_id": session.id}
     update = queue_update(session, [rows.turn(row) for row in queued], now)
     facts = session_log.numbered((*closures, update), session.last_seq)
     yield queries.events.append, [rows.event_params(event) for event in facts]
-    grown = yield from session_log.growth(session.id, session_log.standing_of(session), facts, now)
+    grown = yield from session_log.growth(session.id, session_log.totals_of(session), facts, now)
     left = yield queries.sessions.refresh, {"id": session.id, **grown}
     for closure in closures:
         facts += yield from unified.mirror((closure,), closure.via_id)
-    return Left(events=facts, ready=ready_of(left))
+    return TurnEnd(events=facts, ready=ready_of(left))
 
 
 def stop(session_id: str) -> Transaction[str | None]:
@@ -274,8 +274,8 @@ def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:
     )
 
 
-def ready_of(lane: Rows) -> Ready | None:
+def ready_of(lane: Rows) -> ReadyLane | None:
     """How a lane stands that was just released or refreshed."""
     if not lane or lane[0]["ready_at"] is None:
         return None
-    return Ready(pool=Pool(lane[0]["user_waits"]), since=lane[0]["ready_at"])
+    return ReadyLane(pool=Pool(lane[0]["user_waits"]), since=lane[0]["ready_at"])

@@ -29,7 +29,7 @@ TRIAL_PAUSE_MS = 1000
 
 
 @record
-class Held:
+class HeldLane:
     """A lane under lease, with the turn that runs in it."""
 
     session: Session
@@ -75,7 +75,7 @@ def reliable_ms(lease_ms: int) -> int:
 
 def lease(
     seat: Seat, *, pool: Pool, after: str, limit: int, now: int, since: int = 0, trial: bool = True
-) -> Transaction[list[Held]]:
+) -> Transaction[list[HeldLane]]:
     """Take ready lanes of the next account in turn and start the first turn of each, in a seat like this one.
 
     `since`: none has been ready for longer. `trial`: one of them may be on its last chance, the oldest. Who
@@ -98,7 +98,7 @@ def lease(
     return (yield from _start([rows.session(row) for row in leased], seat, trial, now))
 
 
-def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Transaction[list[Held]]:
+def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Transaction[list[HeldLane]]:
     if not sessions:
         return []
     acted = int(not seat.reports_tools)
@@ -128,7 +128,7 @@ def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Tr
     return held
 
 
-def _held(session: Session, turn: Turn, holder: str, now: int) -> Held:
+def _held(session: Session, turn: Turn, holder: str, now: int) -> HeldLane:
     first = turn.attempt == 1 and turn.call is None
     body: dict[str, Any] = {"attempt": turn.attempt}
     if prompt := turn.rendered():
@@ -146,10 +146,10 @@ def _held(session: Session, turn: Turn, holder: str, now: int) -> Held:
         source=turn.source,
         body=body,
     )
-    return Held(session=session, turn=turn, holder=holder, fence=session.fence, opened=opened)
+    return HeldLane(session=session, turn=turn, holder=holder, fence=session.fence, opened=opened)
 
 
-def append(held: Held, facts: Sequence[Event], *, acted: bool = False) -> Transaction[Sequence[Event]]:
+def append(held: HeldLane, facts: Sequence[Event], *, acted: bool = False) -> Transaction[Sequence[Event]]:
     """Facts of the running turn, into the log. `acted`: from here on a crash is not run again unasked."""
     last_seq, _, _ = yield from hold(held)
     if acted:
@@ -160,7 +160,7 @@ def append(held: Held, facts: Sequence[Event], *, acted: bool = False) -> Transa
     return [*facts, *(yield from unified.mirror(facts, held.via_id))]
 
 
-def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
+def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
     """Let the messages that may be injected into the turn under way, if it is a user's."""
     standing = yield from hold(held)
     waiting: Rows = ()
@@ -188,7 +188,7 @@ def join(held: Held, now: int) -> Transaction[Sequence[Event]]:
     return [*joined, *(yield from unified.mirror(joined, held.via_id))]
 
 
-def begin(session: Session, words: Admission, seat: Seat, now: int, *, via_id: str) -> Transaction[Held]:
+def begin(session: Session, words: Admission, seat: Seat, now: int, *, via_id: str) -> Transaction[HeldLane]:
     """Into the empty lane of a session whose row is locked, and under lease at once: nobody stands before it.
 
     What `admit` and `lease` do, in one commit: a turn that comes alone waits for the disk once.
@@ -238,9 +238,9 @@ def begin(session: Session, words: Admission, seat: Seat, now: int, *, via_id: s
     return replace(held, copies=copies) if copies else held
 
 
-def hold(held: Held) -> Transaction[session_log.Standing]:
+def hold(held: HeldLane) -> Transaction[session_log.SessionTotals]:
     """The session's row, if the lane is still ours; gives how its log stands."""
     found = yield queries.sessions.hold, {"id": held.session.id, "holder": held.holder, "fence": held.fence}
     if not found:
         raise LeaseLost(f"the lane of {held.session.key} is no longer held under fence {held.fence}")
-    return session_log.standing_in(found[0])
+    return session_log.totals_in(found[0])

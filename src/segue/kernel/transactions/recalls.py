@@ -14,14 +14,14 @@ from datetime import datetime, timedelta
 
 from segue.errors import BadRecall, BadTime, TooManyRecalls
 from segue.kernel.transactions import jobs, session_log
-from segue.kernel.transactions.jobs import Changed
+from segue.kernel.transactions.jobs import JobChanged
 from segue.model.policy import Busy, Overlap, Policy
 from segue.model.records import Job, Session, Source
 from segue.model.states import CallType, JobKind
 from segue.record import record
 from segue.store import queries
 from segue.store.database import Transaction
-from segue.times.format import shown
+from segue.times.format import quoted
 from segue.times.trigger import At, Every, Phase
 
 MOST_AN_HOUR = 20
@@ -36,7 +36,7 @@ _OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
 @record
-class Facts:
+class RecallFields:
     """What a recall has beside its job."""
 
     call_type: CallType
@@ -55,7 +55,7 @@ def call_type_of(value: object) -> CallType:
     for known in CallType:
         if value == known:
             return known
-    raise BadRecall(f"call_type is one of {', '.join(CallType)}; got {shown(value)}")
+    raise BadRecall(f"call_type is one of {', '.join(CallType)}; got {quoted(value)}")
 
 
 def trigger_of(
@@ -79,7 +79,7 @@ def _interval(seconds: float | None) -> timedelta:
         raise BadRecall("a recurring recall needs `interval_seconds`, such as 300 for every five minutes")
     if isinstance(seconds, bool) or not 1 <= seconds <= _TEN_YEARS:
         raise BadRecall(
-            f"`interval_seconds` is a number of seconds from 1 to {_TEN_YEARS:,}; got {shown(seconds)}"
+            f"`interval_seconds` is a number of seconds from 1 to {_TEN_YEARS:,}; got {quoted(seconds)}"
         )
     return timedelta(seconds=seconds)
 
@@ -92,11 +92,11 @@ def _read(when: str, now: datetime, zone: str | None) -> datetime:
 
 def check_offset(offset: str) -> str:
     if not _OFFSET.fullmatch(offset):
-        raise BadTime(f"`timezone_offset` is ±HH:MM, such as '+02:00' or '-05:30'; got {shown(offset)}")
+        raise BadTime(f"`timezone_offset` is ±HH:MM, such as '+02:00' or '-05:30'; got {quoted(offset)}")
     return offset
 
 
-def create(session: Session, job: Job, facts: Facts) -> Transaction[Changed]:
+def create(session: Session, job: Job, facts: RecallFields) -> Transaction[JobChanged]:
     """`RecallPending` when there is one, `TooManyRecalls` when the guards say so."""
     key = session.key
     yield from session_log.lock_session(session.id)  # one that was deleted meanwhile is not made again
@@ -127,7 +127,7 @@ def create(session: Session, job: Job, facts: Facts) -> Transaction[Changed]:
     return changed
 
 
-def _depth(facts: Facts) -> Transaction[int]:
+def _depth(facts: RecallFields) -> Transaction[int]:
     """How many immediate recalls, this one included, were each set by the one before."""
     if facts.call_type is not CallType.IMMEDIATE:
         return 0

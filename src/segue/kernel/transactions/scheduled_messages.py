@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from segue.errors import AlreadyStarted
 from segue.kernel.transactions import jobs, session_log
-from segue.kernel.transactions.jobs import Changed
+from segue.kernel.transactions.jobs import JobChanged
 from segue.model.policy import Policy
 from segue.model.records import Event, Job, Owner
 from segue.model.states import JobState
@@ -26,7 +26,7 @@ _TEN_YEARS = 10 * 365 * 86_400
 
 
 @record
-class Facts:
+class ScheduledMessageFields:
     """What a scheduled message has beside its job."""
 
     chat_type: str
@@ -36,10 +36,10 @@ class Facts:
 
 
 @record
-class Written:
+class ScheduledMessageCreated:
     """A message that will be sent, and those that will not be in its place."""
 
-    changed: Changed
+    changed: JobChanged
     cancelled: Sequence[str] = ()
 
 
@@ -47,7 +47,9 @@ POLICY = Policy(grace_seconds=_TEN_YEARS)
 """However late somebody is there to send it, it is sent: it was promised."""
 
 
-def create(owner: Owner, key: str, job: Job, facts: Facts, *, new_session_id: str) -> Transaction[Written]:
+def create(
+    owner: Owner, key: str, job: Job, facts: ScheduledMessageFields, *, new_session_id: str
+) -> Transaction[ScheduledMessageCreated]:
     changed = yield from jobs.create(owner, key, job, new_session_id=new_session_id)
     session = yield from session_log.lock_session(changed.job.session_id)
     yield (
@@ -65,7 +67,7 @@ def create(owner: Owner, key: str, job: Job, facts: Facts, *, new_session_id: st
             if row["id"] != job.id:
                 gone = yield from _withdraw(row["id"], facts.tool_call_id, job.created_at, by=job.id)
                 changed = replace(changed, events=(*changed.events, *(gone or ())))
-    return Written(changed=changed, cancelled=(yield from replaced(changed.job)))
+    return ScheduledMessageCreated(changed=changed, cancelled=(yield from replaced(changed.job)))
 
 
 def replaced(job: Job) -> Transaction[list[str]]:

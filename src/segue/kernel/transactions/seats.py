@@ -7,14 +7,14 @@ starts in the commit that admits it; every other one waits in its lane, as if th
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
 
-from segue.kernel.transactions.fire import Taken
+from segue.kernel.transactions.fire import TakenSlot
 from segue.kernel.transactions.lease import Seat
 
-Admit: TypeAlias = Callable[[Seat | None], Awaitable[Taken | None]]
+Admit: TypeAlias = Callable[[Seat | None], Awaitable[TakenSlot | None]]
 """Takes a due slot, and starts its turn in that seat if its lane is empty."""
 
 
 class Seats(Protocol):
-    async def start(self, admit: Admit) -> Taken | None:
+    async def start(self, admit: Admit) -> TakenSlot | None:
         """Let a turn come in by a free seat, if there is one; what it starts there is seen through."""
         ...

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from segue.errors import AmbiguousKey, NotFound
 from segue.kernel.transactions import unified
-from segue.model.auto_commit import AutoCommitPolicy, Live, next_look
+from segue.model.auto_commit import AutoCommitPolicy, Unarchived, next_look
 from segue.model.records import Event, Lookup, Owner, Session
 from segue.model.tokens import estimate
 from segue.store import queries
@@ -22,12 +22,12 @@ NOTHING: Params = {"events": 0, "messages": 0, "tokens": 0, "kept_tokens": None,
 """What a session's log and its live part grow by when nothing was said."""
 
 
-class Standing(NamedTuple):
+class SessionTotals(NamedTuple):
     """How a session's log stands, by its locked row."""
 
     last_seq: int
     heard_at: int | None
-    live: Live
+    live: Unarchived
 
 
 _PLAIN = {"chat_type": "private", "title": None, "timezone": None, "when_busy": None, "metadata": "{}"}
@@ -125,7 +125,7 @@ def lock_session(session_id: str) -> Transaction[Session]:
     return rows.session(found[0])
 
 
-def common_of(chat_id: str) -> Transaction[Session | None]:
+def common_session_of(chat_id: str) -> Transaction[Session | None]:
     """The session that a chat shares with the others of its owner, under its row lock; None for itself."""
     found = yield queries.sessions.by_id, {"id": chat_id}
     if not found or found[0]["key"] == unified.KEY:
@@ -141,38 +141,38 @@ def newest_chat(common: Session) -> Transaction[Session | None]:
     return (yield from lock_session(found[0]["id"])) if found else None
 
 
-def post(session: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
+def append_events(session: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
     """Facts from outside any turn, into the log of a locked session."""
     facts = numbered(facts, session.last_seq)
     yield queries.events.append, [rows.event_params(event) for event in facts]
     now = max((fact.at for fact in facts), default=0)
-    grown = yield from growth(session.id, standing_of(session), facts, now)
+    grown = yield from growth(session.id, totals_of(session), facts, now)
     yield queries.sessions.grow, {"id": session.id, **grown}
     return facts
 
 
-def share(common: Session, chat: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
+def share_events(common: Session, chat: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
     """What was written to a chat from outside, for the conversation that it shares with the others."""
     told = [replace(fact, session_id=common.id, via_id=chat.id) for fact in facts]
-    return (yield from post(common, told))
+    return (yield from append_events(common, told))
 
 
-def standing_of(session: Session) -> Standing:
-    return Standing(session.last_seq, session.last_message_at, session.live)
+def totals_of(session: Session) -> SessionTotals:
+    return SessionTotals(session.last_seq, session.last_message_at, session.live)
 
 
-_LEFT_ALONE = Live()
+_LEFT_ALONE = Unarchived()
 """Nothing of it is asked where no policy looks at it and nothing is kept."""
 
 
-def standing_in(row: Row) -> Standing:
+def totals_in(row: Row) -> SessionTotals:
     heard_at, last_seq, *live = row
     watched = row["auto_commit_policy"] is not None or row["keep_recent_count"]
-    return Standing(last_seq, heard_at, rows.live(live) if watched else _LEFT_ALONE)
+    return SessionTotals(last_seq, heard_at, rows.live(live) if watched else _LEFT_ALONE)
 
 
 def growth(
-    session_id: str, standing: Standing, facts: Sequence[Event], now: int, *, opened: str | None = None
+    session_id: str, standing: SessionTotals, facts: Sequence[Event], now: int, *, opened: str | None = None
 ) -> Transaction[dict[str, Value]]:
     """What these facts, which are in the log, add to the live part, and the moment they arm.
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from segue.errors import SessionHasJobs
 from segue.kernel.transactions import lane, session_log, settle, unified
-from segue.kernel.transactions.lane import Left
+from segue.kernel.transactions.lane import TurnEnd
 from segue.model.auto_commit import AutoCommitPolicy, next_look
 from segue.model.records import Event, Lookup, Session
 from segue.model.states import Outcome
@@ -20,7 +20,7 @@ from segue.store.store import readable
 
 
 @positional
-class Opened:
+class SessionOpened:
     session: Session
     created: bool
 
@@ -46,7 +46,7 @@ class Policies(NamedTuple):
 
 
 @record
-class Written:
+class MessagesWritten:
     """Messages that were stored, and how their session stands after it."""
 
     added: int
@@ -63,7 +63,7 @@ def open_new(
     new_id: str,
     policy: AutoCommitPolicy | None = None,
     **fields: object,
-) -> Transaction[Opened]:
+) -> Transaction[SessionOpened]:
     """The session of that key; made of these fields if it is missing."""
     session = yield from session_log.lock_found(lookup, key)
     made = False
@@ -74,7 +74,7 @@ def open_new(
         found = yield queries.sessions.lock_by_key, named
         session = rows.session(found[0])
     # Driven again after a commit whose answer was lost, it finds what it made itself.
-    return Opened(session, made or session.id == new_id)
+    return SessionOpened(session, made or session.id == new_id)
 
 
 def write(
@@ -86,7 +86,7 @@ def write(
     new_id: str,
     policies: Policies,
     common_id: str | None = None,
-) -> Transaction[Written]:
+) -> Transaction[MessagesWritten]:
     """Messages, each a role and a text, stored without a turn. They are a sign of life, and the next turn
     sees them."""
     common = None
@@ -108,13 +108,13 @@ def write(
         Event(session_id=session.id, seq=0, type="message", at=now, role=role, content=text)
         for role, text in words
     ]
-    events = [*(yield from session_log.post(session, said))]
+    events = [*(yield from session_log.append_events(session, said))]
     added = len(events)
     if common is not None:
-        events += yield from session_log.share(common, session, said)
+        events += yield from session_log.share_events(common, session, said)
     counted = yield queries.sessions.overview, {"id": session.id}
     overview = overviews.overview(counted[0])
-    return Written(
+    return MessagesWritten(
         added=added,
         message_count=overview.message_count,
         pending_tokens=overview.pending_tokens,
@@ -182,16 +182,16 @@ def check_jobs(session: Session, *, with_jobs: bool) -> Transaction[None]:
         )
 
 
-def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False) -> Transaction[Left]:
+def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False) -> Transaction[TurnEnd]:
     """All of a session. A turn that still runs in it is over with it: its worker's next renewal misses, and
     so does whatever it would still write.
 
     `shared`: what came by it and waits in the common lane is withdrawn.
     """
-    common = (yield from session_log.common_of(session.id)) if shared else None
+    common = (yield from session_log.common_session_of(session.id)) if shared else None
     session = yield from session_log.lock_session(session.id)
     yield from check_jobs(session, with_jobs=with_jobs)
-    left = Left(events=(), ready=None)
+    left = TurnEnd(events=(), ready=None)
     if common is not None:
         waiting = yield queries.turns.queued_via, {"session_id": common.id, "via_id": session.id}
         left = yield from _withdraw(common, waiting, f"its chat {session.key} was deleted", now)
@@ -217,22 +217,22 @@ def _redirect(common: Session, gone: Session) -> Transaction[None]:
         yield queries.turns.redirect, [{"id": turn_id, "via_id": via_id} for turn_id in stranded]
 
 
-def _end_all(common: Session, gone: str, now: int) -> Transaction[Left]:
+def _end_all(common: Session, gone: str, now: int) -> Transaction[TurnEnd]:
     """What is said of a common session in its chats stays when it goes: that turns have ended, and how."""
     waiting = yield queries.turns.queued_in, {"session_id": common.id}
     left = yield from _withdraw(common, waiting, gone, now)
     ended = yield from settle.stop_here((yield from session_log.lock_session(common.id)), now)
     stay = yield queries.turns.with_runs_elsewhere, {"session_id": common.id}
     yield queries.runs.outlive, [{"id": row["run_id"]} for row in stay]
-    return Left(events=(*left.events, *ended), ready=None)
+    return TurnEnd(events=(*left.events, *ended), ready=None)
 
 
-def _withdraw(common: Session, waiting: Rows, reason: str, now: int) -> Transaction[Left]:
+def _withdraw(common: Session, waiting: Rows, reason: str, now: int) -> Transaction[TurnEnd]:
     closures: list[Event] = []
     for row in waiting:
         closures += (yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)) or ()
     if not waiting:
-        return Left(events=(), ready=None)
+        return TurnEnd(events=(), ready=None)
     return (yield from lane.queue_changed(common, closures, now))
 
 

@@ -16,11 +16,11 @@ from typing import Any
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.deliveries import Outbox, put
-from segue.kernel.transactions.lane import Left, queue_update, ready_of, withdraw
-from segue.kernel.transactions.lease import Held, hold
-from segue.kernel.transactions.session_log import NOTHING, Standing, growth, numbered, standing_of
+from segue.kernel.transactions.lane import TurnEnd, queue_update, ready_of, withdraw
+from segue.kernel.transactions.lease import HeldLane, hold
+from segue.kernel.transactions.session_log import NOTHING, SessionTotals, growth, numbered, totals_of
 from segue.model import closure
-from segue.model.closure import Ending
+from segue.model.closure import Closure
 from segue.model.decision import LATE_AFTER
 from segue.model.policy import PAUSE_AFTER_FAILURES, Late, Overlap
 from segue.model.records import Event, Session, Source, Turn
@@ -38,20 +38,22 @@ class _Lane:
     session: Session
     holder: str
     fence: int
-    standing: Standing
+    standing: SessionTotals
 
     @property
     def last_seq(self) -> int:
         return self.standing.last_seq
 
 
-def settle(held: Held, ending: Ending, now: int, *, outbox: Outbox | None = None) -> Transaction[Left]:
+def settle(
+    held: HeldLane, ending: Closure, now: int, *, outbox: Outbox | None = None
+) -> Transaction[TurnEnd]:
     """The holder's last word."""
     lane = yield from _lane_of(held)
     return (yield from _end(lane, held.turn, ending, now, outbox=outbox))
 
 
-def retry(held: Held, ending: Ending, now: int, *, at: int) -> Transaction[Left]:
+def retry(held: HeldLane, ending: Closure, now: int, *, at: int) -> Transaction[TurnEnd]:
     """The turn failed and its policy allows another try: back to the lane, not before that moment."""
     lane = yield from _lane_of(held)
     yield from _requeue(held.turn, not_before=at, crashes=held.turn.crashes, error=ending.error)
@@ -59,7 +61,7 @@ def retry(held: Held, ending: Ending, now: int, *, at: int) -> Transaction[Left]
     return (yield from _release(lane, held.turn, (*events, _sync(lane, held.turn, now, place=2)), now))
 
 
-def hand_back(held: Held, now: int, *, outbox: Outbox | None = None) -> Transaction[Left]:
+def hand_back(held: HeldLane, now: int, *, outbox: Outbox | None = None) -> Transaction[TurnEnd]:
     """A shutdown whose grace ran out: by the crash rule, as if the process had died."""
     lane = yield from _lane_of(held)
     # As its row has it now: since it was leased, it may have acted.
@@ -72,7 +74,7 @@ def stop_here(session: Session, now: int) -> Transaction[Sequence[Event]]:
     running = yield queries.turns.running_in, {"session_id": session.id}
     if not running or session.holder is None:
         return ()
-    lane = _Lane(session, session.holder, session.fence, standing_of(session))
+    lane = _Lane(session, session.holder, session.fence, totals_of(session))
     left = yield from _end(lane, rows.turn(running[0]), closure.stopped("", {}), now)
     return left.events
 
@@ -85,7 +87,7 @@ def take_back(
     horizon: int | None,
     now: int,
     outbox: Outbox | None = None,
-) -> Transaction[Left | None]:
+) -> Transaction[TurnEnd | None]:
     """The reaper's: a lane whose lease ran out. The dead owner's fence is void from here on."""
     taken = yield (
         queries.sessions.take_back,
@@ -94,7 +96,7 @@ def take_back(
     if not taken:
         return None
     session = rows.session(taken[0])
-    lane = _Lane(session, holder, session.fence, standing_of(session))
+    lane = _Lane(session, holder, session.fence, totals_of(session))
     running = yield queries.turns.running_in, {"session_id": session_id}
     if not running:
         return (yield from _release(lane, None, (), now))
@@ -113,14 +115,14 @@ def count_failure(source: Source, outcome: Outcome, now: int) -> Transaction[str
     return sentence
 
 
-def _lane_of(held: Held) -> Transaction[_Lane]:
+def _lane_of(held: HeldLane) -> Transaction[_Lane]:
     standing = yield from hold(held)
     return _Lane(held.session, held.holder, held.fence, standing)
 
 
 def _end(
-    lane: _Lane, turn: Turn, ending: Ending, now: int, *, outbox: Outbox | None = None
-) -> Transaction[Left]:
+    lane: _Lane, turn: Turn, ending: Closure, now: int, *, outbox: Outbox | None = None
+) -> Transaction[TurnEnd]:
     prompt = turn.rendered()
     finished = yield (
         queries.turns.finish,
@@ -174,7 +176,7 @@ def _through_another_chat(
         message = Event(
             session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=said, source=source
         )
-        told = yield from session_log.post(chat, [message])
+        told = yield from session_log.append_events(chat, [message])
     return replace(turn, via_id=chat.id), told
 
 
@@ -186,14 +188,14 @@ def _recall_update(lane: _Lane, turn: Turn, now: int) -> list[Event]:
     return [replace(update, seq=lane.last_seq + 2, type="recall_update", source=None)]
 
 
-def _is_news(turn: Turn, ending: Ending, paused: str | None) -> bool:
+def _is_news(turn: Turn, ending: Closure, paused: str | None) -> bool:
     """A legacy job speaks up when it has an answer, and when it gives up; the others at every end."""
     if turn.source is not None and turn.source.kind == JobKind.LEGACY and ending.outcome is not Outcome.OK:
         return paused is not None
     return not ending.quiet or paused is not None
 
 
-def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Transaction[Left]:
+def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Transaction[TurnEnd]:
     crashes = turn.crashes + 1
     match after_crash(crash=turn.crash, acted=turn.acted, crashes=crashes):
         case Close(reason):
@@ -253,7 +255,7 @@ def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int, said
     )
 
 
-def _told(ending: Ending) -> dict[str, Any]:
+def _told(ending: Closure) -> dict[str, Any]:
     """The end for those who watch. The agent's own words are said again only where the closure says more."""
     told: dict[str, Any] = {"state": str(ending.state), "outcome": str(ending.outcome)}
     if ending.usage:
@@ -270,7 +272,7 @@ def _sync(lane: _Lane, turn: Turn, now: int, *, place: int) -> Event:
     return Event(session_id=lane.session.id, seq=seq, type="session_sync", at=now, turn_id=turn.id)
 
 
-def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) -> Transaction[Left]:
+def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) -> Transaction[TurnEnd]:
     if events:
         yield queries.events.append, [rows.event_params(event) for event in events]
     grown, opened = NOTHING, None
@@ -286,4 +288,4 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
         raise LeaseLost(f"the lane of session {lane.session.id} is no longer held under fence {lane.fence}")
     via_id = turn.via_id if turn and turn.via_id != lane.session.id else None
     copies = yield from unified.mirror(events, via_id, opened=opened)
-    return Left(events=(*events, *copies), ready=ready_of(released))
+    return TurnEnd(events=(*events, *copies), ready=ready_of(released))

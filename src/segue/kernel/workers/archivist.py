@@ -17,14 +17,14 @@ from segue.kernel.live.bell import Bell, Name
 from segue.kernel.live.hub import Hub
 from segue.kernel.transactions import archive as commit
 from segue.kernel.transactions import learn
-from segue.kernel.transactions.archive import Committed
+from segue.kernel.transactions.archive import ArchiveMade
 from segue.memory.extraction import Extractor, Lesson, Material
 from segue.memory.passages import exchanges
-from segue.memory.reader import Shelf
+from segue.memory.reader import MemoryReader
 from segue.model.memory import Memory, MemoryKind, Task, TaskState
 from segue.model.policy import backoff
 from segue.model.records import Ids, Owner
-from segue.model.redaction import without_secrets
+from segue.model.redaction import redact
 from segue.model.text_checks import clean
 from segue.model.transcript import Message, in_context_order
 from segue.store.store import Store
@@ -61,7 +61,7 @@ class Archivist:
         check_ms: int,
     ) -> None:
         self._store = store
-        self._shelf = Shelf(store)
+        self._shelf = MemoryReader(store)
         self._clock = clock
         self._bell = bell
         self._hub = hub
@@ -127,7 +127,7 @@ class Archivist:
         except Exception as error:
             _log.warning("session %s could not be committed", session_id, exc_info=error)
             return await self._record(session_id, _told(error), now)
-        if isinstance(done, Committed):
+        if isinstance(done, ArchiveMade):
             self._hub.publish(done.events)
         return True
 
@@ -253,5 +253,5 @@ class Archivist:
 
 def _told(error: Exception, *stage: str) -> str:
     """As it may be shown: short, and without keys."""
-    words = without_secrets(": ".join((*stage, str(error) or type(error).__name__)))
+    words = redact(": ".join((*stage, str(error) or type(error).__name__)))
     return clean(words)[:_LONGEST_ERROR]

@@ -24,11 +24,11 @@ from segue.errors import LeaseLost, NotFound, StoreError
 from segue.kernel.live.bell import Bell, Name
 from segue.kernel.live.hub import Hub
 from segue.kernel.transactions.deliveries import UNKNOWN, failed, keep, lease, put_back, sent
-from segue.kernel.workers.rate_limit import Pace
-from segue.kernel.workers.retry import insist
+from segue.kernel.workers.rate_limit import TokenBucket
+from segue.kernel.workers.retry import retry_until_stored
 from segue.model.channel import Channel, NotTaken, Rejected, Unreachable, stored_names
 from segue.model.records import Delivery, Event
-from segue.model.redaction import without_secrets
+from segue.model.redaction import redact
 from segue.model.text_checks import clean
 from segue.store.database import Begin, T
 from segue.store.queues import EVERY_CHANNEL
@@ -73,7 +73,7 @@ class Courier:
         self._stored = EVERY_CHANNEL if channels is None else _names(stored_names(channels.values()))
         self._mine = EVERY_CHANNEL if channels is None else self._stored + _names(self._networks)
         self._paces = {
-            name: Pace(pace)
+            name: TokenBucket(pace)
             for name, channel in self._networks.items()
             if (pace := channel.capabilities.per_second) is not None
         }
@@ -225,7 +225,9 @@ class Courier:
 
     async def _write(self, delivery: Delivery, became: Begin[T]) -> T:
         """What became of it. A store that is away must not make a message unknown that was sent."""
-        return await insist(f"delivery {delivery.id}", self._clock, lambda: self._store.commit(became))
+        return await retry_until_stored(
+            f"delivery {delivery.id}", self._clock, lambda: self._store.commit(became)
+        )
 
     async def _keep_up(self) -> None:
         """Whoever is still at it keeps its lease, however slow the channel is."""
@@ -272,7 +274,7 @@ def _names(names: Iterable[str]) -> str:
 
 def _told(reason: str) -> str:
     """A channel's own words, as they may be kept and shown: one short line without secrets."""
-    line = " ".join(without_secrets(clean(reason)).split())
+    line = " ".join(redact(clean(reason)).split())
     return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from segue.errors import LeaseLost, StoreError
 from segue.kernel.live.bell import Bell, Name
 from segue.kernel.live.hub import Hub
-from segue.kernel.live.running import LetGo, Live, LiveTurns
+from segue.kernel.live.running import CancelReason, RunningTurn, RunningTurns
 from segue.kernel.transactions import settle
 from segue.kernel.transactions.deliveries import Outbox
 from segue.kernel.transactions.lease import reliable_ms
@@ -30,7 +30,7 @@ TICK_MS = 500
 _STUBBORN_MS = 1000
 """How long an agent may ignore its cancellation before its turn is settled without it."""
 
-_ENDED_BY_US = (LetGo.STOPPED, LetGo.TIMED_OUT)
+_ENDED_BY_US = (CancelReason.STOPPED, CancelReason.TIMED_OUT)
 
 
 class Keeper:
@@ -40,7 +40,7 @@ class Keeper:
         clock: Clock,
         bell: Bell,
         hub: Hub,
-        turns: LiveTurns,
+        turns: RunningTurns,
         *,
         holder: str,
         lease_ms: int,
@@ -104,24 +104,26 @@ class Keeper:
             if live.held.session.id in kept:
                 live.held_until = now + self._reliable_ms
             else:
-                live.cancel(LetGo.LEASE_LOST, now)
+                live.cancel(CancelReason.LEASE_LOST, now)
 
-    def _ours(self) -> list[Live]:
-        return [live for live in self._turns if live.let_go is not LetGo.LEASE_LOST and not live.settled]
+    def _ours(self) -> list[RunningTurn]:
+        return [
+            live for live in self._turns if live.let_go is not CancelReason.LEASE_LOST and not live.settled
+        ]
 
     def _let_go_of_the_lost(self) -> None:
         """Cut off for too long: by our own clock, another process may soon take the lane."""
         now = self._clock.steady_ms()
         for live in self._turns:
             if now >= live.held_until:
-                live.cancel(LetGo.LEASE_LOST, now)
+                live.cancel(CancelReason.LEASE_LOST, now)
 
     async def _stop_those_asked(self) -> None:
         if not len(self._turns):
             return
         for turn_id in await self._store.turns_to_stop(self._holder):
             if live := self._turns.get(turn_id):
-                live.cancel(LetGo.STOPPED, self._clock.steady_ms())
+                live.cancel(CancelReason.STOPPED, self._clock.steady_ms())
 
     async def _keep_drafts(self) -> None:
         grown = [live for live in self._turns if live.length > live.drafted and live.listening]
@@ -135,11 +137,11 @@ class Keeper:
         now = self._clock.steady_ms()
         for live in self._turns:
             if now - live.began > live.held.turn.timeout_ms:
-                live.cancel(LetGo.TIMED_OUT, now)
+                live.cancel(CancelReason.TIMED_OUT, now)
             if live.let_go in _ENDED_BY_US and not live.settled and now - live.let_go_at > _STUBBORN_MS:
                 await self._settle_without(live)
 
-    async def _settle_without(self, live: Live) -> None:
+    async def _settle_without(self, live: RunningTurn) -> None:
         """The agent neither ended nor let itself be cancelled. Its session goes on without it."""
         try:
             now = self._clock.ms()
@@ -164,7 +166,7 @@ class Keeper:
                 live.task.cancel()
 
 
-def renew(held: list[Live], lease_ms: int, lease_now: int | None) -> Transaction[set[str]]:
+def renew(held: list[RunningTurn], lease_ms: int, lease_now: int | None) -> Transaction[set[str]]:
     """The sessions whose lease was ours to renew."""
     kept = yield (
         queries.sessions.renew,
@@ -182,7 +184,7 @@ def renew(held: list[Live], lease_ms: int, lease_now: int | None) -> Transaction
     return {row["id"] for row in kept}
 
 
-def keep_drafts(grown: list[Live]) -> Transaction[None]:
+def keep_drafts(grown: list[RunningTurn]) -> Transaction[None]:
     yield (
         queries.turns.keep_draft,
         [{"id": live.held.turn.id, "fence": live.held.fence, "draft": live.text} for live in grown],

@@ -9,7 +9,7 @@ import logging
 
 from segue.errors import NotFound
 from segue.kernel.live.hub import EVERYTHING, Hub
-from segue.kernel.live.running import LiveTurns
+from segue.kernel.live.running import RunningTurns
 from segue.model.channel import Channel
 from segue.model.records import Event
 from segue.store.store import Store
@@ -21,8 +21,8 @@ _PAUSE_MS = 1500
 """Between two looks; chats do not want to be edited more often."""
 
 
-class Showing:
-    def __init__(self, store: Store, clock: Clock, hub: Hub, turns: LiveTurns, channel: Channel) -> None:
+class LivePreview:
+    def __init__(self, store: Store, clock: Clock, hub: Hub, turns: RunningTurns, channel: Channel) -> None:
         self._store = store
         self._clock = clock
         self._hub = hub

@@ -1,7 +1,7 @@
 """A pace: how many may go now, when only so many may go in a second."""
 
 
-class Pace:
+class TokenBucket:
     """A bucket that fills steadily and holds what a second brings, and at least one."""
 
     def __init__(self, per_second: float) -> None:

@@ -15,7 +15,7 @@ _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 200, 2_000
 _log = logging.getLogger(__name__)
 
 
-async def insist(who: str, clock: Clock, write: Callable[[], Awaitable[T]]) -> T:
+async def retry_until_stored(who: str, clock: Clock, write: Callable[[], Awaitable[T]]) -> T:
     """Write, and again while the store is away. Whether it is still ours to write, the store will say then.
 
     Not when the store was lost while it committed: a second time could double what the first has done.

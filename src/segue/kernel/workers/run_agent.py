@@ -1,4 +1,4 @@
-"""What an agent says, piece by piece: live to the listeners, and into the log where it is a fact."""
+"""Runs the agent for one turn: publishes its output live, stores its facts, and returns the closure."""
 
 import asyncio
 import logging
@@ -8,17 +8,17 @@ from dataclasses import asdict
 
 from segue.errors import AgentFailed, LeaseLost, NotFound, StoreError
 from segue.kernel.live.hub import Hub, LiveText
-from segue.kernel.live.running import LONGEST_ANSWER, Live
+from segue.kernel.live.running import LONGEST_ANSWER, RunningTurn
 from segue.kernel.transactions import lease
-from segue.kernel.transactions.lease import Held
-from segue.kernel.workers.retry import insist
-from segue.kernel.workers.worker_context import Crew
+from segue.kernel.transactions.lease import HeldLane
+from segue.kernel.workers.retry import retry_until_stored
+from segue.kernel.workers.worker_context import WorkerContext
 from segue.memory.model_context import assemble
-from segue.memory.reader import Shelf
+from segue.memory.reader import MemoryReader
 from segue.model import closure
 from segue.model.action import Ask, View
 from segue.model.agent import Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
-from segue.model.closure import Ending
+from segue.model.closure import Closure
 from segue.model.evaluation import says_nothing
 from segue.model.prompts import Mode
 from segue.model.records import Event, Session, Source
@@ -29,8 +29,8 @@ from segue.store.store import Store
 from segue.times.clock import Clock
 
 
-class Speech:
-    def __init__(self, live: Live, store: Store, hub: Hub, clock: Clock) -> None:
+class AgentOutput:
+    def __init__(self, live: RunningTurn, store: Store, hub: Hub, clock: Clock) -> None:
         self._live = live
         self._store = store
         self._hub = hub
@@ -85,7 +85,7 @@ class Speech:
             turn_id=held.turn.id,
             body=asdict(piece),
         )
-        events = await insist(
+        events = await retry_until_stored(
             f"turn {held.turn.id}",
             self._clock,
             lambda: self._store.commit(lease.append, held, [fact], acted=acted),
@@ -94,18 +94,15 @@ class Speech:
         self._hub.publish(events)
 
 
-# MERGED: """A performance: a turn's agent is let in, listened to until it ends, and what it said becomes an ending."""
-
-
 _log = logging.getLogger(__name__)
 
 
-async def perform(crew: Crew, live: Live) -> Ending:
+async def run_agent(crew: WorkerContext, live: RunningTurn) -> Closure:
     """The agent's words, until it ends; however it ends."""
     try:
         if live.held.turn.call is not None:
             return await _call(crew, live)
-        speech = Speech(live, crew.store, crew.hub, crew.clock)
+        speech = AgentOutput(live, crew.store, crew.hub, crew.clock)
         pieces = crew.agent.answer(await _open(crew, live.held))
         try:
             async for piece in pieces:
@@ -133,7 +130,7 @@ def _traced(error: BaseException) -> str:
     return "".join(traceback.format_exception(error, limit=-8))
 
 
-async def _evaluated(crew: Crew, live: Live, ending: Ending) -> Ending:
+async def _evaluated(crew: WorkerContext, live: RunningTurn, ending: Closure) -> Closure:
     """What becomes of an answer that may be nothing to say, or may not go out unasked."""
     turn = live.held.turn
     if turn.source is None or turn.brief is None:
@@ -150,7 +147,7 @@ async def _evaluated(crew: Crew, live: Live, ending: Ending) -> Ending:
     return ending if passes is True else closure.held_back(ending)
 
 
-async def _call(crew: Crew, live: Live) -> Ending:
+async def _call(crew: WorkerContext, live: RunningTurn) -> Closure:
     call = live.held.turn.call or {}
     function = crew.functions.get(call["function"])
     if function is None:
@@ -164,11 +161,11 @@ async def _call(crew: Crew, live: Live) -> Ending:
     return closure.answered("" if result is None else str(result), {})
 
 
-async def _open(crew: Crew, held: Held) -> OpenTurn:
+async def _open(crew: WorkerContext, held: HeldLane) -> OpenTurn:
     async def history(limit: int) -> list[Message]:
         source = held.turn.source
         given = await assemble(
-            Shelf(crew.store),
+            MemoryReader(crew.store),
             held.session,
             asked=text,
             view=await _view(crew, source),
@@ -204,7 +201,7 @@ async def _open(crew: Crew, held: Held) -> OpenTurn:
     )
 
 
-async def _via(crew: Crew, held: Held) -> Session:
+async def _via(crew: WorkerContext, held: HeldLane) -> Session:
     if held.via_id is None:
         return held.session
     try:
@@ -213,7 +210,7 @@ async def _via(crew: Crew, held: Held) -> Session:
         return held.session
 
 
-async def _view(crew: Crew, source: Source | None) -> View:
+async def _view(crew: WorkerContext, source: Source | None) -> View:
     """What the job says of it. A user's turn is given everything."""
     if source is None:
         return View.FULL

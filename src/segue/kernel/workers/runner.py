@@ -10,15 +10,15 @@ from functools import partial
 
 from segue.errors import LeaseLost, StoreError
 from segue.kernel.live.bell import Name
-from segue.kernel.live.running import LetGo, Live
+from segue.kernel.live.running import CancelReason, RunningTurn
 from segue.kernel.transactions import lease, settle
-from segue.kernel.transactions.fire import Taken
-from segue.kernel.transactions.lane import Left, Pool
-from segue.kernel.transactions.lease import Held, Seat
+from segue.kernel.transactions.fire import TakenSlot
+from segue.kernel.transactions.lane import Pool, TurnEnd
+from segue.kernel.transactions.lease import HeldLane, Seat
 from segue.kernel.transactions.seats import Admit
-from segue.kernel.workers.retry import insist
-from segue.kernel.workers.run_agent import perform
-from segue.kernel.workers.worker_context import Crew
+from segue.kernel.workers.retry import retry_until_stored
+from segue.kernel.workers.run_agent import run_agent
+from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.policy import backoff
 from segue.model.states import Outcome
 
@@ -31,7 +31,7 @@ _NAMES = {Pool.USER: Name.USER, Pool.SCHEDULE: Name.SCHEDULE}
 
 
 class Runner:
-    def __init__(self, crew: Crew, pool: Pool, slots: int) -> None:
+    def __init__(self, crew: WorkerContext, pool: Pool, slots: int) -> None:
         self._crew = crew
         self._pool = pool
         self._slots = slots
@@ -65,7 +65,7 @@ class Runner:
         if len(held) < max(wanted, 1) and not self._closing:
             await self._rest()
 
-    async def start(self, admit: Admit) -> Taken | None:
+    async def start(self, admit: Admit) -> TakenSlot | None:
         """Let a turn come in by a free slot, if there is one, so that it may start in the same commit.
 
         The commit is made by a task of ours: whoever asked may go, and what it started is seen through.
@@ -73,11 +73,11 @@ class Runner:
         if self._turns is None or self._closing or self._leasing >= self._free:
             return await admit(None)
         self._busy += 1
-        taken: asyncio.Future[Taken | None] = asyncio.get_running_loop().create_future()
+        taken: asyncio.Future[TakenSlot | None] = asyncio.get_running_loop().create_future()
         self._turns.create_task(self._admit(admit, taken))
         return await taken
 
-    async def _admit(self, admit: Admit, told: asyncio.Future[Taken | None]) -> None:
+    async def _admit(self, admit: Admit, told: asyncio.Future[TakenSlot | None]) -> None:
         taken = held = None
         seat = self._seat()
         try:
@@ -120,14 +120,14 @@ class Runner:
         self._closing = True
         self._crew.bell.ring(_NAMES[self._pool])
 
-    async def _lease(self, seat: Seat) -> list[Held]:
+    async def _lease(self, seat: Seat) -> list[HeldLane]:
         crew = self._crew
         free = self._free
         if free <= 0:
             return []
         self._leasing = free
         trial = crew.trial.reserve()
-        held: list[Held] = []
+        held: list[HeldLane] = []
         try:
             held = await crew.store.commit(
                 lease.lease,
@@ -169,11 +169,11 @@ class Runner:
         except StoreError:
             return crew.clock.ms() + _BREATH_MS
 
-    async def _see_to(self, held: Held, seat: Seat) -> None:
+    async def _see_to(self, held: HeldLane, seat: Seat) -> None:
         task = asyncio.current_task()
         assert task is not None  # we run as one
         crew = self._crew
-        live = Live(held, task, crew.clock.steady_ms(), seat.held_until, last_seq=held.opened.seq)
+        live = RunningTurn(held, task, crew.clock.steady_ms(), seat.held_until, last_seq=held.opened.seq)
         crew.turns.add(live)
         crew.hub.publish((held.opened, *held.copies))
         try:
@@ -210,13 +210,13 @@ class Runner:
         if was_full and self._free > 0:  # somebody may have waited for a slot
             self._crew.bell.ring(_NAMES[self._pool])
 
-    async def _see_through(self, live: Live) -> Left:
+    async def _see_through(self, live: RunningTurn) -> TurnEnd:
         crew = self._crew
         try:
             try:
                 if crew.clock.steady_ms() >= live.held_until:  # the answer came too late to rely on it
                     raise LeaseLost("its lease had run out before it could begin")
-                ending = await perform(crew, live)
+                ending = await run_agent(crew, live)
             finally:
                 self._count(busy=-1, settling=+1)
         except asyncio.CancelledError:
@@ -224,7 +224,7 @@ class Runner:
                 now = crew.clock.ms()
                 return await crew.store.commit(settle.hand_back, live.held, now, outbox=crew.outbox(now))
             live.task.uncancel()
-            if live.let_go is LetGo.LEASE_LOST:
+            if live.let_go is CancelReason.LEASE_LOST:
                 raise LeaseLost("its lease ran out") from None
             ending = live.cut_short()
         now = crew.clock.ms()
@@ -235,4 +235,4 @@ class Runner:
             last_word = partial(settle.retry, live.held, ending, now, at=at)
         else:
             last_word = partial(settle.settle, live.held, ending, now, outbox=crew.outbox(now))
-        return await insist(f"turn {turn.id}", crew.clock, lambda: crew.store.commit(last_word))
+        return await retry_until_stored(f"turn {turn.id}", crew.clock, lambda: crew.store.commit(last_word))

@@ -15,15 +15,15 @@ from segue.kernel.live.bell import Bell, Name
 from segue.kernel.live.hub import Hub
 from segue.kernel.transactions import fire as firing
 from segue.kernel.transactions import unified
-from segue.kernel.transactions.fire import Parcel, Taken
+from segue.kernel.transactions.fire import OutgoingMessage, TakenSlot
 from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.lease import Seat
 from segue.kernel.transactions.seats import Seats
 from segue.model.action import Ask, Call, Say
 from segue.model.closure import trigger_words
-from segue.model.decision import Due, Fire, Pass, Postpone, decide
+from segue.model.decision import DueSlot, Fire, PassOver, Postpone, decide
 from segue.model.policy import Busy, jittered
-from segue.model.prompts import Brief, template_for
+from segue.model.prompts import PromptFacts, template_for
 from segue.model.records import Ids, Source, run_id
 from segue.model.states import JobKind
 from segue.store.queues import DueJob, Unreadable
@@ -95,7 +95,7 @@ class Timer:
             taken = await self._act(due, decision, now)
         except NotFound:  # its session was deleted between the look and the taking, and the job with it
             return
-        if isinstance(decision, (Fire, Pass)) and decision.next is not None:
+        if isinstance(decision, (Fire, PassOver)) and decision.next is not None:
             self._store.is_due(to_ms(decision.next))
         if due.job.kind is JobKind.MESSAGE:  # sent or not: others may have waited behind it
             self._bell.ring(Name.COURIER)
@@ -114,7 +114,7 @@ class Timer:
             self._hub.publish(await self._store.commit(firing.give_up, due, now))
         self._bell.ring(Name.COURIER)
 
-    async def _act(self, due: DueJob, decision: Fire | Pass | Postpone, now: int) -> Taken | None:
+    async def _act(self, due: DueJob, decision: Fire | PassOver | Postpone, now: int) -> TakenSlot | None:
         job, keep = due.job, self._runs_per_job
         match decision:
             case Fire():
@@ -122,13 +122,13 @@ class Timer:
                 shared = self._unified and job.kind in unified.SHARED
                 common_id = self._ids(now) if shared else None
 
-                def fire(seat: Seat | None) -> Awaitable[Taken | None]:
+                def fire(seat: Seat | None) -> Awaitable[TakenSlot | None]:
                     return self._store.commit(
                         firing.fire, job, decision, work, now, keep=keep, seat=seat, common_id=common_id
                     )
 
                 return await (self._seats.start(fire) if isinstance(work, Admission) else fire(None))
-            case Pass():
+            case PassOver():
                 return await self._store.commit(firing.pass_over, job, decision, now, keep=keep)
             case Postpone():
                 return await self._store.commit(firing.postpone, job, decision, now)
@@ -138,14 +138,14 @@ class Timer:
         common = await self._store.session(chat.owner, unified.KEY)
         return common is not None and common.busy
 
-    def _work(self, due: DueJob, decision: Fire, now: int) -> Admission | Parcel:
+    def _work(self, due: DueJob, decision: Fire, now: int) -> Admission | OutgoingMessage:
         job, slot = due.job, to_ms(decision.slot)
         source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
         action = job.action
         if isinstance(action, Say):
             source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=source.run_id)
             # By its slot, then by when it was written: in this order a session's messages go out.
-            return Parcel(delivery_id=f"{slot:012x}{job.id}", content=action.text, source=source)
+            return OutgoingMessage(delivery_id=f"{slot:012x}{job.id}", content=action.text, source=source)
         words = job.name
         prompt = call = brief = None
         match action:
@@ -169,10 +169,10 @@ class Timer:
             timeout_ms=round(job.policy.timeout_seconds * 1000),
         )
 
-    def _brief(self, due: DueJob, action: Ask, decision: Fire) -> Brief:
+    def _brief(self, due: DueJob, action: Ask, decision: Fire) -> PromptFacts:
         template = template_for(due.job.kind, action.mode)
         unfinished = due.runs_queued or due.runs_running
-        return Brief(
+        return PromptFacts(
             template=template.id,
             version=template.version,
             slot=to_ms(decision.slot),
@@ -184,13 +184,13 @@ class Timer:
         )
 
 
-def _facts(due: DueJob) -> Due:
+def _facts(due: DueJob) -> DueSlot:
     job = due.job
     assert job.slot is not None  # a due job has one: `jobs_due` holds only those
     assert job.next_at is not None
     slot, look_at = to_moment(job.slot), to_moment(job.next_at)
     put_off = look_at > jittered(slot, job.policy, job.id)
-    return Due(
+    return DueSlot(
         trigger=job.trigger,
         policy=job.policy,
         slot=slot,

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
-from segue.kernel.live.running import LiveTurns
-from segue.kernel.transactions.crash_suspects import Trial
+from segue.kernel.live.running import RunningTurns
+from segue.kernel.transactions.crash_suspects import CrashSuspects
 from segue.kernel.transactions.deliveries import Outbox
 from segue.model.agent import Agent
 from segue.model.evaluation import EvaluateResponse
@@ -21,15 +21,15 @@ Function: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 @record
-class Crew:
+class WorkerContext:
     store: Store
     clock: Clock
     bell: Bell
     hub: Hub
     ids: Ids
     rng: random.Random
-    turns: LiveTurns
-    trial: Trial
+    turns: RunningTurns
+    trial: CrashSuspects
     agent: Agent
     functions: Mapping[str, Function]
     evaluate_response: EvaluateResponse

@@ -9,8 +9,8 @@ from typing import Protocol
 from segue.errors import DatabaseGone, StoreUnavailable
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
-from segue.kernel.live.running import LiveTurns
-from segue.kernel.transactions.crash_suspects import Trial
+from segue.kernel.live.running import RunningTurns
+from segue.kernel.transactions.crash_suspects import CrashSuspects
 from segue.kernel.transactions.lane import Pool
 from segue.kernel.workers.archivist import Archivist
 from segue.kernel.workers.courier import Courier
@@ -19,7 +19,7 @@ from segue.kernel.workers.pruner import Pruner
 from segue.kernel.workers.reaper import Reaper
 from segue.kernel.workers.runner import Runner
 from segue.kernel.workers.timer import Timer
-from segue.kernel.workers.worker_context import Crew, Function
+from segue.kernel.workers.worker_context import Function, WorkerContext
 from segue.memory.extraction import Extractor
 from segue.model.agent import Agent
 from segue.model.channel import Channel, Reception, stored_names
@@ -38,7 +38,7 @@ class Worker(Protocol):
     async def run(self) -> None: ...
 
 
-class Listening:
+class ChannelListener:
     """A channel that brings messages in."""
 
     def __init__(self, channel: Channel, take: Reception) -> None:
@@ -75,8 +75,8 @@ class Workforce:
         self._grace = settings.shutdown_grace_seconds
         self._gone = asyncio.Event()
         self._lost: DatabaseGone | None = None
-        self.turns = LiveTurns()
-        crew = Crew(
+        self.turns = RunningTurns()
+        crew = WorkerContext(
             store=store,
             clock=clock,
             bell=bell,
@@ -84,7 +84,7 @@ class Workforce:
             ids=ids,
             rng=rng,
             turns=self.turns,
-            trial=Trial(clock),
+            trial=CrashSuspects(clock),
             agent=agent,
             functions=functions,
             evaluate_response=evaluate_response,
@@ -153,7 +153,7 @@ class Workforce:
         await asyncio.wait(closed)
 
 
-def _timer(crew: Crew, settings: Settings, runner: Runner) -> Timer:
+def _timer(crew: WorkerContext, settings: Settings, runner: Runner) -> Timer:
     return Timer(
         crew.store,
         crew.clock,
@@ -168,7 +168,7 @@ def _timer(crew: Crew, settings: Settings, runner: Runner) -> Timer:
     )
 
 
-def _courier(crew: Crew, channels: Mapping[str, Channel] | None, settings: Settings) -> Courier:
+def _courier(crew: WorkerContext, channels: Mapping[str, Channel] | None, settings: Settings) -> Courier:
     return Courier(
         crew.store,
         crew.clock,
@@ -182,7 +182,7 @@ def _courier(crew: Crew, channels: Mapping[str, Channel] | None, settings: Setti
     )
 
 
-def _reaper(crew: Crew, courier: Courier) -> Reaper:
+def _reaper(crew: WorkerContext, courier: Courier) -> Reaper:
     return Reaper(
         crew.store,
         crew.clock,
@@ -195,7 +195,7 @@ def _reaper(crew: Crew, courier: Courier) -> Reaper:
     )
 
 
-def _archivist(crew: Crew, extractor: Extractor, settings: Settings) -> Archivist:
+def _archivist(crew: WorkerContext, extractor: Extractor, settings: Settings) -> Archivist:
     return Archivist(
         crew.store,
         crew.clock,

@@ -5,20 +5,27 @@ record, and it is never a message of the conversation. Rendering is a pure funct
 do it again and come to the same text.
 """
 
-from segue.model.prompts.fill import Brief, PromptRef, Rendered, brief_from_json, kept, render
+from segue.model.prompts.fill import (
+    PromptFacts,
+    PromptRef,
+    RenderedPrompt,
+    kept,
+    prompt_facts_from_json,
+    render,
+)
 from segue.model.prompts.templates import QUIET, TEMPLATES, Mode, Template, newest, template_for
 
 __all__ = [
     "QUIET",
     "TEMPLATES",
-    "Brief",
     "Mode",
+    "PromptFacts",
     "PromptRef",
-    "Rendered",
+    "RenderedPrompt",
     "Template",
-    "brief_from_json",
     "kept",
     "newest",
+    "prompt_facts_from_json",
     "render",
     "template_for",
 ]

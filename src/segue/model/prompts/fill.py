@@ -18,7 +18,7 @@ ON_TIME_MS = 60_000
 
 
 @record
-class Brief:
+class PromptFacts:
     """What is known of a scheduled turn when its slot is taken. The rest is known when it starts."""
 
     template: str
@@ -36,7 +36,7 @@ class Brief:
         return {name: getattr(self, name) for name in _FIELDS}
 
 
-_FIELDS = tuple(field.name for field in fields(Brief))
+_FIELDS = tuple(field.name for field in fields(PromptFacts))
 
 
 @record
@@ -51,39 +51,39 @@ class PromptRef:
 
 
 @record
-class Rendered:
+class RenderedPrompt:
     ref: PromptRef
     vars: Mapping[str, Any]
     """What the template was filled with, less the job's message, with which the text ends."""
     text: str
 
 
-def brief_from_json(data: Mapping[str, Any]) -> Brief:
+def prompt_facts_from_json(data: Mapping[str, Any]) -> PromptFacts:
     """Fields that a newer version added are left out."""
-    return Brief(**{name: data[name] for name in _FIELDS if name in data})
+    return PromptFacts(**{name: data[name] for name in _FIELDS if name in data})
 
 
 @lru_cache(128)  # of one turn it is asked for at its start, by its agent and at its end
-def render(brief: Brief, *, job: str, message: str, now: int) -> Rendered | None:
+def render(brief: PromptFacts, *, job: str, message: str, now: int) -> RenderedPrompt | None:
     """The prompt of a turn that starts now; None when this version knows no such template."""
     template = published(brief.template, brief.version)
     if template is None:
         return None
     words = _words(brief, job, now)
     text = template.fill({**words, "message": message})
-    return Rendered(ref=_ref(template.id, template.version, text), vars=words, text=text)
+    return RenderedPrompt(ref=_ref(template.id, template.version, text), vars=words, text=text)
 
 
-def kept(brief: Brief, *, version: int, job: str, text: str, now: int) -> Rendered:
+def kept(brief: PromptFacts, *, version: int, job: str, text: str, now: int) -> RenderedPrompt:
     """The prompt of a turn that started then, of which the text was kept, and the version it came from."""
-    return Rendered(ref=_ref(brief.template, version, text), vars=_words(brief, job, now), text=text)
+    return RenderedPrompt(ref=_ref(brief.template, version, text), vars=_words(brief, job, now), text=text)
 
 
 def _ref(template_id: str, version: int, text: str) -> PromptRef:
     return PromptRef(id=template_id, version=version, sha256=hashlib.sha256(text.encode()).hexdigest())
 
 
-def _words(brief: Brief, job: str, now: int) -> dict[str, Any]:
+def _words(brief: PromptFacts, job: str, now: int) -> dict[str, Any]:
     zone = _zone(brief.zone)
     return {
         "job": job,

@@ -13,7 +13,7 @@ from segue.model.records import Asker, Job, Place
 from segue.server.error_responses import Refused, responses
 from segue.server.idempotency import IdempotencyKey, named
 from segue.server.paging import Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
-from segue.server.request_context import Asked, Guarded
+from segue.server.request_context import AuthenticatedRequest, Guarded
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import automations as shapes
 from segue.server.schemas import common, views
@@ -34,7 +34,7 @@ Include: TypeAlias = Annotated[
 @router.get("/sessions/{key}/automations", summary="List automations")
 async def list_automations(
     key: KeyInPath,
-    asked: Asked,
+    asked: AuthenticatedRequest,
     include: Include = [],  # noqa: B006 — FastAPI reads it as the default, and nobody writes to it
     limit: Limit = 100,
     cursor: Cursor = None,
@@ -54,7 +54,10 @@ async def list_automations(
     "/sessions/{key}/automations", summary="Add an automation", status_code=201, responses=responses(409, 413)
 )
 async def add_automation(
-    key: KeyInPath, body: shapes.AddAutomation, asked: Asked, idempotency_key: IdempotencyKey = None
+    key: KeyInPath,
+    body: shapes.AddAutomation,
+    asked: AuthenticatedRequest,
+    idempotency_key: IdempotencyKey = None,
 ) -> shapes.JobOut:
     """At its times the agent gets a turn in this session. A missing session is made."""
     await asked.may_open(key)
@@ -73,12 +76,14 @@ async def add_automation(
 
 
 @router.get("/automations/{job_id}", summary="Look at an automation")
-async def get_automation(job_id: JobId, asked: Asked) -> shapes.JobOut:
+async def get_automation(job_id: JobId, asked: AuthenticatedRequest) -> shapes.JobOut:
     return await _one(asked.kernel, await asked.kernel.automation(job_id, owner=asked.owner))
 
 
 @router.patch("/automations/{job_id}", summary="Change an automation", responses=responses(409, 413))
-async def change_automation(job_id: JobId, body: shapes.ChangeAutomation, asked: Asked) -> shapes.JobOut:
+async def change_automation(
+    job_id: JobId, body: shapes.ChangeAutomation, asked: AuthenticatedRequest
+) -> shapes.JobOut:
     """What is given is changed; a run that waits or runs goes on as it was."""
     job = await asked.kernel.automation(job_id, owner=asked.owner)
     if body.model_dump(exclude_none=True):
@@ -105,7 +110,7 @@ async def change_automation(job_id: JobId, body: shapes.ChangeAutomation, asked:
     response_model_exclude_none=True,
     responses=responses(409),
 )
-async def remove_automation(job_id: JobId, asked: Asked) -> common.Deleted:
+async def remove_automation(job_id: JobId, asked: AuthenticatedRequest) -> common.Deleted:
     """No run starts after this. One that waits is withdrawn; one that has started goes on to its end."""
     job = await asked.kernel.automation(job_id, owner=asked.owner)
     await asked.kernel.remove(job.id, owner=asked.owner)
@@ -113,7 +118,7 @@ async def remove_automation(job_id: JobId, asked: Asked) -> common.Deleted:
 
 
 @router.post("/automations/{job_id}/pause", summary="Pause an automation", responses=responses(409))
-async def pause_automation(job_id: JobId, asked: Asked) -> shapes.JobOut:
+async def pause_automation(job_id: JobId, asked: AuthenticatedRequest) -> shapes.JobOut:
     """No run until it is resumed. One that waits or runs goes on."""
     job = await asked.kernel.automation(job_id, owner=asked.owner)
     return await _one(
@@ -122,21 +127,23 @@ async def pause_automation(job_id: JobId, asked: Asked) -> shapes.JobOut:
 
 
 @router.post("/automations/{job_id}/resume", summary="Resume an automation", responses=responses(409))
-async def resume_automation(job_id: JobId, asked: Asked) -> shapes.JobOut:
+async def resume_automation(job_id: JobId, asked: AuthenticatedRequest) -> shapes.JobOut:
     """From its next moment on. What passed meanwhile does not run."""
     job = await asked.kernel.automation(job_id, owner=asked.owner)
     return await _one(asked.kernel, await asked.kernel.resume(job.id, owner=asked.owner))
 
 
 @router.post("/automations/{job_id}/skip", summary="Skip the next run", responses=responses(409))
-async def skip_automation(job_id: JobId, asked: Asked) -> shapes.JobOut:
+async def skip_automation(job_id: JobId, asked: AuthenticatedRequest) -> shapes.JobOut:
     """Let the next moment go by; it is recorded as skipped."""
     job = await asked.kernel.automation(job_id, owner=asked.owner)
     return await _one(asked.kernel, await asked.kernel.skip(job.id, owner=asked.owner))
 
 
 @router.get("/automations/{job_id}/runs", summary="List an automation's runs")
-async def list_runs(job_id: JobId, asked: Asked, limit: Limit = 100, cursor: Cursor = None) -> common.RunsOut:
+async def list_runs(
+    job_id: JobId, asked: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
+) -> common.RunsOut:
     """Newest first, those that were skipped or missed among them."""
     job = await asked.kernel.automation(job_id, owner=asked.owner)
     session = await asked.kernel.store.session_by_id(job.session_id)
@@ -157,7 +164,7 @@ _AFTER_ALL = 1 << 53
 @router.get("/automations/{job_id}/explain", summary="Why did it run, or not?")
 async def explain_automation(
     job_id: JobId,
-    asked: Asked,
+    asked: AuthenticatedRequest,
     slot: Annotated[
         str | None,
         Query(

@@ -8,7 +8,7 @@ from segue import __version__
 from segue.server.auth import require_admin
 from segue.server.error_responses import responses
 from segue.server.metrics import MEDIA_TYPE
-from segue.server.request_context import house_of
+from segue.server.request_context import app_state
 from segue.server.schemas import common
 
 router = APIRouter(tags=["Operations"])
@@ -35,7 +35,7 @@ async def health(request: Request, response: Response, ready: Ready = False) -> 
     `degraded`: it answers, but the last write failed or due work is not done; `reason` says why. That is 200,
     because a restart would not help; with `ready=true` it is 503.
     """
-    house = house_of(request)
+    house = app_state(request)
     found = await house.checkup.examine(working=house.working if house.run_workers else None)
     if found.status == "unavailable" or (ready and found.status != "ok"):
         response.status_code = 503
@@ -62,7 +62,7 @@ async def health(request: Request, response: Response, ready: Ready = False) -> 
 )
 async def metrics(request: Request) -> Response:
     """For keys of the role admin."""
-    house = house_of(request)
+    house = app_state(request)
     require_admin(house.caller(request))
     house.metrics.lag.set(await house.checkup.lag_ms() / 1000)
     return Response(house.metrics.text(), media_type=MEDIA_TYPE)

@@ -29,7 +29,7 @@ from segue.model.text_checks import MAX_NAME
 from segue.server.auth import Caller
 from segue.server.error_responses import Refused, answer, problem_of, responses
 from segue.server.paging import LARGEST_SEQ
-from segue.server.request_context import Asked, Guarded, asker_of, check_may_open, house_of
+from segue.server.request_context import AuthenticatedRequest, Guarded, app_state, asker_of, check_may_open
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common
 from segue.server.schemas import events as wire
@@ -140,7 +140,7 @@ async def _compared(
 )
 async def follow(
     key: KeyInPath,
-    asked: Asked,
+    asked: AuthenticatedRequest,
     after: Annotated[
         int | None, Query(ge=0, le=LARGEST_SEQ, description="Only what has a higher seq.")
     ] = None,
@@ -217,7 +217,7 @@ _ASKED: dict[str, TypeAdapter[Any]] = {
 
 @router.websocket("/ws")
 async def websocket(socket: WebSocket) -> None:
-    house = house_of(socket)
+    house = app_state(socket)
     try:
         caller = house.caller(socket)
         asker = asker_of(caller, socket)

@@ -9,7 +9,7 @@ from segue.errors import BadTrigger
 from segue.server.error_responses import responses
 from segue.server.markdown_pool import html_of
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of, that_fit
-from segue.server.request_context import Asked, Guarded
+from segue.server.request_context import AuthenticatedRequest, Guarded
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, events, views
 from segue.times.clock import to_moment
@@ -23,7 +23,9 @@ _NEXT_SHOWN = 3
 
 
 @router.get("/sessions/{key}/log", summary="Read the conversation backwards", responses=responses(404))
-async def read_log(key: KeyInPath, asked: Asked, limit: Limit = 100, cursor: Cursor = None) -> common.LogOut:
+async def read_log(
+    key: KeyInPath, asked: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
+) -> common.LogOut:
     """The newest events that a reader is shown, oldest first, as they go over the socket; `next_cursor`
     leads to those before them."""
     session = await asked.kernel.session(key, owner=asked.owner)
@@ -43,15 +45,15 @@ async def read_log(key: KeyInPath, asked: Asked, limit: Limit = 100, cursor: Cur
 
 
 @router.post("/markdown", summary="Render Markdown", responses=responses(413))
-async def render(body: common.Markdown) -> common.Rendered:
+async def render(body: common.MarkdownIn) -> common.RenderedOut:
     """As the `html` of a message is: for text that is still being written."""
     html = await html_of([body.text])
-    return common.Rendered(html=html[body.text])
+    return common.RenderedOut(html=html[body.text])
 
 
 @router.get("/when", summary="Find a time in a sentence")
 async def find_time(
-    asked: Asked,
+    asked: AuthenticatedRequest,
     text: Annotated[str, Query(max_length=1000, pattern=r"^[^\x00]*$", examples=["call Ana tomorrow at 9"])],
     timezone: Annotated[
         str | None,

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 
 from segue.server.auth import COOKIE, COOKIE_SECONDS, Caller, secure
 from segue.server.error_responses import Refused, responses
-from segue.server.request_context import house_of
+from segue.server.request_context import app_state
 from segue.server.schemas import common
 
 router = APIRouter(prefix="/auth", tags=["Login"], responses=responses(400, 401, 403, 422))
@@ -13,7 +13,7 @@ router = APIRouter(prefix="/auth", tags=["Login"], responses=responses(400, 401,
 @router.post("/session", summary="Log in", responses=responses(413))
 async def log_in(body: common.Login, request: Request, response: Response) -> common.Who:
     """Sets a cookie for half a day. It ends with the key."""
-    house = house_of(request)
+    house = app_state(request)
     caller = house.keys.caller_of(body.key)
     if caller is None:
         raise Refused(401, "unauthorized", "this server does not know that key")
@@ -32,7 +32,7 @@ async def log_in(body: common.Login, request: Request, response: Response) -> co
 
 @router.get("/session", summary="Who am I?")
 async def who_am_i(request: Request) -> common.Who:
-    return _who(house_of(request).caller(request))
+    return _who(app_state(request).caller(request))
 
 
 @router.delete("/session", summary="Log out", status_code=204, response_class=Response)

@@ -9,7 +9,7 @@ from segue.server.auth import require_admin
 from segue.server.error_responses import responses
 from segue.server.markdown_pool import html_of
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
-from segue.server.request_context import Asked, Guarded
+from segue.server.request_context import AuthenticatedRequest, Guarded
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import memory as shapes
 
@@ -38,7 +38,7 @@ Status = Annotated[
 async def commit_session(
     key: KeyInPath,
     response: Response,
-    asked: Asked,
+    asked: AuthenticatedRequest,
     body: shapes.CommitSession | None = None,
 ) -> shapes.CommitOut:
     """What has settled becomes an archive, at once. A task then learns from it."""
@@ -51,7 +51,7 @@ async def commit_session(
 
 @router.get("/tasks", summary="List tasks")
 async def list_tasks(
-    asked: Asked,
+    asked: AuthenticatedRequest,
     limit: Limit = 100,
     cursor: Cursor = None,
     status: Status = None,
@@ -70,19 +70,19 @@ async def list_tasks(
 
 
 @router.get("/tasks/{task_id}", summary="Look at a task", responses=responses(404))
-async def get_task(task_id: IdInPath, asked: Asked) -> shapes.TaskOut:
+async def get_task(task_id: IdInPath, asked: AuthenticatedRequest) -> shapes.TaskOut:
     return shapes.task(await asked.kernel.task(task_id, owner=asked.owner))
 
 
 @router.post("/tasks/{task_id}/cancel", summary="Cancel a task", responses=responses(404, 409))
-async def cancel_task(task_id: IdInPath, asked: Asked) -> shapes.TaskOut:
+async def cancel_task(task_id: IdInPath, asked: AuthenticatedRequest) -> shapes.TaskOut:
     """Its archive stays; nothing is learned from it. One that runs ends when it next looks."""
     return shapes.task(await asked.kernel.cancel_task(task_id, owner=asked.owner))
 
 
 @router.get("/sessions/{key}/archives", summary="List archives", responses=responses(404))
 async def list_archives(
-    key: KeyInPath, asked: Asked, limit: Limit = 100, cursor: Cursor = None
+    key: KeyInPath, asked: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
 ) -> shapes.ArchivesOut:
     """Newest first, without their messages."""
     before = seq_of(cursor, LARGEST_SEQ)
@@ -95,7 +95,7 @@ async def list_archives(
 
 
 @router.get("/sessions/{key}/archives/{n}", summary="Read an archive", responses=responses(404))
-async def get_archive(key: KeyInPath, n: NumberInPath, asked: Asked) -> shapes.ArchiveOut:
+async def get_archive(key: KeyInPath, n: NumberInPath, asked: AuthenticatedRequest) -> shapes.ArchiveOut:
     """Readable at once, whether or not it has been learned from."""
     there = await asked.kernel.archive(key, n, owner=asked.owner)
     messages = await asked.kernel.archived(key, n, owner=asked.owner)
@@ -104,7 +104,7 @@ async def get_archive(key: KeyInPath, n: NumberInPath, asked: Asked) -> shapes.A
 
 
 @router.post("/sessions/{key}/archives/{n}/undo", summary="Unlearn an archive", responses=responses(404, 409))
-async def undo_archive(key: KeyInPath, n: NumberInPath, asked: Asked) -> shapes.UndoneOut:
+async def undo_archive(key: KeyInPath, n: NumberInPath, asked: AuthenticatedRequest) -> shapes.UndoneOut:
     """Memories are as they were before it. One that was changed since stays as it is."""
     undone = await asked.kernel.undo(key, n, owner=asked.owner)
     return shapes.UndoneOut(undone=True, restored=undone.restored, kept=undone.kept)
@@ -113,7 +113,7 @@ async def undo_archive(key: KeyInPath, n: NumberInPath, asked: Asked) -> shapes.
 @router.get("/sessions/{key}/context", summary="What a model would be given", responses=responses(404))
 async def get_context(
     key: KeyInPath,
-    asked: Asked,
+    asked: AuthenticatedRequest,
     token_budget: Annotated[int, Query(ge=1, le=10_000_000)] = 128_000,
     query: Query_ = None,
 ) -> shapes.ContextOut:
@@ -126,7 +126,7 @@ async def get_context(
 
 @router.get("/memories", summary="What is known")
 async def list_memories(
-    asked: Asked, limit: Limit = 100, cursor: Cursor = None, query: Query_ = None
+    asked: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None, query: Query_ = None
 ) -> shapes.MemoriesOut:
     """The caller's, newest first. With a query: those that fit, the best first, and passages of archives."""
     if query is not None:
@@ -141,7 +141,9 @@ async def list_memories(
 
 
 @router.patch("/memories/{memory_id}", summary="Correct a memory", responses=responses(404, 409, 413))
-async def change_memory(memory_id: IdInPath, body: shapes.ChangeMemory, asked: Asked) -> shapes.MemoryOut:
+async def change_memory(
+    memory_id: IdInPath, body: shapes.ChangeMemory, asked: AuthenticatedRequest
+) -> shapes.MemoryOut:
     """What a person says is certain, until they say something else."""
     changed = await asked.kernel.change_memory(
         memory_id, content=body.content, topic=body.topic, kind=body.kind, owner=asked.owner
@@ -150,13 +152,13 @@ async def change_memory(memory_id: IdInPath, body: shapes.ChangeMemory, asked: A
 
 
 @router.delete("/memories/{memory_id}", summary="Forget something", responses=responses(404))
-async def forget(memory_id: IdInPath, asked: Asked) -> shapes.Forgotten:
+async def forget(memory_id: IdInPath, asked: AuthenticatedRequest) -> shapes.Forgotten:
     await asked.kernel.forget(memory_id, owner=asked.owner)
     return shapes.Forgotten(deleted=True)
 
 
 @router.get("/system/auto-commit/index", summary="Who waits for a silence", responses=responses(403))
-async def auto_commit_index(asked: Asked) -> shapes.IndexOut:
+async def auto_commit_index(asked: AuthenticatedRequest) -> shapes.IndexOut:
     """All sessions that will be committed after a silence, by account and user. For the role admin."""
     require_admin(asked.caller)
     return shapes.index(await asked.kernel.auto_commit_index(), asked.kernel.clock.ms())

@@ -8,7 +8,7 @@ from segue.model.states import MessageStatus
 from segue.server.error_responses import responses
 from segue.server.idempotency import IdempotencyKey, named
 from segue.server.paging import Cursor, Limit, cursor_of, place_of
-from segue.server.request_context import Asked, Guarded
+from segue.server.request_context import AuthenticatedRequest, Guarded
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import scheduled_messages as shapes
 
@@ -29,7 +29,10 @@ WithStatus: TypeAlias = Annotated[shapes.Status | None, Query(description="Only 
     responses=responses(409, 413, 503),
 )
 async def schedule_message(
-    key: KeyInPath, body: shapes.ScheduleMessage, asked: Asked, idempotency_key: IdempotencyKey = None
+    key: KeyInPath,
+    body: shapes.ScheduleMessage,
+    asked: AuthenticatedRequest,
+    idempotency_key: IdempotencyKey = None,
 ) -> shapes.PromisedOut:
     """Sent word for word at its time, however busy the session is then. For chats with one person only."""
     made = await asked.kernel.schedule_message(
@@ -47,7 +50,7 @@ async def schedule_message(
 @router.get("/sessions/{key}/scheduled-messages", summary="List scheduled messages")
 async def list_scheduled_messages(
     key: KeyInPath,
-    asked: Asked,
+    asked: AuthenticatedRequest,
     status: WithStatus = None,
     limit: Limit = 100,
     cursor: Cursor = None,
@@ -68,7 +71,7 @@ async def list_scheduled_messages(
 
 
 @router.delete("/scheduled-messages/{id}", summary="Cancel a scheduled message", responses=responses(409))
-async def cancel_scheduled_message(id: MessageId, asked: Asked) -> shapes.ScheduledMessageOut:
+async def cancel_scheduled_message(id: MessageId, asked: AuthenticatedRequest) -> shapes.ScheduledMessageOut:
     """It is not sent after this. 409 when it is being sent, or over."""
     cancelled = await asked.kernel.cancel_message(id, owner=asked.owner)
     session = await asked.kernel.store.session_by_id(cancelled.session_id)
@@ -76,7 +79,9 @@ async def cancel_scheduled_message(id: MessageId, asked: Asked) -> shapes.Schedu
 
 
 @router.get("/sessions/{key}/deliveries", summary="List deliveries")
-async def list_deliveries(key: KeyInPath, asked: Asked, limit: Limit = 100) -> shapes.DeliveriesOut:
+async def list_deliveries(
+    key: KeyInPath, asked: AuthenticatedRequest, limit: Limit = 100
+) -> shapes.DeliveriesOut:
     """What went out, or is to go out, through the session's channel, newest first. How a run ended is one
     thing, whether its answer arrived another; where stored is sent, answers need no delivery."""
     found = await asked.kernel.deliveries(key, owner=asked.owner, limit=limit)

@@ -10,7 +10,7 @@ from segue.model.text_checks import MAX_KEY
 from segue.server.error_responses import Refused, responses
 from segue.server.idempotency import IdempotencyKey, named
 from segue.server.paging import Cursor, Limit, cursor_of, place_of
-from segue.server.request_context import Asked, Guarded
+from segue.server.request_context import AuthenticatedRequest, Guarded
 from segue.server.schemas import common, views
 from segue.server.schemas.memory import policy_of
 
@@ -38,7 +38,10 @@ KeyInPath: TypeAlias = Annotated[
     },
 )
 async def open_session(
-    body: common.OpenSession, response: Response, asked: Asked, idempotency_key: IdempotencyKey = None
+    body: common.OpenSession,
+    response: Response,
+    asked: AuthenticatedRequest,
+    idempotency_key: IdempotencyKey = None,
 ) -> common.SessionOut:
     """Make a session, or get the one of that key as it is. Messages make a missing session by themselves."""
     key = _key(body, asked.kernel.ids(asked.kernel.clock.ms()))
@@ -60,7 +63,7 @@ async def open_session(
 
 @router.get("/sessions", summary="List sessions")
 async def list_sessions(
-    asked: Asked,
+    asked: AuthenticatedRequest,
     limit: Limit = 100,
     cursor: Cursor = None,
     pending_recall: Annotated[bool, Query(description="Only those with a pending recall.")] = False,
@@ -77,12 +80,14 @@ async def list_sessions(
 
 
 @router.get("/sessions/{key}", summary="Look at a session", responses=responses(404))
-async def get_session(key: KeyInPath, asked: Asked) -> common.SessionOut:
+async def get_session(key: KeyInPath, asked: AuthenticatedRequest) -> common.SessionOut:
     return views.session(await asked.kernel.overview(key, owner=asked.owner))
 
 
 @router.patch("/sessions/{key}", summary="Change a session", responses=responses(404, 413))
-async def change_session(key: KeyInPath, body: common.ChangeSession, asked: Asked) -> common.SessionOut:
+async def change_session(
+    key: KeyInPath, body: common.ChangeSession, asked: AuthenticatedRequest
+) -> common.SessionOut:
     about = body.model_dump(exclude_unset=True)
     if "metadata" in about:
         about["metadata"] = about["metadata"] or {}
@@ -98,7 +103,7 @@ async def change_session(key: KeyInPath, body: common.ChangeSession, asked: Aske
 )
 async def delete_session(
     key: KeyInPath,
-    asked: Asked,
+    asked: AuthenticatedRequest,
     delete_automations: Annotated[
         bool, Query(description="Its automations go with it, instead of standing in the way.")
     ] = False,

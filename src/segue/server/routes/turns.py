@@ -8,7 +8,7 @@ from segue.server.error_responses import responses
 from segue.server.idempotency import IdempotencyKey, named
 from segue.server.markdown_pool import html_of
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of, that_fit
-from segue.server.request_context import Asked, Guarded
+from segue.server.request_context import AuthenticatedRequest, Guarded
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, views
 from segue.server.schemas.memory import policy_of
@@ -30,8 +30,8 @@ LONGEST_WAIT = 600
 )
 async def say(
     key: KeyInPath,
-    body: common.Say,
-    asked: Asked,
+    body: common.NewTurn,
+    asked: AuthenticatedRequest,
     idempotency_key: IdempotencyKey = None,
     wait: Annotated[
         float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the turn's end.")
@@ -64,7 +64,7 @@ async def say(
 
 @router.get("/turns/{turn_id}", summary="Look at a turn", responses=responses(404))
 async def get_turn(
-    turn_id: Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")], asked: Asked
+    turn_id: Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")], asked: AuthenticatedRequest
 ) -> common.TurnOut:
     turn = await asked.kernel.turn(turn_id, owner=asked.owner)
     session = await asked.kernel.store.session_by_id(turn.via_id)
@@ -72,7 +72,7 @@ async def get_turn(
 
 
 @router.post("/sessions/{key}/stop", summary="Stop the running turn", responses=responses(404))
-async def stop(key: KeyInPath, asked: Asked) -> common.Stopped:
+async def stop(key: KeyInPath, asked: AuthenticatedRequest) -> common.Stopped:
     """Ask the running turn to stop, in whichever process it runs. What it has said stays."""
     turn_id = await asked.kernel.stop(key, owner=asked.owner)
     return common.Stopped(stopped=turn_id is not None, turn_id=turn_id)
@@ -81,7 +81,7 @@ async def stop(key: KeyInPath, asked: Asked) -> common.Stopped:
 @router.get("/sessions/{key}/messages", summary="Read the transcript", responses=responses(404))
 async def list_messages(
     key: KeyInPath,
-    asked: Asked,
+    asked: AuthenticatedRequest,
     after: Annotated[int, Query(ge=0, le=LARGEST_SEQ, description="Only those with a higher seq.")] = 0,
     limit: Limit = 100,
     cursor: Cursor = None,
@@ -104,7 +104,10 @@ async def list_messages(
 
 @router.post("/sessions/{key}/messages", summary="Store a message", responses=responses(404, 409, 413))
 async def write_message(
-    key: KeyInPath, body: common.WriteMessage, asked: Asked, idempotency_key: IdempotencyKey = None
+    key: KeyInPath,
+    body: common.WriteMessage,
+    asked: AuthenticatedRequest,
+    idempotency_key: IdempotencyKey = None,
 ) -> common.MessageWritten:
     """Without running the agent. A missing session is made."""
     await asked.may_open(key)
@@ -124,7 +127,10 @@ async def write_message(
     "/sessions/{key}/messages/batch", summary="Store many messages", responses=responses(404, 409, 413)
 )
 async def write_messages(
-    key: KeyInPath, body: common.WriteMessages, asked: Asked, idempotency_key: IdempotencyKey = None
+    key: KeyInPath,
+    body: common.WriteMessages,
+    asked: AuthenticatedRequest,
+    idempotency_key: IdempotencyKey = None,
 ) -> common.MessagesWritten:
     """All of them or none, in their order, without running the agent. A missing session is made."""
     await asked.may_open(key)

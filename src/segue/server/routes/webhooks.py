@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from segue.channels.telegram import Telegram
 from segue.server.error_responses import Refused, responses
-from segue.server.request_context import house_of
+from segue.server.request_context import app_state
 
 router = APIRouter(tags=["Webhooks"])
 
@@ -24,7 +24,7 @@ async def telegram_update(
     x_telegram_bot_api_secret_token: Annotated[str, Header(max_length=300)] = "",
 ) -> None:
     """When this has answered, the message is kept. The header says that it is Telegram who calls."""
-    channel: Any = house_of(request).kernel.channels.get("telegram")
+    channel: Any = app_state(request).kernel.channels.get("telegram")
     if not isinstance(channel, Telegram):
         raise Refused(404, "not_found", "no Telegram bot is set up here")
     if not channel.knows(x_telegram_bot_api_secret_token):

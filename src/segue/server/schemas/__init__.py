@@ -1,1 +1,1 @@
-"""TODO."""
+"""The shapes of the HTTP API: request bodies, answers and live events, and how records become them."""

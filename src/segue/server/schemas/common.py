@@ -56,7 +56,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class AutoCommitPolicy(Body):
+class AutoCommitPolicyIn(Body):
     """When a session is put away by itself. A trigger that is null is off."""
 
     enabled: StrictBool
@@ -98,7 +98,7 @@ class OpenSession(Body):
     title: Name | None = None
     timezone: str | None = Field(None, max_length=MAX_NAME, examples=["Europe/Berlin"])
     metadata: Metadata = Field(default_factory=dict)
-    auto_commit_policy: AutoCommitPolicy | None = None
+    auto_commit_policy: AutoCommitPolicyIn | None = None
 
     model_config = ConfigDict(
         extra="forbid",
@@ -118,7 +118,7 @@ class ChangeSession(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"title": "Travel"}]})
 
 
-class Say(Body):
+class NewTurn(Body):
     content: Words = Field(description="What the user says.")
     when_busy: Busy | None = Field(
         None, description="What to do while a turn is under way; else the session's rule, else the server's."
@@ -130,7 +130,7 @@ class Say(Body):
 class WriteMessage(Body):
     role: WrittenRole
     content: Words
-    auto_commit_policy: AutoCommitPolicy | None = None
+    auto_commit_policy: AutoCommitPolicyIn | None = None
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"role": "user", "content": "I am in Rome."}]}
@@ -154,7 +154,7 @@ class BatchMessage(Body):
 
 class WriteMessages(Body):
     messages: list[BatchMessage] = Field(min_length=1, max_length=MOST_AT_ONCE)
-    auto_commit_policy: AutoCommitPolicy | None = None
+    auto_commit_policy: AutoCommitPolicyIn | None = None
 
     model_config = ConfigDict(
         extra="forbid",
@@ -175,13 +175,13 @@ class Login(Body):
     key: str = Field(min_length=1, max_length=1000, description="An API key of this server.")
 
 
-class Markdown(Body):
+class MarkdownIn(Body):
     text: Words
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "It is **green**."}]})
 
 
-class Rendered(BaseModel):
+class RenderedOut(BaseModel):
     html: str
 
 
@@ -240,7 +240,7 @@ class SessionOut(BaseModel):
     last_line: str | None = Field(description="How the newest message begins, whoever wrote it.")
     last_line_at: Moment | None
     keep_recent_count: int
-    auto_commit_policy: AutoCommitPolicy | None
+    auto_commit_policy: AutoCommitPolicyIn | None
     auto_commit_last_error: str
     auto_commit_last_error_at: str = Field(description="Empty when nothing has failed since.")
     state: Literal["idle", "running"]

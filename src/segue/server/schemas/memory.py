@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
 
-from segue.kernel.transactions.archive import Committed, Result
+from segue.kernel.transactions.archive import ArchiveMade, Result
 from segue.kernel.transactions.sessions import UNSAID, MaybePolicy
 from segue.memory.model_context import Context
 from segue.model import auto_commit
 from segue.model.auto_commit import MOST_KEPT
-from segue.model.memory import Archive, Found, Index, Memory, MemoryKind, Task
+from segue.model.memory import Archive, FoundMemory, Index, Memory, MemoryKind, Task
 from segue.model.transcript import Message
 from segue.server.schemas import common, views
 from segue.server.schemas.common import Body, MessageOut, Moment, Words
@@ -137,12 +137,12 @@ def policy_of(body: Body) -> MaybePolicy:
     """What a body says about its session's policy: one, none, or nothing."""
     if "auto_commit_policy" not in body.model_fields_set:
         return UNSAID
-    given: common.AutoCommitPolicy | None = getattr(body, "auto_commit_policy", None)
+    given: common.AutoCommitPolicyIn | None = getattr(body, "auto_commit_policy", None)
     return None if given is None else auto_commit.AutoCommitPolicy(**given.model_dump())
 
 
 def committed(done: Result) -> CommitOut:
-    if isinstance(done, Committed):
+    if isinstance(done, ArchiveMade):
         return CommitOut(status="accepted", archived=True, task_id=done.task_id, archive_id=done.archive_n)
     return CommitOut(status="skipped", archived=False, reason=cast(Any, done.reason))
 
@@ -211,7 +211,7 @@ def memory(there: Memory, *, score: float | None = None) -> MemoryOut:
     )
 
 
-def found(there: Found) -> MemoryOut:
+def found(there: FoundMemory) -> MemoryOut:
     return memory(there.memory, score=there.score)
 
 

@@ -4,7 +4,7 @@ from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from segue.kernel.api.scheduled_messages import Promised
+from segue.kernel.api.scheduled_messages import MessageScheduled
 from segue.model.records import Delivery, ScheduledMessage
 from segue.model.text_checks import MAX_NAME, MAX_TEXT
 from segue.server.schemas.common import Body, Moment, TimesZone
@@ -98,7 +98,7 @@ def delivery(there: Delivery) -> DeliveryOut:
     )
 
 
-def promised(there: Promised, session_key: str) -> PromisedOut:
+def promised(there: MessageScheduled, session_key: str) -> PromisedOut:
     return PromisedOut(
         task_id=there.message.id,
         session_id=session_key,

@@ -8,7 +8,7 @@ from segue.model.records import Job, Overview, Recall, Run, Source, Turn, messag
 from segue.model.states import JobState
 from segue.model.transcript import Message
 from segue.server.schemas.common import (
-    AutoCommitPolicy,
+    AutoCommitPolicyIn,
     BlockingJob,
     MessageOut,
     PromptRefOut,
@@ -76,8 +76,8 @@ def recall(there: Recall, session_key: str) -> RecallOut:
     )
 
 
-def _policy(policy: auto_commit.AutoCommitPolicy | None) -> AutoCommitPolicy | None:
-    return None if policy is None else AutoCommitPolicy(**policy.to_json())
+def _policy(policy: auto_commit.AutoCommitPolicy | None) -> AutoCommitPolicyIn | None:
+    return None if policy is None else AutoCommitPolicyIn(**policy.to_json())
 
 
 def message(said: Message, session_id: str, *, html: str, archived_seq: int = 0) -> MessageOut:

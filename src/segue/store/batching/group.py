@@ -19,11 +19,11 @@ from itertools import islice
 from time import monotonic
 from typing import Generic, TypeAlias, TypeVar
 
-from segue.store.batching.transaction import Caller, Executions, Keys
+from segue.store.batching.transaction import BatchedTransaction, Executions, SessionKeys
 from segue.store.database import Rows
 from segue.store.queries import Query
 
-C = TypeVar("C", bound=Caller)
+C = TypeVar("C", bound=BatchedTransaction)
 
 Rounds: TypeAlias = Generator[Sequence[Executions], Sequence[Rows], None]
 """Yields the queries of a step, to be run in that order, and receives the rows of the last, by execution."""
@@ -32,7 +32,7 @@ Rounds: TypeAlias = Generator[Sequence[Executions], Sequence[Rows], None]
 class Spoiled(Exception):
     """The group cannot commit. The fault lies with one of the suspects."""
 
-    def __init__(self, suspects: Sequence[Caller], cause: Exception, where: str) -> None:
+    def __init__(self, suspects: Sequence[BatchedTransaction], cause: Exception, where: str) -> None:
         super().__init__(f"{where}: {type(cause).__name__}")
         self.suspects = suspects
         self.cause = cause
@@ -53,7 +53,7 @@ class Entangled(Exception):
 class Group(Generic[C]):
     """Who may take the next step without touching, or seeing, what another is in the middle of."""
 
-    def __init__(self, callers: Iterable[C], keys: Keys, *, beginning_seconds: float) -> None:
+    def __init__(self, callers: Iterable[C], keys: SessionKeys, *, beginning_seconds: float) -> None:
         """Callers begin for so long; who waits for a busy session longer goes with the next group."""
         self.waiting = list(callers)
         self.begun: list[C] = []

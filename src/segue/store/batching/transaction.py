@@ -26,7 +26,7 @@ def _names_a_session_by(query: Query) -> str:
     return "id" if query.name.startswith("sessions.") else "session_id"
 
 
-class Keys:
+class SessionKeys:
     """The id behind each session key, as far as it was seen."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Executions(NamedTuple):
     params: Sequence[Params]
 
 
-class Caller:
+class BatchedTransaction:
     """A transaction and where it has come to."""
 
     step: list[Executions]
@@ -69,7 +69,7 @@ class Caller:
     """It was told to commit, and may have done so: only the database knows."""
     _ids: tuple[str, ...]
 
-    def __init__(self, begin: Begin[Any], keys: Keys) -> None:
+    def __init__(self, begin: Begin[Any], keys: SessionKeys) -> None:
         self._begin = begin
         self._keys = keys
         self._body: Transaction[Any] | None = None

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The PostgreSQL driver: connections, group commit, and detection of lost COMMIT answers."""

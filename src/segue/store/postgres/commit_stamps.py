@@ -61,7 +61,7 @@ class Stamps:
         return Stamp(self._name, self._number)
 
 
-async def is_in(connection: "Connection", stamp: Stamp) -> bool:
+async def was_committed(connection: "Connection", stamp: Stamp) -> bool:
     """Whether the transaction that was to leave it has been committed."""
     await connection.execute(stamp.hold)
     # Another statement, so that it sees what has ended while the one before it waited.

@@ -51,7 +51,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5
 _log = logging.getLogger(__name__)
 
 
-class Server:
+class Endpoint:
     """Where the server is, and how to connect to it."""
 
     def __init__(self, url: str) -> None:
@@ -67,7 +67,7 @@ class Server:
         """The URL as people may see it."""
         self.pooled = False
         """Behind a pooler that gives each transaction whatever connection is free."""
-        self.lines: WeakSet[Line] = WeakSet()
+        self.lines: WeakSet[DatabaseConnection] = WeakSet()
         self._scarce = False
 
     async def connect(self, settings: Mapping[str, str], *, seconds: float | None) -> "Connection":
@@ -111,11 +111,11 @@ def of_a_writer(lock_milliseconds: int) -> dict[str, str]:
     return {**LIMITS, **BY_INDEX, "lock_timeout": f"{lock_milliseconds}ms"}
 
 
-class Line:
+class DatabaseConnection:
     """One connection, opened again when it was lost, and lent to another line while it is idle: a role may
     be allowed fewer connections than there are lines."""
 
-    def __init__(self, server: Server, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(self, server: Endpoint, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         self._server = server
         self._settings = settings
         self._connection: Connection | None = None
@@ -160,13 +160,13 @@ class Line:
                 pause = min(pause * 2, LONGEST_PAUSE)
         return self._connection
 
-    async def recover(self, error: BaseException) -> "Fault":
+    async def recover(self, error: BaseException) -> "ErrorKind":
         """Make the connection fit for use after an error, or give it up; say what the error means."""
-        fault = fault_of(error)
-        if fault is not Fault.LOST and await self._rolled_back():
+        fault = error_kind(error)
+        if fault is not ErrorKind.LOST and await self._rolled_back():
             return fault
         self.drop()
-        return Fault.LOST
+        return ErrorKind.LOST
 
     async def _rolled_back(self) -> bool:
         connection = self._connection
@@ -197,7 +197,7 @@ class Line:
             connection.terminate()
 
 
-class Fault(Enum):
+class ErrorKind(Enum):
     """What an error means for the transaction that met it."""
 
     LOST = auto()
@@ -224,17 +224,17 @@ def sqlstate(error: BaseException) -> str:
     return getattr(error, "sqlstate", None) or ""
 
 
-def fault_of(error: BaseException) -> Fault:
+def error_kind(error: BaseException) -> ErrorKind:
     import asyncpg
 
     if isinstance(error, OSError | asyncpg.InternalClientError) or _LOST.fullmatch(sqlstate(error)):
-        return Fault.LOST
+        return ErrorKind.LOST
     if sqlstate(error) == _BLOCKED:
-        return Fault.BLOCKED
+        return ErrorKind.BLOCKED
     # A migration has made a plan invalid that the connection had kept; by now it has forgotten it.
     if sqlstate(error) in _AGAIN or isinstance(error, asyncpg.InvalidCachedStatementError):
-        return Fault.AGAIN
-    return Fault.REFUSED
+        return ErrorKind.AGAIN
+    return ErrorKind.REFUSED
 
 
 _REASONS = {
@@ -251,10 +251,10 @@ _REASONS = {
 def reason_of(error: BaseException) -> Reason | None:
     """Why nothing can be written; None when that is not what the error says."""
     found = _REASONS.get(sqlstate(error))
-    return Reason.UNREACHABLE if found is None and fault_of(error) is Fault.LOST else found
+    return Reason.UNREACHABLE if found is None and error_kind(error) is ErrorKind.LOST else found
 
 
-def refusal(error: Exception, query: str) -> Exception:
+def store_error(error: Exception, query: str) -> Exception:
     """What a caller hears of an error that trying again does not cure."""
     import asyncpg
 

@@ -25,12 +25,12 @@ from segue.store.postgres.connection import (
     FIRST_PAUSE,
     OLDEST_VERSION,
     TOO_MANY,
-    Fault,
-    Line,
-    Server,
-    fault_of,
-    refusal,
+    DatabaseConnection,
+    Endpoint,
+    ErrorKind,
+    error_kind,
     sqlstate,
+    store_error,
     unusable,
     wait,
 )
@@ -62,7 +62,14 @@ class Postgres:
 
     dialect = "postgres"
 
-    def __init__(self, server: Server, first: Line, second: Line, offset: Offset, connections: int) -> None:
+    def __init__(
+        self,
+        server: Endpoint,
+        first: DatabaseConnection,
+        second: DatabaseConnection,
+        offset: Offset,
+        connections: int,
+    ) -> None:
         # One connection each to listen, to notify, and for who names no session, is driven alone, or waits
         # for a lock.
         groups = max(1, (connections - 5) // 2)
@@ -78,8 +85,8 @@ class Postgres:
         self._seen_at = 0.0
         self.last_write = LastWrite()
         self._writers = Writers(server, groups, self.last_write, on_commit=self._news.set)
-        self._readers: asyncio.LifoQueue[Line] = asyncio.LifoQueue()
-        for line in [*(Line(server) for _ in range(self._reader_count - 1)), first]:
+        self._readers: asyncio.LifoQueue[DatabaseConnection] = asyncio.LifoQueue()
+        for line in [*(DatabaseConnection(server) for _ in range(self._reader_count - 1)), first]:
             self._readers.put_nowait(line)
         self._telling = asyncio.get_running_loop().create_task(self._tell())
 
@@ -87,8 +94,8 @@ class Postgres:
     async def open(cls, url: str, *, connections: int = 10) -> "Postgres":
         """Connect. At most so many connections are opened in all: two now, the others when they are needed.
         Where the server gives fewer, they are shared."""
-        server = Server(url)
-        line, second = Line(server), Line(server)
+        server = Endpoint(url)
+        line, second = DatabaseConnection(server), DatabaseConnection(server)
         offset = Offset()
         deadline = monotonic() + OPEN_SECONDS
 
@@ -127,8 +134,8 @@ class Postgres:
             connection = await self._connect_apart()
             return await drive_alone(connection, begin)
         except Exception as error:
-            if fault_of(error) is not Fault.LOST:
-                raise refusal(error, "a statement") from error.__cause__
+            if error_kind(error) is not ErrorKind.LOST:
+                raise store_error(error, "a statement") from error.__cause__
             sentence = f"{self._server.shown} was lost meanwhile ({type(error).__name__}); try again"
             raise StoreUnavailable(sentence) from error
         finally:
@@ -163,8 +170,8 @@ class Postgres:
                 connection = await line.connected()
                 return await connection.fetch(query.postgres, *values)
             except Exception as error:
-                if await line.recover(error) is Fault.REFUSED:
-                    raise refusal(error, query.name) from error
+                if await line.recover(error) is ErrorKind.REFUSED:
+                    raise store_error(error, query.name) from error
             except BaseException:
                 # Cancelled half-way: what the connection has still to say is for nobody.
                 line.drop()
@@ -236,7 +243,7 @@ class Postgres:
             if pid != self._herald_pid:
                 heard.set()
 
-        line = Line(self._server)
+        line = DatabaseConnection(self._server)
         try:
             while True:
                 try:

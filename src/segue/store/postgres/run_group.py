@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from segue.store.batching.group import C, Entangled, Group, Spoiled, Unanswered
 from segue.store.batching.sets import EXECUTION, Joined, alike, fits, joined, told_apart, with_given
 from segue.store.batching.shapes import shape_of
-from segue.store.batching.transaction import Caller, Executions
+from segue.store.batching.transaction import BatchedTransaction, Executions
 from segue.store.database import Begin, Params, Rows, T, Value
 from segue.store.postgres.combined_writes import as_one, independent
 from segue.store.postgres.commit_stamps import Stamp
@@ -116,7 +116,7 @@ async def drive_alone(connection: "Connection", begin: Begin[T]) -> T:
         body.close()
 
 
-def _marks(caller: Caller) -> list[int]:
+def _marks(caller: BatchedTransaction) -> list[int]:
     """The numbers of the advisory locks on its sessions, in the order in which everybody takes them."""
     digests = (blake2b(each.encode("utf-8", "replace"), digest_size=8).digest() for each in caller.sessions)
     return sorted(int.from_bytes(digest, signed=True) for digest in digests)

@@ -1,4 +1,19 @@
-"""A caller of PostgreSQL, with the future of whoever waits for it, and what befell it meanwhile."""
+"""The writers: they take callers in, commit them in groups, and deal with what goes wrong.
+
+A caller joins the next group; it is passed over for as long as another process has its session. If its
+group fails, those who may be at fault are set aside and driven again, each alone, so that only the guilty
+one fails. Who turns out to wait for a row that somebody else holds waits apart from these, and whoever else
+wants the same session stays in line behind: nobody is held up by them.
+
+A connection that is lost during COMMIT leaves it unknown whether the group is in the database. It left a
+stamp if it is (see `stamps`), and its callers are driven again only if it is not.
+
+Invariants
+  - a session is with one writer at a time, so that two of our own connections never wait for each other
+  - an error is the guilty caller's alone; nobody else hears of it
+  - a connection is never left in the middle of a transaction
+  - whoever is committed is not driven again, and whoever was told no is not committed
+"""
 
 import asyncio
 import logging
@@ -12,25 +27,25 @@ from typing import Any
 
 from segue.errors import StoreUnavailable, Undecided
 from segue.store.batching.group import Group, Spoiled, Unanswered
-from segue.store.batching.transaction import Caller, Keys
+from segue.store.batching.transaction import BatchedTransaction, SessionKeys
 from segue.store.database import Begin, T
 from segue.store.last_write import LastWrite
-from segue.store.postgres.commit_stamps import Stamp, Stamps, is_in
+from segue.store.postgres.commit_stamps import Stamp, Stamps, was_committed
 from segue.store.postgres.connection import (
     FIRST_PAUSE,
-    Fault,
-    Line,
-    Server,
+    DatabaseConnection,
+    Endpoint,
+    ErrorKind,
     of_a_writer,
     reason_of,
-    refusal,
+    store_error,
     wait,
 )
 from segue.store.postgres.run_group import drive_together, open_together
 
 
-class Waiter(Caller):
-    def __init__(self, begin: Begin[Any], outcome: Future[Any], keys: Keys) -> None:
+class WaitingTransaction(BatchedTransaction):
+    def __init__(self, begin: Begin[Any], outcome: Future[Any], keys: SessionKeys) -> None:
         super().__init__(begin, keys)
         self.outcome = outcome
         self.since = monotonic()
@@ -58,46 +73,42 @@ class Waiter(Caller):
             self.outcome.exception()
 
 
-# MERGED: """Callers in the order in which they came, and how they are to be driven."""
-
-
-class Queue:
-    def __init__(self, *, together: int, lock_milliseconds: int, may_go: Callable[[Waiter], bool]) -> None:
-        self._callers: deque[Waiter] = deque()
+class TransactionQueue:
+    def __init__(
+        self, *, together: int, lock_milliseconds: int, may_go: Callable[[WaitingTransaction], bool]
+    ) -> None:
+        self._callers: deque[WaitingTransaction] = deque()
         self._together = together
         self._may_go = may_go
         self._stirred = asyncio.Event()
         self.settings = of_a_writer(lock_milliseconds)
 
-    def put(self, *callers: Waiter) -> None:
+    def put(self, *callers: WaitingTransaction) -> None:
         self._callers.extend(callers)
         self._stirred.set()
 
-    def put_back(self, callers: Sequence[Waiter]) -> None:
+    def put_back(self, callers: Sequence[WaitingTransaction]) -> None:
         self._callers.extendleft(reversed(callers))
         self._stirred.set()
 
     def look_again(self) -> None:
         self._stirred.set()
 
-    async def take(self) -> list[Waiter]:
+    async def take(self) -> list[WaitingTransaction]:
         while not (taken := self._pick()):
             self._stirred.clear()
             await self._stirred.wait()
         return taken
 
-    def _pick(self) -> list[Waiter]:
-        picked: list[Waiter] = []
-        passed: list[Waiter] = []
+    def _pick(self) -> list[WaitingTransaction]:
+        picked: list[WaitingTransaction] = []
+        passed: list[WaitingTransaction] = []
         while self._callers and len(picked) < self._together:
             caller = self._callers.popleft()
             if not caller.outcome.done():
                 (picked if self._may_go(caller) else passed).append(caller)
         self._callers.extendleft(reversed(passed))
         return picked
-
-
-# MERGED: """The writers: they take callers in, commit them in groups, and deal with what goes wrong.
 
 
 BEGINNING_SECONDS = 0.02
@@ -122,20 +133,20 @@ class Writers:
     """Commits transactions. `on_commit` is called after each commit that changed something."""
 
     def __init__(
-        self, server: Server, groups_at_once: int, last_write: LastWrite, on_commit: Callable[[], None]
+        self, server: Endpoint, groups_at_once: int, last_write: LastWrite, on_commit: Callable[[], None]
     ) -> None:
         self._server = server
         self._last_write = last_write
         self._on_commit = on_commit
-        self._keys = Keys()
+        self._keys = SessionKeys()
         self._busy: set[str] = set()
         self._set_aside: Counter[str] = Counter()
-        self._accepted: dict[Waiter, None] = {}
+        self._accepted: dict[WaitingTransaction, None] = {}
         self._closing = False
-        self._together = Queue(together=64, lock_milliseconds=50, may_go=self._is_next_in_line)
-        self._sole = Queue(together=64, lock_milliseconds=50, may_go=self._is_next_in_line)
-        self._alone = Queue(together=1, lock_milliseconds=200, may_go=self._is_free)
-        self._blocked = Queue(together=1, lock_milliseconds=500, may_go=self._is_free)
+        self._together = TransactionQueue(together=64, lock_milliseconds=50, may_go=self._is_next_in_line)
+        self._sole = TransactionQueue(together=64, lock_milliseconds=50, may_go=self._is_next_in_line)
+        self._alone = TransactionQueue(together=1, lock_milliseconds=200, may_go=self._is_free)
+        self._blocked = TransactionQueue(together=1, lock_milliseconds=500, may_go=self._is_free)
         queues = (*[self._together] * groups_at_once, self._sole, self._alone, self._blocked)
         self._loop = asyncio.get_running_loop()
         self._tasks = [self._loop.create_task(self._write(queue)) for queue in queues]
@@ -145,7 +156,7 @@ class Writers:
         if self._closing:
             raise StoreUnavailable(f"{self._server.shown} was closed here; nothing was written")
         outcome: asyncio.Future[T] = self._loop.create_future()
-        caller = Waiter(begin, outcome, self._keys)
+        caller = WaitingTransaction(begin, outcome, self._keys)
         if caller.finished:
             caller.settle()
             return await outcome
@@ -190,14 +201,14 @@ class Writers:
                 )
                 caller.fail(Undecided(sentence))
 
-    def _is_free(self, caller: Waiter) -> bool:
+    def _is_free(self, caller: WaitingTransaction) -> bool:
         return self._busy.isdisjoint(caller.sessions)
 
-    def _is_next_in_line(self, caller: Waiter) -> bool:
+    def _is_next_in_line(self, caller: WaitingTransaction) -> bool:
         return self._is_free(caller) and not any(session in self._set_aside for session in caller.sessions)
 
-    async def _write(self, queue: Queue) -> None:
-        line = Line(self._server, queue.settings)
+    async def _write(self, queue: TransactionQueue) -> None:
+        line = DatabaseConnection(self._server, queue.settings)
         stamps = Stamps()
         try:
             while True:
@@ -206,7 +217,13 @@ class Writers:
         finally:
             await line.close()
 
-    async def _commit(self, line: Line, stamps: Stamps, queue: Queue, callers: Sequence[Waiter]) -> None:
+    async def _commit(
+        self,
+        line: DatabaseConnection,
+        stamps: Stamps,
+        queue: TransactionQueue,
+        callers: Sequence[WaitingTransaction],
+    ) -> None:
         sessions = _sessions(callers)
         self._busy |= sessions
         group = Group(callers, self._keys, beginning_seconds=BEGINNING_SECONDS)
@@ -223,7 +240,7 @@ class Writers:
             spoiled = error if isinstance(error, Spoiled) else Spoiled(everybody, error, "a transaction")
             self._last_write.failed(reason_of(spoiled.cause))
             fault = await line.recover(spoiled.cause)
-            unanswered = fault is Fault.LOST and isinstance(spoiled, Unanswered)
+            unanswered = fault is ErrorKind.LOST and isinstance(spoiled, Unanswered)
             if unanswered and stamp and await self._is_in(line, stamp, group.begun):
                 self._settle(queue, group)
             else:
@@ -232,7 +249,7 @@ class Writers:
             self._settle(queue, group)
         self._free(sessions)
 
-    def _settle(self, queue: Queue, group: Group[Waiter]) -> None:
+    def _settle(self, queue: TransactionQueue, group: Group[WaitingTransaction]) -> None:
         queue.put_back(group.waiting)
         for caller in group.begun:
             caller.settle()
@@ -240,15 +257,17 @@ class Writers:
             self._last_write.succeeded()
             self._on_commit()
 
-    def _keep_trying(self, callers: Sequence[Waiter], error: Exception) -> bool:
+    def _keep_trying(self, callers: Sequence[WaitingTransaction], error: Exception) -> bool:
         self._last_write.failed(reason_of(error))
         return _wanted(callers)
 
-    async def _is_in(self, line: Line, stamp: Stamp, callers: Sequence[Waiter]) -> bool:
+    async def _is_in(
+        self, line: DatabaseConnection, stamp: Stamp, callers: Sequence[WaitingTransaction]
+    ) -> bool:
         """By a connection of today. False too when nobody waits for it any longer."""
         while _wanted(callers):
             try:
-                return await is_in(await line.connected(lambda _: _wanted(callers)), stamp)
+                return await was_committed(await line.connected(lambda _: _wanted(callers)), stamp)
             except Exception as error:
                 await line.recover(error)
                 await wait(FIRST_PAUSE)
@@ -259,9 +278,9 @@ class Writers:
         for queue in (self._together, self._sole, self._alone, self._blocked):
             queue.look_again()
 
-    def _pass_over(self, queue: Queue, callers: Sequence[Waiter]) -> set[str]:
+    def _pass_over(self, queue: TransactionQueue, callers: Sequence[WaitingTransaction]) -> set[str]:
         """Let them try again later. The sessions that are free by this."""
-        later: list[Waiter] = []
+        later: list[WaitingTransaction] = []
         for caller in callers:
             caller.passes += 1
             if caller.passes < PASSES:
@@ -276,12 +295,16 @@ class Writers:
         return freed
 
     async def _drive_again(
-        self, queue: Queue, callers: Sequence[Waiter], fault: Fault, spoiled: Spoiled
+        self,
+        queue: TransactionQueue,
+        callers: Sequence[WaitingTransaction],
+        fault: ErrorKind,
+        spoiled: Spoiled,
     ) -> None:
-        if fault is Fault.LOST:
+        if fault is ErrorKind.LOST:
             _log.warning("lost a connection to %s (%s)", self._server.shown, type(spoiled.cause).__name__)
             await wait(FIRST_PAUSE)
-        innocent: list[Waiter] = []
+        innocent: list[WaitingTransaction] = []
         for caller in callers:
             caller.rewind()
             if caller.finished:
@@ -294,13 +317,13 @@ class Writers:
                 self._try_once_more_or_fail(caller, fault, spoiled)
         queue.put_back(innocent)
 
-    def _is_suspect(self, caller: Waiter, fault: Fault, spoiled: Spoiled) -> bool:
-        if fault is not Fault.LOST:
+    def _is_suspect(self, caller: WaitingTransaction, fault: ErrorKind, spoiled: Spoiled) -> bool:
+        if fault is not ErrorKind.LOST:
             return caller in spoiled.suspects
         caller.losses += 1
         return caller.losses == LOSSES
 
-    def _drive_alone(self, caller: Waiter) -> None:
+    def _drive_alone(self, caller: WaitingTransaction) -> None:
         sessions = Counter(caller.sessions)
         self._set_aside += sessions
         caller.outcome.add_done_callback(partial(self._let_in_again, sessions))
@@ -310,21 +333,21 @@ class Writers:
         self._set_aside -= sessions
         self._together.look_again()
 
-    def _try_once_more_or_fail(self, caller: Waiter, fault: Fault, spoiled: Spoiled) -> None:
-        if fault is Fault.BLOCKED and monotonic() - caller.since < LOCK_SECONDS:
+    def _try_once_more_or_fail(self, caller: WaitingTransaction, fault: ErrorKind, spoiled: Spoiled) -> None:
+        if fault is ErrorKind.BLOCKED and monotonic() - caller.since < LOCK_SECONDS:
             self._blocked.put(caller)
-        elif fault is Fault.BLOCKED:
+        elif fault is ErrorKind.BLOCKED:
             sentence = f"somebody else has held what {spoiled.where} needs for too long; try again"
             caller.fail(StoreUnavailable(sentence))
-        elif fault is Fault.REFUSED:
-            caller.fail(refusal(spoiled.cause, spoiled.where))
+        elif fault is ErrorKind.REFUSED:
+            caller.fail(store_error(spoiled.cause, spoiled.where))
         else:
             self._alone.put(caller)
 
 
-def _wanted(callers: Sequence[Waiter]) -> bool:
+def _wanted(callers: Sequence[WaitingTransaction]) -> bool:
     return any(not caller.outcome.done() for caller in callers)
 
 
-def _sessions(callers: Sequence[Waiter]) -> set[str]:
+def _sessions(callers: Sequence[WaitingTransaction]) -> set[str]:
     return {session for caller in callers for session in caller.sessions}

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Conversion between database rows and records."""

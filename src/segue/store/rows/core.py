@@ -1,6 +1,8 @@
-"""The live part of a session, as `rows` does for the rest of it.
+"""Rows to records and back. JSON is opened here and nowhere else.
 
-A policy that this version cannot read is none, and the log says so: its session goes on without it.
+What is read for every turn is taken from its row by place, because a row of SQLite looks for a name from its
+first column on. Wherever a query gives a session, a turn or a job, it lists their columns first and in the
+order below, and `tests/store/test_columns.py` holds it to that.
 """
 
 import json
@@ -13,9 +15,9 @@ from typing import Any
 
 from segue.errors import BadPolicy, SegueError
 from segue.model.action import Action, action_from_json
-from segue.model.auto_commit import AutoCommitPolicy, Live
+from segue.model.auto_commit import AutoCommitPolicy, Unarchived
 from segue.model.policy import Policy
-from segue.model.prompts import Brief, brief_from_json
+from segue.model.prompts import PromptFacts, prompt_facts_from_json
 from segue.model.records import Event, Job, Owner, Session, Source, Turn
 from segue.model.states import JobKind, JobState, Outcome, TurnState
 from segue.model.text_checks import clean
@@ -52,14 +54,11 @@ def auto_commit_text(policy: AutoCommitPolicy | None) -> str | None:
     return None if policy is None else json.dumps(policy.to_json(), separators=(",", ":"))
 
 
-def live(values: Iterable[Any]) -> Live:
+def live(values: Iterable[Any]) -> Unarchived:
     """From its columns, in the order in which every query lists them; what comes after is left alone."""
     given: dict[str, Any] = dict(zip(_LIVE, values, strict=False))
     given["policy"] = auto_commit_policy(given["policy"])
-    return Live(**given)
-
-
-# MERGED: """Rows to records and back. JSON is opened here and nowhere else.
+    return Unarchived(**given)
 
 
 # Many jobs share a trigger, a policy, even an action, and all three are values: parse each text once.
@@ -142,13 +141,13 @@ def source_of(text: str | None) -> Source | None:
     return Source(**json.loads(text)) if text else None
 
 
-def brief_text(brief: Brief | None) -> str | None:
+def brief_text(brief: PromptFacts | None) -> str | None:
     return None if brief is None else _encode(brief.to_json())
 
 
 @lru_cache(256)
-def brief_of(text: str | None) -> Brief | None:
-    return brief_from_json(json.loads(text)) if text else None
+def brief_of(text: str | None) -> PromptFacts | None:
+    return prompt_facts_from_json(json.loads(text)) if text else None
 
 
 def outcome_of(text: str | None) -> Outcome | None:

@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 
 from segue.model.action import Ask, Say
-from segue.model.prompts import PromptRef, Rendered, kept, render
+from segue.model.prompts import PromptRef, RenderedPrompt, kept, render
 from segue.model.records import Delivery, Overview, Recall, Run, ScheduledMessage
 from segue.model.states import CallType, DeliveryState, JobState, message_status, recall_status
 from segue.store.database import Row
@@ -114,11 +114,11 @@ def run(row: Row) -> Run:
     )
 
 
-def _prompt_of_run(row: Row) -> Rendered | None:
+def _prompt_of_run(row: Row) -> RenderedPrompt | None:
     """As it was kept when it ended; otherwise as its turn would render it."""
     if row["prompt_ref"]:  # it ended before its turn kept the text
         ref = PromptRef(**json.loads(row["prompt_ref"]))
-        return Rendered(ref=ref, vars=rows.from_text(row["prompt_vars"]), text=row["rendered_prompt"])
+        return RenderedPrompt(ref=ref, vars=rows.from_text(row["prompt_vars"]), text=row["rendered_prompt"])
     brief, source = rows.brief_of(row["brief"]), rows.source_of(row["source"])
     if brief is None or source is None or row["started_at"] is None:
         return None

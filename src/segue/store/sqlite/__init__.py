@@ -1,1 +1,1 @@
-"""TODO."""
+"""The SQLite driver: one file, one writer thread, readers beside it."""

@@ -30,8 +30,8 @@ from segue.store.queries import Query
 from segue.store.sqlite.execute import just_read
 from segue.store.sqlite.file import MEMORY, open_file, open_reader
 from segue.store.sqlite.file_identity import OPENING, OpenFiles
-from segue.store.sqlite.file_lock import Turnstile
-from segue.store.sqlite.loop_bridge import Crossing
+from segue.store.sqlite.file_lock import FileLock
+from segue.store.sqlite.loop_bridge import LoopBridge
 from segue.store.sqlite.threads import Readers, Writer
 from segue.times.clock import SystemClock
 
@@ -65,11 +65,11 @@ class Sqlite:
         self._path = path
         self._busy_seconds = busy_seconds
         self._closed = False
-        self._crossing = Crossing(when_nothing_returns=self._let_nobody_wait_for_ever)
+        self._crossing = LoopBridge(when_nothing_returns=self._let_nobody_wait_for_ever)
         turnstile = None
         self.last_write = LastWrite()
         if files is not None:
-            turnstile = Turnstile(path)
+            turnstile = FileLock(path)
             self.last_write = LastWrite(lambda: _has_room(path))
         self._writer = Writer(writer, path, turnstile, files, self.last_write, self._crossing)
         self._readers = Readers(readers, path, self._crossing) if readers else None

@@ -21,7 +21,7 @@ if sys.platform != "win32":
     import fcntl
 
 
-class Turnstile:
+class FileLock:
     """`with turnstile:` waits for its turn, however long that takes, and holds it."""
 
     def __init__(self, database: str) -> None:

@@ -26,7 +26,7 @@ FIRST_WHILE, LONGEST_WHILE = 0.001, 0.064
 LOAN_SECONDS = 0.001
 
 
-class Crossing:
+class LoopBridge:
     def __init__(self, when_nothing_returns: Callable[[], None]) -> None:
         """The callback runs on the loop, now and then, while work is out and nothing comes back."""
         self._loop = asyncio.get_running_loop()

@@ -17,15 +17,15 @@ from typing import Any, TypeAlias
 
 from segue.errors import DatabaseGone, StoreError, StoreUnavailable
 from segue.store.batching.group import Group
-from segue.store.batching.transaction import Caller, Keys
+from segue.store.batching.transaction import BatchedTransaction, SessionKeys
 from segue.store.database import Begin, Params
 from segue.store.last_write import LastWrite, Reason
 from segue.store.queries import Query
 from segue.store.sqlite.execute import drive, drive_together, execute
 from segue.store.sqlite.file import explain, reason_of
 from segue.store.sqlite.file_identity import OpenFiles
-from segue.store.sqlite.file_lock import Turnstile
-from segue.store.sqlite.loop_bridge import Crossing, Outcome
+from segue.store.sqlite.file_lock import FileLock
+from segue.store.sqlite.loop_bridge import LoopBridge, Outcome
 
 Work: TypeAlias = tuple[Begin[Any], asyncio.Future[Any]]
 Read: TypeAlias = tuple[Query, Params, asyncio.Future[Any]]
@@ -43,10 +43,10 @@ class Writer:
         self,
         connection: sqlite3.Connection,
         path: str,
-        turnstile: Turnstile | None,
+        turnstile: FileLock | None,
         files: OpenFiles | None,
         last_write: LastWrite,
-        crossing: Crossing,
+        crossing: LoopBridge,
     ) -> None:
         """A database in memory has no turnstile and no files: no other process can have it."""
         self._connection = connection
@@ -59,7 +59,7 @@ class Writer:
         """Set once, when the file was deleted or replaced: from then on everything is refused with it."""
         self._path_is_gone = False
         """It is the database itself and not only its log."""
-        self._keys = Keys()
+        self._keys = SessionKeys()
         self._waiting: deque[Work] = deque()
         self._queueing_since: float | None = None
         self._ended: asyncio.Future[None] | None = None
@@ -188,7 +188,7 @@ class Writer:
             self._last_write.succeeded()
 
     def _drive_together(self, group: list[Work]) -> list[Outcome]:
-        callers = [Caller(begin, self._keys) for begin, _ in group]
+        callers = [BatchedTransaction(begin, self._keys) for begin, _ in group]
         drive_together(self._connection, Group(callers, self._keys, beginning_seconds=inf))
         return [
             (future, caller.result, caller.error) for (_, future), caller in zip(group, callers, strict=True)
@@ -265,7 +265,7 @@ class Writer:
 
 
 class Readers:
-    def __init__(self, connections: Sequence[sqlite3.Connection], path: str, crossing: Crossing) -> None:
+    def __init__(self, connections: Sequence[sqlite3.Connection], path: str, crossing: LoopBridge) -> None:
         self._path = path
         self._crossing = crossing
         self._count = len(connections)

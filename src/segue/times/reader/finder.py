@@ -47,7 +47,7 @@ class Verdict(StrEnum):
 
 
 @positional
-class Found:
+class FoundTime:
     """What a sentence says of a time."""
 
     verdict: Verdict
@@ -73,7 +73,7 @@ class _Phrase:
     place: range
     readings: tuple[Reading, ...]
     """None for a cron line."""
-    found: Found
+    found: FoundTime
     zone_needed: ZoneNeeded | None = None
     """No zone is known, and it is a time on the clock: `found` is what it would be in UTC."""
 
@@ -105,7 +105,7 @@ class _Phrase:
         return bool(self.readings) and all(_weak(self.text, r.meaning) for r in self.readings)
 
 
-def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> Found:
+def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> FoundTime:
     """The one time or schedule of the sentence, if it is read with nothing of time left over.
 
     A moment that is refused only because it is past is read too, and marked: people want to be told. Raises
@@ -127,12 +127,14 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
     else:
         left = _left_over(sentence, words, main, phrases, spoken)
     if main is None or left:
-        return Found(Verdict.NOT_READ, unread=left, reason=_reason(left, sentence, spoken) if left else "")
+        return FoundTime(
+            Verdict.NOT_READ, unread=left, reason=_reason(left, sentence, spoken) if left else ""
+        )
     rivals = [phrase for phrase in strong if phrase is not main and _competes(phrase, main)]
     if rivals and not introduced:
         texts = tuple(phrase.text for phrase in strong if phrase is main or phrase in rivals)
         reason = f"there is more than one time, {' and '.join(map(quoted, texts))}; write one of them"
-        return Found(Verdict.AMBIGUOUS, readings=texts, unread=rivals[0].text, reason=reason)
+        return FoundTime(Verdict.AMBIGUOUS, readings=texts, unread=rivals[0].text, reason=reason)
     if main.zone_needed is not None and main.found.verdict is Verdict.READ:
         raise main.zone_needed
     return main.found
@@ -222,16 +224,16 @@ def _evaluated(text: str, place: range, now: datetime, zone: str | ZoneInfo | No
         return _Phrase(text, place, found, _read(text, now, "UTC"), refusal)
 
 
-def _read(text: str, now: datetime, zone: str | ZoneInfo | None) -> Found:
+def _read(text: str, now: datetime, zone: str | ZoneInfo | None) -> FoundTime:
     try:
-        return Found(Verdict.READ, text, read_schedule(text, now=now, zone=zone))
+        return FoundTime(Verdict.READ, text, read_schedule(text, now=now, zone=zone))
     except ZoneNeeded:
         raise
     except Refusal as refusal:
         if refusal.passed is not None:
-            return Found(Verdict.READ, text, Moment(refusal.passed), passed=True)
+            return FoundTime(Verdict.READ, text, Moment(refusal.passed), passed=True)
         verdict = Verdict.AMBIGUOUS if refusal.readings else Verdict.NOT_READ
-        return Found(verdict, readings=refusal.readings, unread=text, reason=str(refusal))
+        return FoundTime(verdict, readings=refusal.readings, unread=text, reason=str(refusal))
 
 
 def _weak(text: str, meaning: object) -> bool:

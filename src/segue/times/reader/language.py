@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from segue.record import positional
-from segue.times.reader.parts import Clock
+from segue.times.reader.parts import ClockTime
 
 Meaning: TypeAlias = Callable[..., object]
 Kinds: TypeAlias = Mapping[str, Mapping[str, object]]
@@ -137,7 +137,7 @@ class Language:
 
 
 def small_number(number: int) -> list[tuple[str, object]]:
-    return [("number", Fraction(number)), ("day", number), ("hour", Clock(number)), ("minutes", number)]
+    return [("number", Fraction(number)), ("day", number), ("hour", ClockTime(number)), ("minutes", number)]
 
 
 def spelt_number(number: int) -> list[tuple[str, object]]:

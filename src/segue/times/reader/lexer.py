@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from segue.times.reader.dates import CalendarDate, NumericDate
 from segue.times.reader.language import Language, small_number, spelt_number
-from segue.times.reader.parts import Clock
+from segue.times.reader.parts import ClockTime
 from segue.times.reader.refusal import refuse
 from segue.times.reader.zones import OFFSET, ZoneInText, is_offset
 
@@ -145,7 +145,7 @@ def _number(digits: str) -> _Found:
 def _clock(match: re.Match[str]) -> _Found:
     hour, minute, second, fraction = match.groups("0")
     fixed = hour.startswith("0")
-    yield "clock", Clock(int(hour), int(minute), int(second), int(fraction.ljust(6, "0")), fixed)
+    yield "clock", ClockTime(int(hour), int(minute), int(second), int(fraction.ljust(6, "0")), fixed)
 
 
 def _iso_date(match: re.Match[str]) -> _Found:

@@ -6,7 +6,7 @@ from typing import ClassVar, TypeAlias
 
 from segue.record import positional
 from segue.times.reader.dates import MORNING, Date, InDays, add_months
-from segue.times.reader.parts import Clock, DayPart, Measure, Midnight, Span, Time, Unit
+from segue.times.reader.parts import ClockTime, DayPart, Measure, Midnight, Span, Time, Unit
 from segue.times.reader.refusal import NoZone, refuse, refuse_ambiguous
 from segue.times.reader.zones import Zone, ZoneInText, placed
 
@@ -55,7 +55,7 @@ class HoursAlone:
     as a time on the clock would be in the middle of the night."""
 
     kind: ClassVar[str] = "moment"
-    clock: Clock
+    clock: ClockTime
     clock_from: ClassVar[int] = 0
 
     def moment(self, now: dt.datetime, zone: Zone | None) -> dt.datetime:

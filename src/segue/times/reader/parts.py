@@ -125,7 +125,7 @@ class Meridiem(Enum):
 
 
 @positional
-class Clock:
+class ClockTime:
     """What a clock shows. `fixed` when it is certainly a 24-hour clock: `09:00`, `noon`."""
 
     hour: int
@@ -163,7 +163,7 @@ class Time:
     """
 
     kind: ClassVar[str] = "time"
-    clock: Clock | Midnight
+    clock: ClockTime | Midnight
     meridiem: Meridiem | None = None
     minute: int = 0
     past: int | None = None
@@ -192,7 +192,7 @@ class Time:
         both = [f"{at:%H:%M}" for at in fitting]
         raise refuse_ambiguous(f"it can be {' or '.join(both)}", both, "tomorrow at {time}", time=both[-1])
 
-    def _hours(self, clock: Clock, in_part: bool) -> list[int]:
+    def _hours(self, clock: ClockTime, in_part: bool) -> list[int]:
         if self.meridiem:
             return [self._in_half(clock, self.meridiem)]
         on_dial = in_part or self.past is not None
@@ -202,12 +202,12 @@ class Time:
             return [12]  # Twelve at night begins one day or ends the other; twelve at noon is clear.
         return [clock.hour, (clock.hour + 12) % 24]
 
-    def _in_half(self, clock: Clock, half: Meridiem) -> int:
+    def _in_half(self, clock: ClockTime, half: Meridiem) -> int:
         if not 1 <= clock.hour <= 12:
             raise refuse(f"{self._said(clock)} mixes the 24-hour and the 12-hour clock", "21:30")
         return clock.hour % 12 + (12 if half is Meridiem.PM else 0)
 
-    def _said(self, clock: Clock) -> str:
+    def _said(self, clock: ClockTime) -> str:
         return f"{clock} {self.meridiem.value}" if self.meridiem else str(clock)
 
 

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The vocabulary of human times, one table for each language."""

@@ -22,7 +22,7 @@ from segue.times.reader.dates import (
 )
 from segue.times.reader.language import Language
 from segue.times.reader.moments import After, Ago, OnDay
-from segue.times.reader.parts import Clock, DayPart, Measure, Midnight, Span, Time, Unit
+from segue.times.reader.parts import ClockTime, DayPart, Measure, Midnight, Span, Time, Unit
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
@@ -138,7 +138,7 @@ CHINESE = Language(
             "周一到周五|周一至周五|每周一到周五|每周一至周五|星期一到星期五|星期一至星期五": MONDAY_TO_FRIDAY,
         },
         "part": PARTS,
-        "named_clock": {"正午": Clock(12, fixed=True), "午夜|半夜": Midnight()},
+        "named_clock": {"正午": ClockTime(12, fixed=True), "午夜|半夜": Midnight()},
         "quarter": {"半": 30, "一刻": 15, "三刻": 45},
         "zone": {"北京时间": ZoneInText("Asia/Shanghai", None)},
     },

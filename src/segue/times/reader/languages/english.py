@@ -21,7 +21,17 @@ from segue.times.reader.dates import (
 )
 from segue.times.reader.language import Language
 from segue.times.reader.moments import After, Ago, OnDay, SymbolAlone
-from segue.times.reader.parts import Clock, DayPart, Fragment, Measure, Meridiem, Midnight, Span, Time, Unit
+from segue.times.reader.parts import (
+    ClockTime,
+    DayPart,
+    Fragment,
+    Measure,
+    Meridiem,
+    Midnight,
+    Span,
+    Time,
+    Unit,
+)
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
@@ -133,9 +143,9 @@ ENGLISH = Language(
             "night|at night": NIGHT,
         },
         "named_clock": {
-            "noon|midday": Clock(12, fixed=True),
+            "noon|midday": ClockTime(12, fixed=True),
             "midnight": Midnight(),
-            "end of day|end of the day|eod": Clock(23, 59, fixed=True),
+            "end of day|end of the day|eod": ClockTime(23, 59, fixed=True),
         },
         "past": {"half past": 30, "quarter past|a quarter past": 15},
         "to": {"quarter to|a quarter to": -15},

@@ -25,7 +25,7 @@ from segue.times.reader.dates import (
 )
 from segue.times.reader.language import Language
 from segue.times.reader.moments import After, Ago, HoursAlone, OnDay
-from segue.times.reader.parts import BesideDay, Clock, DayPart, Measure, Midnight, Span, Time, Unit
+from segue.times.reader.parts import BesideDay, ClockTime, DayPart, Measure, Midnight, Span, Time, Unit
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
@@ -166,7 +166,7 @@ FRENCH = Language(
             "du soir": EVENING,
             "de la nuit": SMALL_HOURS,
         },
-        "named_clock": {"midi": Clock(12, fixed=True), "minuit": Midnight()},
+        "named_clock": {"midi": ClockTime(12, fixed=True), "minuit": Midnight()},
         "past": {"et demie|et demi": 30, "et quart": 15, "moins le quart|moins quart": -15},
     },
     phrases={

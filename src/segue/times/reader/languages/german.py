@@ -27,7 +27,7 @@ from segue.times.reader.dates import (
 )
 from segue.times.reader.language import Language
 from segue.times.reader.moments import After, Ago, OnDay
-from segue.times.reader.parts import Clock, DayPart, Measure, Midnight, Span, Time, Unit
+from segue.times.reader.parts import ClockTime, DayPart, Measure, Midnight, Span, Time, Unit
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
@@ -180,7 +180,7 @@ GERMAN = Language(
         "part": PARTS,
         "adverb": ADVERBS,
         "named_clock": {
-            "mittag|mittags": Clock(12, fixed=True),
+            "mittag|mittags": ClockTime(12, fixed=True),
             "mitternacht": Midnight(),
         },
         "past": {"halb": -30, "viertel nach": 15, "viertel vor": -15},

@@ -24,7 +24,7 @@ from segue.times.reader.dates import (
 )
 from segue.times.reader.language import Language
 from segue.times.reader.moments import After, Ago, HoursAlone, OnDay
-from segue.times.reader.parts import Clock, DayPart, Measure, Midnight, Span, Time, Unit
+from segue.times.reader.parts import ClockTime, DayPart, Measure, Midnight, Span, Time, Unit
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
@@ -166,12 +166,12 @@ RUSSIAN = Language(
         "hours": {"утра": MORNING, "дня": DAYTIME, "вечера": EVENING, "ночи": SMALL_HOURS},
         "noun": {"утро": MORNING, "вечер": EVENING},
         "named_clock": {
-            "полдень": Clock(12, fixed=True),
+            "полдень": ClockTime(12, fixed=True),
             "полночь": Midnight(),
         },
-        "hour": {"час": Clock(1)},
-        "one_hour": {"час": Clock(1)},
-        "begun": {word: Clock(hour) for hour, word in enumerate(HOURS_BEGUN, 1)},
+        "hour": {"час": ClockTime(1)},
+        "one_hour": {"час": ClockTime(1)},
+        "begun": {word: ClockTime(hour) for hour, word in enumerate(HOURS_BEGUN, 1)},
         "half": {"половине|половина|пол": -30},
         "to": {"без четверти": -15},
         "zone": {"по москве|по московскому времени|мск": ZoneInText("Europe/Moscow", None)},

@@ -25,7 +25,17 @@ from segue.times.reader.dates import (
 )
 from segue.times.reader.language import Language
 from segue.times.reader.moments import After, Ago, HoursAlone, OnDay
-from segue.times.reader.parts import BesideDay, Clock, DayPart, Measure, Meridiem, Midnight, Span, Time, Unit
+from segue.times.reader.parts import (
+    BesideDay,
+    ClockTime,
+    DayPart,
+    Measure,
+    Meridiem,
+    Midnight,
+    Span,
+    Time,
+    Unit,
+)
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
@@ -164,7 +174,7 @@ SPANISH = Language(
             "de la madrugada|de madrugada": SMALL_HOURS,
         },
         "noun": {"mañana|mañanas": MORNING, "tarde|tardes": AFTERNOON, "noche|noches": NIGHT},
-        "named_clock": {"mediodía": Clock(12, fixed=True), "medianoche": Midnight()},
+        "named_clock": {"mediodía": ClockTime(12, fixed=True), "medianoche": Midnight()},
         "meridiem": {"am|a. m.|a.m.": Meridiem.AM, "pm|p. m.|p.m.": Meridiem.PM},
         "past": {"y media": 30, "y cuarto": 15, "menos cuarto": -15},
     },

@@ -1,0 +1,348 @@
+"""Jobs: how one is made, changed, paused, resumed, skipped and removed."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from segue.errors import BadSetting, BadTrigger, ChangedMeanwhile, Conflict, DuplicateId
+from segue.kernel.api.base import OPERATOR, ApiBase
+from segue.kernel.live.bell import Name
+from segue.kernel.transactions import fire, jobs, unified
+from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.jobs import JobChanged
+from segue.model.action import Action, Ask, Call, Say
+from segue.model.decision import End, PassOver, keeps_no_appointments
+from segue.model.policy import Policy, jittered
+from segue.model.records import Asker, Job, Owner, Session
+from segue.model.states import JobKind, JobState, Outcome, UnifiedOwner
+from segue.model.text_checks import MAX_NAME, check_text
+from segue.store.database import Transaction
+from segue.times.clock import to_moment, to_ms
+from segue.times.trigger import At, Trigger, resolve
+
+_MOST_READS = 10
+"""How often a verb reads a job that is changed each time before it can write."""
+
+_KINDS = {Ask: JobKind.CRON, Say: JobKind.MESSAGE, Call: JobKind.SYSTEM}
+
+
+class JobsBase(ApiBase):
+    async def schedule(
+        self,
+        key: str,
+        trigger: Trigger,
+        action: Action,
+        *,
+        name: str | None = None,
+        policy: Policy | None = None,
+        kind: JobKind | None = None,
+        owner: Asker = OPERATOR,
+        job_id: str | None = None,
+        protected: bool = False,
+    ) -> Job:
+        """A standing order: when this comes, do that, in this conversation."""
+        now = self.clock.ms()
+        session, whose = await self._owned(key, owner, speaks_in=_second_target(action))
+        job = self._drafted(
+            session,
+            trigger,
+            action,
+            now,
+            name=name,
+            policy=policy,
+            kind=kind,
+            account=whose.account,
+            job_id=job_id,
+        )
+        job = replace(job, protected=protected)
+        home = self._home(key, job.kind)
+        return self._changed(
+            await self.store.commit(jobs.create, whose, home, job, new_session_id=self.ids(now))
+        )
+
+    async def _owned(
+        self, key: str, owner: Asker, *, speaks_in: str | None = None
+    ) -> tuple[Session | None, Owner]:
+        """The session that a job is made in, and its owner: what is made for a session is its owner's.
+
+        `speaks_in`: the session in which a legacy job speaks. The job belongs to the owner of that one, or
+        the memory of another user would be in the words that its readers get.
+        """
+        if speaks_in is not None:
+            _, owner = await self._owned(speaks_in, owner)
+        session = await self.find(key, owner=owner)
+        return session, owner.lookup(key, self.networks).owner if session is None else session.owner
+
+    def _drafted(
+        self,
+        session: Session | None,
+        trigger: Trigger,
+        action: Action,
+        now: int,
+        *,
+        name: str | None = None,
+        policy: Policy | None = None,
+        kind: JobKind | None = None,
+        account: str,
+        job_id: str | None = None,
+    ) -> Job:
+        """A job that was checked and aimed, and is not stored yet."""
+        self._check_function(action)
+        _refuse_second_target(action, kind)
+        trigger = self._resolved(trigger, session, now)
+        job = Job(
+            id=check_text(job_id, "a job id", longest=MAX_NAME) if job_id is not None else self.ids(now),
+            session_id="",
+            account=account,
+            kind=kind or _KINDS[type(action)],
+            name=check_text(name or _title(action), "the name of a job", longest=MAX_NAME),
+            state=JobState.ACTIVE,
+            state_reason=None,
+            protected=False,
+            trigger=trigger,
+            action=action,
+            policy=policy or Policy(),
+            slot=None,
+            next_at=None,
+            revision=1,
+            run_count=0,
+            failures=0,
+            last_run_at=None,
+            last_outcome=None,
+            last_error=None,
+            created_at=now,
+            updated_at=now,
+        )
+        return _aimed(job, now)
+
+    async def keep(
+        self, key: str, trigger: Trigger, action: Action, *, job_id: str, name: str, owner: Asker = OPERATOR
+    ) -> Job:
+        """A protected job of the system: made if it is missing, and set going again if it had given up."""
+        try:
+            return await self.schedule(
+                key,
+                trigger,
+                action,
+                name=name,
+                kind=JobKind.SYSTEM,
+                owner=owner,
+                job_id=job_id,
+                protected=True,
+            )
+        except DuplicateId:
+            return await self._apply(job_id, owner, self._set_going)
+
+    async def pause(self, job_id: str, *, reason: str = "paused by request", owner: Asker = OPERATOR) -> Job:
+        async def apply(job: Job) -> Job:
+            if job.state is not JobState.ACTIVE:
+                raise Conflict(f"job {job_id} is {job.state}; only an active one can be paused")
+            return await self._change(
+                replace(job, state=JobState.PAUSED, state_reason=reason, slot=None, next_at=None)
+            )
+
+        return await self._apply(job_id, owner, apply)
+
+    async def resume(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
+        async def apply(job: Job) -> Job:
+            if job.state is not JobState.PAUSED:
+                raise Conflict(f"job {job_id} is {job.state}; only a paused one can be resumed")
+            active = replace(job, state=JobState.ACTIVE, state_reason=None, failures=0)
+            if isinstance(job.trigger, At):
+                # Its moment may have passed meanwhile: its policy decides how late is too late.
+                return await self._change(_aimed_at(active, job.trigger.moment))
+            return await self._change(_aimed(active, self.clock.ms()))
+
+        return await self._apply(job_id, owner, apply)
+
+    async def edit(
+        self,
+        job_id: str,
+        *,
+        name: str | None = None,
+        trigger: Trigger | None = None,
+        action: Action | None = None,
+        policy: Policy | None = None,
+        owner: Asker = OPERATOR,
+    ) -> Job:
+        """Change what is given. A new trigger counts from now.
+
+        `Conflict` when another edit came in between, or its last slot: what is asked for here may have been
+        asked for because of what was read.
+        """
+        self._check_function(action)
+        if name is not None:
+            check_text(name, "the name of a job", longest=MAX_NAME)
+
+        async def apply(job: Job) -> Job:
+            now = self.clock.ms()
+            new = trigger
+            if new is not None:
+                session = await self.store.session_by_id(job.session_id)
+                new = self._resolved(new, session, now)
+            edited = replace(
+                job,
+                name=name or job.name,
+                trigger=new or job.trigger,
+                action=action or job.action,
+                policy=policy or job.policy,
+            )
+            if job.state is JobState.ACTIVE and new:
+                edited = _aimed(edited, now)
+            elif policy and job.slot is not None:
+                # The slot stays, for it may be due already: every slot ends as a row.
+                edited = _aimed_at(edited, to_moment(job.slot))
+            return await self._change(edited)
+
+        return await self._apply(job_id, owner, apply, unless_edited=True)
+
+    async def skip(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
+        """Let the next slot go by; it is recorded as skipped."""
+
+        async def apply(job: Job) -> Job:
+            _refuse_protected(job)
+            if job.state is not JobState.ACTIVE or job.slot is None:
+                raise Conflict(f"job {job_id} has no next slot to skip")
+            now = self.clock.ms()
+            taken = await self.store.commit(fire.pass_over, job, _skipped(job, job.slot, now), now)
+            if taken is None:
+                raise ChangedMeanwhile(f"job {job_id} was changed meanwhile; read it again")
+            self.hub.publish(taken.events)
+            self.bell.ring(Name.TIMER)
+            return await self.store.job(job_id)
+
+        return await self._apply(job_id, owner, apply)
+
+    async def remove(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
+        """No start after this returns; a run that has started goes on to its end."""
+
+        async def apply(job: Job) -> Job:
+            _refuse_protected(job)
+            removed = await self.store.commit(jobs.remove, job, "its job was removed", self.clock.ms())
+            return self._changed(removed)
+
+        return await self._apply(job_id, owner, apply)
+
+    async def _apply(
+        self,
+        job_id: str,
+        owner: Asker,
+        apply: Callable[[Job], Awaitable[Job]],
+        *,
+        unless_edited: bool = False,
+    ) -> Job:
+        """Read a job and apply a verb to it. When the job fired in between, read and apply again."""
+        job = await self.job(job_id, owner=owner)
+        for _ in range(_MOST_READS - 1):
+            try:
+                return await apply(job)
+            except ChangedMeanwhile:
+                again = await self.job(job_id, owner=owner)
+                if unless_edited and _content(again) != _content(job):
+                    raise
+                job = again
+        return await apply(job)
+
+    async def _set_going(self, job: Job) -> Job:
+        if job.state is not JobState.PAUSED:
+            return job
+        now = self.clock.ms()
+        active = _aimed(replace(job, state=JobState.ACTIVE, state_reason=None, failures=0), now)
+        return self._changed(await self.store.commit(jobs.change, active, now))
+
+    def _home(self, key: str, kind: JobKind) -> str:
+        """Whose a job is that is made in a session: that session's, unless all chats own their jobs."""
+        together = self.settings.unified_owner is UnifiedOwner.UNIFIED and self.is_shared(key)
+        return unified.KEY if together and kind is JobKind.CRON else key
+
+    def _check_function(self, action: Action | None) -> None:
+        if isinstance(action, Call) and action.function not in self.functions:
+            raise BadSetting(
+                f"no function is registered as {action.function!r}; give it to Kernel(functions=…)"
+            )
+
+    def _resolved(self, trigger: Trigger, session: Session | None, now: int) -> Trigger:
+        return resolve(trigger, now=to_moment(now), zone=self.zone_in(session))
+
+    async def _made_once(
+        self, request: Request | None, work: Callable[[], Transaction[JobChanged]], now: int
+    ) -> Job:
+        """The job that the work makes, or made when it was asked for under the same name before."""
+        return self._changed(await self.store.commit(run_once, request, work, now, keep=_kept, again=_again))
+
+    async def _change(self, job: Job) -> Job:
+        _refuse_protected(job)
+        return self._changed(await self.store.commit(jobs.change, job, self.clock.ms()))
+
+    def _changed(self, changed: JobChanged) -> Job:
+        self.hub.publish(changed.events)
+        # The courier too: a message that is taken back may have been what others waited behind.
+        self.bell.ring(Name.TIMER, Name.COURIER)
+        if changed.ready is not None:
+            self.bell.ring(Name.USER, Name.SCHEDULE)
+        return changed.job
+
+
+def _kept(changed: JobChanged) -> Mapping[str, Any]:
+    return {"job_id": changed.job.id}
+
+
+def _again(kept: Mapping[str, Any]) -> Transaction[JobChanged]:
+    return JobChanged(job=(yield from jobs.load(kept["job_id"])))
+
+
+def _aimed(job: Job, now: int) -> Job:
+    """At its first slot from now on, or BadTrigger when there is none to come."""
+    slot = job.trigger.first(to_moment(now))
+    if slot is None:
+        raise BadTrigger(f"{job.trigger} names no moment that is still to come")
+    return _aimed_at(job, slot)
+
+
+def _aimed_at(job: Job, slot: datetime) -> Job:
+    if job.policy.until is not None and slot > job.policy.until:
+        raise BadTrigger(f"the first slot of {job.trigger} lies after the policy's until")
+    look_at = to_ms(jittered(slot, job.policy, job.id))
+    return replace(job, slot=to_ms(slot), next_at=look_at, state_reason=None)
+
+
+def _content(job: Job) -> tuple[object, ...]:
+    """What people set, and whether the job is still going."""
+    return job.name, job.trigger, job.action, job.policy, job.state
+
+
+def _skipped(job: Job, next_slot: int, now: int) -> PassOver:
+    slot = to_moment(next_slot)
+    relative = keeps_no_appointments(job.trigger)
+    later = job.trigger.next_after(max(slot, to_moment(now)) if relative else slot)
+    return PassOver(
+        slot=slot,
+        outcome=Outcome.SKIPPED,
+        reason="skipped by request",
+        next=later,
+        end=None if later else End.PASSED_OVER,
+    )
+
+
+def _refuse_protected(job: Job) -> None:
+    if job.protected:
+        raise Conflict(f"job {job.id} belongs to the system and cannot be changed")
+
+
+def _second_target(action: Action) -> str | None:
+    return action.to if isinstance(action, Ask) else None
+
+
+def _refuse_second_target(action: Action, kind: JobKind | None) -> None:
+    elsewhere = isinstance(action, Ask) and (action.to is not None or action.channel_meta is not None)
+    if elsewhere and kind is not JobKind.LEGACY:
+        raise BadSetting("a job speaks in the session it belongs to; only a legacy one has another target")
+
+
+def _title(action: Action) -> str:
+    match action:
+        case Ask(prompt=words) | Say(text=words):
+            return words.strip().splitlines()[0][:80]
+        case Call(function=function):
+            return function
