@@ -102,7 +102,10 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
         await self._closing.aclose()
 
     async def run(self, *, listen: bool = True) -> None:
-        """Run the workers until cancelled; `listen` for what arrives through the channels, too."""
+        """Run the workers until cancelled. Then no new work is taken, and turns and sends under way have the
+        grace of the settings to end. `listen` brings in what arrives through the channels, too; one process
+        of all does that.
+        """
         beside = [
             LivePreview(self.store, self.clock, self.hub, self.workers.turns, channel)
             for channel in self.channels.values()

@@ -123,7 +123,8 @@ async def _cancel(context: ToolContext, *, task_id: str) -> str:
         message = None
     if message is None or message.session_id != session.id:
         raise ToolRefused(
-            f"message {quoted(task_id)} is not here; list_scheduled_private_messages shows what there is"
+            f"message {quoted(task_id)} is not found here; "
+            "list_scheduled_private_messages shows what there is"
         )
     cancelled = await context.kernel.cancel_message(
         task_id, tool_call_id=context.call_id, owner=context.owner

@@ -36,9 +36,8 @@ class Guest:
 
 class InboundApi(TurnsApi):
     async def hear(self, channel: str, arrival: Arrival, *, user: str | None = None) -> None:
-        """Store it as a turn of its chat. What cannot be stored is dropped and logged: it would come again.
-
-        The chat belongs to the user that the key names, or to `user`, whom a pairing has bound it to.
+        """Keep an `Arrival` of that channel: it will be a turn of its session, once by its `id`. Whether its
+        sender may talk was seen to before. One that no session can take is dropped, and said in the log.
         """
         key = f"{channel}:{arrival.chat_id}"
         owner = Owner(user=user or key)
@@ -54,11 +53,12 @@ class InboundApi(TurnsApi):
             _log.warning("a message that arrived through %s was dropped: %s", channel, error)
 
     async def guests(self, *, limit: int = 100) -> list[Guest]:
+        """Those whom the settings do not name, the newest first: let in by a code, or asking to be."""
         found = await self.store.database.read(queries.guests.newest, {"limit": limit})
         return [_guest(row) for row in found]
 
     async def allow_guest(self, code: str, *, user: str | None = None) -> Guest:
-        """Let in the sender who was given this code. `user`: their private chats belong to this user."""
+        """Let in whom this code was given to. Raises `NotFound`."""
         bound = None if user is None else check_text(user, "the name of a user", longest=MAX_NAME)
         found = await self.store.commit(_change, "allow", code=code.strip().upper(), user_id=bound)
         if found is None:
@@ -66,7 +66,9 @@ class InboundApi(TurnsApi):
         return found
 
     async def bind_sender(self, channel: str, sender: str, *, user: str) -> Guest:
-        """The sender's private chats belong to this user from the next message on. It lets no one in."""
+        """The sender's private chats belong to this user from the next message on. It lets no one in. Returns
+        the `Guest`.
+        """
         check_text(sender, "a sender", longest=MAX_NAME)
         check_key(f"{channel}:1")
         found = await self.store.commit(
@@ -82,6 +84,7 @@ class InboundApi(TurnsApi):
         return found
 
     async def forget_guest(self, channel: str, sender: str) -> Guest:
+        """Shut somebody out again, or take their code back. Raises `NotFound`."""
         found = await self.store.commit(_change, "forget", channel=channel, sender=sender)
         if found is None:
             raise NotFound(f"nobody is known as {sender} through {channel}")

@@ -41,7 +41,11 @@ class JobsBase(ApiBase):
         job_id: str | None = None,
         protected: bool = False,
     ) -> Job:
-        """A standing order: when this comes, do that, in this conversation."""
+        """Make a `Job`. The session is made if it is missing. The name is by default the first line of the
+        action's words. A protected job cannot be changed, skipped or removed by these verbs. Raises `BadKey`,
+        `BadText`, `BadTime`, `BadTrigger`, `BadSetting` for a `Call` whose function this kernel does not
+        have, `DuplicateId`; `Conflict` for a second active job of kind `recall` in one session.
+        """
         now = self.clock.ms()
         session, whose = await self._owned(key, owner, speaks_in=_second_target(action))
         job = self._drafted(
@@ -119,7 +123,9 @@ class JobsBase(ApiBase):
     async def keep(
         self, key: str, trigger: Trigger, action: Action, *, job_id: str, name: str, owner: Asker = OPERATOR
     ) -> Job:
-        """A protected job of the system: made if it is missing, and set going again if it had given up."""
+        """A protected job of the system under a fixed id: made if it is missing, and set going again if it had
+        given up.
+        """
         try:
             return await self.schedule(
                 key,
@@ -135,6 +141,10 @@ class JobsBase(ApiBase):
             return await self._apply(job_id, owner, self._set_going)
 
     async def pause(self, job_id: str, *, reason: str = "paused by request", owner: Asker = OPERATOR) -> Job:
+        """No slot until it is resumed; a run that waits or runs goes on. Raises `Conflict` when it is not
+        active, `NotFound`.
+        """
+
         async def apply(job: Job) -> Job:
             if job.state is not JobState.ACTIVE:
                 raise Conflict(f"job {job_id} is {job.state}; only an active one can be paused")
@@ -145,6 +155,11 @@ class JobsBase(ApiBase):
         return await self._apply(job_id, owner, apply)
 
     async def resume(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
+        """Go on from now, with no failures counted. A one-shot whose moment passed meanwhile is late, and its
+        policy decides. Raises `Conflict` when it is not paused, `BadTrigger` when no slot is left,
+        `NotFound`.
+        """
+
         async def apply(job: Job) -> Job:
             if job.state is not JobState.PAUSED:
                 raise Conflict(f"job {job_id} is {job.state}; only a paused one can be resumed")
@@ -166,10 +181,9 @@ class JobsBase(ApiBase):
         policy: Policy | None = None,
         owner: Asker = OPERATOR,
     ) -> Job:
-        """Change what is given. A new trigger counts from now.
-
-        `Conflict` when another edit came in between, or its last slot: what is asked for here may have been
-        asked for because of what was read.
+        """Change what is given. A new trigger counts from now; a new policy keeps the next slot. Raises as
+        `schedule` does; `ChangedMeanwhile`, a `Conflict`, when another edit came in between or the job ended;
+        that it fired in between does not matter. `NotFound`.
         """
         self._check_function(action)
         if name is not None:
@@ -198,7 +212,9 @@ class JobsBase(ApiBase):
         return await self._apply(job_id, owner, apply, unless_edited=True)
 
     async def skip(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
-        """Let the next slot go by; it is recorded as skipped."""
+        """Let the next slot go by; it is recorded as skipped. Raises `Conflict` when there is none or the job is
+        protected, `NotFound`.
+        """
 
         async def apply(job: Job) -> Job:
             _refuse_protected(job)
@@ -215,7 +231,9 @@ class JobsBase(ApiBase):
         return await self._apply(job_id, owner, apply)
 
     async def remove(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
-        """No start after this returns; a run that has started goes on to its end."""
+        """No start after this returns: a waiting run is withdrawn, an unsent message cancelled; a run that has
+        started goes on to its end. Its run records stay. Raises `Conflict` for a protected one, `NotFound`.
+        """
 
         async def apply(job: Job) -> Job:
             _refuse_protected(job)

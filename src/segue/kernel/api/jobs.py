@@ -39,7 +39,9 @@ class JobsApi(JobsBase):
         owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> Job:
-        """A user's cron job: as `schedule`, but not too often, and not too many in a session."""
+        """Make a job that asks the agent. As `schedule`, but not too often and not too many in a session; with a
+        `request`, once. Raises `BadText`, `BadTime`, `BadTrigger`, `TooManyJobs`.
+        """
         now = self.clock.ms()
         action = Ask(check_text(message, "the message"), mode=mode, view=view)
         session, whose = await self._owned(key, owner)
@@ -56,7 +58,7 @@ class JobsApi(JobsBase):
         return await self._made_once(request, work, now)
 
     async def automation(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
-        """One of the jobs that people read as automations, or a protected one of the system."""
+        """One job, if it is an automation or a protected job of the system; otherwise `NotFound`."""
         job = await self.job(job_id, owner=owner)
         if job.kind not in _AUTOMATIONS and not job.protected:
             raise NotFound(f"there is no automation {job_id}")
@@ -71,7 +73,7 @@ class JobsApi(JobsBase):
         before: Place = NEWEST,
         ended: bool = False,
     ) -> list[Job]:
-        """A session's own, the newest first; `ended` shows those too that are over."""
+        """A session's own, active and paused, the newest first; `ended` shows those too that are over."""
         session = await self.session(key, owner=owner)
         found = await self.store.automations(session.id, limit=limit, before=before, ended=ended)
         if (shared := await self.shared_jobs_of(session)) is None:
@@ -80,7 +82,7 @@ class JobsApi(JobsBase):
         return sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)[:limit]
 
     async def protected(self, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Job]:
-        """The system's own jobs, which nobody may change."""
+        """The system's own jobs in this owner's sessions."""
         return await self.store.protected_jobs(owner.own, limit)
 
     async def amend(
@@ -95,7 +97,9 @@ class JobsApi(JobsBase):
         view: View | None = None,
         owner: Asker = OPERATOR,
     ) -> Job:
-        """Change what is given of an automation, within the limits that users have."""
+        """Change what is given, within the same limits. Raises `Conflict` for a job that is over or protected,
+        `NotFound`.
+        """
         job = await self.automation(job_id, owner=owner)
         if job.state is JobState.ENDED:
             raise Conflict(f"job {job_id} is over ({job.state_reason}); make a new one instead")
@@ -113,7 +117,10 @@ class JobsApi(JobsBase):
     async def explain(
         self, job_id: str, *, slot: datetime | None = None, owner: Asker = OPERATOR
     ) -> Explanation:
-        """Why a slot ran or did not, or without one, how the job stands; and what comes next."""
+        """Why that slot ran, waited, was skipped or missed; without a slot, how the job stands. The
+        `Explanation` (`segue.model.explain`) has a `verdict`, `sentences` for people (`text`), the `facts`
+        that decided it, and the `next` five moments.
+        """
         job = await self.store.job(job_id)
         session = await self.store.session_by_id(job.session_id)
         if not owner.reaches(

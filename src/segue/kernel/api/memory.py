@@ -30,9 +30,8 @@ class MemoryApi(ApiBase):
     async def commit(
         self, key: str, *, keep_recent_count: int | None = None, owner: Asker = OPERATOR
     ) -> Result:
-        """Put away what has settled in a session, all but the newest messages that are kept.
-
-        Without a number, as many are kept as its policy says. What is put away stays in the transcript.
+        """Put away what has settled, all but the newest messages that are kept: a `Committed` with `task_id` and
+        `archive_n`, or a `Skipped` with its reason.
         """
         if keep_recent_count is not None and not 0 <= keep_recent_count <= MOST_KEPT:
             raise BadSetting(f"keep_recent_count is from 0 to {MOST_KEPT:,}, got {keep_recent_count!r}")
@@ -49,26 +48,28 @@ class MemoryApi(ApiBase):
     async def archives(
         self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: int | None = None
     ) -> list[Archive]:
-        """Newest first; only those numbered below `before`."""
+        """The archives of a session, newest first; those numbered below `before`."""
         return await self.shelf.archives(
             (await self.session(key, owner=owner)).id, limit=limit, before=before
         )
 
     async def archive(self, key: str, n: int, *, owner: Asker = OPERATOR) -> Archive:
+        """One of them: its stretch of the log, its state and its summary."""
         return await self.shelf.archive((await self.session(key, owner=owner)).id, n)
 
     async def archived(self, key: str, n: int, *, owner: Asker = OPERATOR) -> list[Message]:
-        """The messages of an archive, in the order of the log."""
+        """Its messages, in the order of the log."""
         archive = await self.archive(key, n, owner=owner)
         log = await self.shelf.log(archive.session_id, after=archive.first_seq - 1, until=archive.last_seq)
         return [message for event in log if (message := message_of(event))]
 
     async def undo(self, key: str, n: int, *, owner: Asker = OPERATOR) -> Undone:
-        """Take back what an archive taught memory. What was changed since stays."""
+        """Take back what it taught memory. What was changed since stays."""
         archive = await self.archive(key, n, owner=owner)
         return await self.store.commit(learn.undo, archive, self.clock.ms())
 
     async def task(self, task_id: str, *, owner: Asker = OPERATOR) -> Task:
+        """One of them."""
         task = await self.shelf.task(task_id)
         if not owner.reaches(task.owner):
             raise NotFound(f"there is no task {task_id}")
@@ -83,7 +84,7 @@ class MemoryApi(ApiBase):
         limit: int = 100,
         before: str | None = None,
     ) -> list[Task]:
-        """Newest first; only those with an id below `before`."""
+        """The tasks that learn from archives, newest first."""
         return await self.shelf.tasks(owner, limit=limit, before=before, state=state, session_key=session_key)
 
     async def cancel_task(self, task_id: str, *, owner: Asker = OPERATOR) -> Task:
@@ -95,14 +96,15 @@ class MemoryApi(ApiBase):
     async def memories(
         self, *, owner: Asker = OPERATOR, limit: int = 100, before: Place = NEWEST
     ) -> list[Memory]:
-        """What is known of one user, the newest first; without `owner=`, of the operator alone."""
+        """What is known of a user, the newest first."""
         return await self.shelf.memories(owner.own, limit=limit, before=before)
 
     async def memory(self, memory_id: str, *, owner: Asker = OPERATOR) -> Memory:
+        """One memory."""
         return await self.shelf.memory(memory_id, owner)
 
     async def recollect(self, query: str, *, owner: Asker = OPERATOR, limit: int = 10) -> list[FoundMemory]:
-        """Memories, and passages of what was put away, that fit the query, the best first."""
+        """Memories and archived passages that share words with the query, the best first, each with its score."""
         check_text(query, "a query", longest=_LONGEST_QUERY)
         return await self.shelf.search(owner.own, query, limit=limit)
 
@@ -115,7 +117,7 @@ class MemoryApi(ApiBase):
         topic: str | None = None,
         owner: Asker = OPERATOR,
     ) -> Memory:
-        """By a person, and so for certain."""
+        """Correct a memory. What a person says is certain."""
         memory = await self.shelf.memory(memory_id, owner)
         if memory.kind is MemoryKind.PASSAGE:
             raise NotFound(f"there is no memory {memory_id}")
@@ -135,11 +137,12 @@ class MemoryApi(ApiBase):
         return changed
 
     async def forget(self, memory_id: str, *, owner: Asker = OPERATOR) -> None:
+        """Forget it."""
         memory = await self.shelf.memory(memory_id, owner)
         await self.store.commit(learn.forget, memory, self.clock.ms())
 
     async def fold(self, duplicates: Sequence[Memory]) -> int:
-        """Forget these, which others say again; how many were still there."""
+        """Forget memories that others say again; the dream calls it."""
         return await self.store.commit(learn.consolidate, duplicates, self.clock.ms())
 
     async def context(
@@ -151,12 +154,16 @@ class MemoryApi(ApiBase):
         view: View = View.FULL,
         owner: Asker = OPERATOR,
     ) -> Context:
-        """What a model would be given of a session if this were asked in it now."""
+        """What a model would be given of a session if this were asked in it now, with token counts."""
         session: Session = await self.session(key, owner=owner)
         return await assemble(self.shelf, session, asked=asked, token_budget=token_budget, view=view)
 
     async def auto_commit_index(self, *, limit: int = _MOST_MEMBERS) -> Index:
-        """The sessions that wait for a silence to be committed, of all owners."""
+        """The sessions of all owners that wait for a silence to be committed (`members`, each with `owner`,
+        `key` and `since`), and when somebody last joined them or was committed (`changed_at`, None if nobody
+        ever was). It does not move with the messages of those who wait already; a session that is deleted, or
+        whose policy is taken away, leaves no moment behind.
+        """
         members = await self.shelf.awaiting_commit(limit) if self.settings.idle_commits else []
         moments = [each.since for each in members]
         if (left := await self.shelf.last_put_away()) is not None:

@@ -19,13 +19,15 @@ _LONGEST_TITLE = 80
 
 class RecallsApi(JobsBase):
     async def recall(self, key: str, *, owner: Asker = OPERATOR) -> Recall | None:
-        """The pending one; without one, the one that runs."""
+        """The pending `Recall` of a session, also while it waits for the session to be free; without one, the
+        one that runs; else None. Raises `NotFound`.
+        """
         return await self.store.current_recall((await self.session(key, owner=owner)).id)
 
     async def recalls(
         self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: Place = NEWEST
     ) -> list[Recall]:
-        """All that were set in the session, newest first, whatever became of them."""
+        """All that were set in the session, newest first. Raises `NotFound`."""
         return await self.store.recalls((await self.session(key, owner=owner)).id, limit, before)
 
     async def set_recall(
@@ -43,9 +45,11 @@ class RecallsApi(JobsBase):
         owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> Recall:
-        """Call the agent back with an instruction to itself. `set_in`: the scheduled turn that asks.
-
-        `timezone_offset`, else `timezone`, is for a `when` that names no zone; it goes before the session's.
+        """Have the agent called back with an instruction to itself. `when` is for `once` and `recurring`,
+        `timezone_offset` or else `timezone` for a `when` that names no zone, `interval_seconds` for
+        `recurring`; what its type has no use for is not looked at. `set_in` is the source of the scheduled
+        turn that asks for it, by which chains are counted. Returns the `Recall`. Raises `BadRecall`,
+        `BadTime`, `BadText`; `RecallPending`, `TooManyRecalls`; `NotFound`.
         """
         session = await self.session(key, owner=owner)
         kind = recalls.call_type_of(call_type)
@@ -77,16 +81,18 @@ class RecallsApi(JobsBase):
         return await self.store.recall(stored.id)
 
     async def cancel_recall(self, key: str, *, owner: Asker = OPERATOR) -> None:
-        """No start after this returns: neither of the pending one nor of one that waits in the lane."""
+        """Cancel the pending one, or one that has come due and still waits for the conversation to be free.
+        Raises `NotFound`.
+        """
         current = await self.recall(key, owner=owner)
         if current is None or not await self._can_be_cancelled(current):
             raise _none(key)
         await self.remove(current.id, owner=owner)
 
     async def skip_recall(self, key: str, *, owner: Asker = OPERATOR) -> Recall:
-        """Let the next time of a recurring one go by: it fires an interval later, and never in the past.
-
-        The next time of one that waits for a busy session is the one that it waits for.
+        """Let the next time of a recurring one go by: it fires an interval later, counted from that time or from
+        now. The next time of one that waits for a busy session is the one it waits for. Returns the `Recall`.
+        Raises `NotRecurring`, `NotFound`.
         """
         current = await self.recall(key, owner=owner)
         if current is None or not await self._can_be_cancelled(current):

@@ -45,9 +45,9 @@ class ScheduledMessagesApi(JobsBase):
         owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> MessageScheduled:
-        """Have a text sent in a private chat. `replace_existing` cancels all that wait in it.
-
-        `timezone` is for a `send_at` that names no zone; it goes before the session's.
+        """Have a text sent in a private chat. `timezone` is for a `send_at` that names no zone. Returns what was
+        `Promised`: the `message`, and the ids of those that were `cancelled` for it. Raises `NotPrivateChat`,
+        `BadTime`, `ZoneNeeded`, `EmptyText`, `BadText`, `NotStored`, `NotFound`.
         """
         session = await self.session(key, owner=owner)
         if session.chat_type != "private":
@@ -84,6 +84,7 @@ class ScheduledMessagesApi(JobsBase):
         )
 
     async def scheduled_message(self, message_id: str, *, owner: Asker = OPERATOR) -> ScheduledMessage:
+        """One `ScheduledMessage`. Raises `NotFound`."""
         message = await self.store.scheduled_message(message_id)
         if not owner.reaches((await self.store.session_by_id(message.session_id)).owner):
             raise NotFound(f"there is no scheduled message {message_id}")
@@ -98,14 +99,18 @@ class ScheduledMessagesApi(JobsBase):
         limit: int = 100,
         before: Place = NEWEST,
     ) -> list[ScheduledMessage]:
-        """Those of a session, the newest first, whatever became of them, or of one status only."""
+        """Those of a session, the newest first, whatever became of them, or of one status only. `before` is the
+        `place` of the last one that was seen. Raises `NotFound`.
+        """
         session = await self.session(key, owner=owner)
         return await self.store.scheduled_messages(session.id, status=status, limit=limit, before=before)
 
     async def cancel_message(
         self, message_id: str, *, tool_call_id: str | None = None, owner: Asker = OPERATOR
     ) -> ScheduledMessage:
-        """It is not sent after this returns; `AlreadyStarted` when it is too late."""
+        """It is not sent after this returns. Returns the `ScheduledMessage`. Raises `AlreadyStarted` when it is
+        being sent or is over, `NotFound`.
+        """
         message = await self.scheduled_message(message_id, owner=owner)
         events = await self.store.commit(
             scheduled.cancel, message.session_id, message_id, tool_call_id, self.clock.ms()

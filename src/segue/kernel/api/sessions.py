@@ -16,8 +16,10 @@ _PATIENCE_SECONDS = 2.0
 
 class SessionsApi(TurnsApi):
     async def delete(self, key: str, *, with_jobs: bool = False, owner: Asker = OPERATOR) -> None:
-        """Delete a session, its jobs and all it remembers; `SessionHasJobs` names the cron jobs that would go
-        with it, and nothing has changed. A turn that runs in it is stopped first."""
+        """Delete a session with all that is in it. A turn that runs in it is over with it. Raises
+        `SessionHasJobs` when it has active or paused jobs of kind `cron`, unless `with_jobs`; jobs of other
+        kinds go without being asked about. Raises `NotFound`.
+        """
         session = await self.session(check_key(key), owner=owner)
         await self.store.commit(sessions.check_jobs, session, with_jobs=with_jobs)
         await self._stop_first(session)

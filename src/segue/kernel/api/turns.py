@@ -52,7 +52,9 @@ class TurnsApi(ApiBase):
         request: Request | None = None,
         **about: Unpack[About],
     ) -> SessionOpened:
-        """The session of that key, as it is; made like this if it is missing."""
+        """The session of that key, as `session` and `created`: as it is, or made of `title`, `timezone`,
+        `when_busy` and `metadata`. Raises `BadKey`, `BadText`, `BadSetting`.
+        """
         check_key(key)
         _check_about(about)
         if chat_type not in ("private", "group"):
@@ -80,7 +82,9 @@ class TurnsApi(ApiBase):
         auto_commit_policy: MaybePolicy | Mapping[str, Any] = UNSAID,
         **about: Unpack[About],
     ) -> Session:
-        """Change what is given; None clears it. Of a policy, a mapping changes the fields that it names."""
+        """Change a session's `title`, `timezone`, `when_busy` or `metadata`; None clears. Returns the `Session`.
+        Raises `NotFound`, `BadText`, `BadSetting`.
+        """
         _check_about(about)
         session = await self.session(key, owner=owner)
         policy = None if auto_commit_policy is UNSAID else partial(_policy_from, auto_commit_policy)
@@ -89,9 +93,8 @@ class TurnsApi(ApiBase):
         return changed
 
     async def suggest_zone(self, key: str, timezone: str, *, owner: Asker = OPERATOR) -> Session:
-        """The zone that a user's device names, for a session that has none. Makes a missing session.
-
-        A chat on a network belongs to the person there, who does not write by this device: its zone stays.
+        """The zone that a user's device names, for a session that has none: one that it has stays. Makes a
+        missing session. Returns the `Session`. Raises `BadKey`, `BadSetting`.
         """
         check_zone(timezone)
         session = await self.find(key, owner=owner) or (await self.open(key, owner=owner)).session
@@ -109,10 +112,11 @@ class TurnsApi(ApiBase):
         metadata: Mapping[str, Any] | None = None,
         request: Request | None = None,
     ) -> Admitted:
-        """A user's message: it will be a turn of its session.
-
-        `metadata`: where in the chat it was written, for the channel that sends the answer. The session keeps
-        it; None as a value removes a name.
+        """A user's message: it will be a turn of its session, which is made if it is missing. Returns at once,
+        with `turn_id`, `session_id` and `position`, the number of turns before it. `metadata` says where in
+        the chat it was written, such as a topic: the channel gets it with the answer, and the session keeps
+        it (None as a value removes a name). Raises `BadKey`, `BadText`; `SessionBusy` with
+        `when_busy="reject"`.
         """
         check_key(key)
         check_text(text, "a message")
@@ -150,10 +154,9 @@ class TurnsApi(ApiBase):
         return admitted
 
     async def wait(self, turn: str | Admitted, *, owner: Asker = OPERATOR) -> Turn:
-        """The turn, when it has ended. One that joined another ends with its host.
-
-        By its id it is found for its owner and for the operator. What was just admitted is the caller's,
-        and not looked for.
+        """The `Turn`, when it has ended; `turn` is its id, or what `receive` returned, which saves a look at
+        whose it is. One that joined another ends with its host. It hears of turns that end in other processes
+        while this process runs. Raises `NotFound`.
         """
         if isinstance(turn, str):
             there = await self.turn(turn, owner=owner)
@@ -181,7 +184,9 @@ class TurnsApi(ApiBase):
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSAID,
     ) -> Message:
-        """Store a message without running the agent."""
+        """Store a `Message` without running the agent; `role` is `user`, `assistant` or `system`. It is a sign
+        of life for `Idle`. Raises `BadKey`, `BadText`, `BadSetting`.
+        """
         written = await self.write_all(
             key, [(role, text)], owner=owner, auto_commit_policy=auto_commit_policy
         )
@@ -198,9 +203,8 @@ class TurnsApi(ApiBase):
         auto_commit_policy: MaybePolicy = UNSAID,
         request: Request | None = None,
     ) -> MessagesWritten:
-        """Store messages, each a role and a text, together and in their order.
-
-        A policy that is given is the session's from then on; None clears the one that it has.
+        """Store up to 100 messages, each a role and a text, together and in their order. Returns `added`, and
+        the session's `message_count` and `pending_tokens` after it. Raises as `write` does.
         """
         check_key(key)
         if not 1 <= len(messages) <= MOST_AT_ONCE:
@@ -229,7 +233,9 @@ class TurnsApi(ApiBase):
         return written
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
-        """A message to people, now and from outside any turn, by whatever channel the session has."""
+        """A message to people, now and from outside any turn, by whatever channel the session has. `source` says
+        which job it comes from.
+        """
         check_key(key)
         check_text(text, "a message")
         now = self.clock.ms()
@@ -242,14 +248,16 @@ class TurnsApi(ApiBase):
         return self.ids(now) if self.is_shared(key) else None
 
     async def stop(self, key: str, *, owner: Asker = OPERATOR) -> str | None:
-        """Ask the running turn to stop; its id, or None when nothing runs."""
+        """Ask the running turn to stop, in whichever process it runs. Returns its id, or None when nothing runs.
+        What it had said so far stays, marked as stopped. Raises `NotFound`.
+        """
         place = await self.lane_of(await self.session(key, owner=owner))
         stopped = await self.store.commit(lane.stop, place.id)
         self.bell.ring(Name.KEEPER)
         return stopped
 
     async def cancel(self, turn_id: str, *, owner: Asker = OPERATOR) -> None:
-        """Take a turn that waits out of its lane."""
+        """Take a turn that waits out of its lane. Raises `AlreadyStarted` when it is too late, `NotFound`."""
         await self.turn(turn_id, owner=owner)
         now = self.clock.ms()
         self._left(await self.store.commit(lane.cancel, turn_id, "cancelled by request", now))
