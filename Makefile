@@ -13,10 +13,10 @@ LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help run test check faults bench docs lock clean
+.PHONY: help run test check faults bench docs reference lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: .venv/.run ## Serve on this machine, with the data in .segue/ and a model that needs no key
 	$(BIN)/segue serve --data .segue
@@ -44,6 +44,9 @@ bench: .venv/.dev ## Measure Segue and its peers, and print one table
 
 docs: .venv/.dev ## Run every example in the documentation
 	$(BIN)/pytest tests/docs
+
+reference: .venv/.dev ## Write docs/reference/python.md from the docstrings
+	$(BIN)/python -m tests.docs.python_reference
 
 lock: .venv/.dev ## Pin the newest versions that pyproject.toml allows
 	printf 'hatchling\nuv\n' | $(LOCK) - -o requirements/build.txt

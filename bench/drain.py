@@ -1,7 +1,7 @@
-"""A kernel that has work waiting, run until the last of it is settled.
+"""Runs a kernel with waiting work until the last turn is settled.
 
-Nothing is asked of the store meanwhile and nobody listens at the hub. The agent counts the turns that it was
-given; once it has had them all, the turns that the process still holds are the last to be settled.
+The store is not queried while turns run, and the hub has no followers. The agent counts its turns; when it
+has had all of them, only the turns that the process still holds are left to settle.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from segue.model.agent import OpenTurn
 
 
 class Echo:
-    """An agent that does nothing but count."""
+    """An agent that only counts its turns."""
 
     reports_tools = True
 
@@ -31,18 +31,18 @@ class Echo:
 
 
 async def drain(kernel: Kernel, echo: Echo) -> Rate:
-    """From the start of the workers to the last turn's end."""
+    """The rate from the start of the workers to the end of the last turn."""
     async with asyncio.TaskGroup() as group:
         with stopwatch() as watch:
             running = group.create_task(kernel.run())
             await echo.given_all.wait()
-            await asyncio.gather(*(live.task for live in kernel.workers.turns))
+            await asyncio.gather(*(running_turn.task for running_turn in kernel.workers.turns))
         running.cancel()
-    await _nothing_left(kernel)
+    await _assert_nothing_left(kernel)
     return Rate(echo.expected, watch.seconds)
 
 
-async def _nothing_left(kernel: Kernel) -> None:
+async def _assert_nothing_left(kernel: Kernel) -> None:
     for pool in Pool:
         assert await kernel.store.next_ready(pool) is None, "a lane was left ready"
     assert not (broken := await kernel.audit()), f"the audit found {broken}"

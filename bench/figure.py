@@ -1,4 +1,4 @@
-"""A line of the table: what was measured, what it is held against, and whether that holds."""
+"""A line of the table: a measurement, its peer, the bar it must reach, and the verdict."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
@@ -7,7 +7,7 @@ from bench.measure import Comparison
 
 
 class Bar(Protocol):
-    """What a figure must reach."""
+    """The limit that a figure must reach."""
 
     def __str__(self) -> str: ...
 
@@ -16,7 +16,7 @@ class Bar(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AtLeastOfPeer:
-    """For rates: this share of the peer's."""
+    """For rates: at least this share of the peer's."""
 
     share: float
 
@@ -42,7 +42,7 @@ class AtMostOfPeer:
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """For what a user feels: a limit of its own, in the figure's unit."""
+    """For what a user notices: an absolute limit in the figure's unit."""
 
     limit: float
     unit: str

@@ -1,7 +1,7 @@
-"""A process that only opens a database and waits: `python -m bench.idle URL SECONDS`.
+"""An idle process: opens a database and waits. `python -m bench.idle URL SECONDS`.
 
-It prints what that costs: how long until its workers have looked for the first time, what share of a core
-it takes while nothing is due, and the memory it has.
+It prints the seconds until its workers have first looked for work, the share of a core while nothing is due,
+and its memory.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Idle:
 
 
 def idle(url: str, seconds: float) -> Idle:
-    """In a process of its own."""
+    """Measured in a separate process."""
     command = [sys.executable, "-m", "bench.idle", url, str(seconds)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return Idle(**json.loads(done.stdout))
@@ -36,7 +36,7 @@ def idle(url: str, seconds: float) -> Idle:
 
 async def _wait(url: str, seconds: float) -> Idle:
     with stopwatch() as starting:
-        kernel = await Kernel(url, agent=_nobody).__aenter__()
+        kernel = await Kernel(url, agent=_agent).__aenter__()
         await kernel.workers.timer.step()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
@@ -52,7 +52,7 @@ async def _wait(url: str, seconds: float) -> Idle:
     )
 
 
-async def _nobody(turn: OpenTurn) -> AsyncIterator[str]:
+async def _agent(turn: OpenTurn) -> AsyncIterator[str]:
     yield ""
 
 

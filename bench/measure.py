@@ -1,8 +1,8 @@
-"""How long, how many a second, and what counts when the machine is noisy.
+"""Stopwatch, rates, and comparisons that hold on a noisy machine.
 
-A figure that is compared is taken in rounds, ours and the peer's in turn, so that a slow minute of the
-machine slows both. What is shown is the median of the rounds; a ratio is the median of each round's own
-ratio, never the ratio of two medians taken at different times.
+A comparison is measured in rounds, ours and the peer alternately, so that a slow minute of the machine slows
+both. The table shows the median of the rounds; a ratio is the median of each round's own ratio, never the
+ratio of two medians taken at different times.
 """
 
 import math
@@ -18,7 +18,7 @@ class Stopwatch:
     seconds: float = 0.0
     """Wall time."""
     cpu: float = 0.0
-    """What this process spent on a processor meanwhile, all its threads together."""
+    """Processor time of this process, all threads together."""
 
 
 @contextmanager
@@ -50,7 +50,7 @@ class Comparison:
 
 
 def alternate(rounds: int, ours: Callable[[], float], peer: Callable[[], float]) -> Comparison:
-    """Measure both in each round. Every second round starts with the peer: neither always goes first."""
+    """Measures both in each round; every second round starts with the peer."""
     pairs: list[tuple[float, float]] = []
     for number in range(rounds):
         if number % 2:

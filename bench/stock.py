@@ -1,7 +1,7 @@
-"""A database in which many jobs wait for a day that is far away.
+"""Fills a database with many jobs that are due in the far future.
 
-The rows are copies of a job that the kernel made, numbered by SQL: a million calls of `schedule` would take
-the better part of an hour and leave the same.
+The rows are numbered copies of one job that the kernel made. A million calls of `schedule` would store the
+same, but take most of an hour.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -51,7 +51,7 @@ _JOBS = queries.translate(
 
 
 async def stock(kernel: Kernel, jobs: int) -> None:
-    """Let so many jobs wait, ten in each session `websocket:0`, `websocket:1`, …"""
+    """Adds that many jobs, ten in each session `websocket:0`, `websocket:1`, …"""
     far = datetime.now(UTC) + timedelta(days=3650)
     like = await kernel.schedule("websocket:pattern", Every(timedelta(days=1), start=far), Ask("go on"))
     sessions = jobs // JOBS_PER_SESSION

@@ -1,4 +1,4 @@
-"""Compare this tree with an earlier commit: turns per second, both measured in one run, in turn.
+"""Compares this tree with an earlier commit: turns per second, both measured in one run, alternately.
 
     python -m bench.versus d68c35a [--rounds 5]
 
@@ -18,12 +18,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from bench.environment import Environment, open_environment
 from bench.figure import Figure, compared, table
 from bench.measure import alternate
-from bench.room import Room, room
 
 HERE = Path(__file__).parents[1]
-KINDS = ("users", "scheduled")
+KINDS = {"users": "users' turns", "scheduled": "scheduled turns"}
+"""The name of each kind of turn on the command line and in the table."""
 SESSIONS = 1_000
 EACH = 10
 RUNNERS = 50
@@ -38,14 +39,14 @@ def main() -> int:
     if options.measure:
         print(asyncio.run(_measure(*options.measure)))
         return 0
-    with checkout(options.commit) as there, room(short=False) as here:
+    with checkout(options.commit) as earlier, open_environment(short=False) as env:
         figures = [
-            _figure(here, there, kind, database, options.rounds)
+            _figure(env, earlier, kind, database, options.rounds)
             for database in ("SQLite", "PostgreSQL")
             for kind in KINDS
         ]
     print(table(figures))
-    print(f"\nours: this tree; peer: {options.commit}; median of {options.rounds} rounds, in turn")
+    print(f"\nours: this tree; peer: {options.commit}; median of {options.rounds} alternating rounds")
     return 0
 
 
@@ -61,26 +62,26 @@ def checkout(commit: str) -> Iterator[Path]:
             subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
 
-def _figure(here: Room, there: Path, kind: str, database: str, rounds: int) -> Figure:
-    def measured(tree: Path) -> float:
+def _figure(env: Environment, earlier: Path, kind: str, database: str, rounds: int) -> Figure:
+    def measure(tree: Path) -> float:
         if database == "SQLite":
-            with here.folder() as folder:
-                return _measured_by(tree, kind, f"sqlite:///{folder}/segue.db")
-        with here.database() as url:
-            return _measured_by(tree, kind, url)
+            with env.folder() as folder:
+                return _measure_tree(tree, kind, f"sqlite:///{folder}/segue.db")
+        with env.database() as url:
+            return _measure_tree(tree, kind, url)
 
-    taken = alternate(rounds, lambda: measured(HERE), lambda: measured(there))
-    return compared(f"{database}: {kind}' turns", "turns/s", taken, None)
+    comparison = alternate(rounds, lambda: measure(HERE), lambda: measure(earlier))
+    return compared(f"{database}: {KINDS[kind]}", "turns/s", comparison, None)
 
 
-def _measured_by(tree: Path, kind: str, url: str) -> float:
+def _measure_tree(tree: Path, kind: str, url: str) -> float:
     env = {**os.environ, "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{HERE}"}
     command = [sys.executable, "-m", "bench.versus", "this", "--measure", kind, url]
     return float(subprocess.run(command, check=True, env=env, capture_output=True, text=True).stdout)
 
 
 async def _measure(kind: str, url: str) -> float:
-    """Turns per second: all of them are admitted first, then the workers run until the last has ended."""
+    """Turns per second: stores all messages or due jobs, then runs the workers until the last turn."""
     from segue import Ask, At, Kernel, OpenTurn, Settings
 
     keys = [f"websocket:{number}" for number in range(SESSIONS)]
@@ -100,9 +101,8 @@ async def _measure(kind: str, url: str) -> float:
                 await asyncio.gather(*(kernel.receive(key, "go on") for key in keys))
             else:
                 await asyncio.gather(*(kernel.schedule(key, At(soon), Ask("go on")) for key in keys))
-        await asyncio.sleep(
-            max(0.0, (soon - datetime.now(UTC)).total_seconds()) if kind == "scheduled" else 0
-        )
+        if kind == "scheduled":
+            await asyncio.sleep(max(0.0, (soon - datetime.now(UTC)).total_seconds()))
         started = time.perf_counter()
         async with asyncio.TaskGroup() as group:
             running = group.create_task(kernel.run())

@@ -1,6 +1,6 @@
-"""A report every weekday at nine. What is answered to one is in the history of the next.
+"""A report every weekday at nine. The reply to one report is in the history of the next.
 
-A clock that is moved by hand plays a week of it in a second.
+A manual clock runs a week of it in a second.
 """
 
 import asyncio

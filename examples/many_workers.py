@@ -1,6 +1,6 @@
-"""Several workers on one PostgreSQL, each with a kernel of its own, as on machines of their own.
+"""Several workers on one PostgreSQL, each with its own kernel, as on separate machines.
 
-It takes the address of a database: postgresql://user@host/name
+Its argument is the address of a database: postgresql://user@host/name
 """
 
 import asyncio
@@ -27,8 +27,8 @@ async def main(database: str) -> None:
         running = [group.create_task(kernel.run()) for kernel in workers]
         first, *_ = workers
         for question in "one", "two", "three":
-            asked = [await first.receive(f"chat:{n}", f"Question {question}") for n in range(20)]
-        await asyncio.gather(*(first.wait(turn.turn_id) for turn in asked))
+            turns = [await first.receive(f"chat:{n}", f"Question {question}") for n in range(20)]
+        await asyncio.gather(*(first.wait(turn.turn_id) for turn in turns))
         for task in running:
             task.cancel()
         print(f"{answered.total()} turns by {len(workers)} workers; in one of the 20 conversations:")

@@ -1,4 +1,4 @@
-"""A conversation in the terminal, and a job that speaks into it. An empty line or Ctrl-C ends it."""
+"""A conversation in the terminal, with a job that runs in it. An empty line or Ctrl-C ends it."""
 
 import asyncio
 import sys
@@ -15,7 +15,7 @@ class Terminal(Channel):
         return Receipt()
 
 
-async def agent(turn: OpenTurn) -> str:  # a model would go here; this one only says what it can see
+async def agent(turn: OpenTurn) -> str:  # call a model here; this agent only says what it sees
     by_job = [message.source is not None for message in await turn.history()]
     return f"I was asked {turn.text!r}. I see {len(by_job)} messages before it, {sum(by_job)} by the job."
 
@@ -28,7 +28,7 @@ async def main() -> None:
         running = tasks.create_task(kernel.run())
         if sys.stdin.isatty():
             asyncio.get_running_loop().add_reader(sys.stdin, lambda: typed.put_nowait(sys.stdin.readline()))
-        else:  # nobody is there to type
+        else:  # no terminal: play a script
             for seconds, line in (0, "Hello!"), (5, "What did I miss?"), (7, ""):
                 asyncio.get_running_loop().call_later(seconds, typed.put_nowait, line)
         while line := (await typed.get()).strip():

@@ -1,4 +1,4 @@
-"""Two workers on one file. One falls silent in the middle of a turn, the other takes over."""
+"""Two workers on one file. One hangs in the middle of a turn, the other takes over."""
 
 import asyncio
 import tempfile
@@ -10,21 +10,21 @@ from segue.testing import ManualClock, ScriptedAgent, quiet
 
 async def main(database: str) -> None:
     clock = ManualClock()
-    silent, awake = ScriptedAgent(), ScriptedAgent()  # both report their tools: see docs/guides/crashes.md
-    silent.script("Sorry, I was asleep.")
-    awake.script("Yes, I am here.")
+    hung, healthy = ScriptedAgent(), ScriptedAgent()  # both report their tools: see docs/guides/crashes.md
+    hung.script("Sorry, I was asleep.")
+    healthy.script("Yes, I am here.")
     async with (
-        Kernel(database, agent=silent, clock=clock, name="one") as one,
-        Kernel(database, agent=awake, clock=clock, name="two") as two,
+        Kernel(database, agent=hung, clock=clock, name="one") as one,
+        Kernel(database, agent=healthy, clock=clock, name="two") as two,
     ):
-        silent.pause()
-        question = await one.receive("chat:anna", "Is anybody there?")
-        asleep = asyncio.create_task(quiet(one))
-        await silent.under_way()
-        clock.advance(seconds=16)  # a lease is for 15
+        hung.pause()
+        question = await one.receive("chat:anna", "Are you there?")
+        hung_run = asyncio.create_task(quiet(one))
+        await hung.under_way()
+        clock.advance(seconds=16)  # a lease lasts 15
         await quiet(two)
-        silent.go_on()  # as a laptop that was closed and is opened again: it answers, too late
-        await asleep
+        hung.go_on()  # like a laptop that wakes up: it answers, too late
+        await hung_run
 
         turn = await two.turn(question.turn_id)
         print(f"{turn.state} at attempt {turn.attempt}: {turn.reply}")
@@ -38,6 +38,6 @@ with tempfile.TemporaryDirectory() as folder:
 
 # It prints:
 # done at attempt 2: Yes, I am here.
-#      user: Is anybody there?
+#      user: Are you there?
 # assistant: Yes, I am here.
 # broken invariants: 0

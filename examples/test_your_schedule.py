@@ -1,4 +1,4 @@
-"""How to test what you have scheduled: a clock you move by hand, an agent that reads from a script."""
+"""How to test a schedule: with a clock that you move by hand and an agent that follows a script."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.asyncio  # the fixtures kernel, clock and agent come wi
 
 
 async def watch_the_build(kernel: Kernel) -> str:
-    """What you want to test: here, a job of your own."""
+    """The code under test: here, one job."""
     job = await kernel.schedule("chat:anna", Every(600), Ask("Is the build green?"), policy=Policy(retries=1))
     return job.id
 
@@ -25,7 +25,7 @@ async def test_it_asks_every_ten_minutes(kernel: Kernel, clock: ManualClock, age
 async def test_a_failure_is_tried_once_more(kernel: Kernel, clock: ManualClock, agent: ScriptedAgent) -> None:
     job_id = await watch_the_build(kernel)
     agent.script(RuntimeError("no answer from the model"), "It is green.")
-    for minutes in 10, 1:  # the second try comes within ten seconds
+    for minutes in 10, 1:  # the retry comes within ten seconds
         clock.advance(minutes=minutes)
         await quiet(kernel)
     (run,) = await kernel.runs_of(job_id)

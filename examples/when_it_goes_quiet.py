@@ -13,10 +13,10 @@ async def agent(turn: OpenTurn) -> str:
 
 
 async def take_notes(turn: OpenTurn, only: str) -> str:
-    """It runs as a turn of its session: nobody speaks meanwhile. It leaves no message in it."""
-    said = [message.content for message in await turn.history() if message.role == only]
-    notes[turn.session.key] = said
-    return f"{len(said)} notes"
+    """Runs as a turn of the session, so no other turn runs at the same time. It adds no message."""
+    messages = [message.content for message in await turn.history() if message.role == only]
+    notes[turn.session.key] = messages
+    return f"{len(messages)} notes"
 
 
 async def main() -> None:

@@ -1,4 +1,4 @@
-"""A message written now and sent later, through a channel of your own. No model is asked."""
+"""A message written now and sent later through your own channel, without a model."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from segue.testing import ManualClock, quiet
 
 
 class Post(Channel):
-    """The first part of its sessions' keys is its name. Here the first try finds the door closed."""
+    """Serves the sessions whose keys begin with its name. Its first attempt fails."""
 
     name = "post"
     tries = 0
@@ -21,7 +21,7 @@ class Post(Channel):
 
 
 async def no_agent(turn: OpenTurn) -> None:
-    raise AssertionError("Say asks nobody")
+    raise AssertionError("Say calls no agent")
 
 
 async def main() -> None:

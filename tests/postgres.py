@@ -1,8 +1,8 @@
 """A real PostgreSQL for tests and the bench.
 
-The binaries come with the test dependencies, so every machine has them. We start them ourselves and not
-through the package that carries them: as root it opens every folder above the data to everybody and adds a
-system user, and its server stays behind when the test process is killed.
+The binaries come with the test dependencies, so every machine has them. They are started here and not by the
+package that contains them: as root it opens every folder above the data to all users and adds a system user,
+and its server keeps running when the test process is killed.
 
 Invariants
   - durability is honest: fsync stays on, so a crash test means what it says
@@ -36,7 +36,7 @@ STOP_SECONDS = 30.0
 
 SETTINGS = ("fsync=on", "max_connections=200", "listen_addresses=")
 
-# Waits for a line on its input. When its owner is killed the input ends instead, and that does as well.
+# Waits for a line on its input, or for the end of the input when its owner is killed.
 GUARD = 'read -r line; kill -s INT "$0"'
 
 # PostgreSQL refuses to run as root; this user exists everywhere and owns nothing.
@@ -78,7 +78,7 @@ class Server:
         self._end(signal.SIGQUIT)
 
     def _launch(self) -> None:
-        # Each in a session of its own: Ctrl-C is for the test run, which stops us when its tests have ended.
+        # In its own session: Ctrl-C must reach only the test run, which stops the server at its end.
         options = [f"--{setting}" for setting in SETTINGS]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -104,13 +104,13 @@ class Server:
     def _is_ready(self) -> bool:
         """The server writes its process id on the first line of this file, and its status on the last."""
         try:
-            words = (self.data_dir / "postmaster.pid").read_text().split()
+            fields = (self.data_dir / "postmaster.pid").read_text().split()
         except FileNotFoundError:
             return False
-        return bool(words) and words[0] == str(self.process.pid) and words[-1] == "ready"
+        return bool(fields) and fields[0] == str(self.process.pid) and fields[-1] == "ready"
 
     def _end(self, how: signal.Signals) -> None:
-        # The guard goes first: it must not signal a process id that somebody else may have by then.
+        # The guard goes first: it must not signal a process id that another process may have by then.
         self.guard.kill()
         self.guard.communicate()
         self.process.send_signal(how)
@@ -129,7 +129,7 @@ def start_server(data_dir: Path) -> Server:
 
 @contextmanager
 def temporary_server() -> Iterator[Server]:
-    """A server whose data goes with it. Inside, it may crash and start again."""
+    """A server whose data is deleted at the end. Inside, it may crash and start again."""
     data_dir = Path(tempfile.mkdtemp(prefix="segue-postgres-"))
     try:
         server = start_server(data_dir)
@@ -142,7 +142,7 @@ def temporary_server() -> Iterator[Server]:
 
 
 def _initialise(data_dir: Path) -> None:
-    # Sorted by code point, as SQLite does: what a machine's own locale says would differ from run to run.
+    # Sorted by code point, as SQLite does: the machine's own locale would make runs differ.
     collation = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8")
     made = subprocess.run(
         [_binaries() / "initdb", "-D", data_dir, "-U", "postgres", "-A", "trust", "--no-sync", *collation],
@@ -166,7 +166,7 @@ def _binaries() -> Path:
     try:
         subprocess.run([site_packages / POSTGRES, "--version"], stdout=subprocess.DEVNULL, user=OWNER)
     except PermissionError:
-        # A checkout below a folder that only root may enter. We lend out a copy rather than open the folder.
+        # The checkout is below a folder that only root may enter: use a copy rather than open the folder.
         site_packages = _copy(site_packages)
     return (site_packages / POSTGRES).parent
 
@@ -196,12 +196,12 @@ async def drop_database(server_url: str, name: str) -> None:
 
 
 async def empty_database(url: str) -> None:
-    """Make a database as good as new, whatever the last test left in it, open connections included."""
+    """Drop everything that the last test left in a database, open connections included."""
     await _execute(url, f"{_ALONE}; DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
 
 async def empty_tables(url: str, objects: int) -> bool:
-    """The same for one that keeps its schema, unless its objects have become others."""
+    """Delete all rows and keep the schema. False, and nothing is done, if its objects have changed."""
     connection = await asyncpg.connect(url)
     try:
         if await connection.fetchval(_OBJECTS) != objects:
@@ -240,7 +240,7 @@ _NO_ROWS = """
     END $$
 """
 
-# Whatever is made depends on its schema and on its parts, under a number that nothing had before it.
+# Every new object has an entry here, with a number that was never used before.
 _OBJECTS = "SELECT SUM(hashint8(objid::BIGINT * 4096 + objsubid)::BIGINT)::BIGINT FROM pg_depend"
 
 
@@ -253,6 +253,6 @@ async def _execute(url: str, commands: str) -> None:
 
 
 def wait_for(work: Coroutine[Any, Any, None]) -> None:
-    """Run to the end outside any event loop, and leave the one that belongs to the tests alone."""
+    """Run to the end on a new event loop, and leave the one of the tests alone."""
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         runner.run(work)

@@ -1,4 +1,4 @@
-"""Seats by hand, for tests that lease without a runner."""
+"""Makes a `Seat`, for tests that lease lanes without a runner."""
 
 from segue.kernel.transactions.lease import Seat
 

@@ -1,1 +1,1 @@
-"""What we measure ourselves against: each file runs one peer and returns its rates."""
+"""The peers that Segue is compared with: each file runs one and returns its rates."""

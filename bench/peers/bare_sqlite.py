@@ -1,17 +1,17 @@
-"""The floor under us on SQLite: a loop that writes the rows of a turn and does nothing else.
+"""The lower bound on SQLite: a loop that writes the rows of a turn and does nothing else.
 
 The tables and the statements are the kernel's own, so the loop writes exactly what a turn writes, with the
-same indexes and checks, in WAL with `synchronous=FULL`. What it leaves out is all the rest: no event loop,
-no thread, no agent, no object for a row, no policy, nobody to tell.
+same indexes and checks, in WAL with `synchronous=FULL`. It leaves out everything else: no event loop, no
+thread, no agent, no object for a row, no policy, no listeners.
 
   - fire      (of due jobs) lock the session, take the job's slot, open its run, enqueue its turn, and
               make the lane ready
   - claim     lease the sessions, start their next turns, append `stream_start`
-  - settle    look at the fence, finish the turn, append `stream_end` and `session_sync`, release the
+  - settle    check the fence, finish the turn, append `stream_end` and `session_sync`, release the
               session
 
-In groups of 100 it commits a hundred claims at once, then their hundred settlements. Alone (`group=1`) every
-claim and every settlement is a transaction of its own. Due jobs are fired first, by the hundred as well.
+In groups of 100, a hundred claims are one commit, and their hundred settlements the next. With `group=1`
+every claim and every settlement is its own transaction. Due jobs are fired first, also in groups.
 """
 
 import sqlite3
@@ -28,7 +28,7 @@ from segue.store import queries
 
 ACCOUNT, HOLDER = "bench", "worker"
 
-# Of the length that the kernel's own have.
+# As long as the kernel's own.
 _SOURCE = '{"kind":"cron","job_id":"%s","label":"go on","run_id":"%s:1794819660000"}' % (("0" * 28,) * 2)
 _PROMPT_REF = '{"id":"cron.agent_turn.reminder","version":1,"sha256":"%s"}' % ("0" * 64)
 _PROMPT = "0" * 490
@@ -40,11 +40,11 @@ LEASE_MS = 30_000
 class Turns:
     sessions: int = 1_000
     each: int = 10
-    """Turns that wait in each session's lane."""
+    """Turns waiting in each session's lane."""
     group: int = 100
     scheduled: bool = False
     due: bool = False
-    """The scheduled turns have not been fired yet: that is part of the work."""
+    """The jobs have not fired yet: firing them is part of the work."""
 
     @property
     def total(self) -> int:
@@ -60,7 +60,7 @@ class Held:
 
 
 def run(folder: Path, turns: Turns) -> Rate:
-    """Fill the lanes, then run every turn."""
+    """Fills the lanes, then measures the rate at which every turn is run."""
     with closing(_open(folder / "bare.db")) as database:
         _fill(database, turns)
         with stopwatch() as watch:
@@ -182,7 +182,7 @@ def _rows(database: sqlite3.Connection, query: queries.Query, params: dict[str, 
 
 
 def _store(database: sqlite3.Connection, query: queries.Query, params: dict[str, Any]) -> None:
-    """For what is made beforehand; whatever is not named is left empty."""
+    """Stores a row before the measurement; parameters that are not given are NULL."""
     database.execute(query.sqlite, dict.fromkeys(query.parameters) | params)
 
 
@@ -223,7 +223,7 @@ def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, sch
     run_id = f"run-{turn_id}" if scheduled else None
     job_id = f"job-{session_id}" if scheduled else None
     turn = {"id": turn_id, "session_id": session_id, "via_id": session_id, "job_id": job_id, "run_id": run_id}
-    place = {"rank": NOW + number, "not_before": NOW, "joins": 0, "retries": 0, "now": NOW}
+    order = {"rank": NOW + number, "not_before": NOW, "joins": 0, "retries": 0, "now": NOW}
     words: dict[str, str | None] = {
         "content": "go on",
         "prompt": None,
@@ -235,7 +235,7 @@ def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, sch
     if scheduled:
         words |= {"content": "0" * 42, "prompt": "go on", "brief": "0" * 136, "source": _SOURCE}
     rules = {"crash": "auto", "timeout_ms": 60_000}
-    database.execute(queries.turns.enqueue.sqlite, turn | place | words | rules)
+    database.execute(queries.turns.enqueue.sqlite, turn | order | words | rules)
     if run_id:
         run = {"id": run_id, "job_id": job_id, "session_id": session_id, "slot": NOW + number}
         facts = {"turn_id": turn_id, "delivery_id": None, "reason": None, "lateness_ms": 0, "missed_count": 0}

@@ -1,16 +1,16 @@
-"""PgQueuer's own drain benchmark, on a server of ours.
+"""PgQueuer's own drain benchmark, on our server.
 
-The shape is that of the project's `tools/benchmark.py --strategy drain`: the queue is filled first, then
-five consumers in one process, each with a connection of its own and batches of ten, empty it. The jobs
-are spread over two entrypoints that do nothing. (Theirs sent half of them to a plain `def`, run in a
-thread; since 1.x every entrypoint is `async def`, which is the faster kind.)
+It follows the project's `tools/benchmark.py --strategy drain`: the queue is filled first, then five consumers
+in one process, each with its own connection and batches of ten, empty it. The jobs are spread over two
+entrypoints that do nothing. (The original ran half of them as a plain `def` in a thread; since 1.x every
+entrypoint is `async def`, which is faster.)
 
 What PgQueuer writes for one job, at its default durability (`durable`: every table logged):
 
   - enqueue   INSERT the queue row, INSERT a log row ("queued")
   - dequeue   UPDATE the queue row to "picked", INSERT a log row ("picked"); one commit for a batch
-  - finish    DELETE the queue row, INSERT a log row ("successful"); one commit for what has gathered:
-              at least a batch, or whatever is there each 0.1 s
+  - finish    DELETE the queue row, INSERT a log row ("successful"); one commit for
+              at least a batch, or every 0.1 s for fewer
 
 So a drained job costs 1 UPDATE, 1 DELETE and 2 INSERTs in two commits that it shares with its batch, and
 the finishing one carries a NOTIFY. There is no order per key, no fence and no result; a job whose handler
@@ -38,7 +38,7 @@ ENTRYPOINTS = ("odd", "even")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drain:
-    """The knobs of their benchmark, with their defaults; only the number of jobs is ours."""
+    """The options of their benchmark, with their defaults; only the number of jobs is ours."""
 
     jobs: int = 20_000
     consumers: int = 5
@@ -60,13 +60,13 @@ def run(url: str, plan: Drain) -> Drained:
 
 
 async def _fill_and_drain(url: str, plan: Drain) -> Drained:
-    """Install PgQueuer's schema, fill its queue, drain it, and take the schema away again."""
+    """Installs PgQueuer's schema, fills its queue, drains it, and removes the schema."""
     async with _installed(url) as queries:
         with stopwatch() as filling:
             await _fill(queries, plan)
         with stopwatch() as draining:
             await _drain(url, plan)
-        await _nothing_left(queries)
+        await _assert_nothing_left(queries)
     return Drained(Rate(plan.jobs, filling.seconds), Rate(plan.jobs, draining.seconds))
 
 
@@ -118,6 +118,6 @@ async def _consume(consumer: PgQueuer, batch: int) -> None:
 async def _do_nothing(job: Job) -> None: ...
 
 
-async def _nothing_left(queries: Queries) -> None:
+async def _assert_nothing_left(queries: Queries) -> None:
     left = sum(row.count for row in await queries.queue_size())
     assert left == 0, f"PgQueuer left {left} jobs in its queue"

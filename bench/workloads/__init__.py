@@ -1,10 +1,10 @@
-"""The workloads, in the order of the table: one file each, a function of the room it runs in."""
+"""The workloads, in the order of the table: each is a function of its environment, in its own file."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
+from bench.environment import Environment
 from bench.figure import Figure
-from bench.room import Room
 from bench.workloads.backup import backup
 from bench.workloads.flood import flood
 from bench.workloads.importing import importing
@@ -15,7 +15,7 @@ from bench.workloads.peers_alone import peers_alone
 from bench.workloads.pending import pending
 from bench.workloads.turns import postgres_turns, sqlite_turns
 
-Workload: TypeAlias = Callable[[Room], Iterable[Figure]]
+Workload: TypeAlias = Callable[[Environment], Iterable[Figure]]
 
 WORKLOADS: Mapping[str, Workload] = {
     "import": importing,

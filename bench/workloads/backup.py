@@ -1,8 +1,8 @@
-"""What a user waits for on PostgreSQL while somebody holds an old snapshot, as a backup does.
+"""How long a user waits on PostgreSQL while an old snapshot is held, as a backup does.
 
-The server keeps whatever has changed since the snapshot was taken, and each job that has fired, lane that was
-ready and lease that was held stands in its index still. The load is the same before and meanwhile: jobs of
-3,000 sessions, 300 in a second, and 20 messages in a second from other sessions.
+The server keeps all row versions since the snapshot, so the indexes still contain every job that has fired,
+every lane that was ready and every lease that was held. The load is the same before and during the snapshot:
+jobs of 3,000 sessions, 300 a second, and 20 messages a second from other sessions.
 """
 
 import asyncio
@@ -13,9 +13,9 @@ from time import monotonic
 
 import asyncpg
 
+from bench.environment import Environment
 from bench.figure import Figure
 from bench.measure import percentile
-from bench.room import Room
 from segue import Ask, Every, Kernel, Settings
 from segue.cli.support import event_loop
 
@@ -24,37 +24,37 @@ MESSAGES_PER_SECOND = 20
 FREE_SECONDS, HELD_SECONDS, LAST_SECONDS = 30.0, 200.0, 30.0
 
 
-def backup(room: Room) -> Iterator[Figure]:
-    """Once: it takes minutes."""
-    short = 0.1 if room.short else 1.0
-    with room.database() as url:
-        free, held = event_loop.run(_waits(url, short))
-    workload = f"PostgreSQL: a snapshot is held for {HELD_SECONDS * short:g} s"
+def backup(env: Environment) -> Iterator[Figure]:
+    """One round, because it takes minutes."""
+    scale = 0.1 if env.short else 1.0
+    with env.database() as url:
+        free, held = event_loop.run(_waits(url, scale))
+    workload = f"PostgreSQL: a snapshot is held for {HELD_SECONDS * scale:g} s"
     for percent in (50, 99):
-        before, meanwhile = percentile(free, percent), percentile(held, percent)
+        before, during = percentile(free, percent), percentile(held, percent)
         yield Figure(
             workload=f"{workload}, a message answered, p{percent}; peer: before",
             unit="ms",
-            ours=meanwhile,
+            ours=during,
             peer=before,
-            ratio=meanwhile / before,
+            ratio=during / before,
         )
 
 
-async def _waits(url: str, short: float) -> tuple[list[float], list[float]]:
-    """In milliseconds, from a message to its answer: without a snapshot, and at the end of one."""
+async def _waits(url: str, scale: float) -> tuple[list[float], list[float]]:
+    """Milliseconds from a message to its answer: without a snapshot, and at the end of one."""
     settings = Settings(user_runners=50, runners=50)
     async with Kernel(url, agent=_answer, settings=settings) as kernel, asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
-        sessions = round(SESSIONS * short)
+        sessions = round(SESSIONS * scale)
         for number in range(sessions):
             await kernel.schedule(f"job:{number}", Every(EVERY), Ask("What is new?"))
             if number % 30 == 0:
                 await asyncio.sleep(30 * EVERY.total_seconds() / SESSIONS)
-        free = await _talk(kernel, FREE_SECONDS * short)
+        free = await _talk(kernel, FREE_SECONDS * scale)
         async with _snapshot(url):
-            await _talk(kernel, (HELD_SECONDS - LAST_SECONDS) * short)
-            held = await _talk(kernel, LAST_SECONDS * short)
+            await _talk(kernel, (HELD_SECONDS - LAST_SECONDS) * scale)
+            held = await _talk(kernel, LAST_SECONDS * scale)
         running.cancel()
     return free, held
 

@@ -1,7 +1,7 @@
-"""A flood: 500 jobs of 500 sessions due in the same second, while 20 of the sessions have long turns.
+"""A flood: 500 jobs of 500 sessions are due in the same second, while 20 of the sessions have long turns.
 
-How long until all the others have started, by the records of their turns: with an agent that answers at once,
-and through a real server that asks a provider's double.
+Measures how long it takes until all the others have started, by their runs: with an agent that answers at
+once, and through a real server that calls a test double of a model provider.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bench.environment import Environment
 from bench.figure import AtMost, Figure
 from bench.measure import median_of
-from bench.room import Room
 from segue import Ask, At, Kernel, OpenTurn, Run, Settings
 from segue.cli.support import event_loop
 from tests.agents.double import Double, Waits, says
@@ -22,22 +22,22 @@ from tests.cli.process import Segue
 
 SESSIONS, BUSY, RUNNERS = 500, 20, 50
 AHEAD = timedelta(seconds=8)
-"""Time to store the jobs, to keep the busy sessions busy, and to come to rest."""
+"""Time to store the jobs, to start the long turns, and to settle down."""
 
 
-def flood(room: Room) -> Iterator[Figure]:
-    yield _until_started("an agent that answers at once", 1, room, _in_process)
-    yield _until_started("a server and a provider", 10, room, _through_a_server)
+def flood(env: Environment) -> Iterator[Figure]:
+    yield _until_started("an agent that answers at once", 1, env, _in_process)
+    yield _until_started("a server and a provider", 10, env, _through_a_server)
 
 
 def _until_started(
-    agent: str, limit: float, room: Room, measure: Callable[[str], Coroutine[Any, Any, float]]
+    agent: str, limit: float, env: Environment, measure: Callable[[str], Coroutine[Any, Any, float]]
 ) -> Figure:
     def once() -> float:
-        with room.folder() as folder:
+        with env.folder() as folder:
             return event_loop.run(measure(str(folder)))
 
-    late = median_of(room.rounds, once)
+    late = median_of(env.rounds, once)
     workload = f"SQLite: 500 jobs at once, 20 sessions busy, {agent}: all others started"
     return Figure(workload=workload, unit="s", ours=late, bar=AtMost(limit, "s"))
 
@@ -76,7 +76,7 @@ async def _through_a_server(folder: str) -> float:
             "OPENAI_BASE_URL": f"{provider.url}/v1",
             "OPENAI_API_KEY": "sk-for-the-double",
         }
-        async with segue.serving() as server, _beside(segue) as kernel:
+        async with segue.serving() as server, _second_kernel(segue) as kernel:
             for number in range(BUSY):
                 await server.client.post(f"/sessions/{_key(number)}/turns", json={"content": "Think long."})
             seconds = await _started(kernel)
@@ -86,16 +86,16 @@ async def _through_a_server(folder: str) -> float:
 
 
 @asynccontextmanager
-async def _beside(segue: Segue) -> AsyncIterator[Kernel]:
-    async def nobody(turn: OpenTurn) -> str:
+async def _second_kernel(segue: Segue) -> AsyncIterator[Kernel]:
+    async def no_agent(turn: OpenTurn) -> str:
         raise AssertionError("this process runs no turns")
 
-    async with Kernel(segue.database, agent=nobody) as kernel:
+    async with Kernel(segue.database, agent=no_agent) as kernel:
         yield kernel
 
 
 async def _started(kernel: Kernel) -> float:
-    """Seconds from the slot to the last start of those that had nobody to wait for."""
+    """Seconds from the slot to the last start in the sessions that were not busy."""
     moment = datetime.now(UTC) + AHEAD
     await asyncio.gather(*(kernel.schedule(_key(n), At(moment), Ask("go on")) for n in range(SESSIONS)))
     runs = await _runs(kernel, range(BUSY, SESSIONS), lambda run: run.started_at is not None)
@@ -103,7 +103,7 @@ async def _started(kernel: Kernel) -> float:
 
 
 async def _all_ended(kernel: Kernel) -> None:
-    """None lost, none twice, and nothing is broken."""
+    """No run is lost or doubled, and the audit finds nothing."""
     runs = await _runs(kernel, range(SESSIONS), lambda run: run.outcome is not None)
     assert {run.outcome for run in runs} == {"ok"}
     assert len({run.id for run in runs}) == SESSIONS
@@ -111,12 +111,12 @@ async def _all_ended(kernel: Kernel) -> None:
 
 
 async def _runs(kernel: Kernel, numbers: range, wanted: Callable[[Run], bool]) -> list[Run]:
-    """The run of each of those sessions, once all of them are as wanted."""
+    """Waits until the run of each session is as wanted, and returns the runs."""
     while True:
-        found = [run for n in numbers for run in await kernel.runs(_key(n))]
-        if len(found) == len(numbers) and all(map(wanted, found)):
-            return found
-        await asyncio.sleep(0.5)  # to ask more often would be part of what is measured
+        runs = [run for n in numbers for run in await kernel.runs(_key(n))]
+        if len(runs) == len(numbers) and all(map(wanted, runs)):
+            return runs
+        await asyncio.sleep(0.5)  # more frequent queries would disturb the measurement
 
 
 def _key(number: int) -> str:

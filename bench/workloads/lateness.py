@@ -1,8 +1,8 @@
 """How late a turn starts: from the slot of its job to the first line of its agent, on SQLite.
 
 The jobs are stored before, and the kernel runs while their moments come. Both ends are read from the
-machine's wall clock. There is a slot for each job: what is measured is how soon the kernel starts them, not
-how long they wait for each other. With fifty slots the same is shown beside it.
+machine's wall clock. There is capacity for all jobs at once: what is measured is how soon the kernel starts
+them, not how long they wait for each other. A second line shows the same with a capacity of fifty.
 """
 
 import asyncio
@@ -13,22 +13,22 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
+from bench.environment import Environment
 from bench.figure import AtMost, Figure
 from bench.measure import median_of, percentile
-from bench.room import Room
 from segue import Ask, At, Job, Kernel, Settings
 from segue.cli.support import event_loop
 from segue.model.agent import OpenTurn
 
 JOBS = 1_000
-FEW_SLOTS = 50
+SMALL_CAPACITY = 50
 AHEAD = timedelta(seconds=4)
-"""Time to store a thousand jobs, to start the workers, and to come to rest."""
+"""Time to store a thousand jobs, to start the workers, and to settle down."""
 A_MOMENT = timedelta(milliseconds=100)
 
 
-class Punctual:
-    """An agent that notes when it was called for which job."""
+class TimedAgent:
+    """An agent that records when it was called for which job."""
 
     reports_tools = True
 
@@ -45,41 +45,41 @@ class Punctual:
         yield "ok"
 
     async def lateness(self, jobs: Sequence[Job]) -> list[float]:
-        """In milliseconds, when it has been called for all of them."""
+        """Waits until the agent was called for all jobs; returns their lateness in milliseconds."""
         async with self._called:
             await self._called.wait_for(lambda: len(self._called_at) >= len(jobs))
         return [self._called_at.pop(job.id) - (job.slot or 0) for job in jobs]
 
 
-def lateness(room: Room) -> Iterator[Figure]:
+def lateness(env: Environment) -> Iterator[Figure]:
     spread = [timedelta(seconds=number / JOBS) for number in range(JOBS)]
     at_once = [timedelta()] * JOBS
-    lone = room.size(100, short=20)
-    yield _p99("SQLite: a lone job", 10, room, lambda url: _one_by_one(url, lone))
-    yield _p99("SQLite: 1,000 jobs over one second", 50, room, lambda url: _together(url, spread))
-    yield _p99("SQLite: 1,000 jobs in one instant", 500, room, lambda url: _together(url, at_once))
-    few = partial(_together, after=at_once, slots=FEW_SLOTS)
-    yield _p99(f"  {FEW_SLOTS} slots for 1,000 jobs in one instant", None, room, few)
+    lone = env.size(100, short=20)
+    yield _p99("SQLite: a lone job", 10, env, lambda url: _one_by_one(url, lone))
+    yield _p99("SQLite: 1,000 jobs over one second", 50, env, lambda url: _together(url, spread))
+    yield _p99("SQLite: 1,000 jobs in one instant", 500, env, lambda url: _together(url, at_once))
+    few = partial(_together, after=at_once, capacity=SMALL_CAPACITY)
+    yield _p99(f"  {SMALL_CAPACITY} slots for 1,000 jobs in one instant", None, env, few)
 
 
 def _p99(
     workload: str,
     limit: float | None,
-    room: Room,
+    env: Environment,
     measure: Callable[[str], Coroutine[Any, Any, list[float]]],
 ) -> Figure:
     def once() -> float:
-        with room.folder() as folder:
+        with env.folder() as folder:
             return percentile(event_loop.run(measure(f"sqlite:///{folder}/segue.db")), 99)
 
-    late = median_of(room.rounds, once)
+    late = median_of(env.rounds, once)
     bar = None if limit is None else AtMost(limit, "ms")
     return Figure(workload=f"{workload}, p99 late", unit="ms", ours=late, bar=bar)
 
 
-async def _together(url: str, after: Sequence[timedelta], slots: int = JOBS) -> list[float]:
-    agent = Punctual()
-    async with _kernel(url, agent, slots) as kernel:
+async def _together(url: str, after: Sequence[timedelta], capacity: int = JOBS) -> list[float]:
+    agent = TimedAgent()
+    async with _kernel(url, agent, capacity) as kernel:
         start = datetime.now(UTC) + AHEAD
         jobs = await asyncio.gather(
             *(_schedule(kernel, number, start + later) for number, later in enumerate(after))
@@ -89,17 +89,17 @@ async def _together(url: str, after: Sequence[timedelta], slots: int = JOBS) -> 
 
 
 async def _one_by_one(url: str, count: int) -> list[float]:
-    agent = Punctual()
+    agent = TimedAgent()
     late: list[float] = []
-    async with _kernel(url, agent, FEW_SLOTS) as kernel, _running(kernel):
+    async with _kernel(url, agent, SMALL_CAPACITY) as kernel, _running(kernel):
         for number in range(count):
             job = await _schedule(kernel, number, datetime.now(UTC) + A_MOMENT)
             late += await agent.lateness([job])
     return late
 
 
-def _kernel(url: str, agent: Punctual, slots: int) -> Kernel:
-    return Kernel(url, agent=agent, settings=Settings(runners=slots))
+def _kernel(url: str, agent: TimedAgent, capacity: int) -> Kernel:
+    return Kernel(url, agent=agent, settings=Settings(runners=capacity))
 
 
 async def _schedule(kernel: Kernel, number: int, moment: datetime) -> Job:

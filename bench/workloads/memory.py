@@ -1,6 +1,6 @@
-"""Sessions with an idle policy: what does a message cost, and what does it cost to find those that are due?
+"""Sessions with an idle policy: the cost of a write, and of finding the sessions that are due for archiving.
 
-Fifty thousand of them against fifty. In each a message has been written, so each waits for its silence.
+50,000 sessions are compared with 50. Each has a message, so each waits for its idle timeout.
 """
 
 import asyncio
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
+from bench.environment import Environment
 from bench.figure import AtMost, AtMostOfPeer, Figure, compared
 from bench.measure import alternate, stopwatch
-from bench.room import Room
 from segue import Kernel
 from segue.model.agent import OpenTurn
 from segue.model.auto_commit import AutoCommitPolicy
@@ -26,7 +26,7 @@ _AT_ONCE = 64
 
 @dataclass(slots=True)
 class Waiting:
-    """A kernel on a database full of sessions that wait for a silence."""
+    """A kernel on a database full of sessions that wait for their idle timeout."""
 
     kernel: Kernel
     sessions: int
@@ -45,21 +45,21 @@ class Waiting:
         return watch.seconds * 1000
 
 
-def memory(room: Room) -> Iterator[Figure]:
-    many = room.size(50_000, short=5_000)
-    with room.folder() as folder:
-        yield from _on("SQLite", room, many, f"sqlite:///{folder}/few.db", f"sqlite:///{folder}/many.db")
-    with room.database() as few, room.database() as full:
-        yield from _on("PostgreSQL", room, many, few, full)
+def memory(env: Environment) -> Iterator[Figure]:
+    many = env.size(50_000, short=5_000)
+    with env.folder() as folder:
+        yield from _on("SQLite", env, many, f"sqlite:///{folder}/few.db", f"sqlite:///{folder}/many.db")
+    with env.database() as few, env.database() as full:
+        yield from _on("PostgreSQL", env, many, few, full)
 
 
-def _on(kind: str, room: Room, sessions: int, few: str, many: str) -> Iterator[Figure]:
+def _on(kind: str, env: Environment, sessions: int, few: str, many: str) -> Iterator[Figure]:
     with (
         asyncio.Runner() as runner,
         _waiting(runner, few, FEW) as small,
         _waiting(runner, many, sessions) as large,
     ):
-        write = alternate(room.rounds, partial(_writes, runner, large), partial(_writes, runner, small))
+        write = alternate(env.rounds, partial(_writes, runner, large), partial(_writes, runner, small))
         yield compared(
             f"{kind}: {sessions:,} sessions wait for a silence, a write", "ms", write, AtMostOfPeer(1.5)
         )

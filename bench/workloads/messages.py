@@ -1,16 +1,16 @@
 """How late scheduled messages are marked as sent: ten thousand due in one minute, for the page, on SQLite.
 
-Each is for a chat of its own. Lateness is from the moment a message was to be sent to the moment its row says
-that it was, both by the machine's wall clock; that none is lost is part of the measurement.
+Each goes to another chat. Lateness is from the time a message was due to the time its row says that it was
+sent, both by the machine's wall clock. The measurement ends only when all are sent.
 """
 
 import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from bench.environment import Environment
 from bench.figure import AtMost, Figure
 from bench.measure import median_of, percentile
-from bench.room import Room
 from segue import At, Kernel, Say
 from segue.channels.websocket import WebSocket
 from segue.cli.support import event_loop
@@ -19,7 +19,7 @@ from segue.store.queries import translate
 MESSAGES = 10_000
 SPAN = timedelta(seconds=60)
 STORED_PER_SECOND = 200
-"""As many are written in a second at least, on a slow machine: the first is due when all are stored."""
+"""A slow machine stores at least this many; the first message is due when all are stored."""
 
 _STATES = translate(
     "bench.sent",
@@ -28,20 +28,20 @@ _STATES = translate(
 )
 
 
-def messages(room: Room) -> Iterator[Figure]:
-    count = room.size(MESSAGES, short=500)
+def messages(env: Environment) -> Iterator[Figure]:
+    count = env.size(MESSAGES, short=500)
     span = SPAN * (count / MESSAGES)
 
     def once() -> float:
-        with room.folder() as folder:
+        with env.folder() as folder:
             return percentile(event_loop.run(_lateness(f"sqlite:///{folder}/segue.db", count, span)), 99)
 
     workload = f"SQLite: {count:,} messages over {span.total_seconds():g} s, p99 late"
-    yield Figure(workload=workload, unit="ms", ours=median_of(room.rounds, once), bar=AtMost(250, "ms"))
+    yield Figure(workload=workload, unit="ms", ours=median_of(env.rounds, once), bar=AtMost(250, "ms"))
 
 
 async def _lateness(url: str, count: int, span: timedelta) -> list[float]:
-    async with Kernel(url, agent=_nobody, channels=[WebSocket()]) as kernel:
+    async with Kernel(url, agent=_no_agent, channels=[WebSocket()]) as kernel:
         start = datetime.now(UTC) + timedelta(seconds=2 + count / STORED_PER_SECOND)
         async with asyncio.TaskGroup() as writing:
             for number in range(count):
@@ -55,5 +55,5 @@ async def _lateness(url: str, count: int, span: timedelta) -> list[float]:
         return [row["sent_at"] - row["slot"] for row in sent]
 
 
-async def _nobody(turn: object) -> str:
-    raise AssertionError("a written message asks nobody")
+async def _no_agent(turn: object) -> str:
+    raise AssertionError("a scheduled message needs no agent")

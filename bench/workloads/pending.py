@@ -1,7 +1,7 @@
-"""A million jobs wait for a day that is far away. What does it cost to add one, to run one, to list some?
+"""A million jobs are due in the far future: the cost of adding a job, running one and listing a session's.
 
-Each is held against the same on a database where a thousand wait. Starting, sleeping and memory are those of
-a process of its own.
+Each is compared with the same call on a database with a thousand jobs. Start, idle and memory are those of a
+separate process.
 """
 
 import asyncio
@@ -14,28 +14,28 @@ from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
 
+from bench.environment import Environment
 from bench.figure import AtMost, AtMostOfPeer, Figure, compared
 from bench.idle import idle
 from bench.measure import alternate, stopwatch
-from bench.room import Room
 from bench.stock import JOBS_PER_SESSION, stock
 from segue import Ask, At, Kernel
 from segue.model.agent import OpenTurn
 
 FEW = 1_000
 Call: TypeAlias = Coroutine[Any, Any, float]
-"""Takes so many milliseconds."""
+"""Returns its own duration in milliseconds."""
 
 TWICE = AtMostOfPeer(2)
 SOON = timedelta(milliseconds=5)
 LATER = timedelta(days=365)
 CALLS = 20
-"""In each round, of which the median counts: one call is too short to stand alone."""
+"""In each round, which counts by their median: a single call is too short to measure."""
 
 
 @dataclass(slots=True)
-class Shelf:
-    """A kernel on a stocked database; its workers do one step at a time."""
+class Stocked:
+    """A kernel on a stocked database; its workers run one step at a time."""
 
     kernel: Kernel
     sessions: int
@@ -49,7 +49,7 @@ class Shelf:
         return watch.seconds * 1000
 
     async def run_one(self) -> float:
-        """From the timer's look to the turn's end."""
+        """From the timer's step to the end of the turn."""
         moment = datetime.now(UTC) + SOON
         await self.kernel.schedule(self._key(), At(moment), Ask("go on"))
         await asyncio.sleep((moment - datetime.now(UTC)).total_seconds() + 0.002)
@@ -67,28 +67,36 @@ class Shelf:
         return watch.seconds * 1000
 
     def _key(self) -> str:
-        """Of one session after another, far apart."""
+        """The key of another session on each call, far apart in the index."""
         return f"websocket:{next(self.calls) * 7919 % self.sessions}"
 
 
-def pending(room: Room) -> Iterator[Figure]:
-    many = room.size(1_000_000, short=100_000)
-    with room.folder() as folder:
-        yield from _on("SQLite", room, many, f"sqlite:///{folder}/few.db", f"sqlite:///{folder}/many.db")
-    if not room.short:
-        with room.database() as few, room.database() as full:
-            yield from _on("PostgreSQL", room, many, few, full)
+def pending(env: Environment) -> Iterator[Figure]:
+    many = env.size(1_000_000, short=100_000)
+    with env.folder() as folder:
+        yield from _on("SQLite", env, many, f"sqlite:///{folder}/few.db", f"sqlite:///{folder}/many.db")
+    if not env.short:
+        with env.database() as few, env.database() as full:
+            yield from _on("PostgreSQL", env, many, few, full)
 
 
-def _on(kind: str, room: Room, jobs: int, few: str, many: str) -> Iterator[Figure]:
-    names = {"adding one": Shelf.add, "running one": Shelf.run_one, "listing a session's": Shelf.list_session}
-    with asyncio.Runner() as runner, _shelf(runner, few, FEW) as small, _shelf(runner, many, jobs) as large:
+def _on(kind: str, env: Environment, jobs: int, few: str, many: str) -> Iterator[Figure]:
+    names = {
+        "adding one": Stocked.add,
+        "running one": Stocked.run_one,
+        "listing a session's": Stocked.list_session,
+    }
+    with (
+        asyncio.Runner() as runner,
+        _stocked(runner, few, FEW) as small,
+        _stocked(runner, many, jobs) as large,
+    ):
         for name, call in names.items():
             cost = alternate(
-                room.rounds, partial(_median, runner, call, large), partial(_median, runner, call, small)
+                env.rounds, partial(_median, runner, call, large), partial(_median, runner, call, small)
             )
             yield compared(f"{kind}: {jobs:,} jobs wait, {name}", "ms", cost, TWICE)
-    alone = idle(many, room.size(10, short=3))
+    alone = idle(many, env.size(10, short=3))
     for name, unit, value, limit in (
         ("start", "s", alone.start_seconds, 2.0),
         ("idle", "% of a core", alone.cpu_percent, 0.5),
@@ -99,7 +107,7 @@ def _on(kind: str, room: Room, jobs: int, few: str, many: str) -> Iterator[Figur
 
 
 @contextmanager
-def _shelf(runner: asyncio.Runner, url: str, jobs: int) -> Iterator[Shelf]:
+def _stocked(runner: asyncio.Runner, url: str, jobs: int) -> Iterator[Stocked]:
     owned = AsyncExitStack()
 
     async def open_and_stock() -> Kernel:
@@ -109,13 +117,13 @@ def _shelf(runner: asyncio.Runner, url: str, jobs: int) -> Iterator[Shelf]:
 
     kernel = runner.run(open_and_stock())
     try:
-        yield Shelf(kernel, jobs // JOBS_PER_SESSION)
+        yield Stocked(kernel, jobs // JOBS_PER_SESSION)
     finally:
         runner.run(owned.aclose())
 
 
-def _median(runner: asyncio.Runner, call: Callable[[Shelf], Call], shelf: Shelf) -> float:
-    return statistics.median(runner.run(call(shelf)) for _ in range(CALLS))
+def _median(runner: asyncio.Runner, call: Callable[[Stocked], Call], stocked: Stocked) -> float:
+    return statistics.median(runner.run(call(stocked)) for _ in range(CALLS))
 
 
 async def _echo(turn: OpenTurn) -> AsyncIterator[str]:

@@ -1,11 +1,11 @@
 """Turns per second: a no-op agent, 1,000 sessions, 50 runners, full durability.
 
-  - users' turns      every turn was admitted before; measured is lease → agent → settle
+  - users' turns      every turn is admitted beforehand; measured is lease → agent → settle
   - scheduled turns   the same, but the timer admitted them: each has a run and a job that counts failures
-  - due jobs          nothing was admitted before; measured is look → fire → lease → agent → settle
+  - due jobs          nothing is admitted beforehand; measured is look → fire → lease → agent → settle
 
-SQLite is held against a bare loop that writes the same rows in groups of 100, PostgreSQL against PgQueuer's
-own benchmark on the same server. Both are described where they are run, in `bench.peers`.
+SQLite is compared with a bare loop that writes the same rows in groups of 100, PostgreSQL with PgQueuer's own
+benchmark on the same server. Both are described in `bench.peers`.
 """
 
 import asyncio
@@ -14,15 +14,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 from bench.drain import Echo, drain
+from bench.environment import Environment
 from bench.figure import AtLeastOfPeer, Figure, compared
 from bench.measure import alternate
 from bench.peers import bare_sqlite, pgqueuer
-from bench.room import Room
 from segue import Ask, At, Kernel, Settings
 from segue.cli.support import event_loop
 
 Fill: TypeAlias = Callable[[Kernel, int], Awaitable[None]]
-"""Makes so many turns wait in the kernel's database."""
+"""Stores that many waiting turns in the kernel's database."""
 
 HALF = AtLeastOfPeer(0.5)
 SESSIONS = 1_000
@@ -30,48 +30,48 @@ RUNNERS = 50
 SOON = timedelta(seconds=1)
 
 
-def sqlite_turns(room: Room) -> Iterator[Figure]:
-    each = room.size(10, short=2)
+def sqlite_turns(env: Environment) -> Iterator[Figure]:
+    each = env.size(10, short=2)
     users = bare_sqlite.Turns(sessions=SESSIONS, each=each)
     scheduled = bare_sqlite.Turns(sessions=SESSIONS, each=each, scheduled=True)
     due = bare_sqlite.Turns(sessions=SESSIONS * each, each=1, scheduled=True, due=True)
-    yield _against_bare_loop("SQLite: users' turns", room, _users_turns, users)
-    yield _against_bare_loop("SQLite: scheduled turns", room, _scheduled_turns, scheduled)
-    yield _against_bare_loop("SQLite: due jobs, fired and run", room, _due_jobs, due)
+    yield _against_bare_loop("SQLite: users' turns", env, _users_turns, users)
+    yield _against_bare_loop("SQLite: scheduled turns", env, _scheduled_turns, scheduled)
+    yield _against_bare_loop("SQLite: due jobs, fired and run", env, _due_jobs, due)
 
 
-def postgres_turns(room: Room) -> Iterator[Figure]:
-    theirs = pgqueuer.Drain(jobs=room.size(20_000, short=2_000))
+def postgres_turns(env: Environment) -> Iterator[Figure]:
+    theirs = pgqueuer.Drain(jobs=env.size(20_000, short=2_000))
     wide = pgqueuer.Drain(jobs=theirs.jobs, batch=100)
-    yield _against_pgqueuer("PostgreSQL: users' turns", room, _users_turns, theirs, HALF)
-    yield _against_pgqueuer("  PgQueuer with batches of 100", room, _users_turns, wide, None)
-    yield _against_pgqueuer("PostgreSQL: scheduled turns", room, _scheduled_turns, theirs, HALF)
+    yield _against_pgqueuer("PostgreSQL: users' turns", env, _users_turns, theirs, HALF)
+    yield _against_pgqueuer("  PgQueuer with batches of 100", env, _users_turns, wide, None)
+    yield _against_pgqueuer("PostgreSQL: scheduled turns", env, _scheduled_turns, theirs, HALF)
 
 
-def _against_bare_loop(workload: str, room: Room, fill: Fill, bare: bare_sqlite.Turns) -> Figure:
+def _against_bare_loop(workload: str, env: Environment, fill: Fill, bare: bare_sqlite.Turns) -> Figure:
     def ours() -> float:
-        with room.folder() as folder:
+        with env.folder() as folder:
             return event_loop.run(_drained(f"sqlite:///{folder}/segue.db", fill, bare.total))
 
     def peer() -> float:
-        with room.folder() as folder:
+        with env.folder() as folder:
             return bare_sqlite.run(folder, bare).per_second
 
-    return compared(workload, "turns/s", alternate(room.rounds, ours, peer), HALF)
+    return compared(workload, "turns/s", alternate(env.rounds, ours, peer), HALF)
 
 
 def _against_pgqueuer(
-    workload: str, room: Room, fill: Fill, theirs: pgqueuer.Drain, bar: AtLeastOfPeer | None
+    workload: str, env: Environment, fill: Fill, theirs: pgqueuer.Drain, bar: AtLeastOfPeer | None
 ) -> Figure:
     def ours() -> float:
-        with room.database() as url:
-            return event_loop.run(_drained(url, fill, room.size(10, short=2) * SESSIONS))
+        with env.database() as url:
+            return event_loop.run(_drained(url, fill, env.size(10, short=2) * SESSIONS))
 
     def peer() -> float:
-        with room.database() as url:
+        with env.database() as url:
             return pgqueuer.run(url, theirs).drain.per_second
 
-    return compared(workload, "/s", alternate(room.rounds, ours, peer), bar)
+    return compared(workload, "/s", alternate(env.rounds, ours, peer), bar)
 
 
 async def _drained(url: str, fill: Fill, turns: int) -> float:
@@ -95,7 +95,7 @@ async def _scheduled_turns(kernel: Kernel, turns: int) -> None:
 
 
 async def _due_jobs(kernel: Kernel, turns: int) -> None:
-    """One for each of so many sessions: a lane in which others wait would have to be told of each arrival."""
+    """One job per session: a lane in which turns wait would also have to announce each new one."""
     for first in range(0, turns, SESSIONS):
         await _schedule(kernel, range(first, first + SESSIONS))
 

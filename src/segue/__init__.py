@@ -1,6 +1,6 @@
 """Segue: durable scheduling for LLM agents, in the conversation it belongs to.
 
-The words are light. The house, which is `Kernel`, is loaded when somebody first asks for it.
+The values here are cheap to import. `Kernel` brings the engine and is loaded at its first use.
 """
 
 from importlib import import_module
@@ -130,6 +130,6 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(_LATER[name]), name)
-    globals()[name] = found
-    return found
+    value: object = getattr(import_module(_LATER[name]), name)
+    globals()[name] = value
+    return value

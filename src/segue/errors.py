@@ -1,4 +1,4 @@
-"""Everything that can go wrong, grouped by what the caller can do about it.
+"""All errors, grouped by what the caller can do about them.
 
 SegueError
 ├── Invalid              the input is wrong: change it and call again
@@ -11,29 +11,29 @@ SegueError
 │   ├── BadPolicy        a policy
 │   ├── BadRecall        a recall: its type, its interval, its instruction
 │   └── BadSetting       a setting of the kernel
-├── NotFound             nothing of that name is there for this caller
-├── Conflict             it is there, but not in the state the call needs
-│   ├── ChangedMeanwhile it was changed between the reading and the writing: read it again
+├── NotFound             nothing of that name exists for this caller
+├── Conflict             it exists, but not in the state that the call needs
+│   ├── ChangedMeanwhile it was changed between the read and the write: read it again
 │   ├── DuplicateId      the id is taken
 │   ├── AmbiguousKey     several users of the account have a session of that key
-│   ├── NameTaken        the name of the request stands for another request
-│   ├── SessionBusy      a turn is under way, and the caller asked not to wait
+│   ├── NameTaken        the idempotency key belongs to another request
+│   ├── SessionBusy      a turn is running, and the caller asked not to wait
 │   ├── TooManyJobs      the session has as many automations as it may have
 │   ├── RecallPending    the session has a recall already
-│   ├── NotRecurring     only a recurring recall has a next time to skip
-│   ├── TooManyRecalls   the session calls itself back too often
+│   ├── NotRecurring     only a recurring recall can be skipped
+│   ├── TooManyRecalls   too many recalls in a row were set by recalls
 │   ├── NotPrivateChat   messages are scheduled in chats with one person only
 │   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
-│   └── AlreadyStarted   too late to cancel: it runs, or it has run
-├── LeaseLost            somebody else holds the lane now; drop the work
-├── AgentFailed          the agent could not answer; its words are in `.shown`
+│   └── AlreadyStarted   too late to cancel: it is running, or it has ended
+├── LeaseLost            another worker holds the lane now: drop the work
+├── AgentFailed          the agent could not answer; `.shown` is its text for the user
 └── StoreError           the database could not do it
-    ├── StoreUnusable    the file or the server is not one we may write to
+    ├── StoreUnusable    Segue cannot write to this file or server
     │   └── DatabaseGone the file was deleted or replaced while it was in use; the process must end
     ├── SchemaTooNew     a newer Segue wrote this database
     └── StoreUnavailable it did not answer in time; nothing was done, try again
-        ├── Undecided    it was lost while it committed: look whether it was done before you try again
-        └── NotStored    a message to be sent later was not kept, so it will not be sent
+        ├── Undecided    the connection was lost during COMMIT: check whether it was done before you retry
+        └── NotStored    a scheduled message was not stored, so it will not be sent
 
 Every error is a sentence that says what was wanted, what was found and what to do.
 `code` is a stable word for programs. HTTP codes live in the server.
@@ -95,7 +95,7 @@ class Conflict(SegueError):
 
 
 class ChangedMeanwhile(Conflict):
-    """Has the code of every conflict: to a caller it is one."""
+    """Has the code of `Conflict`, because a caller handles it as one."""
 
 
 class DuplicateId(Conflict):
@@ -157,7 +157,7 @@ class LeaseLost(SegueError):
 
 
 class AgentFailed(SegueError):
-    """Raised by an agent. `shown` is what the conversation may see; the rest is for the run record."""
+    """Raised by an agent. `shown` is for the conversation; the message is stored with the run."""
 
     code = "agent_failed"
 

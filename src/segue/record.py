@@ -1,11 +1,10 @@
-"""How the values are made that pass through the house.
+"""Record classes: dataclasses that are frozen for the type checker and plain at run time.
 
-A frozen dataclass sets each field through a call, and a turn of thirty fields takes six times as long to
-build as a plain one. So these are frozen to the type checker, which is who catches the mistake before it
-runs, and plain to the interpreter.
+A frozen dataclass sets each field through a call, so a turn of thirty fields takes six times as long to build
+as a plain one. The type checker finds an assignment before the code runs.
 
-A hundred such classes are made when the package is imported, and most of that time went into methods that
-were written and compiled for each. Here a class has only its `__init__` for itself.
+About a hundred such classes are made when the package is imported, and dataclass spends most of that time on
+generating methods. Here only `__init__` is generated; the other methods are shared.
 """
 
 from dataclasses import dataclass, field, fields
@@ -17,20 +16,20 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """A dataclass by keywords, with slots, equal and hashed by its fields."""
-    made: type[T] = _made(cls, kw_only=True)
+    """A dataclass with keyword arguments and slots, equal and hashed by its fields."""
+    made: type[T] = _dataclass(cls, kw_only=True)
     return made
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def positional(cls: type[T]) -> type[T]:
-    """The same by place, for what is small."""
-    made: type[T] = _made(cls, kw_only=False)
+    """The same with positional arguments, for small classes."""
+    made: type[T] = _dataclass(cls, kw_only=False)
     return made
 
 
-def _made(cls: Any, *, kw_only: bool) -> Any:
-    # Without a text, dataclass would write one, and inspect the signature for it.
+def _dataclass(cls: Any, *, kw_only: bool) -> Any:
+    # Without a docstring, dataclass would generate one from the signature, which is slow.
     cls.__doc__ = cls.__doc__ or cls.__name__
     cls.__repr__, cls.__eq__, cls.__hash__ = _repr, _eq, _hash
     made = dataclass(slots=True, kw_only=kw_only, repr=False, eq=False)(cls)

@@ -1,4 +1,4 @@
-"""A kernel on SQLite with the model agent in it, and the double of its provider."""
+"""Fixtures: a kernel on SQLite with the model agent, and a fake provider."""
 
 import random
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -10,11 +10,11 @@ import pytest
 import pytest_asyncio
 
 from segue import Kernel, Settings
-from segue.agents.llm import Limits, ModelAgent, load_model
+from segue.agents.llm import ModelAgent, ModelLimits, load_model
 from segue.agents.tools.registry import Registry, Tool
 from segue.testing import ManualClock
 from tests.agents.double import Double
-from tests.agents.house import MODELS, House
+from tests.agents.house import MODELS, Harness
 
 
 @pytest_asyncio.fixture
@@ -26,7 +26,7 @@ async def provider() -> AsyncIterator[Double]:
 
 @pytest.fixture(params=list(MODELS))
 def dialect(request: pytest.FixtureRequest) -> str:
-    """The wire format; a test that asks for it runs once with each."""
+    """The wire format; a test with this fixture runs once for each."""
     return str(request.param)
 
 
@@ -36,7 +36,7 @@ def clock() -> ManualClock:
 
 
 @pytest_asyncio.fixture
-async def house_of(
+async def open_harness(
     provider: Double, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Callable[..., Any]]:
     monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
@@ -47,8 +47,8 @@ async def house_of(
         opened: list[Kernel] = []
 
         async def open_one(
-            dialect: str = "openai", *, tools: Iterable[Tool] = (), limits: Limits | None = None
-        ) -> House:
+            dialect: str = "openai", *, tools: Iterable[Tool] = (), limits: ModelLimits | None = None
+        ) -> Harness:
             agent = ModelAgent(
                 load_model(MODELS[dialect]),
                 tools=Registry(tools),
@@ -65,7 +65,7 @@ async def house_of(
                 name="worker-1",
             )
             opened.append(await stack.enter_async_context(kernel))
-            return House(kernel, provider, clock)
+            return Harness(kernel, provider, clock)
 
         yield open_one
         for kernel in opened:

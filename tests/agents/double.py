@@ -1,7 +1,7 @@
-"""A provider's double on loopback: it speaks two wire formats, says what its script says, and remembers.
+"""Fake model provider on loopback: answers from a script in two wire formats, and records the requests.
 
-OpenAI's chat completions at `/v1/chat/completions` and Anthropic's messages at `/v1/messages`, both
-streaming. It is a server of its own, down to the bytes: what it is asked is what a provider would be asked.
+It serves OpenAI's chat completions at `/v1/chat/completions` and Anthropic's messages at `/v1/messages`, both
+streaming, over real HTTP: it receives the bytes that a provider would receive.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True)
 class Calls:
-    """The model calls a tool; the arguments are sent as they stand here, in pieces."""
+    """The model calls a tool; the arguments are sent unchanged, in two pieces."""
 
     name: str
     arguments: str
@@ -29,7 +29,7 @@ class Thinks:
 
 @dataclass(frozen=True)
 class Waits:
-    """Until the gate is open; for ever, if nobody opens it."""
+    """Wait until the gate is set, or until the client leaves."""
 
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -41,7 +41,7 @@ class Breaks:
 
 @dataclass(frozen=True)
 class Ends:
-    """The stream ends here as if it were whole: no reason for the end, no last event."""
+    """The stream ends normally, but without a finish reason and a last event."""
 
 
 Piece: TypeAlias = str | Calls | Thinks | Waits | Breaks | Ends
@@ -67,7 +67,7 @@ class Fails:
 
 @dataclass(frozen=True)
 class HangsUp:
-    """The connection is closed before a byte was answered."""
+    """The connection is closed before the first byte of an answer."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class Double:
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.left = asyncio.Event()
-        """Set when a client went away in the middle of an answer."""
+        """Set when a client left in the middle of an answer."""
         self.waiting = asyncio.Event()
-        """Set when an answer stands at a gate."""
+        """Set when an answer waits at a gate."""
         self._lines: deque[Line] = deque()
         self.url = ""
 
@@ -128,7 +128,7 @@ class Double:
     async def _answer(
         self, asked: Asked, line: Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Whether the connection goes on."""
+        """Answer; return whether the connection stays open."""
         match line:
             case HangsUp():
                 return False
@@ -153,7 +153,7 @@ class Double:
         return True
 
     async def _at_gate(self, gate: asyncio.Event, reader: asyncio.StreamReader) -> None:
-        """Until the gate opens, or the client goes."""
+        """Wait until the gate is set. Raises ConnectionResetError if the client leaves first."""
         opened = asyncio.create_task(gate.wait())
         gone = asyncio.create_task(reader.read(1))
         await asyncio.wait({opened, gone}, return_when=asyncio.FIRST_COMPLETED)

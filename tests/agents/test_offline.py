@@ -1,4 +1,4 @@
-"""The model of rules: it says what it is, and what it understands it really does."""
+"""Offline agent: it says what it is, and calls tools for what it understands."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -20,11 +20,11 @@ CHAT = "web:1"
 async def kernel(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
     (tmp_path / "notes.md").write_text("Water the plants.\n")
     tools = Registry([*file_tools(tmp_path), fetch_tool()])
-    agent = OfflineAgent(tools, lambda: house)
+    agent = OfflineAgent(tools, lambda: opened)
     settings = Settings(timezone="Europe/Berlin")
-    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as house:
-        yield house
-        assert not await house.audit()
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as opened:
+        yield opened
+        assert not await opened.audit()
 
 
 @pytest.fixture
@@ -54,11 +54,11 @@ async def test_it_says_what_it_can_do(ask: Asking, question: str) -> None:
 
 
 async def test_it_offers_only_what_its_tools_can_do(clock: ManualClock) -> None:
-    agent = OfflineAgent(Registry(), lambda: house)
-    async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as house:
-        admitted = await house.receive(CHAT, "What can you do?")
-        await quiet(house)
-        assert "read file" not in ((await house.turn(admitted.turn_id)).reply or "")
+    agent = OfflineAgent(Registry(), lambda: opened)
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
+        admitted = await opened.receive(CHAT, "What can you do?")
+        await quiet(opened)
+        assert "read file" not in ((await opened.turn(admitted.turn_id)).reply or "")
 
 
 async def test_it_knows_the_time_of_its_zone(ask: Asking) -> None:
@@ -77,7 +77,7 @@ async def test_it_lists_the_files(ask: Asking) -> None:
     assert "there is no nothing" in await ask("list the files in nothing")
 
 
-async def test_it_passes_on_why_something_did_not_work(ask: Asking) -> None:
+async def test_it_says_why_something_did_not_work(ask: Asking) -> None:
     assert (await ask("read file ../secret")).startswith("That did not work: '..' leads out")
     assert "is not a public address" in await ask("fetch http://127.0.0.1:1/.")
 
@@ -99,7 +99,7 @@ async def test_a_scheduled_turn_says_what_is_due(kernel: Kernel, clock: ManualCl
     assert (await kernel.messages(CHAT))[-1].content == "It is 11:00, and this is due: “Look at the build.”"
 
 
-async def test_what_it_does_not_understand_it_repeats_and_says_so(ask: Asking) -> None:
+async def test_it_repeats_what_it_does_not_understand(ask: Asking) -> None:
     answer = await ask("Why is the sky blue?")
     assert answer.startswith("You said “Why is the sky blue?”. I am the offline model")
 

@@ -1,4 +1,4 @@
-"""The model of rules schedules for real: what a newcomer without a key sees happen."""
+"""Offline agent: scheduling by chat, in English and Chinese."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,11 +21,11 @@ Asking = Callable[[str], Awaitable[str]]
 
 @pytest_asyncio.fixture
 async def kernel(clock: ManualClock) -> AsyncIterator[Kernel]:
-    agent = OfflineAgent(Registry([cron_tool(), *recall_tools()]), lambda: house)
+    agent = OfflineAgent(Registry([cron_tool(), *recall_tools()]), lambda: opened)
     settings = Settings(timezone="Europe/Berlin")
-    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as house:
-        yield house
-        assert not await house.audit()
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as opened:
+        yield opened
+        assert not await opened.audit()
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ async def the_job(kernel: Kernel) -> Job:
 async def test_what_the_page_suggests_in_chinese_is_understood(
     kernel: Kernel, ask: Asking, clock: ManualClock
 ) -> None:
-    """A reminder, a daily check and a look back, as `web/words/zh.js` has them."""
-    words = (ROOT / "src/segue/web/words/zh.js").read_text("utf-8")
+    """A reminder, a daily check and a look back, as `server/web/words/zh.js` has them."""
+    words = (ROOT / "src/segue/server/web/words/zh.js").read_text("utf-8")
     reminder, daily, back = re.findall(r'try_(?:reminder|daily|recall): "(.*)"', words)
     assert "起来活动一下" in await ask(reminder)
     pending = await kernel.recall(CHAT)
@@ -68,7 +68,7 @@ async def test_what_the_page_suggests_in_chinese_is_understood(
 
 
 @pytest.mark.parametrize("words", ["提醒我", "每天", "很久以后提醒我喝水"])
-async def test_chinese_without_a_time_or_without_a_matter_is_asked_back(
+async def test_chinese_without_a_time_or_a_topic_is_asked_back(
     kernel: Kernel, ask: Asking, words: str
 ) -> None:
     assert "比如" in await ask(words)
@@ -134,7 +134,7 @@ async def test_it_really_schedules(
         ("明天9点或10点提醒我喝水", "或10点"),
     ],
 )
-async def test_a_time_that_is_not_read_whole_schedules_nothing_and_is_told(
+async def test_a_time_that_is_not_fully_read_schedules_nothing_and_says_why(
     kernel: Kernel, ask: Asking, words: str, unread: str
 ) -> None:
     """Issue 19, item 20: it says what it could not read, and shows what it can."""
@@ -158,7 +158,7 @@ async def test_a_reminder_at_a_time_that_is_past_schedules_nothing(kernel: Kerne
         ("remind me in 10 minutes to plan friday", "Mon 16 Nov 2026, 10:10", "plan friday"),
     ],
 )
-async def test_a_time_that_is_read_whole_is_scheduled(
+async def test_a_time_that_is_fully_read_is_scheduled(
     ask: Asking, words: str, moment: str, about: str
 ) -> None:
     said = await ask(words)
@@ -177,7 +177,7 @@ async def test_what_it_scheduled_happens_in_the_conversation(
     assert said.source.label == "check the build"
 
 
-async def test_it_looks_after_what_was_scheduled_last(kernel: Kernel, ask: Asking) -> None:
+async def test_it_changes_the_job_that_was_scheduled_last(kernel: Kernel, ask: Asking) -> None:
     await ask("every 2 hours check the build")
     job = await the_job(kernel)
     assert "It is paused: paused by the user." in await ask("pause it")
@@ -190,7 +190,7 @@ async def test_it_looks_after_what_was_scheduled_last(kernel: Kernel, ask: Askin
     assert await ask("pause it") == "Nothing of that kind is scheduled here."
 
 
-async def test_that_is_a_job_or_a_recall_whichever_came_last(
+async def test_that_means_the_job_or_recall_that_came_last(
     kernel: Kernel, ask: Asking, clock: ManualClock
 ) -> None:
     await ask("every 2 hours check the build")
@@ -212,7 +212,7 @@ async def test_it_lists_what_is_scheduled(kernel: Kernel, ask: Asking) -> None:
     assert "- water: next on Monday, 16 November at 11:00" in answer
 
 
-async def test_it_passes_on_why_it_could_not(kernel: Kernel, ask: Asking) -> None:
+async def test_it_says_why_it_could_not(kernel: Kernel, ask: Asking) -> None:
     assert await ask("every 3 seconds say hello") == (
         "That did not work: `every_seconds` must be at least 10, got 3."
     )

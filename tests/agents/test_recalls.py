@@ -1,4 +1,4 @@
-"""Recalls by an agent's own hand: a model's, and the one of rules."""
+"""Recalls set by an agent: the model agent and the offline agent."""
 
 import json
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from segue import Kernel, Settings
-from segue.agents.llm import Limits
+from segue.agents.llm import ModelLimits
 from segue.agents.offline import OfflineAgent
 from segue.agents.tools.files import file_tools
 from segue.agents.tools.instructions import GOOD, lazy
@@ -16,43 +16,48 @@ from segue.agents.tools.recalls import recall_tools
 from segue.agents.tools.registry import Registry
 from segue.testing import ManualClock, quiet
 from tests.agents.double import Calls, says
-from tests.agents.house import CHAT, HouseOf, words_sent
+from tests.agents.house import CHAT, OpenHarness, words_sent
 
 SET = json.dumps({"call_type": "once", "when": "30m", "additional_context_message": GOOD})
 LIST = json.dumps({"action": "list"})
 
 
-async def test_a_model_calls_itself_back_with_its_own_instruction(house_of: HouseOf, dialect: str) -> None:
-    """C5.8: the instruction comes after the history, as the system's words."""
-    house = await house_of(dialect, tools=recall_tools())
-    house.provider.script(says(Calls("schedule_recall", SET)), says("I will look."), says("No errors."))
-    await house.ask("Watch the build.")
-    house.clock.advance(minutes=30)
-    await quiet(house.kernel)
-    *_, (role, words) = words_sent(house.provider.asked[-1].body)
+async def test_a_model_calls_itself_back_with_its_own_instruction(
+    open_harness: OpenHarness, dialect: str
+) -> None:
+    """C5.8: the instruction comes after the history, as a system message."""
+    harness = await open_harness(dialect, tools=recall_tools())
+    harness.provider.script(says(Calls("schedule_recall", SET)), says("I will look."), says("No errors."))
+    await harness.ask("Watch the build.")
+    harness.clock.advance(minutes=30)
+    await quiet(harness.kernel)
+    *_, (role, words) = words_sent(harness.provider.asked[-1].body)
     assert role == "system"
     assert GOOD in words
-    assert (await house.said())[-2:] == [("user", f"Recall: {GOOD[:80]}"), ("assistant", "No errors.")]
+    assert (await harness.transcript())[-2:] == [
+        ("user", f"Recall: {GOOD[:80]}"),
+        ("assistant", "No errors."),
+    ]
 
 
-async def test_the_rules_of_a_good_instruction_reach_the_model(house_of: HouseOf) -> None:
+async def test_the_rules_of_a_good_instruction_reach_the_model(open_harness: OpenHarness) -> None:
     """C2.5."""
-    house = await house_of("openai", tools=recall_tools())
-    await house.ask("Hi")
-    tools = {tool["function"]["name"]: tool["function"] for tool in house.provider.asked[-1].body["tools"]}
+    harness = await open_harness("openai", tools=recall_tools())
+    await harness.ask("Hi")
+    tools = {tool["function"]["name"]: tool["function"] for tool in harness.provider.asked[-1].body["tools"]}
     assert GOOD in tools["schedule_recall"]["description"]
 
 
-async def test_a_recall_that_reaches_the_most_steps_has_fired(house_of: HouseOf) -> None:
+async def test_a_recall_that_reaches_the_most_steps_has_fired(open_harness: OpenHarness) -> None:
     """C5.10: MaxIterationsReached counts as success."""
-    house = await house_of("openai", tools=recall_tools(), limits=Limits(steps=2))
-    await house.ask("Hi")
-    await house.kernel.set_recall(CHAT, GOOD, when="30m")
-    house.provider.script(*[says(Calls("manage_recall", LIST)) for _ in range(5)])
-    house.clock.advance(minutes=30)
-    await quiet(house.kernel)
-    [recall] = await house.kernel.recalls(CHAT)
-    [run] = await house.kernel.runs(CHAT)
+    harness = await open_harness("openai", tools=recall_tools(), limits=ModelLimits(steps=2))
+    await harness.ask("Hi")
+    await harness.kernel.set_recall(CHAT, GOOD, when="30m")
+    harness.provider.script(*[says(Calls("manage_recall", LIST)) for _ in range(5)])
+    harness.clock.advance(minutes=30)
+    await quiet(harness.kernel)
+    [recall] = await harness.kernel.recalls(CHAT)
+    [run] = await harness.kernel.runs(CHAT)
     assert (recall.status, run.outcome) == ("fired", "empty")
     assert run.usage is not None
     assert run.usage["ended"] == "after 2 model steps"
@@ -62,11 +67,11 @@ async def test_a_recall_that_reaches_the_most_steps_has_fired(house_of: HouseOf)
 async def offline(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
     (tmp_path / "notes.md").write_text("Water the plants.\n")
     tools = Registry([*recall_tools(), *file_tools(tmp_path)])
-    agent = OfflineAgent(tools, lambda: house)
+    agent = OfflineAgent(tools, lambda: kernel)
     settings = Settings(timezone="Europe/Berlin")
-    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as house:
-        yield house
-        assert not await house.audit()
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as kernel:
+        yield kernel
+        assert not await kernel.audit()
 
 
 async def ask(kernel: Kernel, text: str) -> str:
@@ -99,7 +104,7 @@ async def test_the_offline_model_really_sets_a_reminder(
     assert words[-2:] == [("user", "Recall: drink water"), ("assistant", "Reminder: drink water.")]
 
 
-async def test_a_reminder_of_a_reminder_is_said_and_not_set_again(
+async def test_a_reminder_that_fires_is_written_and_not_set_again(
     offline: Kernel, clock: ManualClock
 ) -> None:
     await ask(offline, "remind me in 10 minutes to remind me in 10 minutes to smile")

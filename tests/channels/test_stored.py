@@ -1,4 +1,4 @@
-"""The page and the terminal read the log: stored is sent. How long texts are cut, and marks translated."""
+"""Stored channels, message splitting, markup, rate limit and channel settings."""
 
 import pytest
 from hypothesis import given
@@ -56,7 +56,7 @@ def test_code_that_is_cut_stays_code() -> None:
     assert last.startswith("```python\n")
 
 
-def test_marks_become_what_a_chat_shows() -> None:
+def test_markdown_becomes_the_html_of_the_chat() -> None:
     text = (
         "# Title\n\n**Bold** and *italic* ~~gone~~ [site](https://example.org?a=1&b=2)\n\n"
         "- one\n- two\n\n1. a\n2. b"
@@ -70,16 +70,16 @@ def test_marks_become_what_a_chat_shows() -> None:
     assert "javascript" not in telegram_html("[x](javascript:alert(1))").partition("(")[0]
 
 
-def test_a_pace_lets_so_many_through_in_a_second() -> None:
-    pace = TokenBucket(5)
-    assert pace.allows(0) == 5
-    pace.take(5, 0)
-    assert (pace.allows(0), pace.next_at(0), pace.allows(199), pace.allows(200)) == (0, 200, 0, 1)
-    assert pace.allows(10_000) == 5, "what was not used is not saved up"
-    assert pace.allows(5_000) == 5, "a clock that is set back brings nothing, and takes nothing"
+def test_a_token_bucket_limits_sends_per_second() -> None:
+    bucket = TokenBucket(5)
+    assert bucket.allows(0) == 5
+    bucket.take(5, 0)
+    assert (bucket.allows(0), bucket.next_at(0), bucket.allows(199), bucket.allows(200)) == (0, 200, 0, 1)
+    assert bucket.allows(10_000) == 5, "what was not used is not saved up"
+    assert bucket.allows(5_000) == 5, "a clock that is set back changes nothing"
 
 
-def test_settings_of_a_channel_are_whole_and_their_secrets_are_hidden() -> None:
+def test_settings_of_a_channel_are_complete_and_their_secrets_are_hidden() -> None:
     env = {"SEGUE_TELEGRAM_TOKEN": "1:secret-t", "SEGUE_TELEGRAM_ALLOW": '["7"]', "SEGUE_DATA": "/nowhere"}
     loaded = Configuration.load(env=env)
     assert loaded.telegram.allow == ("7",)

@@ -1,4 +1,4 @@
-"""Telegram, against a double that speaks the Bot API on loopback."""
+"""Telegram channel, with a fake Bot API on loopback."""
 
 import asyncio
 import logging
@@ -56,7 +56,7 @@ async def until(holds: Callable[[], object], what: str) -> None:
         raise AssertionError(f"there was never {what}") from None
 
 
-async def test_it_keeps_what_a_channel_promises(api: BotApi, telegram: Telegram) -> None:
+async def test_it_conforms_to_the_channel_protocol(api: BotApi, telegram: Telegram) -> None:
     async def seen() -> list[str]:
         return api.shown("7")
 
@@ -78,7 +78,7 @@ async def test_a_conversation_by_long_polling(api: BotApi, kernel: Kernel, agent
         running.cancel()
     assert api.shown("7") == ["Hello Ada, 2 < 3."]
     sent = [given for method, given in api.calls if method == "sendMessage"]
-    # On a slow machine what was said so far is shown before it ends.
+    # On a slow machine a draft is shown before the answer is complete.
     assert sent[0]["text"].removesuffix(" …") == "Hello <b>Ada</b>, <code>2 &lt; 3</code>."
     assert [message.content for message in await kernel.messages(CHAT)] == [
         "Hello",
@@ -93,7 +93,7 @@ def confirmed(api: BotApi, since: int) -> bool:
 async def test_an_update_that_comes_again_is_answered_once(
     api: BotApi, kernel: Kernel, telegram: Telegram
 ) -> None:
-    """A crash before it was confirmed: the next process is given it again."""
+    """After a crash before the confirmation, the next process receives it again."""
     await api.write("Hello")
     for _ in range(2):
         async with asyncio.TaskGroup() as group:
@@ -104,7 +104,7 @@ async def test_an_update_that_comes_again_is_answered_once(
     assert len([m for m in await kernel.messages(CHAT) if m.role == "user"]) == 1
 
 
-async def test_an_answer_is_shown_while_it_grows_and_takes_the_place_of_what_was_shown(
+async def test_a_growing_answer_is_shown_and_then_replaced_by_the_complete_one(
     api: BotApi, telegram: Telegram
 ) -> None:
     await telegram.show("7", "turn-1", "Once upon")
@@ -153,7 +153,7 @@ async def test_what_a_refusal_means(
         await telegram.send(delivery(telegram, "7", "d-1", "Hello"))
 
 
-async def test_a_pause_that_telegram_asks_for_is_kept(api: BotApi, telegram: Telegram) -> None:
+async def test_a_pause_that_telegram_asks_for_is_passed_on(api: BotApi, telegram: Telegram) -> None:
     api.refusals.append(Refusal("sendMessage", 429, "Too Many Requests", retry_after=17))
     with pytest.raises(NotTaken) as refusal:
         await telegram.send(delivery(telegram, "7", "d-1", "Hello"))
@@ -171,15 +171,13 @@ async def test_a_pause_between_two_parts_is_waited_for_and_no_part_comes_twice(
     assert first.message_id == str(len(parts))
 
 
-async def test_html_that_telegram_does_not_take_goes_out_as_it_was_written(
-    api: BotApi, telegram: Telegram
-) -> None:
+async def test_html_that_telegram_refuses_is_sent_as_markdown(api: BotApi, telegram: Telegram) -> None:
     api.refusals.append(Refusal("sendMessage", 400, "Bad Request: can't parse entities: x"))
     await telegram.send(delivery(telegram, "7", "d-1", "*Hello*"))
     assert api.shown("7") == ["*Hello*"]
 
 
-async def test_nobody_there_is_not_taken_and_the_token_is_told_nowhere(
+async def test_an_unreachable_api_is_not_taken_and_the_token_is_not_revealed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -190,20 +188,22 @@ async def test_nobody_there_is_not_taken_and_the_token_is_told_nowhere(
     assert LONGEST < 4096
 
 
-async def test_a_stranger_gets_nothing(api: BotApi, database_url: str) -> None:
+async def test_an_unknown_sender_gets_no_answer(api: BotApi, database_url: str) -> None:
     async with Telegram(TOKEN, url=api.url, door=Door(allow=frozenset({"7"}))) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kernel.run())
                 await api.write("Let me in", sender=666)
                 await api.write("Hello", sender=7)
-                await until(lambda: api.shown("7"), "an answer for whom we know")
+                await until(lambda: api.shown("7"), "an answer for the known sender")
                 running.cancel()
             assert api.shown("666") == []
             assert [session.key for session in await kernel.sessions()] == [CHAT]
 
 
-async def test_a_stranger_gets_a_code_once_and_is_let_in_by_it(api: BotApi, database_url: str) -> None:
+async def test_an_unknown_sender_gets_a_code_once_and_is_admitted_with_it(
+    api: BotApi, database_url: str
+) -> None:
     async with Telegram(TOKEN, url=api.url, door=Door(pairing=True)) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
             async with asyncio.TaskGroup() as group:
@@ -213,7 +213,7 @@ async def test_a_stranger_gets_a_code_once_and_is_let_in_by_it(api: BotApi, data
                 await until(lambda: len(api.calls) > 4, "both were heard")
                 [guest] = await kernel.guests()
                 assert api.shown("7") == [
-                    f"I do not know you yet. Tell whoever runs me this code: {guest.code}"
+                    f"I do not know you yet. Give this code to the operator: {guest.code}"
                 ]
                 await kernel.allow_guest(guest.code.lower())
                 await api.write("And now?")
@@ -233,7 +233,7 @@ async def test_a_group_is_a_group(api: BotApi, kernel: Kernel) -> None:
 
 
 def topics(api: BotApi) -> list[tuple[str, int | None]]:
-    """What was sent, and into which topic."""
+    """The sent texts, each with its topic."""
     return [
         (given["text"].removesuffix(" …"), given.get("message_thread_id"))
         for method, given in api.calls
@@ -244,7 +244,7 @@ def topics(api: BotApi) -> list[tuple[str, int | None]]:
 async def test_an_arrival_in_a_topic_is_answered_there(
     api: BotApi, kernel: Kernel, agent: ScriptedAgent
 ) -> None:
-    """Also if somebody writes in another topic before the answer is sent."""
+    """Also if a user writes in another topic before the answer is sent."""
     forum: dict[str, Any] = {"type": "supergroup", "is_forum": True}
     agent.script("In seven.", "In eight.", "In general.")
     await api.write("Hello", chat=-100, topic=7, **forum)
@@ -304,7 +304,7 @@ async def test_what_is_shown_of_an_answer_is_shown_in_its_topic(api: BotApi, tel
     assert topics(api) == [("Once upon", 3)]
 
 
-async def test_by_webhook_only_telegram_is_heard(api: BotApi, database_url: str) -> None:
+async def test_the_webhook_accepts_only_telegram(api: BotApi, database_url: str) -> None:
     hook = Webhook(url="https://example.org/webhooks/telegram", secret="a-word")
     update = {
         "update_id": 5,
@@ -317,7 +317,7 @@ async def test_by_webhook_only_telegram_is_heard(api: BotApi, database_url: str)
             async with reach(app) as http:
                 assert (await http.post(path, json=update, headers=word)).status_code == 503
                 async with app.router.lifespan_context(app):
-                    await until(lambda: api.webhook, "told where to call")
+                    await until(lambda: api.webhook, "logged where to call")
                     assert api.webhook == {"url": hook.url, "secret_token": "a-word"}
                     for wrong in ({}, {"X-Telegram-Bot-Api-Secret-Token": "another"}):
                         assert (await http.post(path, json=update, headers=wrong)).status_code == 403
@@ -339,7 +339,7 @@ async def test_by_webhook_only_telegram_is_heard(api: BotApi, database_url: str)
         {},
     ],
 )
-async def test_an_update_of_another_shape_is_passed_over(
+async def test_an_update_of_another_shape_is_ignored(
     api: BotApi, database_url: str, update: dict[str, object]
 ) -> None:
     hook = Webhook(url="https://example.org/webhooks/telegram", secret="a-word")
@@ -348,7 +348,7 @@ async def test_an_update_of_another_shape_is_passed_over(
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
             app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=True)
             async with reach(app) as http, app.router.lifespan_context(app):
-                await until(lambda: api.webhook, "told where to call")
+                await until(lambda: api.webhook, "logged where to call")
                 assert (await http.post("/webhooks/telegram", json=update, headers=word)).status_code == 204
             assert await kernel.overviews() == []
 
@@ -368,7 +368,7 @@ async def test_a_scheduled_message_goes_out_through_telegram(
 
 
 class NotingClock(ManualClock):
-    """Remembers for how long it was asked to wait."""
+    """Records for how long it was asked to wait."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -383,7 +383,7 @@ class NotingClock(ManualClock):
 
 
 @pytest.mark.parametrize("webhook", [None, Webhook(url="https://example.org/hook", secret="hush")])
-async def test_a_refused_token_is_told_once_and_tried_again_rarely(
+async def test_a_refused_token_is_logged_once_and_retried_rarely(
     webhook: Webhook | None, api: BotApi, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = NotingClock()
@@ -399,12 +399,12 @@ async def test_a_refused_token_is_told_once_and_tried_again_rarely(
         running.cancel()
     assert clock.pauses == [300_000] * 3
     assert api.refused_tokens == 3
-    told = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert [record.getMessage() for record in told] == [
+    logged = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [record.getMessage() for record in logged] == [
         "Telegram refuses the token; set SEGUE_TELEGRAM_TOKEN, or telegram.token in the file, to the one "
-        "that @BotFather shows for this bot; until then nothing arrives from there"
+        "that @BotFather shows for this bot; until then no messages are received"
     ]
-    assert told[0].exc_info is None
+    assert logged[0].exc_info is None
 
 
 async def test_it_listens_as_soon_as_telegram_can_be_reached(
@@ -416,7 +416,7 @@ async def test_it_listens_as_soon_as_telegram_can_be_reached(
         await api.write("Hello")
         await until(lambda: api.shown("7"), "an answer")
         running.cancel()
-    told = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert [record.getMessage() for record in told] == [
-        "Telegram cannot be listened to: Telegram answered 500"
+    logged = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [record.getMessage() for record in logged] == [
+        "Telegram call failed, retrying: Telegram answered 500"
     ]

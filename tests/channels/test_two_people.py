@@ -1,4 +1,4 @@
-"""People on one bot share nothing: not on Telegram, not on Matrix, not in a group."""
+"""Users of one bot share nothing: not on Telegram, not on Matrix, not in a group."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from segue.model.channel import Door
 from segue.testing import ScriptedAgent
 from tests.channels.bot_api import TOKEN, BotApi, bot_api
 from tests.channels.synapse import Homeserver, Person
-from tests.channels.test_matrix import _members, speaking_as, until_said
+from tests.channels.test_matrix import matrix_of, members, until_shown
 from tests.channels.test_telegram import until
 from tests.channels.two_people import SECRET, fill, served, try_every_route, try_every_tool
 
@@ -42,7 +42,7 @@ async def test_two_people_on_matrix_share_nothing(home: Homeserver, tmp_path: Pa
     bot, ada = await home.pair()
     _, bob = await home.pair()
     url = f"sqlite:///{tmp_path}/segue.db"
-    async with speaking_as(bot, home) as matrix:  # noqa: SIM117
+    async with matrix_of(bot, home) as matrix:  # noqa: SIM117
         async with Kernel(url, agent=ScriptedAgent(), channels=[matrix]) as kernel:
             hers, his = await ada.open_room(bot.user), await bob.open_room(bot.user)
             async with served(kernel) as http:
@@ -56,14 +56,14 @@ async def test_two_people_on_matrix_share_nothing(home: Homeserver, tmp_path: Pa
 async def _write_when_heard(bot: Person, *said: tuple[Person, str, str]) -> None:
     for person, room, text in said:
         async with asyncio.timeout(30):
-            while bot.user not in await _members(person, room):  # noqa: ASYNC110
+            while bot.user not in await members(person, room):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
         await person.write(room, text)
-        await until_said(person, room, "ok")
+        await until_shown(person, room, "ok")
 
 
 async def test_a_group_belongs_to_the_group(api: BotApi, database_url: str) -> None:
-    """Also one in which a person writes whose private chat is bound to a user."""
+    """Also if a member's private chat is bound to a user."""
     async with Telegram(TOKEN, url=api.url) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
             await kernel.bind_sender("telegram", "7", user="ada")

@@ -1,4 +1,4 @@
-"""Two people on one bot: what the agent and the API give one of them of the other's things."""
+"""Isolation checks: one user of a bot tries to reach another user's data through every tool and route."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ TOOLS = [cron_tool(), *recall_tools(), *message_tools(), memory_tool()]
 
 
 class Things(NamedTuple):
-    """What one person has, by the ids that another might guess."""
+    """The ids of one user's objects, which another user might guess."""
 
     job_id: str
     message_id: str
@@ -44,7 +44,7 @@ class Things(NamedTuple):
 
 @asynccontextmanager
 async def served(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
-    """A server with its workers, which listen to the channels."""
+    """Run a server with its workers, which listen to the channels."""
     configuration = Configuration(database="sqlite://:memory:", api_keys=KEYS)
     app = create_app(kernel, configuration, run_workers=True)
     async with app.router.lifespan_context(app), reach(app) as http:
@@ -52,7 +52,7 @@ async def served(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 async def fill(kernel: Kernel, key: str) -> Things:
-    """One of each kind, made by the person's own agent in a chat in which the secret was said."""
+    """Make one object of each kind, with the user's own tools, in a chat that holds the secret."""
     mine = await context_in(kernel, key)
     await result(
         mine,
@@ -83,7 +83,7 @@ async def context_in(kernel: Kernel, key: str) -> ToolContext:
 
 
 async def try_every_tool(kernel: Kernel, stranger: str, victim: str, things: Things) -> None:
-    """The stranger's agent is told the victim's ids, and gets at nothing."""
+    """The stranger's tools get the victim's ids, and reach nothing."""
     bob = await context_in(kernel, stranger)
     for action in ("list", "cancel", "skip"):
         said = await refused(bob, TOOLS, "manage_recall", action=action, session_id=victim)
@@ -99,7 +99,7 @@ async def try_every_tool(kernel: Kernel, stranger: str, victim: str, things: Thi
     assert "peanuts" not in await result(bob, TOOLS, "memory_search", query="allergic to peanuts")
     context = await kernel.context(stranger, asked="What am I allergic to?")
     assert "peanuts" not in str(context)
-    # What the stranger sets is the stranger's own, and the victim's stands.
+    # A recall that the stranger sets is their own; the victim's is unchanged.
     await result(
         bob, TOOLS, "schedule_recall", call_type="once", when="in 5 hours", additional_context_message=HIS
     )
@@ -113,7 +113,7 @@ async def try_every_tool(kernel: Kernel, stranger: str, victim: str, things: Thi
 
 
 async def refused_or_empty(bob: ToolContext, action: str) -> None:
-    """Without another session, a tool acts in the own one, where nothing is set."""
+    """Without a session argument, the tool acts in the caller's session, where nothing is set."""
     if action == "list":
         assert HERS not in await result(bob, TOOLS, "manage_recall", action=action)
     else:
@@ -121,7 +121,7 @@ async def refused_or_empty(bob: ToolContext, action: str) -> None:
 
 
 async def try_every_route(http: httpx2.AsyncClient, key: str, things: Things) -> None:
-    """To another user nothing is there; the operator reaches it, and sees whose it is."""
+    """Another user finds nothing; the operator reaches it, and sees its owner."""
     at = f"/sessions/{quote(key, safe='')}"
     turn, automation = {"content": "Hi"}, {"message": "Look.", "schedule": "every 2h"}
     recall = {"call_type": "once", "when": "in 1 hour", "additional_context_message": HIS}
@@ -174,7 +174,7 @@ async def try_every_route(http: httpx2.AsyncClient, key: str, things: Things) ->
 
 
 async def operate(http: httpx2.AsyncClient, key: str, things: Things) -> None:
-    """What the operator does in a person's session is the person's."""
+    """What the operator makes in a user's session belongs to the user."""
     at, root = f"/sessions/{quote(key, safe='')}", bearer(ROOT)
     shown = (await http.get(at, headers=root)).json()
     assert (shown["key"], shown["account"], shown["user"]) == (key, "default", key)
@@ -182,7 +182,7 @@ async def operate(http: httpx2.AsyncClient, key: str, things: Things) -> None:
     assert (key, key) in {(each["key"], each["user"]) for each in listed}
     tasks = (await http.get("/tasks", headers=root)).json()["tasks"]
     assert things.task_id in [each["task_id"] for each in tasks]
-    # The operator's own memory holds nothing of it; that of the person is asked for by name.
+    # The operator's own memory does not hold it; the user's is read by naming the user.
     assert (await http.get("/memories", headers=root)).json()["memories"] == []
     theirs = await http.get("/memories", params={"user": key, "query": "peanuts"}, headers=root)
     assert "peanuts" in theirs.text

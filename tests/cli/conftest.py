@@ -1,4 +1,4 @@
-"""The command, with a provider's double, or with an agent that waits at a gate of the test."""
+"""Fixtures: the `segue` command, a double of a model provider, and an agent that waits at a gate."""
 
 import logging
 from collections.abc import AsyncIterator, Iterator
@@ -25,7 +25,7 @@ def segue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Segue]:
 
 @pytest_asyncio.fixture
 async def gate(segue: Segue) -> AsyncIterator[Gate]:
-    """Processes run the agent of `scripted`, which comes here."""
+    """Processes run the agent of `tests.cli.scripted`, which waits at this gate."""
     async with gate_on_loopback() as gate:
         segue.module = "tests.cli.scripted"
         segue.env["GATE"] = str(gate.port)
@@ -34,7 +34,7 @@ async def gate(segue: Segue) -> AsyncIterator[Gate]:
 
 @pytest_asyncio.fixture
 async def provider(segue: Segue) -> AsyncIterator[Double]:
-    """Who answers instead of the offline model, as its script says."""
+    """A model provider that answers by a script, instead of the offline model."""
     double = Double()
     async with double.listening():
         segue.env |= {

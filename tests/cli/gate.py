@@ -1,10 +1,10 @@
-"""A gate that agents of other processes come to, and wait at."""
+"""A gate on loopback: agents of other processes wait at it until the test opens it."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-_PATIENCE = 60
+_TIMEOUT_SECONDS = 60
 
 
 class Gate:
@@ -12,18 +12,18 @@ class Gate:
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
-        self._somebody = asyncio.Event()
+        self._arrived = asyncio.Event()
 
-    async def somebody_waits(self) -> None:
-        async with asyncio.timeout(_PATIENCE):
-            await self._somebody.wait()
+    async def wait_for_agent(self) -> None:
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
+            await self._arrived.wait()
 
     def open(self) -> None:
-        """For whoever waits, and for whoever comes."""
+        """Let all waiting and later agents pass."""
         self._open.set()
 
     async def _let_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._somebody.set()
+        self._arrived.set()
         await self._open.wait()
         writer.close()
 

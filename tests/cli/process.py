@@ -1,6 +1,7 @@
-"""`segue` in a folder of its own, with none of this machine's settings.
+"""Runs `segue` in its own folder, without the settings of this machine.
 
-Called, it runs in this process, which takes a twentieth of the time; `process` and `running` start real ones.
+`Segue(…)` runs in the test's process, which takes a twentieth of the time; `process` and `running` start real
+processes.
 """
 
 import asyncio
@@ -19,8 +20,8 @@ from typer.testing import CliRunner
 from segue.cli.app import app
 from tests.docs.pages import ROOT
 
-_PATIENCE = 60
-"""Seconds. Reached only when something hangs."""
+_TIMEOUT_SECONDS = 60
+"""Reached only if something hangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Ended:
 
 @dataclass
 class Segue:
-    """The command, called from `folder` with its data there."""
+    """The `segue` command with its working folder and data in `folder`."""
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
@@ -61,7 +62,7 @@ class Segue:
         return [sys.executable, "-m", self.module, *arguments]
 
     async def __call__(self, *arguments: str, text: str = "") -> Ended:
-        """Run it to its end, here. The test must be in its folder."""
+        """Run a command to its end in this process. The working folder must be `folder`."""
         env: dict[str, str | None] = dict.fromkeys(os.environ.keys() - self.environment().keys())
         result = await asyncio.to_thread(
             CliRunner().invoke, app, arguments, input=text, env={**env, **self.environment()}
@@ -71,7 +72,7 @@ class Segue:
         return Ended(result.exit_code, result.stdout, result.stderr)
 
     async def process(self, *arguments: str, text: str = "") -> Ended:
-        """Run it to its end, in a process of its own."""
+        """Run a command to its end in its own process."""
         process = await asyncio.create_subprocess_exec(
             *self.command(*arguments),
             cwd=self.folder,
@@ -81,7 +82,7 @@ class Segue:
             stderr=asyncio.subprocess.PIPE,
         )
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 out, err = await process.communicate(text.encode())
         finally:
             if process.returncode is None:
@@ -91,7 +92,7 @@ class Segue:
 
     @asynccontextmanager
     async def running(self, *arguments: str) -> AsyncIterator["Running"]:
-        """Start it; whatever becomes of it, it is gone in the end."""
+        """Start a process; it is killed at the end if it still runs."""
         process = await asyncio.create_subprocess_exec(
             *self.command(*arguments),
             cwd=self.folder,
@@ -115,20 +116,20 @@ class Segue:
     @asynccontextmanager
     async def serving(self, *arguments: str) -> AsyncIterator["Serving"]:
         async with self.running("serve", "--port", "0", *arguments) as running:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 announced = await running.line()
             found = re.search(r"http://\S+", announced)
             assert found, announced + running.log
-            async with httpx2.AsyncClient(base_url=found[0], timeout=_PATIENCE) as client:
+            async with httpx2.AsyncClient(base_url=found[0], timeout=_TIMEOUT_SECONDS) as client:
                 yield Serving(running, client)
 
 
 class Running:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self._news = asyncio.Condition()
+        self._changed = asyncio.Condition()
         self.log = ""
-        """What it wrote to standard error."""
+        """Its standard error so far."""
 
     async def line(self) -> str:
         assert self._process.stdout is not None
@@ -137,21 +138,21 @@ class Running:
     async def read_log(self) -> None:
         assert self._process.stderr is not None
         while line := await self._process.stderr.readline():
-            async with self._news:
+            async with self._changed:
                 self.log += line.decode()
-                self._news.notify_all()
+                self._changed.notify_all()
 
     async def logged(self, words: str) -> None:
-        """Until its log has these words."""
-        async with asyncio.timeout(_PATIENCE), self._news:
-            await self._news.wait_for(lambda: words in self.log)
+        """Wait until its log contains these words."""
+        async with asyncio.timeout(_TIMEOUT_SECONDS), self._changed:
+            await self._changed.wait_for(lambda: words in self.log)
 
     def tell(self, which: signal.Signals) -> None:
         self._process.send_signal(which)
 
     async def end(self) -> int:
-        """Its exit code, when it has ended; -9 if it was killed."""
-        async with asyncio.timeout(_PATIENCE):
+        """Wait for its end and return the exit code; -9 if it was killed."""
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             return await self._process.wait()
 
 

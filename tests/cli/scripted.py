@@ -1,9 +1,9 @@
-"""`segue` with an agent that says what it is told to say, so that a test can stand in the middle of a turn.
+"""Runs `segue` with a scripted agent, so that a test can act in the middle of a turn.
 
     python -m tests.cli.scripted serve …
 
-The user's words are the script, in pieces between bars: `Half|<wait>| and whole.` At `<wait>` it comes to the
-test's gate and waits until it is open.
+The user's message is the script, in pieces between bars: `Half|<wait>| and whole.` At `<wait>` the agent
+waits at the test's gate until it is open.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ from segue.config import Configuration
 from segue.errors import AgentFailed
 
 
-class ScriptReader:
+class ScriptedReplies:
     reports_tools = True
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         for piece in turn.text.split("|"):
             match piece:
                 case "<wait>":
-                    await _come_to_the_gate()
+                    await _wait_at_the_gate()
                 case "<fail>":
                     raise AgentFailed("there is no paper")
                 case "<think>":
@@ -36,7 +36,7 @@ class ScriptReader:
                     yield Text(piece)
 
 
-async def _come_to_the_gate() -> None:
+async def _wait_at_the_gate() -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(os.environ["GATE"]))
     try:
         await reader.read()
@@ -45,7 +45,7 @@ async def _come_to_the_gate() -> None:
 
 
 def make_agent(configuration: Configuration, kernel_of: Callable[[], Kernel]) -> Agent:
-    return ScriptReader()
+    return ScriptedReplies()
 
 
 if __name__ == "__main__":

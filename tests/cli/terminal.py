@@ -1,4 +1,4 @@
-"""A pseudo terminal with `segue chat` in it: what a person would see and type."""
+"""Runs `segue chat` in a pseudo-terminal: a test types keys and reads the output."""
 
 import asyncio
 import fcntl
@@ -14,7 +14,7 @@ import psutil  # type: ignore[import-untyped]
 from tests.cli.process import Segue
 
 CTRL_C, CTRL_D = "\x03", "\x04"
-_PATIENCE = 60
+_TIMEOUT_SECONDS = 60
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
@@ -22,38 +22,38 @@ class Terminal:
     def __init__(self, master: int, process: asyncio.subprocess.Process) -> None:
         self._master = master
         self._process = process
-        self._news = asyncio.Event()
-        self._seen = ""
+        self._changed = asyncio.Event()
+        self._output = ""
         self._read_to = 0
-        self._gone = False
+        self._closed = False
         asyncio.get_running_loop().add_reader(master, self._read)
 
     def type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
     async def see(self, words: str) -> str:
-        """Until these words come after what was seen before; what came up to their end."""
+        """Wait for these words after those seen before. Returns the new output up to their end."""
         try:
-            async with asyncio.timeout(_PATIENCE):
-                while (found := self._seen.find(words, self._read_to)) < 0:
-                    assert not self._gone, f"it ended before {words!r}: {self._seen!r}"
-                    self._news.clear()
-                    await self._news.wait()
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
+                while (found := self._output.find(words, self._read_to)) < 0:
+                    assert not self._closed, f"it ended before {words!r}: {self._output!r}"
+                    self._changed.clear()
+                    await self._changed.wait()
         except TimeoutError:
-            raise AssertionError(f"{words!r} never came, but {self._seen[self._read_to :]!r}") from None
+            raise AssertionError(f"{words!r} never came, but {self._output[self._read_to :]!r}") from None
         end = found + len(words)
-        seen, self._read_to = self._seen[self._read_to : end], end
+        seen, self._read_to = self._output[self._read_to : end], end
         return seen
 
     async def rests(self) -> None:
-        """Until its first thread sleeps: between its prompt and the wait for keys readline loses a signal."""
+        """Wait until its main thread sleeps: readline loses signals between prompt and wait for keys."""
         program = psutil.Process(self._process.pid)
-        async with asyncio.timeout(_PATIENCE):
-            while program.status() != psutil.STATUS_SLEEPING:  # noqa: ASYNC110 — only the machine knows
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
+            while program.status() != psutil.STATUS_SLEEPING:  # noqa: ASYNC110 — the process state has no event
                 await asyncio.sleep(0.01)
 
     async def end(self) -> int:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             return await self._process.wait()
 
     def _read(self) -> None:
@@ -61,11 +61,11 @@ class Terminal:
             text = os.read(self._master, 65536).decode("utf-8", "replace")
         except OSError:  # the other side is closed
             asyncio.get_running_loop().remove_reader(self._master)
-            self._gone = True
-            self._news.set()
+            self._closed = True
+            self._changed.set()
             return
-        self._seen += _COLOURS.sub("", text).replace("\r\n", "\n")
-        self._news.set()
+        self._output += _COLOURS.sub("", text).replace("\r\n", "\n")
+        self._changed.set()
 
 
 @asynccontextmanager
@@ -79,7 +79,7 @@ async def chatting(segue: Segue, *arguments: str) -> AsyncIterator[Terminal]:
         stdout=slave,
         stderr=slave,
         start_new_session=True,
-        # It becomes the terminal of the new session: only then Ctrl-C is a signal.
+        # Makes it the controlling terminal: only then Ctrl-C sends a signal.
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
     os.close(slave)

@@ -15,20 +15,20 @@ from tests.cli.process import Segue
 from tests.cli.terminal import CTRL_C, CTRL_D, Terminal, chatting
 
 
-async def begun(terminal: Terminal) -> None:
+async def wait_for_prompt(terminal: Terminal) -> None:
     await terminal.see("Ctrl-D leaves.")
     await terminal.see("> ")
 
 
-async def _nobody(turn: object) -> str:
-    raise AssertionError("nobody works here")
+async def _no_agent(turn: object) -> str:
+    raise AssertionError("this process must run no turn")
 
 
-async def test_words_appear_as_they_are_said(segue: Segue, provider: Double) -> None:
+async def test_an_answer_is_shown_as_it_streams(segue: Segue, provider: Double) -> None:
     gate = asyncio.Event()
     provider.script(says("It is", Waits(gate), " raining."))
     async with chatting(segue) as terminal:
-        await begun(terminal)
+        await wait_for_prompt(terminal)
         terminal.type("What is the weather?\n")
         await terminal.see("It is")
         gate.set()
@@ -37,19 +37,19 @@ async def test_words_appear_as_they_are_said(segue: Segue, provider: Double) -> 
         assert await terminal.end() == 0
 
 
-async def test_who_comes_back_sees_what_was_said(segue: Segue) -> None:
+async def test_earlier_messages_are_shown_at_the_start(segue: Segue) -> None:
     await segue("sessions", "add-message", "terminal:default", "Remember the milk.")
     await segue("sessions", "add-message", "terminal:default", "--role", "assistant", "I will.")
     async with chatting(segue) as terminal:
         await terminal.see("> Remember the milk.\nI will.\n")
-        await begun(terminal)
+        await wait_for_prompt(terminal)
 
 
 async def test_ctrl_c_stops_the_answer_and_not_the_program(segue: Segue, gate: Gate) -> None:
     async with chatting(segue) as terminal:
-        await begun(terminal)
+        await wait_for_prompt(terminal)
         terminal.type("A very long|<wait>| story.\n")
-        await gate.somebody_waits()
+        await gate.wait_for_agent()
         terminal.type(CTRL_C)
         await terminal.see("(stopped)\n> ")
         terminal.type("Gladly.\n")
@@ -58,25 +58,25 @@ async def test_ctrl_c_stops_the_answer_and_not_the_program(segue: Segue, gate: G
         assert await terminal.end() == 0
 
 
-async def test_ctrl_c_takes_back_a_message_that_waits_behind_another(segue: Segue, gate: Gate) -> None:
+async def test_ctrl_c_cancels_a_queued_message(segue: Segue, gate: Gate) -> None:
     async with chatting(segue) as terminal:
-        await begun(terminal)
-        async with Kernel(segue.database, agent=_nobody) as kernel:
+        await wait_for_prompt(terminal)
+        async with Kernel(segue.database, agent=_no_agent) as kernel:
             running = await kernel.receive("terminal:default", "From elsewhere|<wait>|.")
-            await gate.somebody_waits()
+            await gate.wait_for_agent()
             terminal.type("Never mind.\n")
-            await terminal.see("(1 before it)")
+            await terminal.see("(1 queued before it)")
             terminal.type(CTRL_C)
-            await terminal.see("(taken back)")
+            await terminal.see("(cancelled)")
             await terminal.see("> ")
             gate.open()
             assert (await kernel.wait(running.turn_id)).outcome is Outcome.OK
 
 
-async def test_ctrl_c_twice_leaves_and_hands_the_turn_back(segue: Segue, gate: Gate) -> None:
+async def test_ctrl_c_twice_leaves(segue: Segue, gate: Gate) -> None:
     segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "0"
     async with chatting(segue) as terminal:
-        await begun(terminal)
+        await wait_for_prompt(terminal)
         terminal.type("never mind")
         await terminal.see("never mind")
         await terminal.rests()
@@ -90,54 +90,54 @@ async def test_ctrl_c_twice_leaves_and_hands_the_turn_back(segue: Segue, gate: G
 
 async def test_tools_and_thoughts_are_shown(segue: Segue, gate: Gate) -> None:
     async with chatting(segue) as terminal:
-        await begun(terminal)
-        # Thoughts are in no log: who sees an answer to its end listens, and will hear them.
+        await wait_for_prompt(terminal)
+        # Thoughts are not in the log: wait for a first answer, so that the terminal listens.
         terminal.type("Listen.\n")
         await terminal.see("Listen.\nListen.\n> ")
         terminal.type("<think>|I look.|<look>|Seen.\n")
         await terminal.see('Hm.\nI look.\n· look {"at": "it"}\nSeen.\n> ')
 
 
-async def test_a_turn_that_fails_is_told_and_the_talk_goes_on(segue: Segue, gate: Gate) -> None:
+async def test_a_failed_turn_is_shown_and_the_chat_continues(segue: Segue, gate: Gate) -> None:
     async with chatting(segue) as terminal:
-        await begun(terminal)
+        await wait_for_prompt(terminal)
         terminal.type("I am|<fail>\n")
         await terminal.see("I am\nThis turn failed; its record says why.\n> ")
         terminal.type("Still there?\n")
         await terminal.see("Still there?\nStill there?\n> ")
 
 
-async def test_what_a_job_says_appears_above_what_is_being_typed(segue: Segue) -> None:
+async def test_a_message_of_a_job_appears_above_the_typed_text(segue: Segue) -> None:
     async with chatting(segue) as terminal:
-        await begun(terminal)
+        await wait_for_prompt(terminal)
         terminal.type("half a sent")
         await terminal.see("half a sent")
-        async with Kernel(segue.database, agent=_nobody) as kernel:
+        async with Kernel(segue.database, agent=_no_agent) as kernel:
             await kernel.schedule("terminal:default", At("in 1 second"), Ask("hello"), name="greeting")
         await terminal.see("[cron: greeting] ")
         await terminal.see("> half a sent")
 
 
-async def test_an_answer_that_was_quicker_than_the_ear_is_heard(
+async def test_an_answer_from_before_listening_is_shown(
     kernel: Kernel, agent: ScriptedAgent, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On a busy machine a turn may end before the terminal has begun to listen."""
+    """On a busy machine a turn may end before the terminal listens."""
     agent.script("Quickly.")
     session = (await kernel.open("web:1")).session
-    talk = ChatClient(kernel, "web:1", session.owner, Screen(), after=session.last_seq)
-    saying = asyncio.create_task(talk.say("Hurry."))
-    while not await kernel.store.queued_turns(session.id):  # noqa: ASYNC110 — it has no other sign
+    client = ChatClient(kernel, "web:1", session.owner, Screen(), after=session.last_seq)
+    sending = asyncio.create_task(client.say("Hurry."))
+    while not await kernel.store.queued_turns(session.id):  # noqa: ASYNC110 — there is no event for it
         await asyncio.sleep(0)
     await quiet(kernel)
-    listening = asyncio.create_task(talk.listen())
+    listening = asyncio.create_task(client.listen())
     async with asyncio.timeout(60):
-        assert (await saying).reply == "Quickly."
+        assert (await sending).reply == "Quickly."
     listening.cancel()
     assert capsys.readouterr().out == "Quickly.\n"
 
 
-async def test_words_cannot_steer_the_terminal(segue: Segue, gate: Gate) -> None:
-    async with Kernel(segue.database, agent=_nobody) as kernel:
+async def test_messages_cannot_control_the_terminal(segue: Segue, gate: Gate) -> None:
+    async with Kernel(segue.database, agent=_no_agent) as kernel:
         await kernel.write("terminal:default", "assistant", "\x1b]0;owned\x07clean")
     async with chatting(segue) as terminal:
         assert "\x07" not in await terminal.see("clean\n")
@@ -148,22 +148,22 @@ async def test_each_line_of_a_pipe_is_a_message(segue: Segue, gate: Gate) -> Non
     assert (ended.code, ended.out, ended.err) == (0, "first\nsecond\n", "")
 
 
-async def test_a_pipe_tells_a_failure_by_its_exit_code(segue: Segue, gate: Gate) -> None:
+async def test_a_failed_turn_in_a_pipe_sets_the_exit_code(segue: Segue, gate: Gate) -> None:
     ended = await segue.process("chat", text="<fail>\nsecond\n")
     assert (ended.code, ended.out) == (1, "second\n")
     assert ended.err == "Error: the turn ended as error: there is no paper\n"
 
 
-async def test_a_pipe_can_have_json(segue: Segue) -> None:
+async def test_a_pipe_can_print_json(segue: Segue) -> None:
     ended = await segue.process("chat", "--json", "--session", "pipe:1", text="hello\n")
-    (told,) = [json.loads(line) for line in ended.out.splitlines()]
-    assert (told["state"], told["outcome"]) == ("done", Outcome.OK)
-    assert "offline" in told["reply"]
+    (answer,) = [json.loads(line) for line in ended.out.splitlines()]
+    assert (answer["state"], answer["outcome"]) == ("done", Outcome.OK)
+    assert "offline" in answer["reply"]
 
 
-async def test_it_talks_beside_a_running_server(segue: Segue, gate: Gate) -> None:
+async def test_chat_works_beside_a_running_server(segue: Segue, gate: Gate) -> None:
     async with segue.serving() as server, chatting(segue, "--session", "web:1") as terminal:
-        await begun(terminal)
+        await wait_for_prompt(terminal)
         terminal.type("Hi.\n")
         await terminal.see("Hi.\nHi.\n> ")
         await server.client.post("/sessions/web:1/turns?wait=30", json={"content": "From the page."})

@@ -1,4 +1,4 @@
-"""Settings: three layers, and an error for everything that is not one."""
+"""Settings: three layers, and an error for every unknown setting."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def load(env: dict[str, str] | None = None, file: str | None = None, **flags: Any) -> Configuration:
-    """With nothing of this machine's, and perhaps with a file."""
+    """Load without the settings of this machine, optionally with a file."""
     if file is not None:
         Path("segue.toml").write_text(file, "utf-8")
     return Configuration.load(env={"HOME": "/home/ann", "TZ": "Europe/Berlin", **(env or {})}, **flags)
@@ -51,7 +51,7 @@ def test_each_value_knows_where_it_came_from() -> None:
     assert configuration.source_of("lease_seconds") is None
 
 
-def test_the_kernel_gets_what_is_its_own() -> None:
+def test_the_kernel_gets_its_settings() -> None:
     settings = load(
         {
             "SEGUE_RUNNERS": "1",
@@ -64,7 +64,7 @@ def test_the_kernel_gets_what_is_its_own() -> None:
     assert settings.timezone == "Asia/Tokyo"
 
 
-def test_a_variable_that_is_empty_is_not_set() -> None:
+def test_an_empty_variable_is_not_set() -> None:
     assert load({"SEGUE_MODEL": ""}, "model = 'ollama:qwen3'").model == "ollama:qwen3"
 
 
@@ -72,8 +72,8 @@ def test_the_offline_model_can_be_asked_for_by_its_name() -> None:
     assert load({"SEGUE_MODEL": "offline"}, "model = 'ollama:qwen3'").model is None
 
 
-def test_settings_in_the_depth_have_short_names_in_the_environment() -> None:
-    """A6.2: what is set is honoured."""
+def test_nested_settings_have_short_names_in_the_environment() -> None:
+    """A6.2: a given value is used."""
     file = "[server.session_auto_commit]\nidle_enabled = false\ncheck_interval_seconds = 3.5\n"
     deep = load({"SEGUE_AUTO_COMMIT_IDLE_ENABLED": "true"}, file).server.session_auto_commit
     assert (deep.idle_enabled, deep.check_interval_seconds) == (True, 3.5)
@@ -205,8 +205,8 @@ def test_further_host_names_are_a_list() -> None:
         ({"SEGUE_MCP_SERVERS": '[{"name": "maps"}]'}, ["entry 1: maps needs either a command or a url"]),
     ],
 )
-def test_a_wrong_variable_is_told_in_a_sentence(env: dict[str, str], words: list[str]) -> None:
-    """A6.2: among them a check interval of nothing, or less."""
+def test_a_wrong_variable_is_reported_in_a_sentence(env: dict[str, str], words: list[str]) -> None:
+    """A6.2: includes a check interval of zero or less."""
     with pytest.raises(BadSetting) as refused:
         load(env)
     for word in words:
@@ -227,16 +227,16 @@ KUBERNETES = {
     "SEGUE_DATABASE_MAIN_SERVICE_HOST": "10.0.0.2",
     "SEGUE_DATABASE_MAIN_PORT_5432_UDP_ADDR": "10.0.0.2",
 }
-"""What a container is given beside Services named `segue` and `segue-database-main`."""
+"""Variables that Kubernetes sets for Services named `segue` and `segue-database-main`."""
 
 
-def test_what_kubernetes_sets_is_passed_over() -> None:
+def test_variables_of_kubernetes_are_ignored() -> None:
     loaded = load(KUBERNETES)
     assert (loaded.port, loaded.database, loaded.warnings) == (8420, None, ())
     assert load(KUBERNETES, "port = 7000").port == 7000
 
 
-def test_a_port_that_is_a_number_is_ours_beside_kubernetes() -> None:
+def test_a_numeric_port_is_used_beside_kubernetes() -> None:
     assert load(KUBERNETES | {"SEGUE_PORT": "7000"}).port == 7000
 
 
@@ -248,7 +248,7 @@ def test_a_port_that_is_a_number_is_ours_beside_kubernetes() -> None:
         ("SEGUE_MY_PORT", "SEGUE_PORT"),
     ],
 )
-def test_a_variable_that_is_no_setting_is_warned_of(variable: str, nearest: str) -> None:
+def test_an_unknown_variable_gives_a_warning(variable: str, nearest: str) -> None:
     loaded = load({variable: "3", "SEGUE_USER_RUNNERS": "5"})
     assert loaded.warnings == (
         f"the environment sets {variable}, which is no setting and is not used; did you mean {nearest}?",
@@ -271,27 +271,27 @@ def test_a_variable_that_is_no_setting_is_warned_of(variable: str, nearest: str)
         ("api_keys = '@nowhere.json'", ["api_keys in segue.toml", "cannot be read: no such file"]),
     ],
 )
-def test_a_wrong_file_is_told_in_a_sentence(file: str, words: list[str]) -> None:
-    """A6.2: among them a key of session_auto_commit that there is not."""
+def test_a_wrong_file_is_reported_in_a_sentence(file: str, words: list[str]) -> None:
+    """A6.2: includes an unknown key of session_auto_commit."""
     with pytest.raises(BadSetting) as refused:
         load(file=file)
     for word in words:
         assert word in str(refused.value)
 
 
-def test_a_wrong_flag_is_told_by_its_name() -> None:
+def test_a_wrong_option_is_reported_by_its_name() -> None:
     with pytest.raises(BadSetting, match=r"--port must be a port .* got 99999"):
         load(port=99999)
 
 
-def test_a_file_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
+def test_a_given_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match=r"nowhere\.toml cannot be read: no such file"):
         Configuration.load("nowhere.toml", env={})
     with pytest.raises(BadSetting, match="cannot be read: is a directory"):
         Configuration.load(tmp_path, env={})
 
 
-def test_a_file_that_is_not_text_is_told_as_such() -> None:
+def test_a_binary_file_is_reported() -> None:
     Path("segue.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(BadSetting, match="it is not UTF-8 text"):
         Configuration.load(env={})
@@ -300,7 +300,7 @@ def test_a_file_that_is_not_text_is_told_as_such() -> None:
 # Secrets
 
 
-def test_no_secret_is_in_the_words_for_a_configuration() -> None:
+def test_no_secret_is_in_the_repr_of_a_configuration() -> None:
     servers = '[{"name": "maps", "url": "http://x", "headers": {"Authorization": "Bearer hush-3"}}]'
     configuration = load(
         {

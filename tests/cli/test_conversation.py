@@ -25,33 +25,35 @@ ADD = json.dumps(
     {"action": "add", "name": "report", "message": "What changed since the last time?", "every_seconds": 3600}
 )
 REPORT, ANSWER = "Two tests fail since this morning.", "One of them is flaky, look at the other."
-_PATIENCE = 60
+_TIMEOUT_SECONDS = 60
 
 
 @asynccontextmanager
-async def beside(segue: Segue) -> AsyncIterator[Kernel]:
-    """A kernel on the server's database that runs nothing."""
+async def kernel_without_workers(segue: Segue) -> AsyncIterator[Kernel]:
+    """A kernel on the server's database without workers."""
 
-    async def nobody(turn: OpenTurn) -> str:
+    async def no_agent(turn: OpenTurn) -> str:
         raise AssertionError("this process runs no turns")
 
-    async with Kernel(segue.database, agent=nobody) as kernel:
+    async with Kernel(segue.database, agent=no_agent) as kernel:
         yield kernel
 
 
 async def say(server: Serving, key: str, words: str) -> str:
-    answered = await server.client.post(f"/sessions/{key}/turns?wait={_PATIENCE}", json={"content": words})
+    answered = await server.client.post(
+        f"/sessions/{key}/turns?wait={_TIMEOUT_SECONDS}", json={"content": words}
+    )
     assert answered.status_code == 200, answered.text
     return str(answered.json()["reply"])
 
 
 async def next_run(segue: Segue, job_id: str) -> Turn:
-    """Let the job's next moment come now, and wait for the end of its turn."""
-    async with beside(segue) as kernel:
+    """Make the job due now, and wait for the end of its turn."""
+    async with kernel_without_workers(segue) as kernel:
         session = await kernel.store.session_by_id((await kernel.job(job_id)).session_id)
         soon = to_moment(kernel.clock.ms()) + timedelta(milliseconds=300)
         await kernel.edit(job_id, trigger=Every(3600, start=soon))
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             ended = await until(kernel, "stream_end", session.key, after=session.last_seq)
         return await kernel.turn(ended.turn_id or "")
 
@@ -62,12 +64,12 @@ async def the_job(server: Serving) -> str:
     return str(job["id"])
 
 
-def told(provider: Double) -> str:
+def request_text(provider: Double) -> str:
     return "\n".join(text for _, text in words_sent(provider.asked[-1].body))
 
 
 @pytest.mark.parametrize("unified", [False, True], ids=["apart", "unified"])
-async def test_the_next_run_knows_the_report_and_the_answer_though_the_server_was_killed(
+async def test_the_next_run_sees_the_report_and_the_answer_after_a_kill(
     segue: Segue, provider: Double, unified: bool
 ) -> None:
     """1.2, 3.7, 5.1, 8.2"""
@@ -77,7 +79,7 @@ async def test_the_next_run_knows_the_report_and_the_answer_though_the_server_wa
         assert await say(server, CHAT, "Tell me every hour what changed.") == "It is scheduled."
         job_id = await the_job(server)
         assert (await next_run(segue, job_id)).reply == REPORT
-        assert "Tell me every hour what changed." in told(provider)
+        assert "Tell me every hour what changed." in request_text(provider)
         assert await say(server, CHAT, ANSWER) == "I will."
         server.process.tell(signal.SIGKILL)
         await server.process.end()
@@ -90,10 +92,10 @@ async def check_the_second_run(segue: Segue, provider: Double, job_id: str) -> N
     asked = len(provider.asked)
     assert (await next_run(segue, job_id)).reply == "The other one is fixed."
     assert len(provider.asked) == asked + 1
-    heard = told(provider)
-    assert heard.index(REPORT) < heard.index(ANSWER)
+    text = request_text(provider)
+    assert text.index(REPORT) < text.index(ANSWER)
     assert words_sent(provider.asked[-1].body)[-1][1].endswith("What changed since the last time?")
-    async with beside(segue) as kernel:
+    async with kernel_without_workers(segue) as kernel:
         said = [message.content for message in await kernel.messages(CHAT)]
         assert [REPORT in words for words in said].count(True) == 1
         assert said[-1] == "The other one is fixed."
@@ -113,8 +115,8 @@ async def test_in_unified_mode_another_chat_may_answer(segue: Segue, provider: D
         await check_the_second_run(segue, provider, job_id)
 
 
-async def test_a_job_cannot_breed_through_queue_and_worker(segue: Segue, provider: Double) -> None:
-    """2.7: on the real path. What it may do is end itself."""
+async def test_a_job_cannot_add_jobs_through_queue_and_worker(segue: Segue, provider: Double) -> None:
+    """2.7: on the real path. It may only end itself."""
     provider.script(says(Calls("cron", ADD)), says("It is scheduled."))
     async with segue.serving() as server:
         await say(server, CHAT, "Tell me every hour what changed.")

@@ -1,4 +1,4 @@
-"""A data folder that cannot be used: every command says so in a sentence."""
+"""A data folder that cannot be used: every command reports it in a sentence."""
 
 import os
 import sys
@@ -27,7 +27,7 @@ COMMANDS = (
 )
 
 STAYING = ("serve", "worker", "chat")
-"""They need a process of their own: they listen to signals."""
+"""They need their own process, because they handle signals."""
 
 _WITHOUT_RIGHTS_OF_ROOT = """
 import ctypes, os, sys
@@ -39,14 +39,14 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
 
 
-class Restrained(Segue):
-    """Runs as this user, and is kept out of folders as other users are, also if this user is root."""
+class WithoutRootRights(Segue):
+    """Runs as this user without the rights of root, so that file permissions apply."""
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-c", _WITHOUT_RIGHTS_OF_ROOT, "-m", self.module, *arguments]
 
 
-def refused(ended: Ended, words: str) -> None:
+def check_refused(ended: Ended, words: str) -> None:
     told = ended.out + ended.err
     assert ended.code == 1, told
     assert words in told
@@ -56,17 +56,19 @@ def refused(ended: Ended, words: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("below", ["", "below"])
-async def test_a_file_in_its_place(segue: Segue, command: tuple[str, ...], below: str) -> None:
+async def test_a_file_in_place_of_the_folder_is_refused(
+    segue: Segue, command: tuple[str, ...], below: str
+) -> None:
     (segue.folder / "jobs.json").write_text('{"jobs": []}')
     segue.data.write_text("a file")
     segue.env["SEGUE_DATA"] = str(segue.data / below)
     run = segue.process if command[0] in STAYING else segue
-    refused(await run(*command), "part of its path is a file where a folder is wanted")
+    check_refused(await run(*command), "part of its path is a file where a folder is wanted")
 
 
 @pytest.fixture
 def closed(tmp_path: Path) -> Path:
-    """A folder that its own user may not even look into."""
+    """A folder without read permission for its owner."""
     folder = tmp_path / "closed"
     folder.mkdir(mode=0)
     return folder
@@ -74,26 +76,28 @@ def closed(tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="root gives up its rights as Linux has it")
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-async def test_one_that_may_not_be_looked_into(
+async def test_an_unreadable_folder_is_refused(
     tmp_path: Path, closed: Path, command: tuple[str, ...]
 ) -> None:
     (tmp_path / "jobs.json").write_text('{"jobs": []}')
-    segue = Restrained(tmp_path, {"SEGUE_DATA": str(closed)})
-    refused(await segue.process(*command), "(permission denied); let this user read and write its folder")
+    segue = WithoutRootRights(tmp_path, {"SEGUE_DATA": str(closed)})
+    check_refused(
+        await segue.process(*command), "(permission denied); let this user read and write its folder"
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="root gives up its rights as Linux has it")
-async def test_one_that_may_only_be_read(tmp_path: Path) -> None:
-    segue = Restrained(tmp_path)
+async def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
+    segue = WithoutRootRights(tmp_path)
     segue.data.mkdir(mode=0o555)
     for command in (("serve", "--port", "0"), ("doctor",)):
         ended = await segue.process(*command)
-        refused(ended, "may not be written to" if command[0] == "serve" else "there is no database")
+        check_refused(ended, "may not be written to" if command[0] == "serve" else "there is no database")
 
 
 @pytest.mark.skipif(os.getuid() != 0 or sys.platform != "linux", reason="only root can start a process there")
-async def test_a_closed_folder_to_start_in_has_no_settings(tmp_path: Path, closed: Path) -> None:
+async def test_an_unreadable_working_folder_has_no_settings(tmp_path: Path, closed: Path) -> None:
     data = str(tmp_path / "data")
-    segue = Restrained(closed, {"HOME": str(tmp_path), "SEGUE_DATA": data})
+    segue = WithoutRootRights(closed, {"HOME": str(tmp_path), "SEGUE_DATA": data})
     migrated = await segue.process("db", "migrate")
     assert migrated.code == 0, migrated.err

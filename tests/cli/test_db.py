@@ -5,7 +5,7 @@ import json
 from tests.cli.process import Segue
 
 
-async def test_a_schema_is_behind_and_then_it_is_not(segue: Segue, postgres_url: str) -> None:
+async def test_migrate_applies_pending_migrations(segue: Segue, postgres_url: str) -> None:
     segue.env = {"SEGUE_DATABASE": postgres_url}
     behind = await segue("db", "status", "--json")
     assert behind.code == 1
@@ -19,12 +19,12 @@ async def test_a_schema_is_behind_and_then_it_is_not(segue: Segue, postgres_url:
     assert "pending" not in there.out
 
 
-async def test_the_embedded_database_is_made_by_migrating(segue: Segue) -> None:
+async def test_migrate_creates_the_sqlite_database(segue: Segue) -> None:
     assert json.loads((await segue("db", "migrate", "--json")).out)["applied"][0] == "0001_kernel"
     assert (segue.data / "segue.db").exists()
 
 
-async def test_a_server_that_does_not_answer_is_told_without_its_password(segue: Segue) -> None:
+async def test_an_unreachable_server_is_reported_without_its_password(segue: Segue) -> None:
     ended = await segue("db", "status", "--database", "postgresql://ann:hush-hush@127.0.0.1:1/x")
     assert ended.code == 1
     assert ended.err.startswith("Error: ")

@@ -1,4 +1,4 @@
-"""`segue import`: jobs of the public JSON store (requirements/cron.md, 1.3, 1.4 and 12)."""
+"""`segue import`: jobs of a `jobs.json` store (requirements/cron.md, 1.3, 1.4 and 12)."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ def record(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-async def test_a_store_is_imported_and_told_record_by_record(segue: Segue) -> None:
+async def test_a_store_is_imported_and_reported_record_by_record(segue: Segue) -> None:
     told = await segue("import", EXAMPLE)
     assert told.code == 0
     lines = told.out.splitlines()
@@ -68,7 +68,7 @@ async def test_bound_stays_bound_and_legacy_stays_legacy(segue: Segue) -> None:
     assert jobs["77aa88bb"].action == Ask("Tell me the weather.", to="telegram:42")
 
 
-async def test_importing_twice_imports_once(segue: Segue) -> None:
+async def test_a_second_import_changes_nothing(segue: Segue) -> None:
     await segue("import", EXAMPLE)
     before = await jobs_of(segue, "telegram:42", "websocket:3f2a", "cron:77aa88bb")
     again = json.loads((await segue("import", EXAMPLE, "--json")).out)
@@ -76,14 +76,14 @@ async def test_importing_twice_imports_once(segue: Segue) -> None:
     assert await jobs_of(segue, "telegram:42", "websocket:3f2a", "cron:77aa88bb") == before
 
 
-async def test_a_job_that_was_removed_does_not_come_back(segue: Segue) -> None:
+async def test_a_removed_job_is_not_imported_again(segue: Segue) -> None:
     await segue("import", EXAMPLE)
     await segue("jobs", "remove", "a1b2c3d4")
     again = json.loads((await segue("import", EXAMPLE, "--json")).out)["records"][0]
     assert (again["fate"], again["reason"]) == ("there", "it was removed since")
 
 
-async def test_a_dry_run_tells_the_same_and_writes_nothing(segue: Segue) -> None:
+async def test_a_dry_run_reports_the_same_and_writes_nothing(segue: Segue) -> None:
     dry = json.loads((await segue("import", EXAMPLE, "--dry-run", "--json")).out)
     async with Kernel(segue.database, agent=answer) as kernel:
         assert await kernel.sessions() == []
@@ -94,24 +94,24 @@ async def test_a_dry_run_tells_the_same_and_writes_nothing(segue: Segue) -> None
     assert plain.out.splitlines()[-1].startswith("Nothing was written: 3 there")
 
 
-async def test_the_store_comes_from_the_input_too(segue: Segue) -> None:
+async def test_a_store_is_read_from_standard_input(segue: Segue) -> None:
     told = await segue("import", "-", "--json", text=json.dumps([record()]))
     assert json.loads(told.out)["counts"] == {"imported": 1}
 
 
 @pytest.mark.parametrize("text", ["", "{", "7", '{"jobs": 7}', "[" * 100_000])
-async def test_what_is_no_store_is_refused(segue: Segue, text: str) -> None:
+async def test_a_text_that_is_no_store_is_refused(segue: Segue, text: str) -> None:
     refused = await segue("import", "-", text=text)
     assert refused.code == 2
     assert "job store" in refused.err
 
 
-async def test_a_file_that_is_not_there_is_refused(segue: Segue) -> None:
+async def test_a_missing_file_is_refused(segue: Segue) -> None:
     refused = await segue("import", "nowhere.json")
     assert (refused.code, "nowhere.json cannot be read" in refused.err) == (2, True)
 
 
-async def test_an_id_of_somebody_elses_job_is_not_taken_over(segue: Segue) -> None:
+async def test_the_id_of_another_users_job_is_refused(segue: Segue) -> None:
     ann = ("--account", "acme", "--user", "ann")
     text = json.dumps([record()])
     await segue("import", "-", *ann, text=text)
@@ -158,8 +158,8 @@ def test_numbers_may_be_texts(number: object) -> None:
     )
 
 
-def test_an_interval_keeps_its_rhythm() -> None:
-    """3.8: from its next run, where the store knows it."""
+def test_an_interval_keeps_its_phase() -> None:
+    """3.8: from its next run, if the store has one."""
     found = read_record(record(state={"nextRunAtMs": 1_790_000_000_123}))
     assert found.trigger == Every(60, start=to_moment(1_790_000_000_123))
 
@@ -172,8 +172,8 @@ def test_a_session_with_delivery_fields_runs_the_legacy_way_in_its_session(field
     assert (found.kind, found.session_key, found.action.to) == (JobKind.LEGACY, "web:1", None)
 
 
-def test_a_legacy_job_speaks_where_it_was_told_to() -> None:
-    """1.3: only when it is to deliver."""
+def test_a_legacy_job_keeps_its_delivery_address() -> None:
+    """1.3: only if `deliver` is set."""
     spoken = {"message": "Go.", "deliver": True, "channel": "telegram", "to": "7"}
     assert read_record(record(payload=spoken)).action.to == "telegram:7"
     assert read_record(record(payload={**spoken, "deliver": False})).action.to is None

@@ -1,4 +1,4 @@
-"""`segue jobs`, on a database that nobody serves."""
+"""`segue jobs`, without a running server."""
 
 import json
 
@@ -57,7 +57,7 @@ async def test_a_job_is_edited(segue: Segue) -> None:
     assert (job["policy"]["late"], job["policy"]["retries"]) == ("skip", 1)
 
 
-async def test_a_job_says_how_much_it_sees(segue: Segue) -> None:
+async def test_a_job_shows_its_view(segue: Segue) -> None:
     job_id = await add(segue, "--view", "since_last_run")
     assert "view       since_last_run" in (await segue("jobs", "show", job_id)).out
     renamed = json.loads((await segue("jobs", "edit", job_id, "--name", "report", "--json")).out)
@@ -69,12 +69,12 @@ async def test_a_job_says_how_much_it_sees(segue: Segue) -> None:
 async def test_a_job_is_paused_resumed_skipped_and_removed(segue: Segue) -> None:
     job_id = await add(segue)
     paused = await segue("jobs", "pause", job_id)
-    assert "because   paused by the user" in paused.out
+    assert "reason    paused by the user" in paused.out
     assert (await segue("jobs", "pause", job_id)).code == 1
     assert "state      active" in (await segue("jobs", "resume", job_id)).out
     await segue("jobs", "skip", job_id)
     assert "skipped by request" in (await segue("jobs", "runs", job_id)).out
-    assert (await segue("jobs", "remove", job_id)).out == f"Job {job_id} (What is new?) is gone.\n"
+    assert (await segue("jobs", "remove", job_id)).out == f"Job {job_id} (What is new?) was removed.\n"
     assert (await segue("jobs", "list", "web:1")).out == "Nothing is scheduled in web:1.\n"
     assert (await segue("jobs", "show", job_id)).code == 1
 
@@ -87,7 +87,7 @@ async def test_a_job_is_explained(segue: Segue) -> None:
     asked = await segue("jobs", "explain", job_id, "--slot", "2020-01-01T09:00:00+01:00")
     assert "the job was not there yet" in asked.out
     wrong = await segue("jobs", "explain", job_id, "--slot", "yesterday")
-    assert (wrong.code, "a moment is written like" in wrong.err) == (2, True)
+    assert (wrong.code, "a slot is written as" in wrong.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ async def test_a_job_is_explained(segue: Segue) -> None:
         ((*WEEKDAYS, "--mode", "loud"), "is not one of 'turn', 'check'"),
     ],
 )
-async def test_a_job_that_cannot_be_is_refused(segue: Segue, options: tuple[str, ...], words: str) -> None:
+async def test_an_invalid_job_is_refused(segue: Segue, options: tuple[str, ...], words: str) -> None:
     refused = await segue("jobs", "add", "web:1", "Go.", *options)
     assert refused.code == 2
     assert words in refused.err
 
 
-async def test_what_is_no_automation_is_not_there(segue: Segue) -> None:
+async def test_a_job_that_is_no_automation_is_not_found(segue: Segue) -> None:
     await segue("sessions", "add-message", "web:1", "Hello.")
     ann = ("--account", "acme", "--user", "ann")
     await segue("sessions", "add-message", "web:1", "Hello.", *ann)
@@ -117,7 +117,7 @@ async def test_what_is_no_automation_is_not_there(segue: Segue) -> None:
     assert (await segue("jobs", "list", "web:1", *ann)).out == "Nothing is scheduled in web:1.\n"
 
 
-async def test_what_is_over_and_what_is_the_systems_is_listed_on_request(segue: Segue) -> None:
+async def test_ended_and_system_jobs_are_listed_on_request(segue: Segue) -> None:
     async with Kernel(segue.database, agent=answer) as kernel:
         await kernel.schedule("system:beat", Every(1800), Ask("Beat."), name="beat", protected=True)
     job_id = await add(segue, "--schedule", "in 3 hours")

@@ -1,4 +1,4 @@
-"""The log: for people on a terminal, for machines elsewhere, without a secret anywhere."""
+"""The log: text on a terminal, JSON elsewhere, never with a secret."""
 
 import io
 import json
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture(autouse=True)
-def _root_as_it_was() -> Iterator[None]:
+def _restore_root_logger() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
@@ -41,7 +41,7 @@ def test_elsewhere_each_line_is_json() -> None:
     assert line["timestamp"].endswith("Z")
 
 
-def test_on_a_terminal_it_is_for_people() -> None:
+def test_on_a_terminal_it_is_text() -> None:
     line = written("auto", Terminal(), session="web:1")
     assert "all is well" in line
     assert not line.startswith("{")
@@ -60,7 +60,7 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch: pytest.MonkeyPatc
     assert "\x1b[" not in written("human", Terminal())
 
 
-def test_what_is_not_for_us_is_not_in_it() -> None:
+def test_messages_of_other_libraries_are_filtered() -> None:
     stream = io.StringIO()
     logs.configure("json", stream=stream)
     logging.getLogger("httpx2").info("HTTP Request: POST …")
@@ -68,7 +68,7 @@ def test_what_is_not_for_us_is_not_in_it() -> None:
 
 
 @pytest.mark.parametrize("format", ["human", "json"])
-def test_a_traceback_is_whole_and_has_no_local_variables(format: str) -> None:
+def test_a_traceback_is_complete_and_has_no_local_variables(format: str) -> None:
     stream = io.StringIO()
     logs.configure(format, secrets=[SECRET], stream=stream)
     try:
@@ -113,12 +113,12 @@ def test_a_secret_in_a_field_is_hidden_too() -> None:
 @pytest.mark.parametrize(
     "words", ["12 tokens: 5 new", "https://example.org:8080/a", "the secret of tea", "task-force"]
 )
-def test_what_is_no_secret_stays(words: str) -> None:
+def test_other_text_is_not_hidden(words: str) -> None:
     assert words in written("json", words=words)
 
 
 @pytest.mark.parametrize("password", ["segue", "postgres"])
-def test_a_password_that_is_a_word_is_hidden_where_it_stands_as_one(password: str) -> None:
+def test_a_common_word_as_password_is_hidden_only_as_password(password: str) -> None:
     redacted = logs.Redaction([password])
     words = f"{password}.timer: no answer from postgresql://ann:{password}@db/{password}"
     assert redacted(words) == f"{password}.timer: no answer from postgresql://ann:{logs.HIDDEN}@db/{password}"

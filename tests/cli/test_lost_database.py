@@ -1,4 +1,4 @@
-"""`segue serve` and `segue worker` as real processes whose database is taken away, or whose disk is full."""
+"""`segue serve` and `segue worker` as real processes whose database is removed, or whose disk is full."""
 
 import asyncio
 import shutil
@@ -41,7 +41,7 @@ async def test_no_message_is_acknowledged_and_the_server_ends(
 
 
 async def answer_to(server: Serving, content: str) -> int | None:
-    """The status; None when the server has ended."""
+    """The status code; None if the server has ended."""
     try:
         return (await server.client.post("/sessions/web:1/turns", json={"content": content})).status_code
     except httpx2.TransportError:
@@ -49,7 +49,7 @@ async def answer_to(server: Serving, content: str) -> int | None:
 
 
 @WAYS
-async def test_a_server_that_nobody_calls_ends_too(segue: Segue, lose: Callable[[Path], None]) -> None:
+async def test_a_server_without_requests_ends_too(segue: Segue, lose: Callable[[Path], None]) -> None:
     async with segue.serving() as server:
         lose(segue.data / "segue.db")
         assert await server.process.end() == 1
@@ -59,7 +59,7 @@ async def test_a_server_that_nobody_calls_ends_too(segue: Segue, lose: Callable[
 @WAYS
 async def test_a_worker_ends_too(segue: Segue, lose: Callable[[Path], None]) -> None:
     async with segue.running("worker") as worker:
-        await worker.logged("at work as")
+        await worker.logged("worker started as")
         lose(segue.data / "segue.db")
         assert await worker.end() == 1
     assert GONE in worker.log
@@ -72,9 +72,7 @@ def disk(segue: Segue) -> Iterator[Path]:
 
 
 @needs_root
-async def test_a_full_disk_is_told_by_health_and_forgotten_when_there_is_room(
-    segue: Segue, disk: Path
-) -> None:
+async def test_health_reports_a_full_disk_until_there_is_space(segue: Segue, disk: Path) -> None:
     async with segue.serving() as server:
         await settled(server)
         ballast = await asyncio.to_thread(fill, disk)

@@ -6,7 +6,7 @@ from typing import Any
 from tests.cli.process import Segue
 
 
-async def told(segue: Segue, *command: str) -> dict[str, Any]:
+async def run_json(segue: Segue, *command: str) -> dict[str, Any]:
     ended = await segue(*command, "--json")
     assert ended.code == 0, ended.err
     answer: dict[str, Any] = json.loads(ended.out)
@@ -17,9 +17,9 @@ async def test_a_policy_is_given_by_flags_and_kept(segue: Segue) -> None:
     """A2.12."""
     flags = ["--token-threshold", "8000", "--idle-timeout-seconds", "1800", "--keep-recent-count", "10"]
     flags += ["--message-count-threshold", "50", "--min-commit-interval-seconds", "60"]
-    await told(segue, "sessions", "add-message", "web:1", "hi", "--auto-commit-enabled", "true", *flags)
-    await told(segue, "sessions", "add-message", "web:1", "again")
-    session = await told(segue, "sessions", "show", "web:1")
+    await run_json(segue, "sessions", "add-message", "web:1", "hi", "--auto-commit-enabled", "true", *flags)
+    await run_json(segue, "sessions", "add-message", "web:1", "again")
+    session = await run_json(segue, "sessions", "show", "web:1")
     assert session["auto_commit_policy"] == {
         "enabled": True,
         "token_threshold": 8000,
@@ -38,19 +38,19 @@ async def test_a_flag_of_a_policy_without_the_policy_is_refused_by_its_name(segu
         assert "--auto-commit-enabled" in refused.err
 
 
-async def test_what_is_committed_is_learned_found_corrected_and_forgotten(segue: Segue) -> None:
-    await told(segue, "sessions", "add-message", "web:1", "I live in Berlin.")
-    done = await told(segue, "sessions", "commit", "web:1")
+async def test_memories_are_extracted_found_corrected_and_removed(segue: Segue) -> None:
+    await run_json(segue, "sessions", "add-message", "web:1", "I live in Berlin.")
+    done = await run_json(segue, "sessions", "commit", "web:1")
     assert (done["status"], done["archive_id"]) == ("accepted", 1)
-    assert (await segue("sessions", "commit", "web:1")).out == "Nothing was put away: no_messages.\n"
-    assert (await segue("memories", "list")).out == "Nothing is known yet.\n"
-    await segue("chat", "--session", "web:1", text="hello\n")  # its workers learn
-    (memory,) = (await told(segue, "memories", "list"))["memories"]
+    assert (await segue("sessions", "commit", "web:1")).out == "Nothing was archived: no_messages.\n"
+    assert (await segue("memories", "list")).out == "There are no memories yet.\n"
+    await segue("chat", "--session", "web:1", text="hello\n")  # its workers extract memories
+    (memory,) = (await run_json(segue, "memories", "list"))["memories"]
     assert memory["content"] == "I live in Berlin."
     memory_id = str(memory["id"])
     assert "I live in Berlin." in (await segue("memories", "search", "Berlin")).out
     assert "85 %" in (await segue("memories", "show", memory_id)).out
     await segue("memories", "edit", memory_id, "I live in Bern.")
-    assert (await told(segue, "memories", "show", memory_id))["content"] == "I live in Bern."
+    assert (await run_json(segue, "memories", "show", memory_id))["content"] == "I live in Bern."
     await segue("memories", "remove", memory_id)
     assert (await segue("memories", "show", memory_id)).code == 1

@@ -1,4 +1,4 @@
-"""`segue recalls`, on a database that nobody serves, and beside a server that notices."""
+"""`segue recalls`, without a running server, and beside one."""
 
 import asyncio
 import json
@@ -28,12 +28,12 @@ async def test_a_recall_is_set_shown_listed_and_cancelled(segue: Segue) -> None:
     assert json.loads((await segue("recalls", "show", "web:1", "--json")).out) == recall
     assert "the build" in (await segue("recalls", "list", "web:1")).out
     cancelled = await segue("recalls", "cancel", "web:1")
-    assert (cancelled.code, cancelled.out) == (0, "No recall is pending in web:1 now.\n")
+    assert (cancelled.code, cancelled.out) == (0, "The recall of web:1 was cancelled.\n")
     listed = json.loads((await segue("recalls", "list", "web:1", "--json")).out)["recalls"]
     assert [(one["id"], one["status"]) for one in listed] == [(recall["id"], "cancelled")]
 
 
-async def test_its_type_follows_from_what_is_given(segue: Segue) -> None:
+async def test_the_type_follows_from_the_options(segue: Segue) -> None:
     for flags, expected in (
         ([], "immediate"),
         (["--when", "1h"], "once"),
@@ -45,7 +45,7 @@ async def test_its_type_follows_from_what_is_given(segue: Segue) -> None:
         await segue("recalls", "cancel", "web:1")
 
 
-async def test_a_time_on_the_clock_takes_the_offset_or_the_zone_of_the_settings(segue: Segue) -> None:
+async def test_a_clock_time_takes_the_offset_or_the_zone_of_the_settings(segue: Segue) -> None:
     await begin(segue)
     at = ("recalls", "set", "web:1", CHECK, "--when", "2030-01-02 09:00", "--json")
     berlin = json.loads((await segue(*at)).out)["trigger_at"]
@@ -54,7 +54,7 @@ async def test_a_time_on_the_clock_takes_the_offset_or_the_zone_of_the_settings(
     assert (berlin, given) == ("2030-01-02T08:00:00.000+00:00", "2030-01-02T14:00:00.000+00:00")
 
 
-async def test_a_recurring_one_is_skipped(segue: Segue) -> None:
+async def test_a_recurring_recall_is_skipped(segue: Segue) -> None:
     await begin(segue)
     flags = ("--when", "1h", "--interval-seconds", "300", "--json")
     made = json.loads((await segue("recalls", "set", "web:1", CHECK, *flags)).out)
@@ -76,7 +76,7 @@ async def test_a_recurring_one_is_skipped(segue: Segue) -> None:
         (("set", "web:1", " "), 2, "the instruction of a recall is empty"),
     ],
 )
-async def test_wrong_use_is_told_from_failure(
+async def test_wrong_use_and_failure_have_different_exit_codes(
     segue: Segue, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
     await begin(segue)
@@ -86,16 +86,16 @@ async def test_wrong_use_is_told_from_failure(
 
 async def test_an_empty_list_says_so(segue: Segue) -> None:
     await begin(segue)
-    assert (await segue("recalls", "list", "web:1")).out == "No recall was ever set in web:1.\n"
+    assert (await segue("recalls", "list", "web:1")).out == "There are no recalls in web:1.\n"
 
 
-async def test_what_a_busy_session_does_comes_from_the_settings(segue: Segue) -> None:
+async def test_the_settings_say_what_a_busy_session_does(segue: Segue) -> None:
     """`SEGUE_RECALL_ON_BUSY`."""
     configuration = Configuration.load(env={"SEGUE_RECALL_ON_BUSY": "postpone", "HOME": str(segue.folder)})
     assert configuration.kernel_settings().recall_on_busy is Busy.POSTPONE
 
 
-async def test_a_running_server_notices_one_that_the_command_sets(segue: Segue, gate: Gate) -> None:
+async def test_a_running_server_runs_a_recall_that_a_command_sets(segue: Segue, gate: Gate) -> None:
     """C4.4: in a real process, whose timer sleeps."""
     gate.open()
     async with segue.serving() as serving:

@@ -1,4 +1,4 @@
-"""The pages on commands and configuration list what is there: nothing more, nothing less."""
+"""The reference pages list exactly the commands and settings that exist."""
 
 import re
 from typing import Any
@@ -51,7 +51,7 @@ def test_every_setting_is_listed_with_its_variable_and_default() -> None:
 
 
 def commands(command: Any = None, name: str = "") -> dict[str, Any]:
-    """Every command by its words."""
+    """Every command by its full name."""
     command = command or get_command(app)
     if not hasattr(command, "commands"):
         return {name.strip(): command}

@@ -1,4 +1,4 @@
-"""`segue serve` as a real process: how it starts, how it stops, how it is killed."""
+"""`segue serve` as a real process: start, stop and kill."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from tests.cli.gate import Gate
 from tests.cli.process import Segue, Serving
 from tests.cli.test_configuration import KUBERNETES
 
-_PATIENCE = 60
+_TIMEOUT_SECONDS = 60
 
 
 async def say(server: Serving, text: str) -> str:
@@ -25,31 +25,31 @@ async def say(server: Serving, text: str) -> str:
     return turn_id
 
 
-async def in_the_middle(server: Serving, gate: Gate, script: str) -> str:
-    """A turn that has begun to answer and stands at the gate."""
+async def start_turn_at_gate(server: Serving, gate: Gate, script: str) -> str:
+    """Start a turn and wait until its agent is at the gate. Returns the turn's id."""
     turn_id = await say(server, script)
-    await gate.somebody_waits()
+    await gate.wait_for_agent()
     return turn_id
 
 
-async def looked_up(segue: Segue, turn_id: str) -> Turn:
-    """The turn as it lies in the database, with nobody at work."""
-    async with Kernel(segue.database, agent=_nobody) as kernel:
+async def stored_turn(segue: Segue, turn_id: str) -> Turn:
+    """The turn as stored, read without workers."""
+    async with Kernel(segue.database, agent=_no_agent) as kernel:
         assert not await kernel.audit()
         return await kernel.turn(turn_id)
 
 
-async def ended(segue: Segue, turn_id: str) -> Turn:
-    """The turn, when whoever is at work has ended it."""
-    async with Kernel(segue.database, agent=_nobody) as kernel, asyncio.timeout(_PATIENCE):
+async def wait_for_turn(segue: Segue, turn_id: str) -> Turn:
+    """The turn after its end in another process."""
+    async with Kernel(segue.database, agent=_no_agent) as kernel, asyncio.timeout(_TIMEOUT_SECONDS):
         return await kernel.wait(turn_id)
 
 
-async def _nobody(turn: object) -> str:
-    raise AssertionError("nobody works here")
+async def _no_agent(turn: object) -> str:
+    raise AssertionError("this process must run no turn")
 
 
-async def test_it_serves_the_offline_model_until_it_is_told_to_stop(segue: Segue) -> None:
+async def test_it_serves_the_offline_model_until_a_stop_signal(segue: Segue) -> None:
     async with segue.serving() as server:
         answer = await server.client.post("/sessions/web:1/turns?wait=30", json={"content": "hello"})
         assert "offline" in answer.json()["reply"]
@@ -60,36 +60,36 @@ async def test_it_serves_the_offline_model_until_it_is_told_to_stop(segue: Segue
     assert (segue.data / "segue.db").exists()
 
 
-async def test_a_turn_under_way_ends_before_the_server_does(segue: Segue, gate: Gate) -> None:
+async def test_a_running_turn_ends_before_the_server(segue: Segue, gate: Gate) -> None:
     async with segue.serving() as server:
-        turn_id = await in_the_middle(server, gate, "Half|<wait>| and whole.")
+        turn_id = await start_turn_at_gate(server, gate, "Half|<wait>| and whole.")
         server.process.tell(signal.SIGTERM)
-        await server.process.logged("stopping: no new work is taken, 1 turns are under way")
+        await server.process.logged("stopping: no new turns start, 1 turns are running")
         late = await say(server, "Too late?")
         gate.open()
         assert await server.process.end() == 0
-    done = await looked_up(segue, turn_id)
+    done = await stored_turn(segue, turn_id)
     assert (done.outcome, done.reply, done.attempt) == (Outcome.OK, "Half and whole.", 1)
-    assert (await looked_up(segue, late)).state is TurnState.QUEUED, "kept for whoever comes next"
+    assert (await stored_turn(segue, late)).state is TurnState.QUEUED, "kept for the next worker"
 
 
-async def test_a_turn_that_takes_longer_than_the_grace_is_handed_back(segue: Segue, gate: Gate) -> None:
+async def test_a_turn_longer_than_the_grace_period_is_queued_again(segue: Segue, gate: Gate) -> None:
     segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "0.1"
     async with segue.serving() as server:
-        turn_id = await in_the_middle(server, gate, "Half|<wait>| and whole.")
+        turn_id = await start_turn_at_gate(server, gate, "Half|<wait>| and whole.")
         server.process.tell(signal.SIGTERM)
         assert await server.process.end() == 0
-    assert (await looked_up(segue, turn_id)).state is TurnState.QUEUED
+    assert (await stored_turn(segue, turn_id)).state is TurnState.QUEUED
     gate.open()
     async with segue.serving():
-        again = await ended(segue, turn_id)
+        again = await wait_for_turn(segue, turn_id)
     assert (again.outcome, again.reply, again.attempt) == (Outcome.OK, "Half and whole.", 2)
 
 
 async def test_callers_that_wait_get_the_id_of_their_turn_when_the_server_stops(
     segue: Segue, gate: Gate
 ) -> None:
-    """Some turns run and hang, others wait in a queue: all of their callers get 202."""
+    """Some turns run and hang, others are queued: all of their callers get 202."""
     callers = 50
     segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "0.1"
     async with segue.serving() as server, asyncio.TaskGroup() as group:
@@ -100,45 +100,45 @@ async def test_callers_that_wait_get_the_id_of_their_turn_when_the_server_stops(
 
         calls = [group.create_task(call(number)) for number in range(callers)]
         await sessions_stored(segue, callers)
-        await gate.somebody_waits()
+        await gate.wait_for_agent()
         server.process.tell(signal.SIGTERM)
         answers = [await call for call in calls]
         assert await server.process.end() == 0
     assert [answer.status_code for answer in answers] == [202] * callers
     assert {answer.json()["state"] for answer in answers} == {"queued"}
-    turns = [await looked_up(segue, answer.json()["turn_id"]) for answer in answers]
+    turns = [await stored_turn(segue, answer.json()["turn_id"]) for answer in answers]
     assert {turn.content.partition("|")[0] for turn in turns} == {str(number) for number in range(callers)}
     assert {turn.state for turn in turns} == {TurnState.QUEUED}
 
 
 async def sessions_stored(segue: Segue, number: int) -> None:
-    """Until the server has stored the message of that many sessions."""
-    async with Kernel(segue.database, agent=_nobody) as kernel, asyncio.timeout(_PATIENCE):
+    """Wait until the server has stored the messages of that many sessions."""
+    async with Kernel(segue.database, agent=_no_agent) as kernel, asyncio.timeout(_TIMEOUT_SECONDS):
         while len(await kernel.sessions()) < number:  # noqa: ASYNC110 — another process writes them
             await asyncio.sleep(0.05)
 
 
-async def test_told_twice_it_does_not_wait(segue: Segue, gate: Gate) -> None:
+async def test_a_second_signal_stops_without_waiting(segue: Segue, gate: Gate) -> None:
     segue.env["SEGUE_SHUTDOWN_GRACE_SECONDS"] = "100000"
     async with segue.serving() as server:
-        turn_id = await in_the_middle(server, gate, "Half|<wait>| and whole.")
+        turn_id = await start_turn_at_gate(server, gate, "Half|<wait>| and whole.")
         server.process.tell(signal.SIGINT)
         await server.process.logged("stopping")
         server.process.tell(signal.SIGINT)
         assert await server.process.end() == 0
-    assert (await looked_up(segue, turn_id)).state is TurnState.QUEUED
+    assert (await stored_turn(segue, turn_id)).state is TurnState.QUEUED
 
 
-async def test_killed_in_the_middle_it_loses_nothing(segue: Segue, gate: Gate) -> None:
+async def test_a_killed_server_loses_nothing(segue: Segue, gate: Gate) -> None:
     segue.env["SEGUE_LEASE_SECONDS"] = "5"
     async with segue.serving() as server:
-        first = await in_the_middle(server, gate, "Half|<wait>| and whole.")
+        first = await start_turn_at_gate(server, gate, "Half|<wait>| and whole.")
         second = await say(server, "And then?")
         server.process.tell(signal.SIGKILL)
         assert await server.process.end() == -signal.SIGKILL
     gate.open()
     async with segue.serving():
-        again, then = await ended(segue, first), await ended(segue, second)
+        again, then = await wait_for_turn(segue, first), await wait_for_turn(segue, second)
     assert (again.outcome, again.reply, again.attempt) == (Outcome.OK, "Half and whole.", 2)
     assert (then.outcome, then.reply, then.attempt) == (Outcome.OK, "And then?", 1)
     assert not (await segue("doctor")).code
@@ -146,14 +146,14 @@ async def test_killed_in_the_middle_it_loses_nothing(segue: Segue, gate: Gate) -
 
 async def test_a_command_reaches_a_turn_of_the_running_server(segue: Segue, gate: Gate) -> None:
     async with segue.serving() as server:
-        turn_id = await in_the_middle(server, gate, "Half|<wait>| and whole.")
+        turn_id = await start_turn_at_gate(server, gate, "Half|<wait>| and whole.")
         stopped = await segue("sessions", "stop", "web:1", "--json")
         assert json.loads(stopped.out) == {"stopped": True, "turn_id": turn_id}
-        turn = await ended(segue, turn_id)
+        turn = await wait_for_turn(segue, turn_id)
     assert (turn.outcome, turn.reply) == (Outcome.STOPPED, "Half")
 
 
-async def test_a_port_that_is_taken_is_told_in_a_sentence(segue: Segue) -> None:
+async def test_a_taken_port_is_reported_in_a_sentence(segue: Segue) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         refused = await segue.process("serve", "--port", str(port))
@@ -177,7 +177,7 @@ async def test_it_starts_beside_a_kubernetes_service_of_its_name(segue: Segue) -
     ]
 
 
-async def test_no_secret_is_in_what_it_writes(segue: Segue, provider: Double) -> None:
+async def test_no_secret_is_in_its_output(segue: Segue, provider: Double) -> None:
     keys = segue.folder / "keys.json"
     keys.write_text('[{"key": "open-sesame-open-1", "account": "acme", "user": "ann"}]')
     segue.env["SEGUE_API_KEYS"] = "@keys.json"

@@ -1,4 +1,4 @@
-"""`segue sessions` and `segue runs`, on a database that nobody serves."""
+"""`segue sessions` and `segue runs`, without a running server."""
 
 import json
 from datetime import UTC, datetime
@@ -41,7 +41,7 @@ async def test_messages_come_from_a_pipe_or_a_file(segue: Segue) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[", "messages are a JSON list, or one JSON object a line"),
+        ("[", "messages are a JSON list, or one JSON object per line"),
         ('{"role": "user"}', 'message 1 must be {"role": …, "content": …}'),
         (
             '[{"role": "user", "content": "hi", "auto_commit_policy": null}]',
@@ -69,15 +69,15 @@ async def test_json_is_what_the_api_would_answer(segue: Segue) -> None:
         assert (await server.client.get("/sessions/web:1")).json() == shown
 
 
-async def test_what_is_not_there_is_told_in_words(segue: Segue) -> None:
+async def test_missing_objects_are_reported_in_a_sentence(segue: Segue) -> None:
     await segue("db", "migrate")
-    assert (await segue("sessions", "list")).out == "There are no sessions yet. `segue chat` begins one.\n"
+    assert (await segue("sessions", "list")).out == "There are no sessions yet. `segue chat` starts one.\n"
     assert json.loads((await segue("sessions", "list", "--json")).out) == {"sessions": []}
     missing = await segue("sessions", "show", "web:1")
     assert (missing.code, missing.err) == (1, "Error: there is no session web:1\n")
 
 
-async def test_others_sessions_are_asked_for_by_name(segue: Segue) -> None:
+async def test_sessions_of_a_user_need_the_user_option(segue: Segue) -> None:
     ann = ("--account", "acme", "--user", "ann")
     await segue("sessions", "add-message", "web:1", "Mine.", *ann)
     assert "web:1" not in (await segue("sessions", "list")).out
@@ -85,7 +85,7 @@ async def test_others_sessions_are_asked_for_by_name(segue: Segue) -> None:
     assert (await segue("sessions", "show", "web:1")).code == 1
 
 
-async def test_words_cannot_steer_the_terminal(segue: Segue) -> None:
+async def test_messages_cannot_control_the_terminal(segue: Segue) -> None:
     await segue("sessions", "add-message", "web:1", "red \x1b[31m and \x9b2J gone\x07")
     for command in (["list"], ["show", "web:1"]):
         shown = await segue("sessions", *command)
@@ -99,20 +99,20 @@ async def test_a_session_with_jobs_is_not_removed_by_accident(segue: Segue) -> N
     refused = await segue("sessions", "remove", "web:1")
     assert refused.code == 1
     assert "--with-jobs removes them too" in refused.err
-    assert (await segue("sessions", "remove", "web:1", "--with-jobs")).out == "Session web:1 is gone.\n"
+    assert (await segue("sessions", "remove", "web:1", "--with-jobs")).out == "Session web:1 was removed.\n"
     assert (await segue("sessions", "show", "web:1")).code == 1
 
 
-async def test_stopping_where_nothing_runs_says_so(segue: Segue) -> None:
+async def test_stop_without_a_running_turn_says_so(segue: Segue) -> None:
     await segue("sessions", "add-message", "web:1", "Hello.")
-    assert (await segue("sessions", "stop", "web:1")).out == "Nothing runs there.\n"
+    assert (await segue("sessions", "stop", "web:1")).out == "No turn is running.\n"
 
 
 async def test_a_run_is_listed_shown_and_explained(segue: Segue) -> None:
     clock = ManualClock(datetime(2026, 3, 2, 8, 0, tzinfo=UTC))
     async with Kernel(segue.database, agent=answer, clock=clock) as kernel:
         job = await kernel.schedule("web:1", Cron("0 9 * * *", tz="UTC"), Ask("What is new?"), name="morning")
-        assert (await segue("runs", "list", "web:1")).out == "No job of web:1 has fired yet.\n"
+        assert (await segue("runs", "list", "web:1")).out == "No job of web:1 has run yet.\n"
         clock.advance(hours=1)
         await quiet(kernel)
         (run,) = await kernel.runs("web:1")
@@ -144,7 +144,7 @@ async def test_a_run_that_was_missed_is_explained(segue: Segue) -> None:
     assert "It was missed on Thu 05 Mar 2026" in told["text"]
 
 
-async def test_a_run_of_somebody_else_is_not_there(segue: Segue) -> None:
+async def test_a_run_of_another_user_is_not_found(segue: Segue) -> None:
     clock = ManualClock(datetime(2026, 3, 2, 8, 0, tzinfo=UTC))
     async with Kernel(segue.database, agent=answer, clock=clock) as kernel:
         await kernel.schedule("web:1", At("2026-03-02T09:00:00Z"), Ask("Hm?"), owner=Owner("acme", "ann"))

@@ -1,4 +1,4 @@
-"""Starting: the command answers at once, and says what is missing in one sentence."""
+"""Start-up: the command is fast, and names a missing package in one sentence."""
 
 import asyncio
 import json
@@ -64,8 +64,8 @@ def test_help_loads_nothing_heavy() -> None:
         ["runs", "list", "web:1", "--json"],
     ],
 )
-async def test_json_of_what_is_there_needs_no_web_server(segue: Segue, words: list[str]) -> None:
-    """The shapes are the API's; the API itself, and the model's libraries, stay unread."""
+async def test_json_output_needs_no_web_server(segue: Segue, words: list[str]) -> None:
+    """The JSON is that of the API, but neither the server nor the model's libraries are imported."""
     assert (await segue.process("sessions", "add-message", "web:1", "Hello")).code == 0
     done = await asyncio.to_thread(
         subprocess.run,
@@ -80,14 +80,14 @@ async def test_json_of_what_is_there_needs_no_web_server(segue: Segue, words: li
 
 
 @pytest.mark.parametrize("missing", ["typer", "pydantic"])
-def test_without_the_extra_it_says_how_to_get_it(missing: str) -> None:
+def test_a_missing_extra_is_named(missing: str) -> None:
     code = WITHOUT.format(missing=missing)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == f"This command needs {missing}: pip install 'segue[server]'\n"
 
 
-async def test_the_version_is_told(segue: Segue) -> None:
+async def test_the_version_is_printed(segue: Segue) -> None:
     assert (await segue.process("--version")).out == "segue 0.1.0\n"
 
 

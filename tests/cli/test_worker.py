@@ -7,12 +7,12 @@ from segue import Kernel, Outcome
 from tests.cli.process import Segue
 
 
-async def test_two_workers_share_the_turns_and_leave_in_order(segue: Segue, postgres_url: str) -> None:
+async def test_two_workers_share_the_turns_and_stop_gracefully(segue: Segue, postgres_url: str) -> None:
     segue.env["SEGUE_DATABASE"] = postgres_url
     async with (
         segue.running("worker", "--runners", "1") as one,
         segue.running("worker", "--runners", "1") as two,
-        Kernel(postgres_url, agent=_nobody) as kernel,
+        Kernel(postgres_url, agent=_no_agent) as kernel,
     ):
         await one.logged("at work")
         await two.logged("at work")
@@ -26,5 +26,5 @@ async def test_two_workers_share_the_turns_and_leave_in_order(segue: Segue, post
         assert not await kernel.audit()
 
 
-async def _nobody(turn: object) -> str:
-    raise AssertionError("nobody works here")
+async def _no_agent(turn: object) -> str:
+    raise AssertionError("this process must run no turn")

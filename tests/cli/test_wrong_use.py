@@ -16,7 +16,7 @@ from tests.cli.process import Segue
         (["serve", "--host", "0.0.0.0"], "set SEGUE_API_KEYS, or listen on 127.0.0.1"),
         (["worker", "--runners", "-1"], "--runners must be a whole number"),
         (["worker", "--database", "mysql://x"], "--database must be a URL such as"),
-        (["chat", "--session", "nobody"], "a session key is channel:chat_id"),
+        (["chat", "--session", "none"], "a session key is channel:chat_id"),
         (["sessions", "show"], "Missing argument"),
         (["sessions", "list", "--limit", "0"], "greater than or equal to 1"),
         (["sessions", "add-message", "web:1", ""], "a message is empty"),
@@ -25,17 +25,17 @@ from tests.cli.process import Segue
         (["sessions", "add-messages", "web:1", "nowhere.json"], "nowhere.json cannot be read"),
     ],
 )
-async def test_it_is_told_in_a_sentence(segue: Segue, arguments: list[str], words: str) -> None:
+async def test_wrong_use_is_reported_in_a_sentence(segue: Segue, arguments: list[str], words: str) -> None:
     ended = await segue(*arguments)
     assert (ended.code, ended.out) == (2, "")
     assert words in ended.err
 
 
-async def test_it_is_told_by_a_real_process_too(segue: Segue) -> None:
+async def test_a_real_process_reports_wrong_use_too(segue: Segue) -> None:
     ended = await segue.process("serve", "--host", "0.0.0.0")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == (
-        "Error: 0.0.0.0 can be reached from other machines, and nobody would need a key; "
+        "Error: 0.0.0.0 can be reached from other machines, but no API key is set; "
         "set SEGUE_API_KEYS, or listen on 127.0.0.1\n"
     )
     assert not segue.data.exists()
@@ -59,7 +59,7 @@ async def test_a_wrong_setting_stops_every_command(segue: Segue, env: dict[str, 
 
 @pytest.mark.parametrize("command", ["add-message", "add-messages"])
 @pytest.mark.parametrize("flag", ["--token-threshold", "--idle-timeout-seconds", "--keep-recent-count"])
-async def test_part_of_a_policy_needs_its_switch(segue: Segue, command: str, flag: str) -> None:
+async def test_a_policy_option_needs_auto_commit_enabled(segue: Segue, command: str, flag: str) -> None:
     ended = await segue("sessions", command, "web:1", "hi", flag, "10")
     assert ended.code == 2
     assert ended.err == f"Error: {flag} is part of a policy; give --auto-commit-enabled with it\n"
@@ -75,14 +75,14 @@ async def test_part_of_a_policy_needs_its_switch(segue: Segue, command: str, fla
         (["--auto-commit-enabled", "true", "--keep-recent-count", "10001"], "from 0 to 10,000"),
     ],
 )
-async def test_a_policy_is_checked_and_not_pretended(segue: Segue, flags: list[str], words: str) -> None:
+async def test_an_invalid_policy_is_refused(segue: Segue, flags: list[str], words: str) -> None:
     ended = await segue("sessions", "add-message", "web:1", "hi", *flags)
     assert (ended.code, ended.out) == (2, "")
     assert words in ended.err
     assert not segue.data.exists()
 
 
-async def test_a_database_that_is_not_there_is_not_made_by_looking(segue: Segue) -> None:
+async def test_a_reading_command_does_not_create_a_database(segue: Segue) -> None:
     for command in ("sessions list", "sessions show web:1", "runs list web:1", "db status"):
         ended = await segue(*command.split())
         assert ended.code == 1

@@ -1,4 +1,4 @@
-"""The zone of a time on the command line: its words, `--timezone`, the session, the setting, the terminal."""
+"""The zone of a time on the command line: its text, `--timezone`, the session, the setting, the terminal."""
 
 import json
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from tests.cli.process import Segue
 
 NINE = "2030-01-02 09:00"
 UNKNOWN = "CET-1CEST"
-"""A zone in the old notation, which has no name: the terminal's zone is not known."""
+"""A POSIX zone has no name, so the terminal's zone is not known."""
 COMMANDS = [
     ("jobs", "add", "web:1", "Look.", "--schedule", NINE),
     ("recalls", "set", "web:1", "Read build.log with read_file.", "--when", NINE),
@@ -42,9 +42,7 @@ def hour(made: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-async def test_a_time_on_the_clock_is_refused_where_no_zone_is_known(
-    segue: Segue, command: tuple[str, ...]
-) -> None:
+async def test_a_clock_time_is_refused_without_a_zone(segue: Segue, command: tuple[str, ...]) -> None:
     await begin(segue)
     no = await segue(*command)
     assert no.code == 2
@@ -53,7 +51,7 @@ async def test_a_time_on_the_clock_is_refused_where_no_zone_is_known(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-async def test_the_words_the_option_the_session_and_the_setting_go_before_the_terminal(
+async def test_text_option_session_and_setting_take_precedence_over_the_terminal(
     segue: Segue, command: tuple[str, ...]
 ) -> None:
     await begin(segue)
@@ -95,7 +93,7 @@ async def test_a_chat_gives_its_session_the_terminals_zone_once(segue: Segue) ->
     assert stays.out.strip().endswith("in Asia/Tokyo.")
 
 
-async def test_a_chat_leaves_it_to_the_setting(segue: Segue) -> None:
+async def test_a_chat_does_not_override_the_setting(segue: Segue) -> None:
     segue.env |= {"TZ": "Asia/Tokyo", "SEGUE_TIMEZONE": "Europe/Berlin"}
     told = await segue("chat", text="what time is it?\n")
     assert told.out.strip().endswith("in Europe/Berlin.")

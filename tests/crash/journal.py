@@ -21,9 +21,9 @@ class Did(StrEnum):
     ACTED = "acted"
     ENDED = "ended"
     CANCELLED = "cancelled"
-    """Its agent was told to stop."""
+    """Its agent was cancelled."""
     RESCUED = "rescued"
-    """It took back the lane of somebody who was gone."""
+    """It reclaimed the lane of another worker."""
     REFUSED = "refused"
     ACCEPTED = "accepted"
     """A late write, which must not be."""
@@ -101,9 +101,9 @@ def overlaps(entries: Iterable[Entry]) -> list[tuple[Entry, Entry]]:
 
 
 def _stretches(entries: list[Entry]) -> Iterator[Stretch]:
-    for place, start in enumerate(entries):
+    for index, start in enumerate(entries):
         if start.did is Did.STARTED:
-            ended = next((entry.at for entry in entries[place:] if _ends(entry, start)), float("inf"))
+            ended = next((entry.at for entry in entries[index:] if _ends(entry, start)), float("inf"))
             yield Stretch(start.session, start.at, ended, start)
 
 

@@ -22,7 +22,7 @@ def _falls_asleep(session_id: str) -> Transaction[None]:
     # To this thread, which is then the one that stops: a signal to the process may find another one first,
     # and this one would go on until that one runs.
     signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
-    yield from lane.hear(session, 1)
+    yield from lane.record_activity(session, 1)
 
 
 async def _sleep(url: str, session_id: str) -> None:

@@ -14,10 +14,10 @@ from segue.model.action import Ask
 from segue.model.states import Outcome, TurnState
 from segue.times.clock import to_moment
 from segue.times.trigger import At
-from tests.crash.crew import LONG, Crew, Worker, crew, first_run, running, until
 from tests.crash.figures import Record, p99
 from tests.crash.journal import Did, fences_out_of_order, overlaps
-from tests.crash.marked import Point
+from tests.crash.kill_switch import Point
+from tests.crash.processes import LONG, Processes, Worker, first_run, processes, running, until
 
 ROUNDS, PAIRS = (5, 5) if LONG else (1, 1)
 """A pair is two kills: one in a user's turn, one in a job's."""
@@ -54,14 +54,17 @@ async def test_a_worker_killed_at_this_point_leaves_one_end(
     for number in range(ROUNDS):
         folder = tmp_path / str(number)
         folder.mkdir()
-        async with crew(database_url, folder, lease=LEASE) as doomed, doomed.heir() as kernel:
+        async with (
+            processes(database_url, folder, lease=LEASE) as doomed,
+            doomed.successor() as kernel,
+        ):
             await _kill_in_pairs(doomed, kernel, point, f"web:{number}")
             takeovers += _takeovers(doomed)
     if takeovers:
         figure(f"{len(takeovers)} takeovers, lease {LEASE} s, p99", f"{p99(takeovers):.2f} s")
 
 
-async def _kill_in_pairs(doomed: Crew, kernel: Kernel, point: Point, key: str) -> None:
+async def _kill_in_pairs(doomed: Processes, kernel: Kernel, point: Point, key: str) -> None:
     go, over = doomed.gate(), doomed.gate()
     work = f"wait {over}" if point is Point.DURING_A_RENEWAL else "tool"
     workers = [doomed.start(point=point, runners=0, go=go) for _ in range(PAIRS)]
@@ -89,16 +92,16 @@ def _soon(kernel: Kernel) -> datetime:
     return to_moment(kernel.clock.ms()) + timedelta(milliseconds=500)
 
 
-async def _all_die(doomed: Crew, workers: list[Worker]) -> bool:
+async def _all_die(doomed: Processes, workers: list[Worker]) -> bool:
     """Whether one of them has lost its lane to another first, as may happen on a starved machine."""
     pids = {worker.pid for worker in workers}
 
     def starved() -> bool:
         return any(entry.pid in pids for entry in doomed.journal.entries(Did.RESCUED))
 
-    await until("all are dead", lambda: all(worker.is_dead() for worker in workers) or starved())
+    await until("all have ended", lambda: all(worker.has_ended() for worker in workers) or starved())
     for worker in workers:
-        if not worker.is_dead():
+        if not worker.has_ended():
             await worker.kill()
         assert await worker.death() == -9
     return starved()
@@ -120,8 +123,8 @@ async def _turn_of(kernel: Kernel, job_id: str) -> str:
     return run.turn_id
 
 
-def _takeovers(doomed: Crew) -> list[float]:
-    """From each death to the moment when the lane of the dead was taken back."""
+def _takeovers(doomed: Processes) -> list[float]:
+    """Seconds from each kill until the lane of the killed worker was reclaimed."""
     entries = doomed.journal.entries()
     died = {entry.pid: entry.at for entry in entries if entry.did is Did.DIED}
     owner = {entry.session: entry.pid for entry in entries if entry.did is Did.LEASED and entry.pid in died}

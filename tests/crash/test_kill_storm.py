@@ -20,9 +20,9 @@ from segue.kernel.kernel import Kernel
 from segue.model.action import Ask
 from segue.model.states import Outcome, TurnState
 from segue.times.trigger import Every
-from tests.crash.crew import LONG, Crew, Worker, crew
 from tests.crash.figures import Record
 from tests.crash.journal import fences_out_of_order, overlaps
+from tests.crash.processes import LONG, Processes, Worker, processes
 
 SECONDS = 60.0 if LONG else 5.0
 BETWEEN_KILLS = 1.2
@@ -37,7 +37,7 @@ OVER = {TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED}
 
 @dataclass
 class Storm:
-    crew: Crew
+    processes: Processes
     kernel: Kernel
     """In the test's own process; it takes messages in and runs nothing."""
     rng: random.Random = field(default_factory=lambda: random.Random(2))
@@ -59,7 +59,7 @@ class Storm:
 
     async def kill(self) -> None:
         workers = [self._start() for _ in range(WORKERS)]
-        await self.crew.ready(*workers)
+        await self.processes.ready(*workers)
         while True:
             await asyncio.sleep(BETWEEN_KILLS)
             victim = self.rng.choice(workers)
@@ -68,7 +68,7 @@ class Storm:
             workers[workers.index(victim)] = self._start()
 
     def _start(self) -> Worker:
-        return self.crew.start(user_runners=8, runners=3)
+        return self.processes.start(user_runners=8, runners=3)
 
     async def drain(self) -> float:
         """Take no more in, and wait until nothing is left; how long that took."""
@@ -97,8 +97,8 @@ class Storm:
 
 
 @asynccontextmanager
-async def _meanwhile(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """All of it goes on while inside, and fails the test if it stops by itself."""
+async def _in_background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs the work while the body runs; the test fails if the work ends by itself."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
         yield
@@ -112,10 +112,13 @@ async def _meanwhile(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 @pytest.mark.serial
 async def test_a_storm_of_kills_loses_nothing(database_url: str, tmp_path: Path, figure: Record) -> None:
-    async with crew(database_url, tmp_path, lease=LEASE) as doomed, doomed.heir("door") as kernel:
+    async with (
+        processes(database_url, tmp_path, lease=LEASE) as doomed,
+        doomed.successor("door") as kernel,
+    ):
         storm = Storm(doomed, kernel)
         await storm.order()
-        async with _meanwhile(storm.talk(), storm.kill()):
+        async with _in_background(storm.talk(), storm.kill()):
             await asyncio.sleep(SECONDS / 2)
             halfway = await storm.ends()
             await asyncio.sleep(SECONDS / 2)

@@ -1,4 +1,4 @@
-"""A server is away for longer than a lease. Of those who come back with it, reapers are not the first."""
+"""A server is unreachable for longer than a lease. When it is back, holders renew before reapers reclaim."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -10,7 +10,7 @@ from segue.model.channel import Receipt
 from segue.model.records import Delivery
 from segue.model.states import Outcome
 from segue.testing import RecordingChannel, ScriptedAgent
-from tests.crash.crew import over
+from tests.crash.processes import over
 from tests.flows.story import known_as_sent
 from tests.postgres import Server, temporary_server
 
@@ -42,7 +42,7 @@ async def outage(server: Server, gone: asyncio.Event) -> None:
     await asyncio.to_thread(server.start)
 
 
-async def test_what_was_answered_meanwhile_is_not_taken_for_lost() -> None:
+async def test_a_turn_answered_during_the_outage_is_not_taken_for_lost() -> None:
     at_work, gone = asyncio.Barrier(TURNS + 1), asyncio.Event()
 
     async def agent(turn: OpenTurn) -> AsyncIterator[str]:
@@ -73,7 +73,7 @@ class Slow(RecordingChannel):
         return await super().send(delivery)
 
 
-async def test_what_was_sent_meanwhile_is_known_to_be() -> None:
+async def test_a_message_sent_during_the_outage_is_known_as_sent() -> None:
     at_work, gone = asyncio.Event(), asyncio.Event()
     channel = Slow(at_work, gone)
     async with three_workers(ScriptedAgent(), [channel]) as (kernel, server):

@@ -21,8 +21,8 @@ import pytest
 from segue.errors import StoreUnavailable
 from segue.kernel.kernel import Kernel
 from segue.testing import ScriptedAgent
-from tests.crash.crew import until
 from tests.crash.figures import Record, p99
+from tests.crash.processes import until
 from tests.races.by_hand import stage
 from tests.races.scenes import Scene
 
@@ -69,7 +69,7 @@ async def receive_in_the_end(kernel: Kernel, key: str) -> list[float]:
             return [*tries, time.monotonic() - begun]
 
 
-async def others_meanwhile(kernel: Kernel, waits: list[float]) -> None:
+async def send_to_others(kernel: Kernel, waits: list[float]) -> None:
     for number in range(10_000):
         begun = time.monotonic()
         await kernel.receive(f"web:other-{number % 10}", "hello")
@@ -84,14 +84,14 @@ async def test_trap_3_a_paused_client_holds_up_its_session_for_a_moment_and_the_
         held = await kernel.receive("web:held", "hello")
         async with sleeper(postgres_url, held.session_id):
             waits: list[float] = []
-            others = asyncio.create_task(others_meanwhile(kernel, waits))
+            others = asyncio.create_task(send_to_others(kernel, waits))
             tries = await receive_in_the_end(kernel, "web:held")
             others.cancel()
             await asyncio.wait([others])
         assert len(await kernel.store.queued_turns(held.session_id)) == 2
         assert not await kernel.audit()
     figure("longest try to reach the held session", f"{max(tries):.1f} s")
-    figure(f"{len(waits)} messages to other sessions meanwhile, p99", f"{p99(waits) * 1000:.0f} ms")
+    figure(f"{len(waits)} messages to other sessions during the pause, p99", f"{p99(waits) * 1000:.0f} ms")
 
 
 async def test_trap_3_without_the_limits_the_session_is_held_as_long_as_its_client_sleeps(

@@ -4,12 +4,15 @@ from pathlib import Path
 
 from segue.kernel.kernel import Kernel
 from segue.model.states import Outcome, TurnState
-from tests.crash.crew import Crew, crew, over
 from tests.crash.journal import Did
+from tests.crash.processes import Processes, over, processes
 
 
 async def test_a_poison_turn_is_parked_and_the_others_go_on(database_url: str, tmp_path: Path) -> None:
-    async with crew(database_url, tmp_path, lease=1.0) as doomed, doomed.heir("door") as kernel:
+    async with (
+        processes(database_url, tmp_path, lease=1.0) as doomed,
+        doomed.successor("door") as kernel,
+    ):
         poison = await kernel.receive("web:poison", "die 0")
         waiting = await kernel.receive("web:poison", "answer")
         others = [await kernel.receive(f"web:{n}", "work 100") for n in range(3)]
@@ -30,7 +33,10 @@ async def test_a_poison_turn_is_parked_and_the_others_go_on(database_url: str, t
 async def test_turns_that_share_a_process_with_a_poison_turn_survive_it(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with crew(database_url, tmp_path, lease=1.0) as doomed, doomed.heir("door") as kernel:
+    async with (
+        processes(database_url, tmp_path, lease=1.0) as doomed,
+        doomed.successor("door") as kernel,
+    ):
         others = [await kernel.receive(f"web:{n}", "work 1500") for n in range(3)]
         poison = await kernel.receive("web:poison", "die 500")
         await _restart_until_over(doomed, kernel, poison.turn_id, slots=4)
@@ -41,11 +47,11 @@ async def test_turns_that_share_a_process_with_a_poison_turn_survive_it(
         assert not await kernel.audit()
 
 
-async def _restart_until_over(doomed: Crew, kernel: Kernel, turn_id: str, *, slots: int) -> int:
+async def _restart_until_over(doomed: Processes, kernel: Kernel, turn_id: str, *, slots: int) -> int:
     """As a supervisor does; how often it had to."""
     deaths = 0
     worker = doomed.start(user_runners=slots)
-    while (await over(kernel, turn_id, unless=worker.is_dead)).outcome is None:
+    while (await over(kernel, turn_id, unless=worker.has_ended)).outcome is None:
         assert await worker.death() == -9
         deaths += 1
         worker = doomed.start(user_runners=slots)

@@ -15,9 +15,9 @@ import pytest
 from segue.kernel.kernel import Kernel
 from segue.model.records import Run
 from segue.model.states import Outcome, RecallStatus
-from tests.crash.crew import Crew, crew, first_run, over, running, until
 from tests.crash.journal import Did, fences_out_of_order, overlaps
-from tests.crash.marked import Point
+from tests.crash.kill_switch import Point
+from tests.crash.processes import Processes, first_run, over, processes, running, until
 
 KEY = "web:1"
 
@@ -29,11 +29,11 @@ _SETS_ONE_AND_WAITS = """
 import asyncio, sys
 from segue import Kernel
 
-async def nobody(turn):
-    raise AssertionError("nobody works here")
+async def no_agent(turn):
+    raise AssertionError("no agent runs here")
 
 async def main():
-    async with Kernel(sys.argv[1], agent=nobody) as kernel:
+    async with Kernel(sys.argv[1], agent=no_agent) as kernel:
         await kernel.write("web:1", "user", "Watch the build.")
         await kernel.set_recall("web:1", "tool", when="1s")
         print("set", flush=True)
@@ -43,7 +43,7 @@ asyncio.run(main())
 """
 
 
-async def one_end(kernel: Kernel, doomed: Crew) -> tuple[Outcome | None, int, str]:
+async def one_end(kernel: Kernel, doomed: Processes) -> tuple[Outcome | None, int, str]:
     [recall] = await kernel.recalls(KEY)
     run = await first_run(kernel, recall.id)
     assert run.turn_id is not None
@@ -71,13 +71,17 @@ async def test_the_process_that_has_set_it_is_killed(database_url: str, tmp_path
     finally:
         os.kill(process.pid, signal.SIGKILL)
         await process.wait()
-    async with crew(database_url, tmp_path) as doomed, doomed.heir() as kernel, running(kernel):
+    async with (
+        processes(database_url, tmp_path) as doomed,
+        doomed.successor() as kernel,
+        running(kernel),
+    ):
         assert await one_end(kernel, doomed) == RUN_ONCE
 
 
 async def test_the_process_that_has_claimed_it_is_killed(database_url: str, tmp_path: Path) -> None:
     """C4.5: the slot is taken and the turn waits in the lane; the claim is not lost with the process."""
-    async with crew(database_url, tmp_path) as doomed, doomed.heir() as kernel:
+    async with processes(database_url, tmp_path) as doomed, doomed.successor() as kernel:
         worker = doomed.start(runners=0, user_runners=0)
         await doomed.ready(worker)
         run = await _called_back(kernel)
@@ -105,7 +109,7 @@ async def test_the_process_that_runs_it_is_killed(
     database_url: str, tmp_path: Path, point: Point, expected: tuple[Outcome, int, str]
 ) -> None:
     """C10.2: once more if it can have done nothing yet, and the record says so; else a visible end."""
-    async with crew(database_url, tmp_path) as doomed, doomed.heir() as kernel:
+    async with processes(database_url, tmp_path) as doomed, doomed.successor() as kernel:
         worker = doomed.start(point=point)
         await doomed.ready(worker)
         await _called_back(kernel)
@@ -117,8 +121,8 @@ async def test_the_process_that_runs_it_is_killed(
 async def test_a_recall_that_is_set_sooner_wakes_a_worker_in_another_process(
     database_url: str, tmp_path: Path
 ) -> None:
-    """C4.4: it would sleep until tomorrow, and nobody rings its bell."""
-    async with crew(database_url, tmp_path) as works, works.heir() as kernel:
+    """C4.4: it would sleep until tomorrow, and no process rings its bell."""
+    async with processes(database_url, tmp_path) as works, works.successor() as kernel:
         for key in ("web:late", KEY):
             await kernel.write(key, "user", "Watch the build.")
         await kernel.set_recall("web:late", "tool", when="1 day")
@@ -132,7 +136,7 @@ async def test_a_recall_that_is_set_sooner_wakes_a_worker_in_another_process(
 
 
 async def _called_back(kernel: Kernel) -> Run:
-    """The run of a recall that is due at once, when somebody has claimed it."""
+    """The run of a recall that is due at once, once a worker has claimed it."""
     await kernel.write(KEY, "user", "Watch the build.")
     recall = await kernel.set_recall(KEY, "tool", call_type="immediate")
     return await first_run(kernel, recall.id)

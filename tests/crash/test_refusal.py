@@ -1,4 +1,4 @@
-"""A database that is not ours to write to: the process says so in one sentence, ends, and touches nothing."""
+"""A database that Segue must not write to: the process says so in one sentence, ends, and changes nothing."""
 
 import sqlite3
 from contextlib import closing
@@ -7,7 +7,7 @@ from pathlib import Path
 import asyncpg
 
 from segue.store.open import open_database
-from tests.crash.crew import crew
+from tests.crash.processes import processes
 
 CONTENTS = """
 SELECT table_name, column_name, data_type
@@ -19,7 +19,7 @@ ORDER BY table_name, column_name
 
 async def complaint(url: str, folder: Path) -> str:
     """What a worker says that cannot start."""
-    async with crew(url, folder) as refused:
+    async with processes(url, folder) as refused:
         worker = refused.start(listen=True)
         assert await worker.death() == 1
         return worker.complaint.strip()
@@ -40,7 +40,9 @@ async def told_and_untouched(url: str, folder: Path, *made: str) -> str:
     return said
 
 
-async def test_a_postgres_with_somebody_elses_sessions_is_refused(postgres_url: str, tmp_path: Path) -> None:
+async def test_a_postgres_with_the_sessions_of_another_program_is_refused(
+    postgres_url: str, tmp_path: Path
+) -> None:
     said = await told_and_untouched(
         postgres_url, tmp_path, "CREATE TABLE sessions (sid TEXT PRIMARY KEY, payload TEXT)"
     )
@@ -48,7 +50,7 @@ async def test_a_postgres_with_somebody_elses_sessions_is_refused(postgres_url: 
     assert "already exists" in said
 
 
-async def test_a_postgres_with_somebody_elses_migrations_is_refused(
+async def test_a_postgres_with_the_migrations_of_another_program_is_refused(
     postgres_url: str, tmp_path: Path
 ) -> None:
     said = await told_and_untouched(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from segue.model.states import Outcome
 from segue.store import queries
-from tests.crash.crew import LONG, crew, over, until
 from tests.crash.journal import Did
+from tests.crash.processes import LONG, over, processes, until
 from tests.postgres import empty_database
 
 ROUNDS = 20 if LONG else 2
@@ -18,18 +18,18 @@ async def test_processes_that_start_at_once_on_an_empty_store_make_one_schema(
     for number in range(ROUNDS):
         folder = tmp_path / str(number)
         folder.mkdir()
-        async with crew(await _emptied(bare_url, folder), folder) as together:
+        async with processes(await _emptied(bare_url, folder), folder) as together:
             opens = together.gate()
             workers = [together.start(opens=opens) for _ in range(AT_ONCE)]
             opens.touch()
             await together.ready(*workers)
-            async with together.heir() as kernel:
+            async with together.successor() as kernel:
                 admitted = await kernel.receive("web:1", "answer")
                 turn = await over(kernel, admitted.turn_id)
                 assert (turn.outcome, turn.attempt) == (Outcome.OK, 1)
                 applied = await kernel.store.database.read(queries.schema.applied, {})
                 assert len({row["version"] for row in applied}) == len(applied) > 0
-            assert not any(worker.is_dead() for worker in workers)
+            assert not any(worker.has_ended() for worker in workers)
 
 
 async def _emptied(url: str, folder: Path) -> str:
@@ -42,7 +42,7 @@ async def _emptied(url: str, folder: Path) -> str:
 async def test_a_process_that_joins_during_a_turn_does_not_run_it_again(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with crew(database_url, tmp_path, lease=1.0) as both, both.heir("door") as kernel:
+    async with processes(database_url, tmp_path, lease=1.0) as both, both.successor("door") as kernel:
         end = both.gate()
         long = await kernel.receive("web:long", f"wait {end}")
         both.start()

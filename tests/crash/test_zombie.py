@@ -1,7 +1,7 @@
-"""An owner that is stopped for longer than its lease, and wakes up: a laptop lid, a paused machine.
+"""Zombie: a lane's owner that is stopped for longer than its lease, as by a laptop's lid, and wakes up.
 
-It has lost its lane to somebody else meanwhile and does not know it. Whatever it still writes is refused, the
-new owner notices nothing, and its own agent is told to stop.
+It has lost its lane to another worker and does not know it. All its late writes are refused, the new owner is
+not disturbed, and its own agent is cancelled.
 """
 
 import asyncio
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from segue.kernel.kernel import Kernel
 from segue.model.states import Outcome
-from tests.crash.crew import LONG, Crew, Worker, crew, running, until
 from tests.crash.figures import Record, p99
 from tests.crash.journal import Did, Entry
+from tests.crash.processes import LONG, Processes, Worker, processes, running, until
 
 ROUNDS = 20 if LONG else 1
 ZOMBIES = 5
 LEASE = 3.0
-"""Long enough for whoever took over to keep it while the zombies wake, on a busy machine too."""
+"""Long enough for the new owner to keep it while the zombies wake, on a busy machine too."""
 
 LATE_WRITES = {"event", "renewal", "draft", "finish", "release"}
 
@@ -30,12 +30,15 @@ async def test_a_stopped_owner_that_wakes_up_changes_nothing(
     for number in range(ROUNDS):
         folder = tmp_path / str(number)
         folder.mkdir()
-        async with crew(database_url, folder, lease=LEASE) as zombies, zombies.heir() as kernel:
-            told += await _wake_the_dead(zombies, kernel, f"web:{number}", rng)
+        async with (
+            processes(database_url, folder, lease=LEASE) as zombies,
+            zombies.successor() as kernel,
+        ):
+            told += await _wake_zombies(zombies, kernel, f"web:{number}", rng)
     figure(f"{len(told)} zombies, from waking to the agent's cancellation, p99", f"{p99(told):.2f} s")
 
 
-async def _wake_the_dead(zombies: Crew, kernel: Kernel, key: str, rng: random.Random) -> list[float]:
+async def _wake_zombies(zombies: Processes, kernel: Kernel, key: str, rng: random.Random) -> list[float]:
     go, over = zombies.gate(), zombies.gate()
     workers = [zombies.start(go=go) for _ in range(ZOMBIES)]
     await zombies.ready(*workers)
@@ -60,7 +63,7 @@ async def _wake_the_dead(zombies: Crew, kernel: Kernel, key: str, rng: random.Ra
 _TRIED = (Did.ACCEPTED, Did.REFUSED)
 
 
-def _told(zombies: Crew, *kinds: Did) -> list[Entry]:
+def _told(zombies: Processes, *kinds: Did) -> list[Entry]:
     return zombies.journal.entries(*kinds)
 
 
@@ -69,7 +72,7 @@ async def _resume(worker: Worker, after: float) -> None:
     worker.resume()
 
 
-def _from_waking_to_cancellation(zombies: Crew, workers: list[Worker]) -> list[float]:
+def _from_waking_to_cancellation(zombies: Processes, workers: list[Worker]) -> list[float]:
     woken = {entry.pid: entry.at for entry in _told(zombies, Did.RESUMED)}
     stopped = {entry.pid: entry.at for entry in _told(zombies, Did.CANCELLED)}
     return [stopped[worker.pid] - woken[worker.pid] for worker in workers]

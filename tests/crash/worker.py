@@ -28,9 +28,9 @@ from segue.store import queries
 from segue.store.database import Begin, Params, Transaction
 from segue.store.open import open_database
 from tests.crash.journal import Did, Journal
-from tests.crash.marked import Marked, Point
+from tests.crash.kill_switch import KillSwitch, Point
 
-_A_MOMENT = 0.005
+_POLL_SECONDS = 0.005
 _DIE_WITH_THE_PARENT = 1
 """prctl's PR_SET_PDEATHSIG."""
 
@@ -40,7 +40,7 @@ class JournalAgent:
     """The first word of a message is what to do: answer, wait FILE; work, tool or die, with the
     milliseconds to take for it; stop FILE: at its first attempt stop this process, then wait for the file."""
 
-    database: Marked
+    database: KillSwitch
     journal: Journal
     reports_tools: bool = True
 
@@ -80,7 +80,7 @@ class JournalAgent:
             os.kill(os.getpid(), signal.SIGKILL)
 
     async def _stop_between_writes(self, held: HeldLane) -> None:
-        """Who is stopped inside a write to a SQLite file holds the file: another test is for that."""
+        """Stop between two writes: a process stopped inside a write locks a SQLite file (another test)."""
         while self.database.under_way:  # noqa: ASYNC110
             await asyncio.sleep(0)
         self._note(Did.STOPPED, held)
@@ -99,9 +99,9 @@ class JournalAgent:
 
 
 async def _appears(file: str) -> None:
-    """A file is how the test speaks to us; we look whether it is there."""
+    """Poll for a file, by which the test signals this process."""
     while not os.path.exists(file):  # noqa: ASYNC110, ASYNC240
-        await asyncio.sleep(_A_MOMENT)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 def _late_writes(held: HeldLane) -> dict[str, Begin[bool]]:
@@ -129,11 +129,11 @@ def _late_writes(held: HeldLane) -> dict[str, Begin[bool]]:
 
 
 @asynccontextmanager
-async def house(
+async def open_kernel(
     url: str, journal: Journal, settings: Settings, *, name: str, point: Point | None = None
 ) -> AsyncIterator[Kernel]:
-    """A kernel whose agent keeps the journal."""
-    database = Marked(await open_database(url), journal, point)
+    """A kernel whose agent writes the journal."""
+    database = KillSwitch(await open_database(url), journal, point)
     try:
         async with Kernel(
             database, agent=JournalAgent(database, journal), settings=settings, name=name
@@ -151,7 +151,9 @@ async def work(options: argparse.Namespace) -> None:
         lease_seconds=options.lease, user_runners=options.user_runners, runners=options.runners
     )
     point = Point(options.point) if options.point else None
-    async with house(options.url, journal, settings, name=f"worker {os.getpid()}", point=point) as kernel:
+    async with open_kernel(
+        options.url, journal, settings, name=f"worker {os.getpid()}", point=point
+    ) as kernel:
         journal.write(Did.READY)
         if options.go:
             await _appears(options.go)

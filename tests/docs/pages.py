@@ -1,8 +1,8 @@
-"""The pages of the documentation, and the code on them.
+"""Documentation pages: finds the code blocks of a page and runs them.
 
 Every `python` block runs, unless it begins with `# not run:` and the reason. The blocks of a page continue
-each other, and `await` may stand at the top level, as in `python -m asyncio`. An `output` block is what the
-block before it prints, to the letter.
+each other, and `await` may stand at the top level, as in `python -m asyncio`. An `output` block is exactly
+what the block before it prints.
 """
 
 import ast
@@ -31,7 +31,7 @@ class Block:
     text: str
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
 
@@ -41,24 +41,28 @@ def pages() -> list[Path]:
 
 def blocks(page: Path) -> Iterator[Block]:
     text = page.read_text("utf-8")
-    for found in _FENCED.finditer(text):
-        yield Block(page, text.count("\n", 0, found.start(2)) + 1, found[1], found[2])
+    for match in _FENCED.finditer(text):
+        yield Block(page, text.count("\n", 0, match.start(2)) + 1, match[1], match[2])
 
 
 def runnable(page: Path) -> list[Block]:
     """The blocks that run, each followed by its output where the page shows one."""
-    shown = [block for block in blocks(page) if block.language in ("python", "output")]
-    return [block for block in shown if not block.text.startswith(NOT_RUN)]
+    examples = [block for block in blocks(page) if block.language in ("python", "output")]
+    return [block for block in examples if not block.text.startswith(NOT_RUN)]
 
 
 def run(block: Block, names: dict[str, Any], runner: asyncio.Runner) -> str:
-    """Run a block among the names of those before it; what it prints."""
+    """Runs a block with the names of those before it, and returns what it prints."""
     lines_above = "\n" * (block.line - 1)
     code = compile(
-        lines_above + block.text, block.place, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
+        lines_above + block.text,
+        block.location,
+        "exec",
+        flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+        dont_inherit=True,
     )
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        unfinished = eval(code, names)
-        if inspect.iscoroutine(unfinished):
-            runner.run(unfinished)
+        coroutine = eval(code, names)
+        if inspect.iscoroutine(coroutine):
+            runner.run(coroutine)
     return printed.getvalue()

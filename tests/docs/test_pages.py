@@ -1,4 +1,4 @@
-"""Every page of the documentation does what it says."""
+"""Documentation pages: the code runs and prints what the page shows, and links lead to files."""
 
 import asyncio
 import re
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.docs import model_server
 from tests.docs.pages import NOT_RUN, ROOT, blocks, pages, run, runnable
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
@@ -21,12 +22,14 @@ def test_the_code_on_a_page_runs_and_prints_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     names: dict[str, Any] = {"__name__": "__main__"}
     printed = ""
-    with asyncio.Runner() as runner:
+    with model_server.listening() as url, asyncio.Runner() as runner:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
         for block in runnable(page):
             if block.language == "output":
-                assert printed == block.text, block.place
+                assert printed == block.text, block.location
             else:
                 printed = run(block, names, runner)
 
@@ -35,7 +38,7 @@ def test_the_code_on_a_page_runs_and_prints_what_the_page_shows(
 def test_code_that_is_not_run_says_why(page: Path) -> None:
     for block in blocks(page):
         if block.language == "python" and block.text.startswith(NOT_RUN):
-            assert block.text.splitlines()[0].removeprefix(NOT_RUN).strip(), block.place
+            assert block.text.splitlines()[0].removeprefix(NOT_RUN).strip(), block.location
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)

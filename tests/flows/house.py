@@ -1,6 +1,6 @@
-"""A house to tell stories in: a kernel on either database, with its clock, agent and channel in our hands.
+"""Fixtures: a kernel on either database, with a clock, an agent and a channel that the test controls.
 
-Every story ends with the audit: whatever it was about, an invariant that broke fails it.
+Every test ends with the audit: it fails if an invariant is broken, whatever the test is about.
 """
 
 import random
@@ -43,7 +43,7 @@ def channel() -> RecordingChannel:
 async def open_kernel(
     database_url: str, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
 ) -> AsyncIterator[OpenKernel]:
-    async with AsyncExitStack() as house:
+    async with AsyncExitStack() as stack:
         opened: list[Kernel] = []
 
         async def open_one(**options: Any) -> Kernel:
@@ -51,7 +51,7 @@ async def open_kernel(
             usual: dict[str, Any] = {"agent": agent, "clock": clock, "name": name}
             usual["channels"] = [channel, Stored("web")]
             kernel = Kernel(database_url, **{**usual, "rng": random.Random(len(opened)), **options})
-            opened.append(await house.enter_async_context(kernel))
+            opened.append(await stack.enter_async_context(kernel))
             return kernel
 
         yield open_one

@@ -1,4 +1,4 @@
-"""What the stories are told with."""
+"""Helpers of the flow tests: read a session, wait for events, agents that wait."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ from segue.store import queries
 from segue.testing import ScriptedAgent, quiet
 
 CHAT = "web:1"
-"""A session whose channel nobody registered: stored is sent."""
+"""A session without a registered channel: storing a message is sending it."""
 
 ME = Owner()
 
@@ -18,11 +18,11 @@ _COUNTS = {
     for table in ("sessions", "turns", "jobs", "runs", "events", "deliveries")
 }
 _PATIENCE = 10.0
-"""Seconds until a story that hangs is called a failure; none that is well takes as long."""
+"""Seconds after which a test that hangs fails; no working test takes as long."""
 
 
 async def said(kernel: Kernel, key: str = CHAT, *, owner: Owner = ME) -> list[tuple[str, str]]:
-    """The transcript, as (role, words)."""
+    """The transcript, as (role, text)."""
     return [(m.role, m.content) for m in await kernel.messages(key, owner=owner, limit=1000)]
 
 
@@ -42,7 +42,7 @@ async def outcomes(kernel: Kernel, job: Job) -> list[str | None]:
 
 
 async def known_as_sent(kernel: Kernel, message_id: str) -> None:
-    """Until it is; from pending, and by no other way."""
+    """Wait until the message is sent; any status but `pending` before that fails."""
     async with asyncio.timeout(20):
         while (message := await kernel.scheduled_message(message_id)).status != "sent":
             assert message.status == "pending", message.last_error
@@ -56,7 +56,7 @@ async def count_rows(kernel: Kernel) -> dict[str, int]:
 
 
 async def until(kernel: Kernel, kind: str, key: str = CHAT, *, after: int = 0) -> Event:
-    """The first event of that kind after a number, when it is there."""
+    """Wait for the first event of that type after a number."""
     async with asyncio.timeout(_PATIENCE), aclosing(kernel.follow(key, after=after)) as heard:
         async for one in heard:
             if isinstance(one, Event) and one.type == kind:
@@ -66,7 +66,7 @@ async def until(kernel: Kernel, kind: str, key: str = CHAT, *, after: int = 0) -
 
 @asynccontextmanager
 async def under_way(kernel: Kernel, agent: ScriptedAgent) -> AsyncIterator[None]:
-    """While the first turn that is ready stands in the middle of its answer. Then all comes to rest."""
+    """The body runs while the first ready turn is in the middle of its answer. Then all work is completed."""
     agent.pause()
     async with asyncio.TaskGroup() as group:
         group.create_task(quiet(kernel))
@@ -78,7 +78,7 @@ async def under_way(kernel: Kernel, agent: ScriptedAgent) -> AsyncIterator[None]
 
 @asynccontextmanager
 async def working(kernel: Kernel) -> AsyncIterator[None]:
-    """While the kernel runs; at the end it is shut down, as by a signal."""
+    """The body runs while the kernel runs; then the kernel is shut down, as by a signal."""
     async with asyncio.TaskGroup() as group:
         run = group.create_task(kernel.run())
         async with asyncio.timeout(_PATIENCE):
@@ -86,30 +86,30 @@ async def working(kernel: Kernel) -> AsyncIterator[None]:
         run.cancel()
 
 
-class Gatekeeper:
-    """An agent that speaks at once, but in the sessions named stands still until it is let go there."""
+class BlockingAgent:
+    """An agent that answers at once, but waits in the named sessions until it is released."""
 
     reports_tools = True
 
     def __init__(self, *keys: str) -> None:
         self._gates = {key: asyncio.Event() for key in keys}
-        self._standing = {key: asyncio.Event() for key in keys}
+        self._waiting = {key: asyncio.Event() for key in keys}
         self.answered: list[str] = []
-        """The sessions, in the order in which they had their answers."""
+        """Keys of the sessions, in the order of their answers."""
 
-    async def standing_in(self, *keys: str) -> None:
+    async def is_waiting_in(self, *keys: str) -> None:
         async with asyncio.timeout(_PATIENCE):
             for key in keys:
-                await self._standing[key].wait()
+                await self._waiting[key].wait()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         for gate in self._gates.values():
             gate.set()
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         key = turn.session.key
         if key in self._gates:
-            self._standing[key].set()
+            self._waiting[key].set()
             await self._gates[key].wait()
         self.answered.append(key)
         yield "ok"

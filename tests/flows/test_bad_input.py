@@ -1,4 +1,4 @@
-"""What makes no sense is refused with a typed error and a sentence, and nothing of it is stored."""
+"""Invalid input is refused with a typed error and a sentence, and nothing of it is stored."""
 
 import math
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def _sentence(error: SegueError) -> None:
         pytest.param(lambda: At("tomorrow at 08:00"), ZoneNeeded, id="words without a zone"),
         pytest.param(lambda: At("2030-01-01T09:00:00"), ZoneNeeded, id="a naive text"),
         pytest.param(lambda: At(datetime(2020, 1, 1, tzinfo=UTC)), BadTrigger, id="the past"),
-        pytest.param(lambda: At("when pigs fly"), BadTime, id="words nobody can read"),
+        pytest.param(lambda: At("when pigs fly"), BadTime, id="unreadable words"),
         pytest.param(lambda: At("in 1 hour\x00"), Invalid, id="words with a NUL"),
         pytest.param(lambda: At(MILLION), Invalid, id="a million words"),
     ],
@@ -93,7 +93,7 @@ async def test_a_schedule_that_makes_no_sense(
         pytest.param(lambda: Call("known", {"x": MILLION}), id="a million characters as an argument"),
         pytest.param(lambda: Call("known", {"x": object()}), id="an argument that is no JSON"),
         pytest.param(lambda: Call("known", {"x": math.nan}), id="NaN as an argument"),
-        pytest.param(lambda: Call("unknown"), id="a function nobody gave"),
+        pytest.param(lambda: Call("unknown"), id="an unregistered function"),
     ],
 )
 async def test_an_action_that_makes_no_sense(open_kernel: OpenKernel, action: Callable[[], Any]) -> None:

@@ -1,11 +1,11 @@
-"""A slot comes due while its session is at work, or while the job's own last run has not ended."""
+"""A slot comes due while its session is busy, or while the job's own last run has not ended."""
 
 import pytest
 
 from segue import Ask, Busy, Every, Kernel, Overlap, Policy
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
-from tests.flows.story import CHAT, Gatekeeper, outcomes, slots, under_way, until, working
+from tests.flows.story import CHAT, BlockingAgent, outcomes, slots, under_way, until, working
 
 
 async def test_a_due_job_waits_for_the_running_turn(
@@ -77,16 +77,16 @@ async def test_a_job_that_overtakes_itself_obeys_its_policy(
     assert reasons == ({"overlap"} if "skipped" in expected else set())
 
 
-async def test_one_slow_session_delays_nobody_elses_job(open_kernel: OpenKernel, clock: ManualClock) -> None:
-    agent = Gatekeeper("web:slow")
+async def test_one_slow_session_delays_no_job_of_another(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    agent = BlockingAgent("web:slow")
     kernel = await open_kernel(agent=agent)
     slow = await kernel.schedule("web:slow", Every(60), Ask("Think hard."))
     quick = await kernel.schedule("web:quick", Every(60), Ask("Look."))
     async with working(kernel):
         clock.advance(minutes=1)
-        await agent.standing_in("web:slow")
+        await agent.is_waiting_in("web:slow")
         await until(kernel, "stream_end", "web:quick")
         assert await outcomes(kernel, quick) == ["ok"]
         assert await outcomes(kernel, slow) == [None]
-        agent.let_go()
+        agent.release()
     assert await outcomes(kernel, slow) == ["ok"]

@@ -27,7 +27,7 @@ class Acting(ScriptedAgent):
 
 
 async def lose_the_worker(kernel: Kernel, agent: ScriptedAgent, clock: ManualClock) -> None:
-    """In the middle of the first turn that is ready; then the lease runs out and the reaper comes."""
+    """Crash in the middle of the first ready turn; then its lease expires and the reaper runs."""
     agent.pause()
     worker = asyncio.create_task(_step(kernel))
     await agent.under_way()
@@ -109,7 +109,7 @@ async def test_the_policy_decides_what_becomes_of_a_turn_without_a_worker(
     assert len(agent.asked) == (2 if expected == "ok" else 1)
 
 
-async def test_of_an_agent_that_does_not_report_its_tools_nobody_can_know(
+async def test_an_agent_that_does_not_report_its_tools_may_have_acted(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
     agent = ScriptedAgent(reports_tools=False)
@@ -119,7 +119,7 @@ async def test_of_an_agent_that_does_not_report_its_tools_nobody_can_know(
     assert (await kernel.turn(admitted.turn_id)).outcome == "interrupted"
 
 
-async def test_of_a_function_nobody_can_know_either(open_kernel: OpenKernel, clock: ManualClock) -> None:
+async def test_a_function_may_have_acted(open_kernel: OpenKernel, clock: ManualClock) -> None:
     begun, calls = asyncio.Event(), []
 
     async def dream(turn: OpenTurn) -> None:
@@ -242,7 +242,7 @@ async def test_words_from_outside_stand_after_the_turn_that_crashed_and_came_bac
     assert history == ["How is the build?", "Green.", "Your flight leaves at noon."]
 
 
-async def test_whoever_comes_back_stands_first_by_every_clock(
+async def test_a_requeued_turn_is_first_by_every_clock(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     """The reaper's clock is ahead of the one by which the lane is leased next."""

@@ -29,7 +29,7 @@ async def test_every_channels_session_names_its_jobs_before_it_goes(kernel: Kern
 async def test_a_running_turn_is_stopped_first(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """9.3: whoever waits for the turn hears that it was stopped."""
+    """9.3: a caller that waits for the turn gets it as stopped."""
     admitted = await kernel.receive(CHAT, "Hello")
     async with under_way(kernel, agent):
         async with asyncio.timeout(10), asyncio.TaskGroup() as group:

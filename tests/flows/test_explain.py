@@ -231,7 +231,7 @@ async def test_a_paused_job_says_who_paused_it_and_since_when(kernel: Kernel, cl
     assert (await kernel.explain(job.id, slot=START + HOUR)).verdict == "paused"
 
 
-async def test_a_job_that_nobody_looks_at_asks_for_a_worker(kernel: Kernel, clock: ManualClock) -> None:
+async def test_a_job_that_no_worker_takes_asks_for_a_worker(kernel: Kernel, clock: ManualClock) -> None:
     job = await hourly(kernel)
     clock.advance(hours=1)
     told = await kernel.explain(job.id)
@@ -301,7 +301,7 @@ async def test_a_slot_of_an_earlier_schedule_is_not_blamed_on_the_clocks(
     assert not any("clocks" in sentence for sentence in told.sentences)
 
 
-async def test_somebody_elses_job_is_not_explained(kernel: Kernel) -> None:
+async def test_a_job_of_another_user_is_not_explained(kernel: Kernel) -> None:
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."), owner=Owner("acme", "ann"))
     with pytest.raises(NotFound):
         await kernel.explain(job.id)

@@ -1,11 +1,11 @@
-"""Many jobs in one second, some of them in sessions that are busy: none lost, none twice, nobody held up."""
+"""Many jobs in one second, some in busy sessions: none is lost, none runs twice, none is held up."""
 
 import asyncio
 
 from segue import Ask, At, Kernel, Settings
 from segue.testing import ManualClock
 from tests.flows.house import OpenKernel
-from tests.flows.story import Gatekeeper, until
+from tests.flows.story import BlockingAgent, until
 
 SESSIONS, BUSY, RUNNERS = 500, 20, 50
 ALL = [f"web:{number}" for number in range(SESSIONS)]
@@ -16,7 +16,7 @@ async def test_five_hundred_jobs_fall_due_while_twenty_sessions_are_busy(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
     """3.5, 3.7, 4.1: all others run, and the busy ones right after their turn."""
-    agent = Gatekeeper(*LONG)
+    agent = BlockingAgent(*LONG)
     kernel = await open_kernel(agent=agent, settings=Settings(runners=RUNNERS))
     moment = clock.now().replace(minute=10)  # within the time that a turn may take
     for key in ALL:
@@ -25,11 +25,11 @@ async def test_five_hundred_jobs_fall_due_while_twenty_sessions_are_busy(
         running = group.create_task(kernel.run())
         for key in LONG:
             await kernel.receive(key, "Think long.")
-        await agent.standing_in(*LONG)
+        await agent.is_waiting_in(*LONG)
         clock.set(moment)
         await asyncio.gather(*(until(kernel, "stream_end", key) for key in FREE))
         assert {key: await outcomes(kernel, key) for key in LONG} == {key: [None] for key in LONG}
-        agent.let_go()
+        agent.release()
         await asyncio.gather(*(ended(kernel, key, times=2) for key in LONG))
         running.cancel()
     assert {key: await outcomes(kernel, key) for key in ALL} == {key: ["ok"] for key in ALL}

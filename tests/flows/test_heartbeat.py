@@ -17,11 +17,11 @@ from tests.flows.story import count_rows, said
 PHONE = "test:42"
 TASKS = "# Heartbeat\n\n## Active Tasks\n\n- Watch the build\n\n## Done\n\n- Nothing\n"
 
-House = Callable[..., Awaitable[Kernel]]
+OpenHeartbeat = Callable[..., Awaitable[Kernel]]
 
 
 @pytest_asyncio.fixture
-async def house(open_kernel: OpenKernel, agent: ScriptedAgent, tmp_path: Path) -> House:
+async def open_heartbeat(open_kernel: OpenKernel, agent: ScriptedAgent, tmp_path: Path) -> OpenHeartbeat:
     """A kernel with a heartbeat over a workspace, and a chat that was used."""
 
     async def opened(**options: object) -> Kernel:
@@ -34,10 +34,14 @@ async def house(open_kernel: OpenKernel, agent: ScriptedAgent, tmp_path: Path) -
 
 
 async def test_every_half_hour_the_active_tasks_are_seen_to(
-    house: House, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel, tmp_path: Path
+    open_heartbeat: OpenHeartbeat,
+    clock: ManualClock,
+    agent: ScriptedAgent,
+    channel: RecordingChannel,
+    tmp_path: Path,
 ) -> None:
     """11.1: it speaks into the most recent eligible session, by its channel and in its transcript."""
-    kernel = await house()
+    kernel = await open_heartbeat()
     (tmp_path / FILE).write_text(TASKS)
     await kernel.receive("websocket:old", "Hello")
     await quiet(kernel)
@@ -57,10 +61,10 @@ async def test_every_half_hour_the_active_tasks_are_seen_to(
 
 @pytest.mark.parametrize("text", [None, "", "## Active Tasks\n\n<!-- none yet -->\n\n## Done\n\n- Slept\n"])
 async def test_without_an_active_task_no_model_is_asked(
-    house: House, clock: ManualClock, agent: ScriptedAgent, tmp_path: Path, text: str | None
+    open_heartbeat: OpenHeartbeat, clock: ManualClock, agent: ScriptedAgent, tmp_path: Path, text: str | None
 ) -> None:
     """11.1"""
-    kernel = await house()
+    kernel = await open_heartbeat()
     if text is not None:
         (tmp_path / FILE).write_text(text)
     await kernel.receive(PHONE, "Hello")
@@ -74,7 +78,7 @@ async def test_without_an_active_task_no_model_is_asked(
 
 @pytest.mark.parametrize("answer", ["NOTHING_TO_REPORT", "", None])
 async def test_it_keeps_silent_when_there_is_nothing_to_tell(
-    house: House,
+    open_heartbeat: OpenHeartbeat,
     clock: ManualClock,
     agent: ScriptedAgent,
     channel: RecordingChannel,
@@ -82,7 +86,7 @@ async def test_it_keeps_silent_when_there_is_nothing_to_tell(
     answer: str | None,
 ) -> None:
     """11.1: it asks before it speaks."""
-    kernel = await house()
+    kernel = await open_heartbeat()
     (tmp_path / FILE).write_text(TASKS)
     await kernel.receive(PHONE, "Hello")
     await quiet(kernel)
@@ -93,14 +97,14 @@ async def test_it_keeps_silent_when_there_is_nothing_to_tell(
 
 
 async def test_a_gate_that_fails_keeps_it_silent_and_its_run_failed(
-    house: House, clock: ManualClock, channel: RecordingChannel, tmp_path: Path
+    open_heartbeat: OpenHeartbeat, clock: ManualClock, channel: RecordingChannel, tmp_path: Path
 ) -> None:
     """11.1, failing closed."""
 
     async def ill(turn: OpenTurn, answer: str) -> bool:
         raise RuntimeError("the judge is ill")
 
-    kernel = await house(evaluate_response=ill)
+    kernel = await open_heartbeat(evaluate_response=ill)
     (tmp_path / FILE).write_text(TASKS)
     await kernel.receive(PHONE, "Hello")
     await quiet(kernel)
@@ -112,11 +116,11 @@ async def test_a_gate_that_fails_keeps_it_silent_and_its_run_failed(
     assert "the judge is ill" in (run.error or "")
 
 
-async def test_where_nobody_talks_it_does_not_speak(
-    house: House, clock: ManualClock, agent: ScriptedAgent, tmp_path: Path
+async def test_it_does_not_speak_in_sessions_without_a_user(
+    open_heartbeat: OpenHeartbeat, clock: ManualClock, agent: ScriptedAgent, tmp_path: Path
 ) -> None:
     """Groups, sessions of jobs and chats without a word are not eligible."""
-    kernel = await house()
+    kernel = await open_heartbeat()
     (tmp_path / FILE).write_text(TASKS)
     await kernel.open("test:group", chat_type="group")
     await kernel.write("test:group", "user", "Hello")
@@ -128,21 +132,23 @@ async def test_where_nobody_talks_it_does_not_speak(
     assert agent.asked == []
 
 
-async def test_it_is_made_once_and_survives_a_restart(house: House, clock: ManualClock) -> None:
+async def test_it_is_made_once_and_survives_a_restart(
+    open_heartbeat: OpenHeartbeat, clock: ManualClock
+) -> None:
     """11.2: state and history are there after a restart."""
-    first = await house()
+    first = await open_heartbeat()
     clock.advance(minutes=30)
     await quiet(first)
     before = await first.job(JOB_ID)
-    again = await house()
+    again = await open_heartbeat()
     assert await again.job(JOB_ID) == before
     assert len(await again.runs_of(JOB_ID)) == 1
     assert (await count_rows(again))["jobs"] == 1
 
 
-async def test_it_can_be_neither_changed_nor_removed(house: House) -> None:
+async def test_it_can_be_neither_changed_nor_removed(open_heartbeat: OpenHeartbeat) -> None:
     """11.2"""
-    kernel = await house()
+    kernel = await open_heartbeat()
     job = await kernel.job(JOB_ID)
     assert (job.kind, job.protected) == (JobKind.SYSTEM, True)
     for verb in (kernel.remove, kernel.pause, kernel.skip):
@@ -154,10 +160,10 @@ async def test_it_can_be_neither_changed_nor_removed(house: House) -> None:
 
 
 async def test_after_it_gave_up_a_restart_sets_it_going(
-    house: House, clock: ManualClock, agent: ScriptedAgent, tmp_path: Path
+    open_heartbeat: OpenHeartbeat, clock: ManualClock, agent: ScriptedAgent, tmp_path: Path
 ) -> None:
     (tmp_path / FILE).write_text(TASKS)
-    kernel = await house()
+    kernel = await open_heartbeat()
     await kernel.receive(PHONE, "Hello")
     await quiet(kernel)
     agent.script(*[RuntimeError("no")] * 10)
@@ -166,11 +172,11 @@ async def test_after_it_gave_up_a_restart_sets_it_going(
         await quiet(kernel)
     assert (await kernel.job(JOB_ID)).state == "paused"
     assert "paused" in (await said(kernel, SESSION))[-1][1]
-    assert (await (await house()).job(JOB_ID)).state == "active"
+    assert (await (await open_heartbeat()).job(JOB_ID)).state == "active"
 
 
 async def test_a_file_outside_the_workspace_is_not_read(
-    house: House,
+    open_heartbeat: OpenHeartbeat,
     clock: ManualClock,
     agent: ScriptedAgent,
     tmp_path: Path,
@@ -179,7 +185,7 @@ async def test_a_file_outside_the_workspace_is_not_read(
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "secret.md"
     elsewhere.write_text(TASKS)
     (tmp_path / FILE).symlink_to(elsewhere)
-    kernel = await house()
+    kernel = await open_heartbeat()
     await kernel.receive(PHONE, "Hello")
     await quiet(kernel)
     clock.advance(minutes=30)

@@ -1,4 +1,4 @@
-"""A job that waits for silence: armed by a message, not moved by each of them."""
+"""Idle jobs: a message sets the deadline once; later messages do not move it."""
 
 from datetime import timedelta
 

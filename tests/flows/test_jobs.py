@@ -1,4 +1,4 @@
-"""The verbs of a standing order: schedule, pause, resume, edit, skip, remove; and their races."""
+"""Jobs: schedule, pause, resume, edit, skip, remove; and their races."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -171,12 +171,12 @@ async def test_a_protected_job_is_neither_changed_nor_removed(kernel: Kernel) ->
     assert await kernel.job(job.id) == job
 
 
-@pytest.mark.parametrize("meanwhile", ["edit", "pause", "skip", "fire"])
+@pytest.mark.parametrize("change", ["edit", "pause", "skip", "fire"])
 async def test_a_change_from_a_revision_that_is_no_longer_is_a_conflict(
-    kernel: Kernel, clock: ManualClock, meanwhile: str
+    kernel: Kernel, clock: ManualClock, change: str
 ) -> None:
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
-    match meanwhile:
+    match change:
         case "edit":
             await kernel.edit(job.id, name="Stare")
         case "pause":
@@ -212,7 +212,7 @@ async def test_a_session_has_one_pending_recall_at_most(kernel: Kernel) -> None:
     await kernel.schedule(CHAT, Every(60), Ask("Of another kind."))
 
 
-async def test_a_recall_that_fires_makes_room_for_the_next(
+async def test_after_a_recall_has_fired_the_next_may_be_set(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     await kernel.schedule(CHAT, At("in 1 hour"), Ask("First."), kind=JobKind.RECALL)
@@ -224,7 +224,7 @@ async def test_a_recall_that_fires_makes_room_for_the_next(
     assert [asked.text for asked in agent.asked] == ["First.", "Second."]
 
 
-async def test_a_recall_that_was_removed_makes_room_too(kernel: Kernel) -> None:
+async def test_after_a_recall_was_removed_the_next_may_be_set(kernel: Kernel) -> None:
     first = await kernel.schedule(CHAT, At("in 1 hour"), Ask("First."), kind=JobKind.RECALL)
     await kernel.remove(first.id)
     await kernel.schedule(CHAT, At("in 1 hour"), Ask("Second."), kind=JobKind.RECALL)

@@ -1,4 +1,4 @@
-"""Bound, legacy and system jobs, and what may be said by each."""
+"""Bound, legacy and system jobs, and what each may deliver."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ TELEGRAM = "test:42"
 
 
 async def asked_about(turn: OpenTurn, answer: str) -> bool:
-    raise AssertionError("the answer of a bound job is nobody's to judge")
+    raise AssertionError("the answer of a bound job is not evaluated")
 
 
 async def legacy(
@@ -91,7 +91,7 @@ async def test_the_prompt_of_a_legacy_job_names_the_word_that_keeps_quiet(
     assert spoke.prompt_ref.id == "cron.agent_turn.legacy"
 
 
-async def test_a_legacy_job_that_delivers_to_nobody_keeps_its_answer_to_itself(
+async def test_a_legacy_job_without_a_target_delivers_nothing(
     kernel: Kernel, clock: ManualClock, channel: RecordingChannel
 ) -> None:
     """1.3: `deliver` was not set."""
@@ -152,7 +152,7 @@ async def test_a_gate_that_fails_or_does_not_say_true_is_closed(
 async def test_a_legacy_job_that_fails_says_so_only_when_it_gives_up(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
 ) -> None:
-    """7.5: after ten failures it pauses itself and says so once, where it is heard."""
+    """7.5: after ten failures it pauses itself and says so once, in the session it delivers to."""
     agent.script(*[RuntimeError("no")] * 10)
     await legacy(kernel)
     for _ in range(11):

@@ -1,4 +1,4 @@
-"""How a job's last run ended, and how often it failed in a row: both are told by its runs."""
+"""A job's last outcome and its failures in a row are read from its runs."""
 
 from segue import Ask, Every, Kernel, Policy
 from segue.model.policy import Overlap
@@ -23,7 +23,7 @@ async def test_a_jobs_last_outcome_is_that_of_its_newest_slot(
 async def test_failures_are_in_a_row_until_a_run_does_not_fail(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """Nor is what came before somebody resumed it."""
+    """Nor are failures from before it was resumed."""
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     counted: list[int] = []
     for answer in (OSError("down"), OSError("down"), "Fine.", OSError("down")):

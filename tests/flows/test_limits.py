@@ -129,7 +129,7 @@ async def test_an_agent_that_ignores_its_cancellation_does_not_keep_its_session(
         yield "Too late."
 
     kernel = await open_kernel(agent=stubborn, settings=Settings(turn_timeout_seconds=30))
-    first = await kernel.receive(CHAT, "Think for ever")
+    first = await kernel.receive(CHAT, "Think without end")
     async with asyncio.TaskGroup() as group:
         group.create_task(kernel.workers.user_runner.step())
         await begun.wait()
@@ -164,9 +164,7 @@ async def test_after_ten_failures_in_a_row_a_job_pauses_itself_and_says_so_once(
     assert told[0].startswith("The model is not answering.")
 
 
-async def test_one_success_begins_the_count_anew(
-    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
-) -> None:
+async def test_one_success_resets_the_count(kernel: Kernel, clock: ManualClock, agent: ScriptedAgent) -> None:
     agent.script(*[DOWN] * 9, "Back again.", *[DOWN] * 9)
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     for _ in range(19):

@@ -1,4 +1,4 @@
-"""The log of a session: numbered facts without gaps, the live text between them, and how to follow both."""
+"""The log of a session: events numbered without gaps, the live text between them, and how to follow both."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -161,7 +161,7 @@ async def test_a_follower_from_any_number_hears_each_event_once(
 async def test_of_a_turn_that_ended_while_its_follower_came_the_text_is_news(
     kernel: Kernel, agent: ScriptedAgent, came_at: int | None, pieces: list[str]
 ) -> None:
-    """Its end is not told as a replay, so nobody would look for the words in it."""
+    """Its end is not sent as a replay, so a client would not look for the text in it."""
     agent.script([Thinking("Hm"), Thinking("m."), "Green."])
     await kernel.receive(CHAT, "How is the build?")
     await quiet(kernel)
@@ -170,7 +170,7 @@ async def test_of_a_turn_that_ended_while_its_follower_came_the_text_is_news(
 
 
 class Thinker:
-    """Thinks, stands still until it is let go, and speaks."""
+    """Thinks, waits until it is released, and answers."""
 
     reports_tools = True
 

@@ -115,7 +115,7 @@ async def test_it_is_sent_on_time_while_a_turn_runs_and_the_running_model_does_n
 async def test_the_next_turn_sees_it_as_the_assistants_own_words(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """B7.4, B7.6: nobody was there when it was sent, and the next turn knows of it."""
+    """B7.4, B7.6: no user was connected when it was sent, and the next turn knows of it."""
     await write(kernel, "Drink water.")
     clock.advance(hours=1)
     await quiet(kernel)
@@ -204,7 +204,7 @@ async def test_a_group_is_no_place_for_it(kernel: Kernel) -> None:
 async def test_without_a_session_there_is_no_message(kernel: Kernel) -> None:
     """B2.5."""
     with pytest.raises(NotFound):
-        await kernel.schedule_message("test:nobody", "in 1 hour", "Hello")
+        await kernel.schedule_message("test:unknown", "in 1 hour", "Hello")
     assert await kernel.sessions() == []
 
 
@@ -262,7 +262,7 @@ async def test_a_cancelled_message_is_not_sent(
 async def test_one_that_came_due_and_waits_to_be_sent_can_still_be_cancelled(
     kernel: Kernel, clock: ManualClock, channel: RecordingChannel
 ) -> None:
-    """B6.3, B6.5: refused by a busy channel, it waits; taken back, it is not tried again."""
+    """B6.3, B6.5: refused by a busy channel, it waits; cancelled, it is not tried again."""
     channel.fail(NotTaken("slow down", retry_after=60))
     promised = await write(kernel, "Drink water.")
     clock.advance(hours=1)
@@ -317,7 +317,7 @@ async def test_a_send_that_fails_says_why_and_the_others_go_on(
 async def test_several_due_messages_go_out_by_time_and_then_as_they_were_written(
     kernel: Kernel, clock: ManualClock, channel: RecordingChannel
 ) -> None:
-    """B6.7: whoever takes them, in whatever order they are taken."""
+    """B6.7: whichever courier takes them, in whatever order."""
     for text, when in (("c", "30m"), ("a", "10m"), ("d", "30m"), ("b", "20m"), ("e", "30m")):
         await write(kernel, text, f"in {when}")
     clock.advance(hours=1)
@@ -341,7 +341,7 @@ async def test_a_message_does_not_overtake_one_that_was_due_before_and_is_still_
     assert channel.texts == ["first", "second"]
 
 
-async def test_what_was_due_while_nobody_was_there_is_sent_when_somebody_is(
+async def test_a_message_due_while_no_worker_ran_is_sent_when_one_does(
     open_kernel: OpenKernel, clock: ManualClock, channel: RecordingChannel
 ) -> None:
     """B6.1, B8.1: after a month, by another process."""
@@ -436,7 +436,7 @@ async def test_a_list_shows_what_became_of_them_the_newest_first(
     assert [one.text for one in (*newest, *rest)] == ["pending", "cancelled", "sent", "failed"]
 
 
-async def test_somebody_elses_messages_are_not_there(kernel: Kernel) -> None:
+async def test_messages_of_another_user_are_not_found(kernel: Kernel) -> None:
     promised = await write(kernel, "Drink water.")
     stranger = Owner("default", "eve")
     with pytest.raises(NotFound):

@@ -1,4 +1,4 @@
-"""Whose a session is: the key of a chat decides, and the operator reaches every session of the account."""
+"""The owner of a session: the chat's key decides, and the operator reaches every session of the account."""
 
 import pytest
 

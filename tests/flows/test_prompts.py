@@ -1,4 +1,4 @@
-"""What the agent of a scheduled turn is asked, and what is kept of it."""
+"""The prompt of a scheduled turn, and what is stored of it."""
 
 import hashlib
 

@@ -10,11 +10,11 @@ from segue.errors import NotFound, RecallPending
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from segue.times.clock import to_moment
 from tests.flows.house import OpenKernel
-from tests.flows.recalling import CHECK, ended, poll, set_one, status
+from tests.flows.recall_helpers import CHECK, ended, poll, set_one, status
 from tests.flows.story import CHAT, log, said, under_way, until, working
 
 
-async def test_words_that_come_meanwhile_wait_and_are_answered_next(
+async def test_messages_that_come_during_its_run_wait_and_are_answered_next(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     """C5.4."""

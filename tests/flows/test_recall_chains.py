@@ -1,4 +1,4 @@
-"""A recall may set the next one, and no chain of them feeds on itself for ever."""
+"""A recall may set the next one, but chains of recalls are limited."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ async def test_the_depth_is_known_to_another_process(
         await other.set_recall(CHAT, CHECK, call_type="immediate", set_in=agent.asked[-1].turn.source)
 
 
-async def test_a_later_one_from_the_deepest_is_allowed_and_begins_anew(
+async def test_a_later_one_from_the_deepest_is_allowed_and_starts_a_new_chain(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     await begin(kernel)
@@ -98,7 +98,7 @@ async def test_twenty_may_be_set_within_an_hour_and_not_one_more(
     await kernel.set_recall("web:2", CHECK, when="1m")
 
 
-async def test_an_hour_later_there_is_room_again(kernel: Kernel, clock: ManualClock) -> None:
+async def test_an_hour_later_recalls_may_be_set_again(kernel: Kernel, clock: ManualClock) -> None:
     await begin(kernel)
     for _ in range(MOST_AN_HOUR):
         await kernel.set_recall(CHAT, CHECK, when="1m")

@@ -1,4 +1,4 @@
-"""A recall comes due: what its agent is given, what people see, and what becomes of it."""
+"""A recall comes due: what its agent gets, what users see, and how it ends."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from segue.errors import AgentFailed
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from segue.times.clock import to_moment
 from tests.flows.house import OpenKernel
-from tests.flows.recalling import CHECK, ended, poll, set_one, status
+from tests.flows.recall_helpers import CHECK, ended, poll, set_one, status
 from tests.flows.story import CHAT, log, said, slots, under_way, until, working
 from tests.tools.using import result
 
@@ -124,7 +124,7 @@ async def test_during_a_long_run_its_moments_pass_and_no_burst_follows(
     assert to_moment(pending.trigger_at) == clock.now() + timedelta(minutes=5)
 
 
-async def test_one_that_is_overdue_by_months_fires_when_somebody_is_there(
+async def test_one_that_is_overdue_by_months_fires_when_a_worker_runs(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     """C10.1."""
@@ -213,7 +213,7 @@ async def test_its_tools_act_as_the_owner_of_the_session(
 
 
 class Crowd:
-    """An agent that counts how many of its turns are under way; each waits until it is let go."""
+    """An agent that counts how many of its turns are under way; each waits until it is released."""
 
     reports_tools = True
 
@@ -225,7 +225,7 @@ class Crowd:
         self.peak = 0
         self.answered = 0
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         self._gate.set()
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
@@ -256,7 +256,7 @@ async def test_at_most_three_run_at_once_and_the_fourth_waits(
         await crowd.full.wait()
         states = [(await kernel.runs(key))[0].state for key in keys]
         assert sorted(map(str, states)) == ["queued", "running", "running", "running"]
-        crowd.let_go()
+        crowd.release()
         for key in keys:
             await until(kernel, "stream_end", key)
     assert (crowd.peak, crowd.answered) == (3, 4)

@@ -171,7 +171,7 @@ async def test_one_that_is_set_again_under_its_name_is_the_same(kernel: Kernel) 
     assert await kernel.set_recall(CHAT, CHECK, when="1h", request=named) == first
 
 
-async def test_one_that_is_cancelled_stays_in_the_list_and_makes_room(
+async def test_one_that_is_cancelled_stays_in_the_list_and_the_next_may_be_set(
     kernel: Kernel, clock: ManualClock
 ) -> None:
     """C3.2, C3.5, C1.4."""

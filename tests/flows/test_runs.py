@@ -216,4 +216,4 @@ async def test_a_job_no_version_can_read_is_paused_and_the_others_go_on(
 
 async def test_a_run_that_is_not_there_is_not_found(kernel: Kernel) -> None:
     with pytest.raises(NotFound):
-        await kernel.store.run("nobody:1")
+        await kernel.store.run("unknown:1")

@@ -1,4 +1,4 @@
-"""A due turn that finds its lane empty and a slot free starts in the commit that admits it."""
+"""A due turn whose lane is empty starts in the commit that admits it, if a runner has capacity."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,8 +8,8 @@ from segue import Ask, At, Delta, Event, Job, Kernel, OpenTurn, Settings
 from segue.model.states import TurnState
 from segue.testing import ManualClock, ScriptedAgent
 from tests.flows.house import OpenKernel
-from tests.flows.story import CHAT, Gatekeeper, log, outcomes, slots, until, working
-from tests.flows.watched import Watched
+from tests.flows.recording_store import RecordingStore
+from tests.flows.story import CHAT, BlockingAgent, log, outcomes, slots, until, working
 
 FIRES, BEGINS = "jobs.take", "turns.begin"
 
@@ -19,42 +19,44 @@ async def soon(kernel: Kernel, clock: ManualClock, key: str = CHAT) -> Job:
 
 
 async def test_a_turn_that_comes_alone_starts_as_it_is_admitted(
-    watched: Watched, clock: ManualClock, agent: ScriptedAgent
+    recording_store: RecordingStore, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    async with Kernel(watched, agent=agent, clock=clock) as kernel:
+    async with Kernel(recording_store, agent=agent, clock=clock) as kernel:
         job = await soon(kernel, clock)
         async with working(kernel):
-            await watched.both_pools_have_looked()
+            await recording_store.both_runners_have_leased()
             clock.advance(seconds=5)
             await until(kernel, "session_sync")
         (run,) = await slots(kernel, job)
         turn = await kernel.store.turn(run.turn_id or "")
-        assert [BEGINS in queries for queries in watched.those_with(FIRES)] == [True]
+        assert [BEGINS in queries for queries in recording_store.transactions_with(FIRES)] == [True]
         assert (turn.state, turn.attempt, turn.queued_at) == (TurnState.DONE, 1, turn.started_at)
         assert (run.outcome, run.rendered_prompt is not None) == ("ok", True)
         assert await log(kernel) == ["automation_update", "stream_start", "stream_end", "session_sync"]
         assert not await kernel.audit()
 
 
-async def test_it_waits_while_its_session_is_busy(watched: Watched, clock: ManualClock) -> None:
-    agent = Gatekeeper(CHAT)
-    async with Kernel(watched, agent=agent, clock=clock) as kernel:
+async def test_it_waits_while_its_session_is_busy(
+    recording_store: RecordingStore, clock: ManualClock
+) -> None:
+    agent = BlockingAgent(CHAT)
+    async with Kernel(recording_store, agent=agent, clock=clock) as kernel:
         job = await soon(kernel, clock)
         async with working(kernel):
             await kernel.receive(CHAT, "Think long.")
-            await agent.standing_in(CHAT)
+            await agent.is_waiting_in(CHAT)
             clock.advance(seconds=5)
             await until(kernel, "queue_update")
-            assert (watched.those_with(BEGINS), await outcomes(kernel, job)) == ([], [None])
-            agent.let_go()
+            assert (recording_store.transactions_with(BEGINS), await outcomes(kernel, job)) == ([], [None])
+            agent.release()
             synced = await until(kernel, "session_sync")
             await until(kernel, "session_sync", after=synced.seq)
         assert await outcomes(kernel, job) == ["ok"]
         assert not await kernel.audit()
 
 
-async def test_it_waits_while_no_slot_is_free(watched: Watched, clock: ManualClock) -> None:
-    """And seats and leases together are never more than there are slots."""
+async def test_it_waits_while_no_slot_is_free(recording_store: RecordingStore, clock: ManualClock) -> None:
+    """Seats and leases together never exceed the capacity."""
     keys = [f"web:{number}" for number in range(12)]
     at_once: list[int] = []
 
@@ -69,65 +71,65 @@ async def test_it_waits_while_no_slot_is_free(watched: Watched, clock: ManualClo
             self.under_way -= 1
             yield "ok"
 
-    async with Kernel(watched, agent=Counting(), clock=clock, settings=Settings(runners=3)) as kernel:
+    async with Kernel(recording_store, agent=Counting(), clock=clock, settings=Settings(runners=3)) as kernel:
         jobs = [await soon(kernel, clock, key) for key in keys]
         async with working(kernel):
-            await watched.both_pools_have_looked()
+            await recording_store.both_runners_have_leased()
             clock.advance(seconds=5)
             for key in keys:
                 await until(kernel, "session_sync", key)
         assert [await outcomes(kernel, job) for job in jobs] == [["ok"]] * len(keys)
         assert max(at_once) == 3
-        assert 3 <= len(watched.those_with(BEGINS)) < len(keys)
+        assert 3 <= len(recording_store.transactions_with(BEGINS)) < len(keys)
         assert not await kernel.audit()
 
 
-async def test_whoever_does_not_run_turns_leaves_them_in_their_lanes(
-    watched: Watched, clock: ManualClock, agent: ScriptedAgent
+async def test_a_process_that_runs_no_turns_leaves_them_in_their_lanes(
+    recording_store: RecordingStore, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    async with Kernel(watched, agent=agent, clock=clock, settings=Settings(runners=0)) as kernel:
+    async with Kernel(recording_store, agent=agent, clock=clock, settings=Settings(runners=0)) as kernel:
         job = await soon(kernel, clock)
         async with working(kernel):
             clock.advance(seconds=5)
             while not await kernel.store.runs_of_job(job.id, 1):  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
-        assert watched.those_with(BEGINS) == []
+        assert recording_store.transactions_with(BEGINS) == []
         (turn,) = await kernel.store.queued_turns(job.session_id)
         assert turn.attempt == 0
 
 
 async def test_a_shutdown_sees_through_what_has_just_started(
-    watched: Watched, clock: ManualClock, agent: ScriptedAgent
+    recording_store: RecordingStore, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """The timer is told to end while its commit is under way: the turn is in the seat, and is not lost."""
-    async with Kernel(watched, agent=agent, clock=clock) as kernel:
+    """The timer is cancelled during its commit: the turn has the seat and is not lost."""
+    async with Kernel(recording_store, agent=agent, clock=clock) as kernel:
         job = await soon(kernel, clock)
-        watched.kept_back = BEGINS
-        watched.told.clear()
+        recording_store.delayed = BEGINS
+        recording_store.release.clear()
         async with asyncio.TaskGroup() as group, asyncio.timeout(10):
             running = group.create_task(kernel.run())
-            await watched.both_pools_have_looked()
+            await recording_store.both_runners_have_leased()
             clock.advance(seconds=5)
-            await watched.committed.wait()
+            await recording_store.committed.wait()
             running.cancel()
             for _ in range(20):
                 await asyncio.sleep(0)
-            watched.told.set()
+            recording_store.release.set()
         assert await outcomes(kernel, job) == ["ok"]
         assert not await kernel.audit()
 
 
 async def test_a_store_that_fails_costs_no_slot(
-    watched: Watched, clock: ManualClock, agent: ScriptedAgent
+    recording_store: RecordingStore, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """There is one, and if it were lost nothing would ever run."""
-    async with Kernel(watched, agent=agent, clock=clock, settings=Settings(runners=1)) as kernel:
+    """The runner has one seat; if it were lost, nothing would run any more."""
+    async with Kernel(recording_store, agent=agent, clock=clock, settings=Settings(runners=1)) as kernel:
         job = await soon(kernel, clock)
-        watched.failing = BEGINS
+        recording_store.failing = BEGINS
         async with working(kernel):
-            await watched.both_pools_have_looked()
+            await recording_store.both_runners_have_leased()
             clock.advance(seconds=5)
-            while watched.failing:  # noqa: ASYNC110
+            while recording_store.failing:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
             while not await outcomes(kernel, job):
                 clock.advance(seconds=1)
@@ -140,7 +142,7 @@ async def test_a_store_that_fails_costs_no_slot(
 async def test_of_a_recall_it_is_told_first_that_it_was_claimed(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
-    """In the log, and to whoever listens."""
+    """In the log, and for listeners."""
     kernel = await open_kernel()
     await kernel.open(CHAT)
     session = await kernel.session(CHAT)

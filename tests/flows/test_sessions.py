@@ -1,4 +1,4 @@
-"""Whose sessions are, and how they go."""
+"""Who owns a session, and how it is deleted."""
 
 import pytest
 
@@ -116,7 +116,7 @@ async def test_what_a_turn_of_a_deleted_session_would_still_write_misses(
     assert await count_rows(kernel) == NOTHING
 
 
-async def test_a_turn_of_a_deleted_session_is_let_go(kernel: Kernel, agent: ScriptedAgent) -> None:
+async def test_a_turn_of_a_deleted_session_is_cancelled(kernel: Kernel, agent: ScriptedAgent) -> None:
     await kernel.receive(CHAT, "Hello")
     async with under_way(kernel, agent):
         await kernel.delete(CHAT)
@@ -124,7 +124,7 @@ async def test_a_turn_of_a_deleted_session_is_let_go(kernel: Kernel, agent: Scri
     assert len(kernel.workers.turns) == 0
 
 
-async def test_a_session_made_anew_has_nothing_of_the_old_one(
+async def test_a_session_created_again_has_nothing_of_the_old_one(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     await kernel.receive(CHAT, "Hello")

@@ -76,7 +76,7 @@ async def test_a_written_message_has_no_turn(database_url: str, exporter: InMemo
     assert lasted(spans["delivery"]) == (run.queued_at, run.finished_at)
 
 
-async def test_no_word_of_anybody_is_in_a_trace(database_url: str, exporter: InMemorySpanExporter) -> None:
+async def test_no_message_text_is_in_a_trace(database_url: str, exporter: InMemorySpanExporter) -> None:
     _, spans = await played(database_url, Ask(SECRET), exporter, 4)
     everything = json.dumps([span.to_json() for span in spans.values()])
     assert "4711" not in everything
@@ -84,7 +84,5 @@ async def test_no_word_of_anybody_is_in_a_trace(database_url: str, exporter: InM
 
 
 def test_without_it_nothing_of_it_is_loaded() -> None:
-    code = (
-        "import sys, segue.cli.support.open_kernel; assert not [n for n in sys.modules if 'opentel' in n]"
-    )
+    code = "import sys, segue.cli.support.open_kernel; assert not [n for n in sys.modules if 'opentel' in n]"
     subprocess.run([sys.executable, "-c", code], check=True)

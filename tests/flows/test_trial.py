@@ -1,4 +1,4 @@
-"""Turns whose workers were lost twice are tried a third time, but never side by side."""
+"""Crash suspects: turns that crashed twice run a third time, but never side by side."""
 
 from segue import Kernel
 from segue.kernel.transactions import lease, settle
@@ -12,11 +12,11 @@ from tests.seats import seat_of
 LEASE_MS = 15_000
 
 
-async def taken_up(kernel: Kernel, clock: ManualClock, *, trial: bool = True) -> list[HeldLane]:
+async def leased(kernel: Kernel, clock: ManualClock, *, allow_suspect: bool = True) -> list[HeldLane]:
     now = clock.ms()
     seat = seat_of("doomed", lease_ms=LEASE_MS, lease_now=now)
     return await kernel.store.commit(
-        lease.lease, seat, pool=Pool.USER, after="", limit=8, now=now, trial=trial
+        lease.lease, seat, pool=Pool.USER, after="", limit=8, now=now, allow_suspect=allow_suspect
     )
 
 
@@ -31,17 +31,15 @@ async def lost(kernel: Kernel, clock: ManualClock, held: HeldLane) -> None:
 async def suspects(kernel: Kernel, clock: ManualClock, count: int) -> list[str]:
     turns = [(await kernel.receive(f"web:{n}", "Hi")).turn_id for n in range(count)]
     for _ in range(2):
-        for held in await taken_up(kernel, clock):
+        for held in await leased(kernel, clock):
             await lost(kernel, clock, held)
     return turns
 
 
-async def test_of_those_that_a_third_crash_would_park_one_is_taken_up(
-    kernel: Kernel, clock: ManualClock
-) -> None:
+async def test_one_suspect_is_started_at_a_time(kernel: Kernel, clock: ManualClock) -> None:
     turns = await suspects(kernel, clock, 3)
     before = {turn_id: await kernel.turn(turn_id) for turn_id in turns}
-    (first,) = await taken_up(kernel, clock)
+    (first,) = await leased(kernel, clock)
     assert first.turn.crashes == 2
     for turn_id in set(turns) - {first.turn.id}:
         waiting = await kernel.turn(turn_id)
@@ -51,25 +49,25 @@ async def test_of_those_that_a_third_crash_would_park_one_is_taken_up(
     assert not await kernel.audit()
 
 
-async def test_none_is_taken_up_while_another_one_has_its_trial(kernel: Kernel, clock: ManualClock) -> None:
+async def test_no_suspect_starts_while_another_one_runs(kernel: Kernel, clock: ManualClock) -> None:
     await suspects(kernel, clock, 2)
     fresh = await kernel.receive("web:fresh", "Hi")
-    (taken,) = await taken_up(kernel, clock, trial=False)
+    (taken,) = await leased(kernel, clock, allow_suspect=False)
     assert taken.turn.id == fresh.turn_id
     assert not await kernel.audit()
 
 
-async def test_nobody_overtakes_one_that_waits_for_its_trial(
+async def test_no_turn_overtakes_a_suspect_that_waits(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     (suspect,) = await suspects(kernel, clock, 1)
     await kernel.receive("web:0", "And?")
-    assert not await taken_up(kernel, clock, trial=False)
+    assert not await leased(kernel, clock, allow_suspect=False)
     assert not await kernel.audit()
     await kernel.receive("web:0", "Still there?")
-    assert not await taken_up(kernel, clock, trial=False)
+    assert not await leased(kernel, clock, allow_suspect=False)
     clock.advance(milliseconds=TRIAL_PAUSE_MS)
-    (held,) = await taken_up(kernel, clock)
+    (held,) = await leased(kernel, clock)
     assert held.turn.id == suspect
     assert not await kernel.audit()
 
@@ -84,15 +82,17 @@ async def test_each_of_them_has_its_turn(kernel: Kernel, clock: ManualClock, age
         assert (ended.outcome, ended.attempt) == (Outcome.OK, 3)
 
 
-async def test_a_long_trial_keeps_nobody_for_ever(kernel: Kernel, clock: ManualClock) -> None:
+async def test_a_suspect_that_runs_long_no_longer_holds_up_the_next(
+    kernel: Kernel, clock: ManualClock
+) -> None:
     await suspects(kernel, clock, 1)
-    (held,) = await taken_up(kernel, clock)
-    trial = CrashSuspects(clock)
-    assert trial.reserve()
-    assert not trial.reserve()
-    trial.begin([held.turn])
-    assert not trial.reserve()
+    (held,) = await leased(kernel, clock)
+    crash_suspects = CrashSuspects(clock)
+    assert crash_suspects.reserve()
+    assert not crash_suspects.reserve()
+    crash_suspects.begin([held.turn])
+    assert not crash_suspects.reserve()
     clock.advance(milliseconds=LONGEST_MS)
-    assert trial.reserve()
-    trial.begin([])
-    assert trial.reserve()
+    assert crash_suspects.reserve()
+    crash_suspects.begin([])
+    assert crash_suspects.reserve()

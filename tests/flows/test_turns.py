@@ -1,4 +1,4 @@
-"""The verbs of a conversation: receive, wait, stop, cancel, write."""
+"""Turns of a conversation: receive, wait, stop, cancel, write."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -14,7 +14,7 @@ from tests.flows.story import CHAT, count_rows, log, outcomes, said, under_way, 
 
 
 class Halting:
-    """Says half, and stands still; joins what it is given meanwhile, when it is let go."""
+    """Says half and waits; joins the messages that came, when it is released."""
 
     reports_tools = True
 
@@ -171,7 +171,7 @@ async def test_an_injected_message_joins_the_users_turn_and_its_waiter_gets_that
     ]
 
 
-async def test_an_injected_message_that_nobody_asked_for_is_the_next_turn(
+async def test_an_injected_message_that_the_agent_does_not_join_is_the_next_turn(
     kernel: Kernel, agent: ScriptedAgent
 ) -> None:
     await kernel.receive(CHAT, "First")
@@ -257,7 +257,7 @@ async def test_a_message_can_be_written_without_a_turn(kernel: Kernel, agent: Sc
     assert [message.content for message in agent.asked[0].history] == ["The user is in Rome."]
 
 
-async def test_a_role_nobody_has_is_refused(kernel: Kernel) -> None:
+async def test_an_unknown_role_is_refused(kernel: Kernel) -> None:
     with pytest.raises(BadSetting):
         await kernel.write(CHAT, "narrator", "Meanwhile")
 

@@ -49,7 +49,7 @@ async def test_the_sentence_after_a_crash_goes_out_through_the_channel_too(
 
 
 class TickingClock(ManualClock):
-    """A clock that moves on each time somebody looks at it, as clocks do."""
+    """A clock that advances each time it is read."""
 
     def ms(self) -> int:
         self._ms += 1

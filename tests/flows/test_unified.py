@@ -165,7 +165,7 @@ async def test_stop_and_state_reach_the_lane_from_every_key(
 
 @pytest.mark.parametrize("key", [WEB, KEY])
 async def test_live_events_are_heard_under_both_keys(kernel: Kernel, agent: ScriptedAgent, key: str) -> None:
-    """Also by whoever comes before it, with the text in its place."""
+    """Also if another turn comes before it, with the text in its place."""
     agent.script(["It is ", "green."])
     await kernel.receive(WEB, "Before")
     await quiet(kernel)

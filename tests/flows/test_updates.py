@@ -1,4 +1,4 @@
-"""Who watches a session is told of its jobs: when one waits, is passed over, is put off, or gives up."""
+"""A session's log shows when one of its jobs waits, is skipped, is postponed, or is paused."""
 
 import pytest
 
@@ -77,7 +77,7 @@ async def test_a_recall_that_is_claimed_is_told_of_at_once(kernel: Kernel, clock
 async def test_a_slot_that_was_put_off_is_not_late_when_late_ones_are_skipped(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, busy_minutes: int
 ) -> None:
-    """It was looked at in time, and found its session busy: nobody was away."""
+    """It was looked at in time, and found its session busy: no worker was missing."""
     job = await kernel.schedule(
         CHAT, Every(3600), Ask("Look."), policy=Policy(late=Late.SKIP, busy=Busy.POSTPONE)
     )
@@ -91,7 +91,7 @@ async def test_a_slot_that_was_put_off_is_not_late_when_late_ones_are_skipped(
     assert await outcomes(kernel, job) == ["ok"]
 
 
-async def test_a_slot_that_was_put_off_before_everybody_left_is_late(
+async def test_a_slot_that_was_put_off_before_all_workers_stopped_is_late(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     job = await kernel.schedule(

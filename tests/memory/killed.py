@@ -1,8 +1,8 @@
 """Processes that are killed at the n-th statement: `python -m tests.memory.killed`.
 
-Each line of its input is an order, `[url, now, work, statement]`, for a process of its own; it answers with
-how that one ended. They are forked from one that has done nothing but import, which takes most of a start.
-The end of a transaction counts as two statements: one before it is committed, one when it is.
+Each line of its input, `[url, now, work, statement]`, is run in a process of its own; the answer is its exit
+code. The processes are forked from one that has only imported, because imports take most of a start. The end
+of a transaction counts as two statements: one before its commit and one after it.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Killed(FaultyStore):
-    """Passes everything on to a real database; from `arm` on, it counts."""
+    """Passes everything on to a real database; from `arm` on, it counts statements and kills the process."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, fail_at=0)
@@ -58,9 +58,9 @@ async def silent(turn: OpenTurn) -> str:
 
 
 async def work_until_killed(url: str, now: str, work: str, statement: int) -> None:
-    """`work` is the key of a session to commit, or what an archivist does."""
+    """`work` is the key of a session to commit, or `archivist` for one step of an archivist."""
     database = Killed(await open_database(url))
-    # By the clock of whoever looks afterwards, who may let the time of a lease pass.
+    # The clock of the test, which lets the lease expire afterwards.
     clock = ManualClock(datetime.fromisoformat(now))
     async with Kernel(database, agent=silent, clock=clock) as kernel:
         database.arm(statement)

@@ -1,4 +1,4 @@
-"""Sessions that are put away by themselves: by size, by silence, once, and not in vain."""
+"""Automatic archiving: by size, after a silence, once, and only if there is something to archive."""
 
 import asyncio
 from typing import TypeVar
@@ -48,7 +48,7 @@ async def test_a_write_that_reaches_the_threshold_commits(kernel: Kernel) -> Non
 
 
 async def test_a_turn_that_reaches_the_threshold_commits(kernel: Kernel, agent: ScriptedAgent) -> None:
-    """A4.1: what was said in turns is said too."""
+    """A4.1: messages of turns count too."""
     await kernel.open(CHAT, auto_commit_policy=BY_TOKENS)
     agent.script(LONG)
     await kernel.receive(CHAT, "hello")
@@ -59,7 +59,7 @@ async def test_a_turn_that_reaches_the_threshold_commits(kernel: Kernel, agent: 
 async def test_a_scheduled_message_that_reaches_the_threshold_is_committed_at_once(
     kernel: Kernel, clock: ManualClock
 ) -> None:
-    """A4.1: the clock stands still, so no safety look of the archivist can do it."""
+    """A4.1: the clock stands still, so the archivist's periodic check cannot do it."""
     await kernel.write(CHAT, "user", "Remind me.", auto_commit_policy=BY_TOKENS)
     await kernel.schedule_message(CHAT, "in 1 hour", LONG)
     async with working(kernel):
@@ -87,7 +87,7 @@ async def test_a_threshold_works_with_the_idle_switch_off_and_is_no_member(open_
 
 
 async def test_the_decision_is_made_again_when_its_moment_comes(kernel: Kernel) -> None:
-    """A4.6, A5.4, A11.2: between the write and the look, the policy was taken away."""
+    """A4.6, A5.4, A11.2: between the write and the check, the policy was removed."""
     await kernel.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
     await kernel.change(CHAT, auto_commit_policy=None)
     await quiet(kernel)
@@ -142,8 +142,10 @@ async def test_a_user_who_talks_in_turns_is_waited_for(
     assert await archives(kernel) == [(1, "idle_timeout", 4)]
 
 
-async def test_schedules_are_no_sign_of_life_but_are_committed(kernel: Kernel, clock: ManualClock) -> None:
-    """An hourly job keeps no chat awake, and what it says is put away too."""
+async def test_scheduled_turns_are_no_user_activity_but_are_committed(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    """An hourly job does not delay the archiving of a chat, and its messages are archived too."""
     await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     await kernel.schedule(CHAT, Every(120), Ask("Look."))
     for _ in range(6):
@@ -170,7 +172,7 @@ async def test_what_is_kept_is_nothing_to_wait_for(kernel: Kernel, clock: Manual
 
 
 async def test_the_switch_is_off_and_on_again(open_kernel: OpenKernel, clock: ManualClock) -> None:
-    """A6.4, A6.5, A7.8: the policy is stored; nobody is a member; no policy has to change."""
+    """A6.4, A6.5, A7.8: the policy is stored; no session is a member; no policy has to change."""
     on = await open_kernel()
     await on.write("web:0", "user", "hello", auto_commit_policy=BY_SILENCE)
     off = await open_kernel(settings=Settings(idle_commits=False))
@@ -207,8 +209,8 @@ async def test_a_manual_commit_and_a_deletion_end_membership(kernel: Kernel) -> 
     assert await members(kernel) == []
 
 
-async def test_only_members_are_looked_at(kernel: Kernel, clock: ManualClock) -> None:
-    """A9.2, A12.1: nothing walks over sessions that wait for nothing."""
+async def test_only_members_are_checked(kernel: Kernel, clock: ManualClock) -> None:
+    """A9.2, A12.1: sessions that do not wait are not read."""
     for number in range(20):
         await kernel.write(f"web:{number}", "user", "hello")
     await kernel.write("web:due", "user", "hello", auto_commit_policy=BY_SILENCE)
@@ -218,7 +220,7 @@ async def test_only_members_are_looked_at(kernel: Kernel, clock: ManualClock) ->
 
 
 async def test_a_restart_forgets_nothing(open_kernel: OpenKernel, clock: ManualClock) -> None:
-    """A8.1, A12.2, A12.5, A12.6, A9.3: what came due meanwhile is committed in the first step."""
+    """A8.1, A12.2, A12.5, A12.6, A9.3: a session that came due before it is committed in the first step."""
     first = await open_kernel()
     await first.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     clock.advance(hours=1)
@@ -227,8 +229,8 @@ async def test_a_restart_forgets_nothing(open_kernel: OpenKernel, clock: ManualC
     assert await archives(second) == [(1, "idle_timeout", 1)]
 
 
-class Watched(ManualClock):
-    """Tells until when somebody sleeps."""
+class RecordingClock(ManualClock):
+    """Records until when workers sleep."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -241,9 +243,9 @@ class Watched(ManualClock):
         await super().wait(event, until)
 
 
-async def test_a_safety_look_comes_even_if_nobody_rings(open_kernel: OpenKernel) -> None:
-    """A6.1, A9.3, A9.5: a look first, then a sleep of at most so long, and stopping is prompt."""
-    clock = Watched()
+async def test_the_archivist_checks_periodically_without_a_ring(open_kernel: OpenKernel) -> None:
+    """A6.1, A9.3, A9.5: a check first, then a sleep of limited length, and a prompt stop."""
+    clock = RecordingClock()
     kernel = await open_kernel(settings=Settings(commit_check_seconds=3.5), clock=clock)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(kernel.workers.archivist.run())
@@ -252,7 +254,7 @@ async def test_a_safety_look_comes_even_if_nobody_rings(open_kernel: OpenKernel)
         running.cancel()
 
 
-async def test_two_looks_and_two_reasons_make_one_archive(
+async def test_two_checks_and_two_reasons_make_one_archive(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
     """A10.1, A10.2, A10.3, A10.4."""
@@ -274,7 +276,7 @@ async def test_many_writes_at_once_make_one_commit(kernel: Kernel) -> None:
 
 async def test_owners_are_committed_apart(kernel: Kernel) -> None:
     """A9.6, A10.5."""
-    other = Owner("elsewhere", "somebody")
+    other = Owner("elsewhere", "other")
     await kernel.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
     await kernel.write_all(CHAT, [("user", LONG)], owner=other, auto_commit_policy=BY_TOKENS)
     await quiet(kernel)
@@ -296,14 +298,14 @@ class Broken(FaultyStore):
             statement = next(transaction)
             while True:
                 if self.broken and statement[0] is queries.archives.create:
-                    raise RuntimeError("no room for api_key=sk-123456789012")
+                    raise RuntimeError("disk full, api_key=sk-123456789012")
                 statement = transaction.send((yield statement))
         except StopIteration as end:
             result: T = end.value
             return result
 
 
-async def test_a_commit_that_fails_is_told_and_tried_again(
+async def test_a_commit_that_fails_is_reported_and_tried_again(
     database_url: str, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     """A11.1, A11.3: 60 s, then twice as long; and it stays a member."""
@@ -314,7 +316,7 @@ async def test_a_commit_that_fails_is_told_and_tried_again(
         failed_at = clock.ms()
         await kernel.workers.archivist.step()
         live = (await kernel.session(CHAT)).live
-        assert (live.last_error, live.last_error_at) == ("no room for api_key=…", failed_at)
+        assert (live.last_error, live.last_error_at) == ("disk full, api_key=…", failed_at)
         assert live.commit_at == failed_at + 60_000
         assert await members(kernel) == [CHAT]
         clock.advance(minutes=1)
@@ -375,7 +377,7 @@ async def test_one_that_fails_does_not_stop_the_others(
     await database.close()
 
 
-async def test_a_session_that_goes_ends_its_task(kernel: Kernel) -> None:
+async def test_a_deleted_session_ends_its_task(kernel: Kernel) -> None:
     """A13.2."""
     await kernel.write(CHAT, "user", "hello")
     done = await kernel.commit(CHAT)
@@ -387,7 +389,7 @@ async def test_a_session_that_goes_ends_its_task(kernel: Kernel) -> None:
     assert "no longer exists" in (task.error or "")
 
 
-async def test_commits_nobody_asked_for_keep_their_distance(kernel: Kernel, clock: ManualClock) -> None:
+async def test_automatic_commits_keep_their_distance(kernel: Kernel, clock: ManualClock) -> None:
     """A14.4."""
     policy = AutoCommitPolicy(enabled=True, message_count_threshold=2, min_commit_interval_seconds=3600)
     await kernel.write_all(CHAT, [("user", "one"), ("user", "two")], auto_commit_policy=policy)

@@ -1,10 +1,10 @@
-"""What a model is given: the summary, the messages since, the memories that fit; of a job, its last run."""
+"""Model context: the summary, the messages since, matching memories, and the last run of each job."""
 
 import pytest
 
 from segue import Ask, At, Every, JobKind, Kernel, Source
 from segue.errors import Invalid
-from segue.memory.model_context import folded, seen
+from segue.memory.model_context import apply_view, fold_runs
 from segue.model.action import View
 from segue.model.transcript import Message
 from segue.testing import ManualClock, ScriptedAgent, quiet
@@ -36,7 +36,7 @@ async def test_an_archive_that_is_not_summed_up_yet_is_given_word_for_word(
 async def test_after_everything_is_committed_a_turn_answers_from_memory(
     kernel: Kernel, agent: ScriptedAgent
 ) -> None:
-    """The archived fact is in what the agent is given, from a passage and from the summary."""
+    """The agent is given the archived fact, from a passage and from the summary."""
     await kernel.write_all(CHAT, [("user", "The door code is 4711."), ("assistant", "Noted.")])
     await kernel.commit(CHAT)
     await quiet(kernel)
@@ -92,16 +92,16 @@ def days(count: int) -> list[Message]:
 
 
 def test_older_occurrences_of_a_job_are_one_line() -> None:
-    shown = folded(days(15))
+    shown = fold_runs(days(15))
     assert [message.content for message in shown] == [
         "(monitor ×15, last changed 07 Jan)\n\nIs the disk full?",
         "all is well",
     ]
 
 
-def test_what_people_said_between_runs_stays() -> None:
+def test_users_messages_between_runs_stay() -> None:
     talk = [*days(2), said(None, 9, "user", "thanks"), *(m for m in days(4) if m.seq > 2)]
-    assert "thanks" in [message.content for message in folded(talk)]
+    assert "thanks" in [message.content for message in fold_runs(talk)]
 
 
 def test_views_show_less() -> None:
@@ -110,14 +110,14 @@ def test_views_show_less() -> None:
         said(None, 9, "user", "thanks"),
         *(said(None, 10 + n, "user", "more") for n in range(30)),
     ]
-    assert seen(talk, View.SUMMARY, "monitor") == []
-    assert len(seen(talk, View.TAIL, "monitor")) == 20
-    assert seen(talk, View.SINCE_LAST_RUN, "monitor") == talk
-    assert seen([said(None, 0, "user", "before"), *talk], View.SINCE_LAST_RUN, "monitor") == talk
-    assert seen(talk, View.FULL, "monitor") == talk
+    assert apply_view(talk, View.SUMMARY, "monitor") == []
+    assert len(apply_view(talk, View.TAIL, "monitor")) == 20
+    assert apply_view(talk, View.SINCE_LAST_RUN, "monitor") == talk
+    assert apply_view([said(None, 0, "user", "before"), *talk], View.SINCE_LAST_RUN, "monitor") == talk
+    assert apply_view(talk, View.FULL, "monitor") == talk
 
 
-async def test_a_job_says_how_much_it_wants_to_see(
+async def test_a_jobs_view_decides_how_much_it_is_given(
     kernel: Kernel, agent: ScriptedAgent, clock: ManualClock
 ) -> None:
     await kernel.write(CHAT, "user", "hello")

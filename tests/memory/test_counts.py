@@ -1,4 +1,4 @@
-"""The counts of a session's live part, when something made them wrong."""
+"""Repair of wrong counts of a session's unarchived messages."""
 
 import pytest
 
@@ -73,7 +73,7 @@ async def test_rebuilt_counts_that_cross_the_threshold_are_committed(kernel: Ker
 
 
 async def test_a_commit_that_is_due_decides_by_the_log(kernel: Kernel, clock: ManualClock) -> None:
-    """A4.6: with counts that say that there is nothing to put away."""
+    """A4.6: with counts by which there is nothing to archive."""
     await kernel.write(CHAT, "user", "Hello.", auto_commit_policy=BY_SILENCE)
     await spoilt(kernel, "live_messages = 0, live_tokens = 0")
     clock.advance(minutes=10)

@@ -1,4 +1,4 @@
-"""A fault at every statement of a commit and of what is learned from it; and a kill in the middle."""
+"""A fault at every statement of a commit and of the learning from it; and a kill in the middle."""
 
 import asyncio
 import signal
@@ -49,14 +49,14 @@ async def test_a_commit_that_fails_at_any_statement_leaves_nothing(
 async def test_an_archivist_that_fails_at_any_statement_does_its_work_the_next_time(
     database_url: str, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """A10.6, A11.3, A12.6: the look, the commit, each step of the learning and its end."""
+    """A10.6, A11.3, A12.6: the check, the commit, each step of the learning and its end."""
     policy = AutoCommitPolicy(enabled=True, token_threshold=1)
     database = await open_database(database_url)
     async with Kernel(database, agent=agent, clock=clock) as sound:
         for statement in count(1):
             assert statement < MOST_STATEMENTS
-            somebody = Owner("default", f"user-{statement}")  # of whom nothing is known yet
-            await sound.write_all(CHAT, SAID, auto_commit_policy=policy, owner=somebody)
+            owner = Owner("default", f"user-{statement}")  # a user without memories
+            await sound.write_all(CHAT, SAID, auto_commit_policy=policy, owner=owner)
             faulty = FaultyStore(database, fail_at=statement)
             async with Kernel(faulty, agent=agent, clock=clock) as kernel:
                 with suppress(Fault, ExceptionGroup):
@@ -67,10 +67,10 @@ async def test_an_archivist_that_fails_at_any_statement_does_its_work_the_next_t
             clock.advance(minutes=10)
             await quiet(sound)
             assert not await audit(database)
-            (archive,) = await sound.archives(CHAT, owner=somebody)
+            (archive,) = await sound.archives(CHAT, owner=owner)
             assert archive.state is ArchiveState.DONE
-            assert (await sound.task(archive.task_id, owner=somebody)).state is TaskState.COMPLETED
-            known = [memory.content for memory in await sound.memories(owner=somebody)]
+            assert (await sound.task(archive.task_id, owner=owner)).state is TaskState.COMPLETED
+            known = [memory.content for memory in await sound.memories(owner=owner)]
             assert sorted(known) == ["I moved to Lisbon.", "My name is Ada."]
             if faulty.statements < statement:
                 break
@@ -98,10 +98,10 @@ asyncio.run(main(sys.argv[1]))
 
 
 @pytest.mark.parametrize("lines", [4, 17, 30])
-async def test_a_process_that_is_killed_loses_no_word(
+async def test_a_process_that_is_killed_loses_no_message(
     database_url: str, tmp_path: Path, clock: ManualClock, agent: ScriptedAgent, lines: int
 ) -> None:
-    """A10.6: what was acknowledged is there, once; and whoever comes next goes on."""
+    """A10.6: every acknowledged message exists once, and the next process continues."""
     script = tmp_path / "killed.py"
     script.write_text(KILLED)
     process = await asyncio.create_subprocess_exec(

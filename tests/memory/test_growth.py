@@ -1,4 +1,4 @@
-"""A job that runs every day for a hundred days: what its agent is given does not grow, and is enough."""
+"""A job that runs every day for a hundred days: its agent's context does not grow, and is sufficient."""
 
 import pytest
 
@@ -82,10 +82,10 @@ async def test_with_commits_it_does_not_grow_either(
     assert_enough(last, found="99%")
 
 
-async def test_a_run_knows_what_the_last_one_found_also_when_that_was_put_away(
+async def test_a_run_knows_the_result_of_the_last_one_even_if_that_was_archived(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """Nothing is kept live: between two runs, all that was said may have become a summary."""
+    """No messages are kept: between two runs, everything may have become a summary."""
     keeps_none = AutoCommitPolicy(enabled=True, message_count_threshold=4)
     agent.script(*reports(""))
     await a_hundred_days(kernel, clock, policy=keeps_none)
@@ -104,9 +104,7 @@ async def test_every_run_is_in_the_log_as_it_was(
     assert said == ["Scheduled cron job triggered: look\n\nLook.", "ok"] * 5
 
 
-async def test_what_people_said_is_not_crowded_out_by_runs(
-    open_kernel: OpenKernel, clock: ManualClock
-) -> None:
+async def test_users_messages_are_not_displaced_by_runs(open_kernel: OpenKernel, clock: ManualClock) -> None:
     """Sixty runs are more than twenty messages; folded they are two."""
     given: list[list[str]] = []
 

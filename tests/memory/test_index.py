@@ -1,4 +1,4 @@
-"""Who waits for a silence. The seed keeps them in a file; here they are what the sessions' rows say."""
+"""The sessions that wait for a silence. The seed keeps them in a file; here they follow from the rows."""
 
 import asyncio
 from itertools import count
@@ -37,7 +37,7 @@ async def reasons(kernel: Kernel, key: str = CHAT) -> list[str]:
     return [each.reason for each in reversed(await kernel.archives(key))]
 
 
-async def test_where_nobody_waits_there_is_nothing_to_do(
+async def test_without_members_there_is_nothing_to_do(
     kernel: Kernel, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A7.13: a store without a session is an empty index, and no reason for a warning."""
@@ -46,8 +46,8 @@ async def test_where_nobody_waits_there_is_nothing_to_do(
     assert [record for record in caplog.records if record.name.startswith("segue")] == []
 
 
-async def test_every_process_knows_at_once_who_is_a_member(open_kernel: OpenKernel) -> None:
-    """A7.10, A8.1: what one adds or takes out is so for the other; no process has an index of its own."""
+async def test_every_process_knows_the_members_at_once(open_kernel: OpenKernel) -> None:
+    """A7.10, A8.1: a change by one is seen by the other; no process has an index of its own."""
     one, two = await open_kernel(), await open_kernel()
     await one.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     assert await members(two) == [CHAT]
@@ -56,7 +56,7 @@ async def test_every_process_knows_at_once_who_is_a_member(open_kernel: OpenKern
 
 
 async def test_the_index_tells_when_it_last_changed(kernel: Kernel, clock: ManualClock) -> None:
-    """A7.10, A7.11: when somebody joined or was committed; not when it is read, nor with every message."""
+    """A7.10, A7.11: when a session joined or was committed; not when it is read, nor with every message."""
 
     async def changed_at() -> int | None:
         return (await kernel.auto_commit_index()).changed_at
@@ -88,8 +88,8 @@ async def test_a_commit_that_fails_is_no_change_in_the_future(kernel: Kernel, cl
     assert index.changed_at == clock.ms()
 
 
-async def test_a_round_goes_by_what_another_process_left(open_kernel: OpenKernel, clock: ManualClock) -> None:
-    """A8.3, A8.4: committed or deleted over there, there is nothing to commit here."""
+async def test_a_check_respects_what_another_process_did(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    """A8.3, A8.4: a session that was committed or deleted elsewhere is not committed here."""
     one, two = await open_kernel(), await open_kernel()
     for key in ("web:archived", "web:deleted", "web:stays"):
         await one.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
@@ -134,7 +134,7 @@ async def test_sessions_that_join_at_once_are_all_members(open_kernel: OpenKerne
 async def test_a_message_and_its_membership_are_written_together(
     database_url: str, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """A12.3: a fault at any statement leaves neither, so the seed's window between the two is not there."""
+    """A12.3: a fault at any statement leaves neither; the seed has a window between the two."""
     database = await open_database(database_url)
     async with Kernel(database, agent=agent, clock=clock) as sound:
         for statement in count(1):
@@ -152,10 +152,10 @@ async def test_a_message_and_its_membership_are_written_together(
     await database.close()
 
 
-async def test_a_round_commits_those_whose_silence_is_over_and_no_others(
+async def test_a_check_commits_only_sessions_whose_silence_is_over(
     kernel: Kernel, clock: ManualClock
 ) -> None:
-    """A9.1: each that is due is looked at once more, as it is then."""
+    """A9.1: each due session is checked again by its current state."""
     for key in ("web:silent", "web:talks", "web:left"):
         await kernel.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
     clock.advance(minutes=5)
@@ -173,7 +173,7 @@ async def test_a_round_commits_those_whose_silence_is_over_and_no_others(
 async def test_another_timeout_counts_from_the_last_message(
     kernel: Kernel, clock: ManualClock, seconds: int, minutes: int
 ) -> None:
-    """A8.2: the moment that was armed is armed anew."""
+    """A8.2: the armed moment is armed again."""
     await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     clock.advance(minutes=2)
     await kernel.change(CHAT, auto_commit_policy={"idle_timeout_seconds": seconds})
@@ -207,7 +207,7 @@ async def test_a_commit_by_size_ends_the_wait_for_a_silence(kernel: Kernel, cloc
 async def test_a_silence_is_as_long_in_every_zone(
     kernel: Kernel, clock: ManualClock, zone: str | None
 ) -> None:
-    """A5.3: moments are counted, not written, so none has to be parsed or placed."""
+    """A5.3: moments are numbers, so none has to be parsed or converted."""
     await kernel.open(CHAT, timezone=zone, auto_commit_policy=BY_SILENCE)
     await kernel.write(CHAT, "user", "hello")
     clock.advance(minutes=9, seconds=59)
@@ -219,10 +219,10 @@ async def test_a_silence_is_as_long_in_every_zone(
 
 
 @pytest.mark.parametrize("policy", ["{", "3", "{}", '{"enabled": true, "idle_timeout_seconds": "soon"}'])
-async def test_a_policy_that_cannot_be_read_is_none_and_stops_nobody(
+async def test_an_unreadable_policy_counts_as_none_and_stops_no_other_session(
     kernel: Kernel, clock: ManualClock, caplog: pytest.LogCaptureFixture, policy: str
 ) -> None:
-    """A5.3, A7.13, A8.4: it is said in the log, the others are committed, and a new policy mends it."""
+    """A5.3, A7.13, A8.4: it is logged, the others are committed, and a new policy replaces it."""
     rows.auto_commit_policy.cache_clear()  # each text is complained of once
     for key in ("web:spoilt", "web:well"):
         await kernel.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)

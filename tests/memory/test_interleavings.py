@@ -1,7 +1,7 @@
 """No message is lost: appends, turns and commits of one session, interleaved at random, on both databases.
 
-In each round some of them come at once. The log is what was acknowledged, each message once and in order; the
-archives and the live part are the log, cut without gap or overlap; and the counters say so.
+In each round some of them come at once. The log has every acknowledged message once and in order; the
+archives and the unarchived part cover the log without gap or overlap; and the counters agree.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ ROUNDS_PER_SESSION = 25
 
 
 class Talk:
-    """One session, and what we were told was stored in it."""
+    """One session, and the messages whose storage was acknowledged."""
 
     def __init__(self, kernel: Kernel, key: str, rng: random.Random) -> None:
         self.kernel = kernel

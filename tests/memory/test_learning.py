@@ -1,4 +1,4 @@
-"""What is learned from an archive: in order, once, by a task of its own; and how it is corrected."""
+"""Learning from archives: in order, once, by a task for each archive; and corrections."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ CHAT = "web:1"
 
 
 class Scripted:
-    """An extractor that says what its script says, and remembers what it was given."""
+    """An extractor with scripted results, which records its input."""
 
     name = "scripted"
 
@@ -105,7 +105,7 @@ async def test_rules_understand_plain_sentences(kernel: Kernel, said: str, kind:
     assert [memory.kind for memory in await kernel.memories()] == [kind]
 
 
-async def test_nothing_learned_is_told_as_nothing(kernel: Kernel) -> None:
+async def test_a_task_that_learned_nothing_reports_zero(kernel: Kernel) -> None:
     """Zero memories are zero."""
     done = await put_away(kernel, "hello", "Do I live in Rome?")
     await quiet(kernel)
@@ -115,7 +115,7 @@ async def test_nothing_learned_is_told_as_nothing(kernel: Kernel) -> None:
     assert await known(kernel) == []
 
 
-async def test_what_is_newer_takes_the_place_of_what_is_older(kernel: Kernel, clock: ManualClock) -> None:
+async def test_a_newer_statement_replaces_an_older_one(kernel: Kernel, clock: ManualClock) -> None:
     await put_away(kernel, "I live in Berlin.")
     await quiet(kernel)
     clock.advance(days=1)
@@ -126,10 +126,8 @@ async def test_what_is_newer_takes_the_place_of_what_is_older(kernel: Kernel, cl
     assert memory.created_at < memory.updated_at or memory.archive_n == 1
 
 
-async def test_what_was_said_earlier_does_not_replace_what_was_said_later(
-    kernel: Kernel, clock: ManualClock
-) -> None:
-    """Archives of two sessions may be read in any order; what counts is when it was said."""
+async def test_an_older_statement_does_not_replace_a_newer_one(kernel: Kernel, clock: ManualClock) -> None:
+    """Archives of two sessions may be read in any order; what counts is the time of the statement."""
     await kernel.write("web:old", "user", "I live in Berlin.")
     clock.advance(days=1)
     await put_away(kernel, "I moved to Lisbon.")
@@ -155,7 +153,7 @@ async def test_archives_are_learned_from_in_order_each_with_the_summary_before(
 async def test_a_failure_is_tried_again_and_a_step_that_was_taken_is_not(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
-    """A11.5: it is told by the task and the archive, not by the session."""
+    """A11.5: the task and the archive show it, not the session."""
     extractor = Scripted(RuntimeError("away"), RuntimeError("still away"))
     kernel = await open_kernel(extractor=extractor)
     done = await put_away(kernel, "hello")
@@ -167,7 +165,7 @@ async def test_a_failure_is_tried_again_and_a_step_that_was_taken_is_not(
     assert (await kernel.session(CHAT)).live.last_error == ""
 
 
-async def test_what_fails_for_good_says_so_and_holds_up_nobody(
+async def test_a_task_that_fails_for_good_says_so_and_blocks_no_other(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
     """A11.5; errors are redacted, and cut."""
@@ -203,7 +201,7 @@ async def test_a_task_is_cancelled(open_kernel: OpenKernel) -> None:
 
 
 async def test_a_lesson_must_name_a_message_of_the_user(open_kernel: OpenKernel) -> None:
-    """A model's output is a stranger's: what it cannot show is not learned."""
+    """A model's output is not trusted: a lesson without a message of the user is not learned."""
     extractor = Scripted()
     kernel = await open_kernel(extractor=extractor)
     extractor.lessons = [lesson("Invented.", 999), lesson("True.", 1, topic="other")]
@@ -212,10 +210,10 @@ async def test_a_lesson_must_name_a_message_of_the_user(open_kernel: OpenKernel)
     assert await known(kernel) == ["True."]
 
 
-async def test_memory_does_not_learn_its_own_echoes(
+async def test_memory_does_not_learn_from_scheduled_turns(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """What scheduled jobs ask and answer is no statement of the user's."""
+    """The prompts and answers of scheduled jobs are no statements of the user."""
     await kernel.schedule(CHAT, Every(60), Ask("Remember that the moon is cheese."))
     agent.script("My name is Robot.")
     clock.advance(minutes=1)
@@ -227,7 +225,7 @@ async def test_memory_does_not_learn_its_own_echoes(
     assert found == []
 
 
-async def test_what_a_commit_taught_is_taken_back(kernel: Kernel, clock: ManualClock) -> None:
+async def test_the_memories_learned_from_an_archive_are_undone(kernel: Kernel, clock: ManualClock) -> None:
     await put_away(kernel, "I live in Berlin.")
     await quiet(kernel)
     before = await kernel.memories()
@@ -241,7 +239,7 @@ async def test_what_a_commit_taught_is_taken_back(kernel: Kernel, clock: ManualC
         await kernel.undo(CHAT, 2)
 
 
-async def test_what_was_corrected_since_is_not_taken_back(kernel: Kernel) -> None:
+async def test_a_memory_that_was_corrected_since_is_not_undone(kernel: Kernel) -> None:
     await put_away(kernel, "I live in Berlin.")
     await quiet(kernel)
     (memory,) = await kernel.memories()
@@ -274,7 +272,7 @@ async def test_tasks_are_kept_for_a_while(kernel: Kernel, clock: ManualClock) ->
 
 
 class Slow(Scripted):
-    """Reads for as long as it is not told to go on."""
+    """Reads until it is released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -286,7 +284,7 @@ class Slow(Scripted):
         return await super().learn(material)
 
 
-async def test_a_shutdown_lets_what_is_being_learned_be_learned(open_kernel: OpenKernel) -> None:
+async def test_a_shutdown_lets_a_running_task_finish(open_kernel: OpenKernel) -> None:
     extractor = Slow()
     kernel = await open_kernel(extractor=extractor)
     extractor.lessons = [lesson("True.", 1)]
@@ -301,8 +299,8 @@ async def test_a_shutdown_lets_what_is_being_learned_be_learned(open_kernel: Ope
     assert await known(kernel) == ["True."]
 
 
-async def test_what_a_shutdown_cannot_wait_for_is_anybodys_at_once(open_kernel: OpenKernel) -> None:
-    """Not only when the lease of the one that stopped has run out."""
+async def test_a_task_that_a_shutdown_interrupts_can_be_leased_at_once(open_kernel: OpenKernel) -> None:
+    """Not only when the lease of the stopped process has expired."""
     extractor = Slow()
     kernel = await open_kernel(extractor=extractor, settings=Settings(shutdown_grace_seconds=0))
     done = await put_away(kernel, "hello")

@@ -1,4 +1,4 @@
-"""The policy of a session: what it may say, where it is kept, and how it changes what is counted."""
+"""The archiving policy of a session: valid values, storage, and its effect on the counts."""
 
 import dataclasses
 
@@ -127,7 +127,7 @@ def test_what_is_uncommitted_has_tokens_or_is_more_than_is_kept(
 
 
 async def test_turns_are_counted_when_they_end(kernel: Kernel, agent: ScriptedAgent) -> None:
-    """A3.6, A3.7: the counts are those of the log, whoever wrote it."""
+    """A3.6, A3.7: the counts are those of the log, for every author."""
     agent.script("abcd" * 5)
     await kernel.receive(CHAT, "abcd" * 3)
     await quiet(kernel)
@@ -170,7 +170,7 @@ async def test_a_patch_merges_the_fields_that_it_names(kernel: Kernel) -> None:
 
 async def test_the_same_key_of_another_user_has_its_own(kernel: Kernel) -> None:
     """A10.5."""
-    other = Owner("default", "somebody else")
+    other = Owner("default", "other")
     await kernel.write(CHAT, "user", "hello", auto_commit_policy=ON)
     await kernel.write(CHAT, "user", "hello", owner=other)
     assert (await kernel.session(CHAT, owner=other)).live.policy is None
@@ -216,7 +216,7 @@ def test_messages_beyond_the_kept_ones_are_counted() -> None:
 
 
 def test_commits_keep_their_distance() -> None:
-    """A14.4: measured from the last one that nobody asked for."""
+    """A14.4: measured from the last automatic one."""
     policy = AutoCommitPolicy(enabled=True, token_threshold=1, min_commit_interval_seconds=10)
     live = dataclasses.replace(LIVE, policy=policy, last_auto_commit_at=1000)
     assert verdict(live, None, 10_999, idle_enabled=True) == CommitLater(11_000)

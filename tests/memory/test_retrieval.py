@@ -1,4 +1,4 @@
-"""Search on the labelled set: what it found once it finds still, and on both databases the same."""
+"""Search on the labelled set: no regressions, and the same results on both databases."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ FLOOR = 35
 
 
 def test_the_set_is_sound() -> None:
-    """Every answer stands in one exchange, so that whoever finds it has found the right one."""
+    """Every answer occurs in exactly one exchange, so that a hit is always the right one."""
     exchanges = [
         f"{each.said[place][1]}\n{each.said[place + 1][1]}"
         for each in [*conversations(), *fresh_conversations()]

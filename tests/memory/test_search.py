@@ -1,4 +1,4 @@
-"""Search: terms cut by us, so that both databases find and rank the same."""
+"""Search: both databases find and rank the same."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from segue import Kernel, Owner
-from segue.memory.search import ranked, sought, terms_of, weights
+from segue.memory.search import query_terms, rank, terms_of, weights
 from segue.store.open import open_database
 from segue.testing import ManualClock, ScriptedAgent, quiet
 
@@ -43,14 +43,14 @@ def test_terms_are_words_and_pairs() -> None:
 
 def test_characters_alone_are_worth_half() -> None:
     """房租 is found by 租金: in scripts without spaces, words that mean the same often share a character."""
-    assert set(sought("我的房租")) == {"的房", "房租", "房", "租"}
+    assert set(query_terms("我的房租")) == {"的房", "房租", "房", "租"}
     assert 0 < weights("房租")["租"] < weights("房租")["房租"]
-    assert sought("rent") == terms_of("rent")
+    assert query_terms("rent") == terms_of("rent")
 
 
 def test_what_is_rare_counts_more_and_order_is_settled() -> None:
     held = {"a": {"common": 50}, "b": {"rare": 50}, "c": {"common": 50}}
-    assert [memory for memory, _ in ranked({"common": 1, "rare": 1}, held, 10)] == ["b", "c", "a"]
+    assert [memory for memory, _ in rank({"common": 1, "rare": 1}, held, 10)] == ["b", "c", "a"]
 
 
 def test_a_term_is_worth_less_in_a_long_text() -> None:
@@ -82,12 +82,12 @@ async def test_both_databases_find_and_rank_the_same(
         assert any(SAID[right] in content or content in SAID[right] for content, _ in found[:2]), question
 
 
-async def test_nobody_finds_what_is_somebody_elses(kernel: Kernel) -> None:
+async def test_a_user_does_not_find_another_users_memories(kernel: Kernel) -> None:
     await kernel.write(CHAT, "user", "The door code is 4711.")
     await kernel.commit(CHAT)
     await quiet(kernel)
     assert await kernel.recollect("door code")
-    assert await kernel.recollect("door code", owner=Owner("default", "somebody")) == []
+    assert await kernel.recollect("door code", owner=Owner("default", "other")) == []
 
 
 async def test_passages_go_with_their_session_and_memories_stay(kernel: Kernel) -> None:

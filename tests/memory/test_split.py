@@ -1,4 +1,4 @@
-"""Where a session is cut: whole turns, questions with their answers, and nothing that is under way."""
+"""Archive boundaries: whole turns, questions with their answers, and no running turn."""
 
 import asyncio
 
@@ -49,9 +49,9 @@ def marks(script: str) -> list[ArchiveMark]:
         ("ua ua", 1, 2),  # nor is an answer taken from its question
         ("ua ua", 2, 2),
         ("u aa", 1, 2),
-        ("(u) u", 1, 3),  # what was written meanwhile goes with the turn
+        ("(u) u", 1, 3),  # a message that was written during a turn goes with the turn
         ("(u) u", 2, 0),
-        ("u s", 1, 1),  # a message that a schedule sent answers nobody
+        ("u s", 1, 1),  # a scheduled message is no answer
         ("", 0, 0),
     ],
 )
@@ -60,7 +60,7 @@ def test_a_cut_falls_between_exchanges(script: str, keep: int, cuts: int) -> Non
     assert cut(marks(script), keep, set()) == cuts
 
 
-def test_what_is_under_way_and_what_followed_it_stays() -> None:
+def test_a_running_turn_and_everything_after_it_stays() -> None:
     log = marks("ua () u")
     assert cut(log, 0, {"turn-3"}) == 2
 
@@ -72,7 +72,7 @@ def test_a_turn_of_two_attempts_is_one() -> None:
     assert cut(log, 0, set()) == 4
 
 
-async def test_nothing_to_put_away_is_said(kernel: Kernel) -> None:
+async def test_a_commit_of_nothing_gives_its_reason(kernel: Kernel) -> None:
     """A11.2; the two reasons of a skip."""
     await kernel.open(CHAT)
     assert await kernel.commit(CHAT) == CommitSkipped("no_messages")
@@ -101,7 +101,7 @@ async def test_a_commit_in_the_middle_of_a_turn_leaves_it_whole(kernel: Kernel, 
     assert [m.content for m in await kernel.archived(CHAT, 2)] == ["second", "meanwhile", "ok"]
 
 
-async def test_a_turn_that_waits_for_its_second_attempt_is_not_put_away(
+async def test_a_turn_that_waits_for_its_second_attempt_is_not_archived(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     await kernel.receive(CHAT, "hello")

@@ -1,7 +1,7 @@
-"""All that a provider is sent for a job's second run and for its hundredth, with commits on.
+"""The size of the requests to a provider for a job's second run and for its hundredth, with archiving on.
 
 The default model agent with all its tools, and the model as the extractor, against a double of the provider:
-instructions, schemas, summary, history and prompt are counted as they go over the wire.
+instructions, schemas, summary, history and prompt are counted as they are sent.
 """
 
 import json
@@ -56,7 +56,7 @@ class Provider(Double):
 
 
 @asynccontextmanager
-async def house(
+async def open_kernel_with(
     folder: Path, provider: Provider, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Kernel]:
     async with AsyncExitStack() as opened:
@@ -97,7 +97,7 @@ async def test_the_hundredth_request_is_as_long_as_the_second_within_a_fifth(
     report: str,
 ) -> None:
     provider = Provider(report)
-    async with house(tmp_path, provider, clock, monkeypatch) as kernel:
+    async with open_kernel_with(tmp_path, provider, clock, monkeypatch) as kernel:
         await a_hundred_days(kernel, clock, policy=COMMITS)
         assert len(await kernel.archives(CHAT)) > 3
     second, last = provider.runs[1], provider.runs[RUNS - 1]

@@ -1,11 +1,11 @@
 """Transactions driven by hand: one statement at a time, each on a connection of its own.
 
 A stage is a database, an actor is one transaction on it. `walk` lets several actors take steps in an order
-that somebody chooses, as far as the database lets them: whoever waits for a lock is passed over until it has
-it. `Branches` chooses so that, walk after walk, every possible order is played once. What is at stake is the
-order and not the disk, so a commit does not wait for it.
+that `choose` decides, as far as the database allows: an actor that waits for a lock is passed over until it
+has it. `Branches` chooses so that, walk after walk, every possible order runs once. Only the order matters,
+so a commit does not wait for the disk.
 
-A wrong text in place of one of our queries shows what the right one is there for.
+Replacing a query by a wrong text shows what the right text prevents.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ from segue.store.queries import Query
 
 T = TypeVar("T")
 
-_A_MOMENT = 0.0005
+_POLL_SECONDS = 0.0005
 
 
 class Line(Protocol):
-    """A connection that says when it waits for somebody else's lock."""
+    """A connection that knows whether it waits for another's lock."""
 
     async def begin(self) -> None: ...
     async def fetch(self, query: Query, params: Params) -> Rows: ...
@@ -87,7 +87,7 @@ class SqliteLine:
                 self._connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError:
                 self._waits = True
-                await asyncio.sleep(_A_MOMENT)
+                await asyncio.sleep(_POLL_SECONDS)
             else:
                 self._waits = False
                 return
@@ -130,7 +130,7 @@ class Stage:
         return Actor(self, name, transaction, wrong or {})
 
     async def perform(self, transaction: Transaction[T], wrong: "Wrong | None" = None) -> T:
-        """All of a transaction at once; what it raised is raised."""
+        """Run a whole transaction. Returns its result or raises its error."""
         actor = self.actor("alone", transaction, wrong)
         while not actor.finished:
             await actor.step()
@@ -144,12 +144,12 @@ class Stage:
             return await line.ask(text)
 
     async def count(self, what: str) -> int:
-        """How many rows there are of `FROM …`."""
+        """The number of rows of `FROM …`."""
         found: int = (await self.ask(f"SELECT COUNT(*) AS found {what}"))[0]["found"]
         return found
 
     async def broken(self) -> dict[str, int]:
-        """The invariants that do not hold, each with how often."""
+        """The invariants that do not hold, each with the number of rows that break it."""
         async with self.line() as line:
             found = {query.name: len(await line.fetch(query, {"horizon": 0})) for query in queries.audit}
         return {name: rows for name, rows in found.items() if rows}
@@ -160,11 +160,11 @@ class Stage:
 
 
 Wrong = Mapping[str, Callable[[Query], Query]]
-"""By the name of a query: what is run in its place."""
+"""Replacements of queries, by name."""
 
 
 def without(*patterns: str) -> Callable[[Query], Query]:
-    """A query with some of its text left out; every pattern must be there to be left out."""
+    """A query without the text that matches the patterns; each pattern must match."""
 
     def cut(query: Query) -> Query:
         for pattern in patterns:
@@ -179,7 +179,7 @@ def without(*patterns: str) -> Callable[[Query], Query]:
 
 
 def _renumbered(query: Query) -> Query:
-    """PostgreSQL refuses parameters that a text no longer mentions."""
+    """PostgreSQL refuses parameters that the text no longer uses."""
     used = [name for n, name in enumerate(query.parameters, 1) if re.search(rf"\${n}(?!\d)", query.postgres)]
 
     def number(match: re.Match[str]) -> str:
@@ -189,7 +189,7 @@ def _renumbered(query: Query) -> Query:
 
 
 class Actor:
-    """One transaction. A step is a statement, or at the end the commit."""
+    """One transaction. A step is a statement, or the commit at the end."""
 
     def __init__(self, stage: Stage, name: str, transaction: Transaction[Any], wrong: Wrong) -> None:
         self.name = name
@@ -200,13 +200,13 @@ class Actor:
         self._transaction = transaction
         self._wrong = wrong
         self._next: Statement | None = None
-        self._held = contextlib.AsyncExitStack()
+        self._context = contextlib.AsyncExitStack()
         self._line: Line | None = None
-        self._under_way: asyncio.Task[None] | None = None
+        self._current_step: asyncio.Task[None] | None = None
 
     @property
     def blocked(self) -> bool:
-        return self._under_way is not None
+        return self._current_step is not None
 
     @property
     def at(self) -> str:
@@ -214,16 +214,16 @@ class Actor:
         return self._next[0].name if self._next else "commit" if self._line else "begin"
 
     async def step(self) -> None:
-        if self._under_way is None:
-            self._under_way = asyncio.create_task(self._go_on())
+        if self._current_step is None:
+            self._current_step = asyncio.create_task(self._take_step())
         await self.look()
 
     async def look(self) -> None:
-        """Until the step that is under way is done, or is known to wait for somebody."""
-        while self._under_way is not None:
-            done, _ = await asyncio.wait([self._under_way], timeout=_A_MOMENT)
+        """Wait until the current step is done, or is known to wait for a lock."""
+        while self._current_step is not None:
+            done, _ = await asyncio.wait([self._current_step], timeout=_POLL_SECONDS)
             if done:
-                task, self._under_way = self._under_way, None
+                task, self._current_step = self._current_step, None
                 task.result()
             elif self._line is not None and await self._line.waits_for_a_lock():
                 return
@@ -235,10 +235,10 @@ class Actor:
             await self.step()
             assert not self.blocked, f"{self.name} waits before {statement}"
 
-    async def _go_on(self) -> None:
+    async def _take_step(self) -> None:
         try:
             if self._line is None:
-                self._line = await self._held.enter_async_context(self._stage.line())
+                self._line = await self._context.enter_async_context(self._stage.line())
                 await self._line.begin()
                 self._next = next(self._transaction)
             if self._next is not None:
@@ -262,15 +262,15 @@ class Actor:
     async def _end(self, how: str) -> None:
         assert self._line is not None  # it has begun
         await self._line.end(how)
-        await self._held.aclose()
+        await self._context.aclose()
         self.finished = True
 
 
 async def walk(actors: Sequence[Actor], choose: Callable[[Sequence[Actor]], Actor]) -> list[str]:
-    """Let the actors take their steps to the end, in the order that is chosen; the order it was."""
+    """Run all actors to their ends in the order that `choose` decides. Returns that order."""
     order: list[str] = []
     while unfinished := [actor for actor in actors if not actor.finished]:
-        # When everybody waits for everybody, the database ends one of them.
+        # In a deadlock, the database ends one of them.
         if ready := [actor for actor in unfinished if not actor.blocked]:
             actor = choose(ready)
             order.append(f"{actor.name}: {actor.at}")
@@ -284,12 +284,12 @@ LONG = os.environ.get("SEGUE_LONG") == "1"
 
 
 def orders(few: int, many: int) -> Iterator[Callable[[Sequence[Actor]], Actor]]:
-    """Orders by chance, the same ones each time: a few, and many in the long form."""
+    """Random orders, the same ones each time: a few, and many in the long form."""
     yield from (_order(random.Random(seed)) for seed in range(many if LONG else few))
 
 
 def _order(chance: random.Random) -> Callable[[Sequence[Actor]], Actor]:
-    """Each actor has a pace of its own: else whoever has a single statement would nearly always be first."""
+    """Each actor has its own pace: otherwise an actor with one statement would nearly always be first."""
     paces: dict[str, float] = {}
 
     def choose(ready: Sequence[Actor]) -> Actor:
@@ -300,7 +300,7 @@ def _order(chance: random.Random) -> Callable[[Sequence[Actor]], Actor]:
 
 
 class Branches:
-    """Every order once: each walk takes, at the last crossing where it can, the next way."""
+    """Every order once: each walk takes the next branch at the last fork that has one left."""
 
     def __init__(self) -> None:
         self._taken: list[tuple[int, int]] = []
@@ -321,14 +321,14 @@ class Branches:
         if self._depth == len(self._taken):
             self._taken.append((0, len(ready)))
         way, ways = self._taken[self._depth]
-        assert ways == len(ready), "the same steps led to another crossing"
+        assert ways == len(ready), "the same steps led to another fork"
         self._depth += 1
         return ready[way]
 
 
 @asynccontextmanager
 async def stage(url: str) -> AsyncIterator[Stage]:
-    """A database with our schema and nobody else at work in it."""
+    """A database with Segue's schema and no other client."""
     await (await open_database(url)).close()
     if url.startswith("sqlite"):
         path = url.removeprefix("sqlite:///")
@@ -346,7 +346,7 @@ async def stage(url: str) -> AsyncIterator[Stage]:
     watched = asyncio.Lock()
 
     async def join() -> Line:
-        # A deadlock is a finding, and nobody wants to wait a second for it.
+        # A deadlock is a finding; PostgreSQL would wait a second before it reports one.
         settings = {"deadlock_timeout": "10ms", "synchronous_commit": "off"}
         return PostgresLine(await asyncpg.connect(url, server_settings=settings), watcher, watched)
 

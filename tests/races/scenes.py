@@ -1,6 +1,6 @@
-"""What the races are about: messages that arrive, lanes that are taken up, jobs that come due.
+"""Transactions for the races: messages that arrive, lanes that are leased, jobs that come due.
 
-Each scene has an account of its own, so that one stage can play thousands of them without mixing them up.
+Each scene has its own account, so that one stage can run thousands of them without mixing them up.
 """
 
 import random
@@ -32,17 +32,17 @@ _scenes = count(1)
 
 @dataclass
 class Scene:
-    """One conversation on a stage, and what can happen in it."""
+    """One session on a stage, and the transactions that can happen in it."""
 
     stage: Stage
     owner: Owner = field(default_factory=lambda: Owner(account=f"a{next(_scenes):07}"))
     key: str = "web:1"
 
     def arrives(self, text: str = "hello", now: int = NOW) -> Transaction[Admitted]:
-        words = Admission(turn_id=ids(now), content=text, rank=now, not_before=now, timeout_ms=900_000)
+        admission = Admission(turn_id=ids(now), content=text, rank=now, not_before=now, timeout_ms=900_000)
         lookup = Lookup(self.owner, self.owner)
         return lane.receive(
-            lookup, self.key, words, now, new_id=ids(now), when_busy=None, default=WhenBusy.ENQUEUE
+            lookup, self.key, admission, now, new_id=ids(now), when_busy=None, default=WhenBusy.ENQUEUE
         )
 
     def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[HeldLane]]:
@@ -58,7 +58,7 @@ class Scene:
         return settle.take_back(held.session.id, holder="reaper", lease_now=now, horizon=None, now=now)
 
     async def running(self, text: str = "hello", holder: str = "owner") -> HeldLane:
-        """A turn that has started."""
+        """A turn that has started, with its lease."""
         await self.stage.perform(self.arrives(text))
         return await self.take_up(holder)
 
@@ -96,11 +96,11 @@ class Scene:
         return changed.job
 
     async def drained(self, now: int = NOW) -> list[HeldLane]:
-        """Take up and settle whatever waits; the turns in the order in which they ran."""
+        """Lease and settle all waiting turns. Returns them in the order in which they ran."""
         ran: list[HeldLane] = []
         for pool in (Pool.USER, Pool.SCHEDULE):
             while held := await self.stage.perform(self.leased("drain", pool, now)):
-                assert held[0].session.owner == self.owner, "another scene was left undrained"
+                assert held[0].session.owner == self.owner, "another scene was not drained"
                 await self.stage.perform(settled(held[0]))
                 ran += held
         return ran
@@ -111,7 +111,7 @@ def settled(held: HeldLane) -> Transaction[TurnEnd]:
 
 
 def fires(job: Job) -> Transaction[fire.TakenSlot | None]:
-    """The job's due slot, as the timer takes it."""
+    """Fires the job's due slot, as the timer does."""
     repeats = job.trigger.next_after(to_moment(NOW))
     slot = Fire(slot=to_moment(NOW), next=repeats, end=None if repeats else End.RAN_ONCE)
     source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, NOW))

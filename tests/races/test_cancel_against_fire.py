@@ -1,7 +1,7 @@
-"""Somebody cancels, removes, moves or deletes while the timer fires and a worker takes up the turn.
+"""A user cancels, removes, moves or deletes while the timer fires and a worker starts the turn.
 
-Three transactions, their statements in any order that the database lets them have. Whoever was told that it
-is done can rely on it: no start comes after. Whoever came too late is told so.
+Three transactions, their statements in any order that the database allows. A caller that was told of success
+can rely on it: no turn starts afterwards. A caller that came too late gets an error.
 """
 
 from segue.errors import AlreadyStarted, Conflict, NotFound
@@ -20,11 +20,11 @@ LATER = NOW + 3_600_000
 OPEN = "FROM turns WHERE state IN ('queued', 'running')"
 
 
-async def nothing_hangs_loose(on: Stage) -> None:
+async def nothing_is_orphaned(on: Stage) -> None:
     assert not await on.broken()
     for table in ("turns", "runs", "jobs", "deliveries", "events"):
-        of_nobody = f"FROM {table} WHERE session_id NOT IN (SELECT id FROM sessions)"
-        assert await on.count(of_nobody) == 0, table
+        orphans = f"FROM {table} WHERE session_id NOT IN (SELECT id FROM sessions)"
+        assert await on.count(orphans) == 0, table
     assert (
         await on.count("FROM runs WHERE turn_id IS NOT NULL AND turn_id NOT IN (SELECT id FROM turns)") == 0
     )
@@ -36,7 +36,7 @@ async def settle_what_was_taken_up(on: Stage, worker: Actor) -> int:
     return len(worker.result)
 
 
-async def test_after_a_removal_nothing_starts_or_the_caller_hears_of_the_start(database_url: str) -> None:
+async def test_after_a_removal_nothing_starts_or_the_caller_is_told_of_the_start(database_url: str) -> None:
     async with stage(database_url) as on:
         for choose in orders(few=20, many=1000):
             scene = Scene(on)
@@ -55,7 +55,7 @@ async def test_after_a_removal_nothing_starts_or_the_caller_hears_of_the_start(d
                 assert slot.result is not None, order
                 started = await settle_what_was_taken_up(on, worker)
                 assert started + len(await scene.drained()) == 1, order
-        await nothing_hangs_loose(on)
+        await nothing_is_orphaned(on)
 
 
 async def test_a_removal_withdraws_the_run_that_waits_or_lets_the_started_one_end(database_url: str) -> None:
@@ -64,7 +64,7 @@ async def test_a_removal_withdraws_the_run_that_waits_or_lets_the_started_one_en
             scene = Scene(on)
             job = await scene.due_job(repeats=True)
             await on.perform(fires(job))
-            removal = on.actor("removal", _removed_as_it_stands(job))
+            removal = on.actor("removal", _removed_as_stored(job))
             worker = on.actor("worker", scene.leased("worker", Pool.SCHEDULE))
             message = on.actor("message", scene.arrives("hello"))
             order = await walk([removal, worker, message], choose)
@@ -74,7 +74,7 @@ async def test_a_removal_withdraws_the_run_that_waits_or_lets_the_started_one_en
             assert [held.turn.content for held in await scene.drained()] == ["hello"], order
             outcomes = await on.ask(f"SELECT outcome FROM runs_told WHERE job_id = '{job.id}'")
             assert [row["outcome"] for row in outcomes] == ["ok" if began_before else "cancelled"], order
-        await nothing_hangs_loose(on)
+        await nothing_is_orphaned(on)
 
 
 def deletes(owner: Owner, key: str) -> Transaction[object]:
@@ -83,9 +83,9 @@ def deletes(owner: Owner, key: str) -> Transaction[object]:
     return (yield from sessions.delete(rows.session(found[0]), with_jobs=True, now=NOW))
 
 
-def _removed_as_it_stands(job: Job) -> Transaction[object]:
-    there = yield from jobs.load(job.id)
-    return (yield from removed(there))
+def _removed_as_stored(job: Job) -> Transaction[object]:
+    current = yield from jobs.load(job.id)
+    return (yield from removed(current))
 
 
 async def test_a_cancelled_turn_never_starts_and_a_started_one_is_not_cancelled(database_url: str) -> None:
@@ -106,7 +106,7 @@ async def test_a_cancelled_turn_never_starts_and_a_started_one_is_not_cancelled(
             else:
                 assert isinstance(cancel.error, AlreadyStarted), order
                 assert ran == ["first", "second"], order
-        await nothing_hangs_loose(on)
+        await nothing_is_orphaned(on)
 
 
 async def test_a_job_that_was_moved_keeps_its_new_moment_or_has_already_fired(database_url: str) -> None:
@@ -129,7 +129,7 @@ async def test_a_job_that_was_moved_keeps_its_new_moment_or_has_already_fired(da
                 assert len(fired) == 1, order
                 assert (there["state"], there["next_at"]) == (JobState.ENDED, None), order
             assert len(await scene.drained()) == len(fired), order
-        await nothing_hangs_loose(on)
+        await nothing_is_orphaned(on)
 
 
 async def test_a_deleted_session_leaves_nothing_behind_whatever_was_under_way(database_url: str) -> None:
@@ -150,4 +150,4 @@ async def test_a_deleted_session_leaves_nothing_behind_whatever_was_under_way(da
                 assert late.error is not None, order
             assert await scene.drained() == [], order
         assert await on.count("FROM sessions") == 0
-        await nothing_hangs_loose(on)
+        await nothing_is_orphaned(on)

@@ -1,6 +1,6 @@
-"""Somebody cancels or replaces a message while a timer takes it and a courier sends it.
+"""A user cancels or replaces a message while a timer fires it and a courier sends it.
 
-Three transactions, their statements in any order that the database lets them have. Of sent and cancelled it
+Three transactions, their statements in any order that the database allows. Of sent and cancelled it
 becomes exactly one, and what was cancelled never reaches the channel (requirements B4.4 and B6.5).
 """
 
@@ -64,21 +64,21 @@ def comes_due(job: Job) -> Transaction[fire.TakenSlot | None]:
     return fire.fire(job, Fire(slot=to_moment(NOW), next=None, end=End.RAN_ONCE), parcel, NOW)
 
 
-def taken_in_hand() -> Transaction[list[Delivery]]:
+def leased_deliveries() -> Transaction[list[Delivery]]:
     return deliveries.lease(
         channels="*", limit=100, holder="courier", lease_ms=LEASE_MS, lease_now=NOW, now=NOW
     )
 
 
 async def send_what_was_taken(on: Stage, *couriers: Actor) -> list[str]:
-    """The texts that reached the channel: those in hand, and then whatever still waits."""
+    """The texts that reached the channel: those already leased, and then all that still wait."""
     in_hand: list[Delivery] = [delivery for each in couriers for delivery in each.result]
     texts = []
     while in_hand:
         for delivery in in_hand:
             texts.append(delivery.content)
             await on.perform(deliveries.sent(delivery, Receipt(), NOW))
-        in_hand = await on.perform(taken_in_hand())
+        in_hand = await on.perform(leased_deliveries())
     return texts
 
 
@@ -102,7 +102,7 @@ async def test_of_a_cancel_and_a_send_one_wins(database_url: str, due: bool, fig
                 await on.perform(slot())
             cancel = on.actor("cancel", scheduled_messages.cancel(job.session_id, job.id, None, NOW))
             timer = on.actor("timer", slot())
-            sender = on.actor("courier", taken_in_hand())
+            sender = on.actor("courier", leased_deliveries())
             order = await walk([cancel, timer, sender], choose)
             assert (timer.error, sender.error) == (None, None), order
             texts = await send_what_was_taken(on, sender)
@@ -116,7 +116,7 @@ async def test_of_a_cancel_and_a_send_one_wins(database_url: str, due: bool, fig
                 assert await outcome_of(on, job) == ("ended", "ok"), order
         assert not await on.broken()
     assert set(won) == {"cancelled", "sent"}, "it was no race"
-    figure("who won", _told(won))
+    figure("who won", _summary(won))
 
 
 async def test_of_a_replacement_and_a_send_one_wins(database_url: str, figure: Record) -> None:
@@ -127,7 +127,7 @@ async def test_of_a_replacement_and_a_send_one_wins(database_url: str, figure: R
             old = (await on.perform(written(scene, "old", NOW))).changed.job
             replacement = on.actor("replacement", written(scene, "new", LATER, replaces=True))
             timer = on.actor("timer", comes_due(old))
-            sender = on.actor("courier", taken_in_hand())
+            sender = on.actor("courier", leased_deliveries())
             order = await walk([replacement, timer, sender], choose)
             assert [actor.error for actor in (replacement, timer, sender)] == [None] * 3, order
             texts = await send_what_was_taken(on, sender)
@@ -139,8 +139,8 @@ async def test_of_a_replacement_and_a_send_one_wins(database_url: str, figure: R
             await on.perform(jobs.remove(new.changed.job, "the scene is over", NOW))
         assert not await on.broken()
     assert set(won) == {"cancelled", "sent"}, "it was no race"
-    figure("who won", _told(won))
+    figure("who won", _summary(won))
 
 
-def _told(won: "Counter[str]") -> str:
+def _summary(won: "Counter[str]") -> str:
     return f"of {won.total():,} races, {won['cancelled']:,} ended cancelled and {won['sent']:,} sent"

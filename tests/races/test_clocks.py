@@ -1,7 +1,7 @@
-"""Trap 4: a lease that is counted from a worker's own clock is worth what that clock is.
+"""Trap 4: a lease that is counted by a worker's own clock is only as good as that clock.
 
 PostgreSQL counts leases by its own clock, at the moment it grants them. On a SQLite file all workers are on
-one machine and share its monotonic clock, which nobody can set. The wall clock of a worker plays no part.
+one machine and share its monotonic clock, which cannot be set. The wall clock of a worker plays no part.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ def _wrong(by: int) -> SystemClock:
 
 
 async def _leased(database: Database, lease_now: int | None) -> HeldLane:
-    """The lane that is ready, under a lease that begins at that moment."""
+    """The ready lane, with a lease that begins at that moment."""
     (held,) = await database.run(
         lambda: lease.lease(
             seat_of("owner", lease_ms=LEASE_MS, lease_now=lease_now),
@@ -71,7 +71,7 @@ async def test_trap_4_a_lease_by_a_clock_that_was_read_before_a_pause_is_born_ex
         before_the_pause = database.wall_ms() - 60_000
         held = await _leased(database, before_the_pause)
         assert await kernel.store.expired_lanes(10) == [held.session.id]
-        # It is taken from an owner that has only just begun, and works.
+        # It is reclaimed from an owner that has just started and is still working.
         assert await kernel.workers.reaper.step() == 1
 
         held = await _leased(database, database.lease_now())

@@ -1,9 +1,9 @@
 """Trap 1: a claim that finds its turn in an old snapshot starts it twice.
 
-Under READ COMMITTED a statement that waited for a row looks at that row again, but what its sub-selects see
-is still what was there when the statement began. A claim in one statement can so take a lane that is free
-again, and in it a turn that has ended meanwhile. We take the lane first and look for the turn in a second
-statement, with its state guarded all the same.
+Under READ COMMITTED a statement that waited for a row reads that row again, but its sub-selects still see the
+snapshot of its start. So a claim in one statement can take a lane that is free again, with a turn that has
+already ended. Segue leases the lane first and selects the turn in a second statement, which also guards the
+turn's state.
 """
 
 import asyncio
@@ -73,13 +73,13 @@ def in_one_statement(query: Query) -> Claim:
     return claim
 
 
-def ours(scene: Scene) -> Transaction[list[str]]:
+def in_two_statements(scene: Scene) -> Transaction[list[str]]:
     held = yield from scene.leased("second")
     return [one.turn.content for one in held]
 
 
 def gated(lease: Query) -> Query:
-    """Our own statement, made to wait between its snapshot and its lock."""
+    """Segue's own statement, made to wait between its snapshot and its lock."""
     gate = f"WITH gate AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({GATE})), next"
     text = lease.postgres.replace("WITH next", gate)
     whose = "account = (SELECT account FROM next)"
@@ -89,7 +89,7 @@ def gated(lease: Query) -> Query:
 
 
 async def started_by_the_second_worker(on: Stage, claim: Claim) -> list[str]:
-    """Its claim begins, the first worker runs a whole turn meanwhile, and then the claim goes on."""
+    """Its claim begins, the first worker runs a whole turn, and then the claim goes on."""
     scene = Scene(on)
     await on.perform(scene.arrives("turn 1"))
     await on.perform(scene.arrives("turn 2"))
@@ -114,7 +114,7 @@ async def test_trap_1_an_old_snapshot_starts_a_turn_twice(postgres_url: str) -> 
     async with stage(postgres_url) as on:
         assert await started_by_the_second_worker(on, in_one_statement(GUARDED)) == []
     async with stage(postgres_url) as on:
-        assert await started_by_the_second_worker(on, ours) == ["turn 2"]
+        assert await started_by_the_second_worker(on, in_two_statements) == ["turn 2"]
 
 
 WORKERS = 8
@@ -144,14 +144,14 @@ async def _admit(databases: list[Database], ids: Ids) -> list[str]:
     admitted: list[str] = []
 
     async def admit(number: int) -> None:
-        words = Admission(turn_id=ids(NOW), content="go", rank=NOW, not_before=NOW, timeout_ms=1000)
+        admission = Admission(turn_id=ids(NOW), content="go", rank=NOW, not_before=NOW, timeout_ms=1000)
         key, new_id = f"web:{number % SESSIONS}", ids(NOW)
 
         def receive() -> Transaction[lane.Admitted]:
             return lane.receive(
                 Lookup(Owner(), Owner()),
                 key,
-                words,
+                admission,
                 NOW,
                 new_id=new_id,
                 when_busy=None,
@@ -166,7 +166,7 @@ async def _admit(databases: list[Database], ids: Ids) -> list[str]:
 
 
 async def _work(database: Database, holder: str, starts: Counter[str]) -> None:
-    """Until every lane is empty, or held by somebody who will see to it."""
+    """Until every lane is empty or held by another worker."""
     idle = 0
     while idle < 20:
         held = await database.run(lambda: _lease(database, holder))

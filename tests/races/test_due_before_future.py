@@ -16,7 +16,7 @@ from tests.crash.figures import Record, p99
 MESSAGES = 50
 
 
-async def test_a_message_starts_at_once_beside_a_future_job_and_a_turn_that_waits_to_be_tried_again(
+async def test_a_message_starts_at_once_beside_a_future_job_and_a_turn_that_waits_for_a_retry(
     database_url: str,
 ) -> None:
     clock, agent = ManualClock(), ScriptedAgent()

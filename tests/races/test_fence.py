@@ -1,7 +1,7 @@
 """Trap 5: a heartbeat is not a fence.
 
-An owner that lost its lane learns of it by its own clock, or at its next renewal: too late to rely on. What
-keeps it from releasing a lane that is somebody else's by now is the fence in every write.
+An owner that lost its lane finds out by its own clock or at its next renewal, which may be too late. The
+fence in every write keeps it from releasing a lane that belongs to another worker by then.
 """
 
 import pytest

@@ -1,8 +1,8 @@
-"""Trap 2: a turn is admitted while the one before it ends, and nobody is told that it waits.
+"""Trap 2: a turn is admitted while the one before it ends, and no worker learns that it waits.
 
-The end of a turn computes whether something is left in the lane. If it looks before it has the session's
-row, a turn that is admitted meanwhile is overlooked, and stays queued for ever. Load does not show it; the
-right order of statements does, every time.
+The end of a turn computes whether turns are left in the lane. If it reads them before it locks the session's
+row, a turn that is admitted in between is overlooked and stays queued without end. Load tests do not show it;
+the right order of statements does, every time.
 """
 
 from collections.abc import Callable
@@ -73,12 +73,12 @@ async def test_no_order_of_a_rescue_and_an_admission_loses_a_wake_up(database_ur
 
 
 async def _drained_later(scene: Scene) -> list[HeldLane]:
-    """A turn that comes back from a crash does so at the moment of its rescue."""
+    """A turn that is requeued after a crash is ready at the moment of its rescue."""
     return await scene.drained(now=NOW + 60_000)
 
 
 def finish_and_release(held: HeldLane, *, lock_first: bool) -> Transaction[None]:
-    """The statements of an end that matter here, with the session's row taken before them or not."""
+    """The relevant statements of a turn's end, with or without locking the session's row first."""
     if lock_first:
         yield from lease.hold(held)
     ended: Params = dict.fromkeys(queries.turns.finish.parameters) | {
@@ -116,7 +116,7 @@ async def test_on_sqlite_the_second_writer_waits_even_where_the_lock_is_missing(
 
 
 async def test_without_its_lock_a_real_end_is_refused_and_never_silent(postgres_url: str) -> None:
-    """The numbers of the log are a second net: two writers that took the same one cannot both commit."""
+    """The numbers of the log are a second guard: two writers that took the same one cannot both commit."""
     refused = 0
     async with stage(postgres_url) as on:
         for choose in orders(few=30, many=300):

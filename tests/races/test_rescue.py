@@ -44,7 +44,7 @@ async def test_the_rescued_run_and_its_successor_become_one(database_url: str) -
 
 
 @pytest.mark.parametrize("rescues", [2, 5])
-async def test_of_many_reapers_one_takes_the_lane_back(database_url: str, rescues: int) -> None:
+async def test_of_many_reapers_one_reclaims_the_lane(database_url: str, rescues: int) -> None:
     clock = ManualClock()
     lost = ScriptedAgent()
     lost.pause()

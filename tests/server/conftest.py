@@ -1,4 +1,4 @@
-"""A server inside the test's own process, on either database, with its clock still the machine's."""
+"""Fixtures: a server in the test's process, on both databases, with the machine's clock."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -61,13 +61,13 @@ async def kernel(database_url: str, agent: ScriptedAgent) -> AsyncIterator[Kerne
 
 @pytest_asyncio.fixture
 async def http(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of an open server: no keys, everybody is the default owner."""
+    """A client of a server without keys: every caller is the default owner."""
     async with running(kernel) as app, reach(app) as client:
         yield client
 
 
 @pytest_asyncio.fixture
 async def guarded(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of a server that wants keys; it has none by itself."""
+    """A client without a key, of a server that requires keys."""
     async with running(kernel, api_keys=KEYS) as app, reach(app) as client:
         yield client

@@ -1,4 +1,4 @@
-"""How long a provider's first byte takes to its client, while 50 clients stream.
+"""Measures the time from a provider's first byte to the client, while 50 clients stream.
 
     python -m tests.server.first_delta [sqlite:///… | postgresql://…]
 
@@ -38,7 +38,7 @@ class Times:
 
 
 class Provider(Double):
-    """It answers everything with so many words at a pace, and remembers when it began."""
+    """Streams a fixed number of words at a fixed pace, and records the start times."""
 
     def __init__(self, times: Times) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ async def talk(url: str, number: int, times: Times, rng: random.Random) -> None:
     session = f"web:{number}"
     async with connect(url, open_timeout=60) as socket:
         await socket.send(json.dumps({"type": "subscribe", "session": session, "after": 0}))
-        await socket.recv()  # that it is not there yet
+        await socket.recv()  # the error that the session does not exist yet
         for turn in range(TURNS):
             await asyncio.sleep(rng.uniform(0, REST))
             words = f"{number} {turn}"
@@ -114,7 +114,7 @@ def main() -> None:
         database = sys.argv[1] if len(sys.argv) > 1 else f"sqlite:///{folder}/segue.db"
         times = asyncio.run(measure(database, folder))
     out = sys.stdout.write
-    # The first turn of each session loads what is loaded once.
+    # The first turn of each session includes one-time loading.
     counted = [words for words in times.said if not words.endswith(" 0")]
     begin = [(times.first_byte[words] - times.said[words]) * 1000 for words in counted]
     way = [(times.first_delta[words] - times.first_byte[words]) * 1000 for words in counted]

@@ -1,4 +1,4 @@
-"""A client that remembers: its place in the log, and the text of the turn as its pieces gave it."""
+"""A client that tracks its position in the log and builds the text of a turn from its pieces."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 @dataclass
 class Listener:
-    """Folds events the way a page does. It fails on a gap, on a repeat and on a piece out of place."""
+    """Applies events as the page does. Fails on a gap, on a repeat and on a misplaced piece."""
 
     session: str
     seq: int = 0
@@ -26,22 +26,22 @@ class Listener:
     def over(self) -> bool:
         return self.synced is not None
 
-    def hear(self, event: dict[str, Any]) -> None:
+    def receive(self, event: dict[str, Any]) -> None:
         assert event["session"] == self.session, event
         if event["type"] in ("stream_delta", "thinking_delta"):
-            self._grow(event)
+            self._append(event)
             return
         assert event["seq"] == self.seq + 1, f"{event} after {self.seq}"
         self.seq = event["seq"]
         self.types.append(event["type"])
         if event["type"] == "stream_end":
             self.end = event
-            if event.get("replay") and not self.pieces:  # it began and ended while nobody was here
+            if event.get("replay") and not self.pieces:  # the turn began and ended while disconnected
                 self.text = event["reply"]
         elif event["type"] == "session_sync":
             self.synced = event["object"]
 
-    def _grow(self, event: dict[str, Any]) -> None:
+    def _append(self, event: dict[str, Any]) -> None:
         assert event["seq"] == self.seq, event
         assert self.end is None, "a piece after the end"
         offset, text = event["offset"], event["text"]
@@ -49,24 +49,24 @@ class Listener:
         if event.get("replay"):
             self.replayed += 1
         else:
-            assert offset == len(self.text), "a piece was said twice, or is missing"
+            assert offset == len(self.text), "a piece is repeated or missing"
         known = self.text[offset : offset + len(text)]
-        assert text.startswith(known), "what was said again is not what was said"
+        assert text.startswith(known), "a repeated piece differs"
         self.text = self.text[:offset] + text if offset + len(text) > len(self.text) else self.text
         self.pieces += 1
 
     async def follow(self, socket: ClientConnection, *, events: int | None = None) -> None:
-        """Listen until the turn is over, or for so many events."""
+        """Listen until the turn has ended, or for that many events."""
         await socket.send(json.dumps({"type": "subscribe", "session": self.session, "after": self.seq}))
         while not self.over and (events is None or events > 0):
             event = json.loads(await socket.recv())
             if event["type"] not in ("accepted", "error"):
-                self.hear(event)
+                self.receive(event)
                 events = None if events is None else events - 1
 
 
-async def restless(url: str, listener: Listener, rng: random.Random) -> int:
-    """Connect again and again, each time for a few events; how many connections it took."""
+async def follow_with_reconnects(url: str, listener: Listener, rng: random.Random) -> int:
+    """Reconnect after every few events until the turn has ended. Returns the number of connections."""
     connections = 0
     while not listener.over:
         connections += 1

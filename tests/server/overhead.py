@@ -1,4 +1,4 @@
-"""What a turn over HTTP costs us, the model excluded: its agent answers at once.
+"""Measures the cost of a turn over HTTP without a model: the agent answers at once.
 
     python -m tests.server.overhead [sqlite:///… | postgresql://…]
 
@@ -53,7 +53,7 @@ async def agent(turn: OpenTurn) -> str:
 
 
 async def measure(url: str, profile: cProfile.Profile | None = None) -> tuple[float, list[float]]:
-    """Milliseconds of processor for a turn, and how long each caller waited."""
+    """Processor time per turn in milliseconds, and the wait of each caller."""
     with listening_socket("127.0.0.1", 0) as listening:
         async with Kernel(url, agent=agent) as kernel, asyncio.TaskGroup() as tasks:
             server = HttpServer(create_app(kernel, Configuration(), run_workers=True))
@@ -77,7 +77,7 @@ async def measure(url: str, profile: cProfile.Profile | None = None) -> tuple[fl
 
 
 async def measure_without(url: str) -> float:
-    """The same turns by the kernel's own verbs: what is left of the cost is the server's."""
+    """The same turns through the kernel only: the difference is the cost of the server."""
     async with Kernel(url, agent=agent) as kernel, asyncio.TaskGroup() as tasks:
         working = tasks.create_task(kernel.run())
         began = 0.0
@@ -91,7 +91,7 @@ async def measure_without(url: str) -> float:
 
 
 def done(work: Coroutine[Any, Any, T]) -> T:
-    """By the loop that `segue serve` uses."""
+    """Run on the event loop of `segue serve`."""
     results: list[T] = []
 
     async def keep() -> None:

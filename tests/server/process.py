@@ -1,4 +1,4 @@
-"""Starting, reaching and ending a server of `tests.server.serve`."""
+"""Starts and stops a server process of `tests.server.serve`."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What the served agent says: both sides of a test know it."""
+"""The text of the test agent, known to both the server and the test."""
 
 import random
 

@@ -1,8 +1,8 @@
-"""A server in a process of its own, around an agent that says what it is asked to say, at a pace.
+"""Runs a server with a test agent that streams a given number of pieces at a given pace.
 
     python -m tests.server.serve DATABASE_URL [--no-workers] [--keys JSON] [--descriptors N]
 
-It prints its port when it listens, and ends with SIGTERM as production does.
+It prints its port when it listens, and stops on SIGTERM as `segue serve` does.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from tests.server.script import pieces_of
 
 
 class PacedAgent:
-    """Asked for `LENGTH PAUSE_MS`, it says that many pieces with that pause between them."""
+    """For the message `LENGTH PAUSE_MS` it streams that many pieces with that pause between them."""
 
     reports_tools = True
 
@@ -40,14 +40,14 @@ async def serve(url: str, *, workers: bool, keys: str | None) -> None:
     env = {"SEGUE_API_KEYS": keys} if keys else {}
     configuration = Configuration.load(env={"HOME": "/nonexistent", **env}, database=url)
     settings = Settings(user_runners=100, shutdown_grace_seconds=5)
-    with stop_signals() as told, listening_socket("127.0.0.1", 0) as listening:
+    with stop_signals() as signals, listening_socket("127.0.0.1", 0) as listening:
         async with Kernel(url, agent=PacedAgent(), settings=settings) as kernel, asyncio.TaskGroup() as group:
             server = HttpServer(create_app(kernel, configuration, run_workers=workers))
             group.create_task(server.serve([listening]))
             await server.ready.wait()
             sys.stdout.write(f"{listening.getsockname()[1]}\n")
             sys.stdout.flush()
-            await told.to_stop.wait()
+            await signals.stop_requested.wait()
             server.should_exit = True
 
 

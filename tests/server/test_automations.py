@@ -46,7 +46,7 @@ async def test_an_automation_is_added_and_shown(http: httpx2.AsyncClient) -> Non
     assert (await http.get("/sessions/web:1")).json()["automation_count"] == 1
 
 
-async def test_an_automation_sees_what_it_says(http: httpx2.AsyncClient, kernel: Kernel) -> None:
+async def test_an_automation_has_a_view(http: httpx2.AsyncClient, kernel: Kernel) -> None:
     assert (await added(http))["view"] == "full"
     job = await added(http, view="summary")
     where = f"/automations/{job['id']}"
@@ -75,7 +75,7 @@ async def test_an_automation_sees_what_it_says(http: httpx2.AsyncClient, kernel:
         ),
     ],
 )
-async def test_a_schedule_is_an_object_or_words(
+async def test_a_schedule_is_an_object_or_text(
     http: httpx2.AsyncClient, schedule: object, shown: dict[str, Any]
 ) -> None:
     assert (await added(http, schedule=schedule))["schedule"] == shown
@@ -102,7 +102,7 @@ async def test_a_schedule_is_an_object_or_words(
         ({"schedule": "every 2h", "deliver": True}, "invalid", "deliver"),
     ],
 )
-async def test_what_cannot_be_an_automation_is_refused_and_leaves_nothing(
+async def test_an_invalid_automation_is_refused_and_creates_nothing(
     http: httpx2.AsyncClient, kernel: Kernel, body: dict[str, Any], code: str, words: str
 ) -> None:
     """2.4"""
@@ -114,7 +114,7 @@ async def test_what_cannot_be_an_automation_is_refused_and_leaves_nothing(
     assert (await http.get(WHERE)).json()["jobs"] == []
 
 
-async def test_a_session_has_fifty_and_no_more(http: httpx2.AsyncClient) -> None:
+async def test_a_session_has_at_most_fifty_automations(http: httpx2.AsyncClient) -> None:
     """2.4"""
     for _ in range(50):
         await added(http)
@@ -122,7 +122,7 @@ async def test_a_session_has_fifty_and_no_more(http: httpx2.AsyncClient) -> None
     assert (refused.status_code, refused.json()["code"]) == (409, "too_many_jobs")
 
 
-async def test_a_repeat_under_one_name_adds_one(http: httpx2.AsyncClient) -> None:
+async def test_a_repeat_with_the_same_key_adds_one(http: httpx2.AsyncClient) -> None:
     body = {"message": "Go.", "schedule": "every 2h"}
     named = {"Idempotency-Key": "once"}
     first, again = [await http.post(WHERE, json=body, headers=named) for _ in range(2)]
@@ -133,7 +133,7 @@ async def test_a_repeat_under_one_name_adds_one(http: httpx2.AsyncClient) -> Non
     assert other.json()["code"] == "idempotency_key_reused"
 
 
-async def test_what_is_given_is_changed(http: httpx2.AsyncClient) -> None:
+async def test_only_given_fields_are_changed(http: httpx2.AsyncClient) -> None:
     """2.8"""
     job = await added(http, name="report", policy={"retries": 2, "max_runs": 9})
     where = f"/automations/{job['id']}"
@@ -166,7 +166,7 @@ async def test_an_automation_is_paused_resumed_skipped_and_removed(http: httpx2.
     assert (await http.get(WHERE)).json()["jobs"] == []
 
 
-async def test_others_automations_are_not_there(guarded: httpx2.AsyncClient, kernel: Kernel) -> None:
+async def test_automations_of_other_users_are_not_found(guarded: httpx2.AsyncClient, kernel: Kernel) -> None:
     """2.6: another user of the same account, and what is no automation."""
     ada, ben = bearer(ADA), bearer(BEN)
     body = {"message": "Go.", "schedule": "every 2h"}
@@ -226,8 +226,8 @@ async def test_a_run_is_pending_until_it_has_its_outcome(
         assert (await http.get(where)).json()["state"]["pending"]
         (run,) = (await http.get(f"{where}/runs")).json()["runs"]
         assert (run["outcome"], run["state"]) == (None, "running")
-        told = (await http.get(f"{where}/explain")).json()
-        assert (told["verdict"], told["run_id"]) == ("running", run["run_id"])
+        explanation = (await http.get(f"{where}/explain")).json()
+        assert (explanation["verdict"], explanation["run_id"]) == ("running", run["run_id"])
         agent.go_on()
         await kernel.wait(run["turn_id"])
     after = (await http.get(where)).json()
@@ -255,12 +255,12 @@ async def test_runs_are_paged(http: httpx2.AsyncClient) -> None:
     assert rest.json()["next_cursor"] is None
 
 
-async def test_it_is_explained(http: httpx2.AsyncClient) -> None:
+async def test_an_automation_is_explained(http: httpx2.AsyncClient) -> None:
     job = await added(http, name="report", schedule=WEEKDAYS)
     where = f"/automations/{job['id']}"
-    told = (await http.get(f"{where}/explain")).json()
-    assert (told["verdict"], told["slot"], len(told["next"])) == ("scheduled", None, 5)
-    assert [each["at"] for each in told["next"]][:3] == job["next_runs"]
+    explanation = (await http.get(f"{where}/explain")).json()
+    assert (explanation["verdict"], explanation["slot"], len(explanation["next"])) == ("scheduled", None, 5)
+    assert [each["at"] for each in explanation["next"]][:3] == job["next_runs"]
     await http.post(f"{where}/skip")
     skipped = (await http.get(f"{where}/explain", params={"slot": job["next_runs"][0]})).json()
     assert (skipped["verdict"], skipped["slot"]) == ("skipped", job["next_runs"][0])
@@ -270,4 +270,4 @@ async def test_it_is_explained(http: httpx2.AsyncClient) -> None:
 
 
 async def nothing(turn: object) -> None:
-    """What the system's job calls."""
+    """The function of the system job."""

@@ -1,4 +1,4 @@
-"""A scheduled turn as the outside sees it: its trigger, its answer, its record, and the news of its job."""
+"""A scheduled turn in the API: its trigger, its answer, its run, and the updates of its job."""
 
 import asyncio
 import hashlib
@@ -13,7 +13,7 @@ import pytest_asyncio
 from segue import Ask, At, Every, JobKind, Kernel, Settings
 from segue.config import Configuration
 from segue.server import create_app
-from segue.server.routes.live import events
+from segue.server.routes.live import session_events
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.server.conftest import reach
 
@@ -35,7 +35,7 @@ async def kernel(database_url: str, agent: ScriptedAgent, clock: ManualClock) ->
 
 @asynccontextmanager
 async def served(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
-    """Without workers: the story moves them, and the clock, by hand."""
+    """Without workers: the test steps them and the clock by hand."""
     app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=False)
     async with app.router.lifespan_context(app), reach(app) as client:
         yield client
@@ -46,10 +46,10 @@ async def messages(http: httpx2.AsyncClient, key: str = CHAT) -> list[dict[str, 
     return found
 
 
-async def test_the_trigger_carries_the_names_of_its_seed_and_the_answer_its_source(
+async def test_the_trigger_has_the_metadata_of_the_contract_and_the_answer_its_source(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """3.2, 5.1, 5.2, 5.3, 6.2: the wire shows the seed's names; the record's digest recomputes."""
+    """3.2, 5.1, 5.2, 5.3, 6.2: metadata has the names of the contract; the prompt's hash is right."""
     job = await kernel.schedule(CHAT, Every(3600), Ask("Look at the build."), name="Build")
     clock.advance(hours=1)
     await quiet(kernel)
@@ -78,7 +78,7 @@ async def test_the_trigger_carries_the_names_of_its_seed_and_the_answer_its_sour
     assert run["prompt_vars"]["zone"] == "UTC"
 
 
-async def test_a_recalls_trigger_says_that_it_is_one(kernel: Kernel, clock: ManualClock) -> None:
+async def test_the_trigger_of_a_recall_is_marked(kernel: Kernel, clock: ManualClock) -> None:
     await kernel.schedule(CHAT, At("in 1 hour"), Ask("Ask."), name="the exam", kind=JobKind.RECALL)
     clock.advance(hours=1)
     await quiet(kernel)
@@ -88,18 +88,18 @@ async def test_a_recalls_trigger_says_that_it_is_one(kernel: Kernel, clock: Manu
     assert answer["source"]["kind"] == "recall"
 
 
-async def test_whoever_watches_is_told_of_the_job_when_its_turn_starts_and_ends(
+async def test_followers_get_the_job_when_its_turn_starts_and_ends(
     kernel: Kernel, clock: ManualClock
 ) -> None:
-    """After the event that changed it, with its number, and before the sync that comes last."""
+    """After the event that changed it, with the same seq, and before the final sync."""
     job = await kernel.schedule(CHAT, Every(3600), Ask("Look."), name="Look")
     session = await kernel.session(CHAT)
     there = asyncio.Event()
 
     async def listen() -> list[dict[str, Any]]:
         heard: list[dict[str, Any]] = []
-        async with aclosing(events(kernel, session, session.last_seq - 1)) as happening:
-            async for wired in happening:
+        async with aclosing(session_events(kernel, session, session.last_seq - 1)) as stream:
+            async for wired in stream:
                 there.set()
                 heard.append(wired)
                 if wired["type"] == "session_sync":
@@ -126,10 +126,10 @@ async def test_whoever_watches_is_told_of_the_job_when_its_turn_starts_and_ends(
 
 
 @pytest.mark.parametrize("settings", [Settings(), UNIFIED], ids=["apart", "unified"])
-async def test_a_report_the_answer_to_it_and_a_restart_are_all_in_the_next_run(
+async def test_the_next_run_sees_the_report_and_its_answer_after_a_restart(
     database_url: str, clock: ManualClock, agent: ScriptedAgent, settings: Settings
 ) -> None:
-    """1.2, 8.2: the defining test, through the server and over a restart, apart and unified."""
+    """1.2, 8.2: the defining test, through the server and over a restart, separate and unified."""
     async with (
         Kernel(database_url, agent=agent, clock=clock, settings=settings) as first,
         served(first) as http,

@@ -1,4 +1,4 @@
-"""A crowd of listeners, many turns at once: everybody hears everything, in order."""
+"""Many clients and many turns at once: every client receives every event, in order."""
 
 import asyncio
 import json
@@ -20,28 +20,28 @@ PIECES = 40
 async def listen(server: Served, listener: Listener, ready: asyncio.Semaphore) -> None:
     async with connect(server.ws, open_timeout=120) as socket:
         await socket.send(json.dumps({"type": "subscribe", "session": listener.session, "after": 0}))
-        first = json.loads(await socket.recv())  # the message that made the session
-        listener.hear(first)
+        first = json.loads(await socket.recv())  # the message that created the session
+        listener.receive(first)
         ready.release()
         while not listener.over:
-            listener.hear(json.loads(await socket.recv()))
+            listener.receive(json.loads(await socket.recv()))
 
 
 @pytest.mark.serial
-async def test_everybody_hears_everything_in_order(tmp_path: Path) -> None:
+async def test_every_client_receives_every_event_in_order(tmp_path: Path) -> None:
     ready = asyncio.Semaphore(0)
     listeners = [Listener(f"web:{number % TURNS}") for number in range(CLIENTS)]
     with served(f"sqlite:///{tmp_path}/segue.db") as server:
         async with (
             asyncio.timeout(300),
             httpx2.AsyncClient(base_url=server.http, timeout=60) as http,
-            asyncio.TaskGroup() as crowd,
+            asyncio.TaskGroup() as clients,
         ):
             for turn in range(TURNS):
                 body = {"role": "system", "content": "Be brief."}
                 await http.post(f"/sessions/web:{turn}/messages", json=body)
             for listener in listeners:
-                crowd.create_task(listen(server, listener, ready))
+                clients.create_task(listen(server, listener, ready))
             for _ in listeners:
                 await ready.acquire()
             for turn in range(TURNS):
@@ -62,7 +62,7 @@ async def test_everybody_hears_everything_in_order(tmp_path: Path) -> None:
 
 @pytest.mark.serial
 async def test_a_client_that_does_not_read_slows_neither_the_turn_nor_the_others(tmp_path: Path) -> None:
-    """Issue 3. What it was sent fills every buffer on the way; left behind then, it reads on in the log."""
+    """Issue 3. Its unread events fill all buffers; then it falls behind and reads on from the log."""
     asked = "30000 0 slow"
     idle, busy = Listener("web:1"), Listener("web:1")
     with socket.socket() as narrow, served(f"sqlite:///{tmp_path}/segue.db") as server:
@@ -77,15 +77,15 @@ async def test_a_client_that_does_not_read_slows_neither_the_turn_nor_the_others
         ):
             await http.post("/sessions/web:1/messages", json={"role": "system", "content": "Be brief."})
             await slow.send(json.dumps({"type": "subscribe", "session": "web:1", "after": 0}))
-            idle.hear(json.loads(await slow.recv()))
+            idle.receive(json.loads(await slow.recv()))
             async with asyncio.TaskGroup() as both:
                 both.create_task(busy.follow(quick))
                 await http.post("/sessions/web:1/turns", json={"content": asked})
-            # The turn has ended, and the quick one has heard its end, before the slow one reads a word more.
+            # The turn has ended and the quick client has its end, before the slow client reads on.
             ended = (await http.get("/sessions/web:1")).json()
             assert ended["state"] == "idle"
             while not idle.over:
-                idle.hear(json.loads(await slow.recv()))
+                idle.receive(json.loads(await slow.recv()))
     assert busy.text == idle.text == text_of(asked)
-    # What it could not be sent in time came to it joined.
+    # Pieces that could not be sent in time arrive joined.
     assert idle.pieces < busy.pieces

@@ -1,4 +1,4 @@
-"""What `/health` answers when the database can be read and not written, and when it is gone."""
+"""`/health` when the database can be read but not written, and when it was deleted."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,7 +22,7 @@ from tests.server.conftest import reach
 
 
 class Full(ForwardingDatabase):
-    """A database whose disk is full until it is given room."""
+    """A database whose disk is full until the test frees space."""
 
     full = False
     writes = 0
@@ -37,7 +37,7 @@ class Full(ForwardingDatabase):
 
 @asynccontextmanager
 async def served(database: ForwardingDatabase | str, clock: ManualClock) -> AsyncIterator[httpx2.AsyncClient]:
-    """Without workers: nothing is written but what a request writes."""
+    """Without workers: only requests write."""
     async with Kernel(database, agent=ScriptedAgent(), clock=clock) as kernel:
         app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=False)
         async with reach(app) as client:
@@ -56,7 +56,7 @@ async def database(database_url: str) -> AsyncIterator[Full]:
     await database.close()
 
 
-async def test_a_write_that_failed_degrades_health_until_one_succeeds(database: Full) -> None:
+async def test_a_failed_write_degrades_health_until_one_succeeds(database: Full) -> None:
     clock = ManualClock()
     async with served(database, clock) as client:
         assert await health(client) == (200, "ok", None)
@@ -84,14 +84,14 @@ async def test_a_failed_write_is_tried_again_at_most_once_a_second(database: Ful
         assert database.writes == before + 2
 
 
-async def test_a_database_that_works_is_not_written_to_by_health(database: Full) -> None:
+async def test_health_does_not_write_to_a_working_database(database: Full) -> None:
     async with served(database, ManualClock()) as client:
         before = database.writes
         assert await health(client) == (200, "ok", None)
         assert database.writes == before
 
 
-async def test_a_file_that_was_deleted_makes_health_say_so(tmp_path: Path) -> None:
+async def test_health_reports_a_deleted_file(tmp_path: Path) -> None:
     async with served(f"sqlite:///{tmp_path / 'segue.db'}", ManualClock()) as client:
         assert (await health(client))[1] == "ok"
         (tmp_path / "segue.db").unlink()
@@ -100,5 +100,5 @@ async def test_a_file_that_was_deleted_makes_health_say_so(tmp_path: Path) -> No
         assert await health(client) == (503, "unavailable", "database_gone")
 
 
-def test_every_reason_of_the_store_can_be_told() -> None:
+def test_every_reason_of_the_store_is_in_the_schema() -> None:
     assert set(Reason) < set(get_args(HealthReason))

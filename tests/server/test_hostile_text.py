@@ -1,4 +1,4 @@
-"""Texts that are made to keep a renderer busy: the page opens, and others are answered meanwhile."""
+"""Texts that are expensive to render: the page opens, and other requests are still answered."""
 
 import asyncio
 import http.client
@@ -18,18 +18,18 @@ from segue import Kernel
 from segue.model.text_checks import MAX_TEXT
 from segue.server import markdown_pool
 from segue.server.markdown import Renderer, plain
-from segue.server.markdown_pool import Kept, html_of
+from segue.server.markdown_pool import HtmlCache, html_of
 from tests.crash.figures import Record, p99
 from tests.docs.pages import ROOT
-from tests.server.hostile import HOSTILE
+from tests.server.hostile_texts import HOSTILE
 from tests.server.process import LONG, Served, served
 
 MOST_MS = 250
-"""That another request may wait, on a machine that has nothing else to do."""
+"""The longest wait of another request, on an idle machine."""
 
 
-class Counted(Renderer):
-    """Counts what is given at once to the search for links, which needs the square of it."""
+class CountingRenderer(Renderer):
+    """Records the longest input of the link search, which takes quadratic time."""
 
     def __init__(self) -> None:
         super().__init__(seconds=60)
@@ -47,15 +47,15 @@ class Counted(Renderer):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_text_is_rendered_or_shown_as_it_is(name: str) -> None:
+def test_a_hostile_text_is_rendered_or_shown_as_plain_text(name: str) -> None:
     text = HOSTILE[name]
     assert len(text) == MAX_TEXT
     assert len(Renderer().html(text)) < 20 * MAX_TEXT
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if "addresses" in name])
-def test_links_are_searched_for_in_short_pieces(name: str) -> None:
-    renderer = Counted()
+def test_links_are_searched_in_short_pieces(name: str) -> None:
+    renderer = CountingRenderer()
     renderer.html(HOSTILE[name])
     assert renderer.longest <= 2_000
 
@@ -72,17 +72,17 @@ def test_a_word_that_is_too_long_for_a_link_is_text() -> None:
     assert "<a " not in Renderer().html("https://example.org/" + "a" * 2_100)
 
 
-def test_a_text_that_takes_too_long_is_shown_as_it_is() -> None:
+def test_a_text_that_takes_too_long_is_shown_as_plain_text() -> None:
     text = "**1 < 2**\nand _more_"
     assert Renderer(seconds=0).html(text) == plain(text) == "<p>**1 &lt; 2**<br>\nand _more_</p>\n"
 
 
-def test_a_link_that_is_used_often_is_not_multiplied() -> None:
+def test_a_link_used_often_is_not_rendered() -> None:
     text = HOSTILE["a link that is used often"]
     assert Renderer().html(text) == plain(text)
 
 
-async def test_no_text_is_rendered_by_the_thread_of_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_text_is_rendered_on_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: set[int] = set()
     render = Renderer.html
 
@@ -99,7 +99,7 @@ async def test_no_text_is_rendered_by_the_thread_of_the_event_loop(monkeypatch: 
     assert threading.get_ident() not in threads
 
 
-async def test_what_is_not_ready_in_time_is_shown_as_it_is() -> None:
+async def test_a_text_that_is_not_ready_in_time_is_shown_as_plain_text() -> None:
     text = "Never **rendered** before"
     assert await html_of([text], seconds=0) == {text: plain(text)}
     assert "<strong>" in (await html_of([text]))[text]
@@ -116,15 +116,15 @@ async def test_a_short_text_does_not_wait_for_a_long_one() -> None:
     assert html == {"Short, and *not* slow": "<p>Short, and <em>not</em> slow</p>\n"}
 
 
-def test_only_so_much_is_kept() -> None:
-    kept = Kept(most=2, characters=20)
-    kept.put("a", "A")
-    kept.put("b", "B")
-    assert kept.get("a") == "A"
-    kept.put("c", "C")
-    assert (kept.get("a"), kept.get("b"), kept.get("c")) == ("A", None, "C")
-    kept.put("d", "D" * 18)
-    assert (kept.get("a"), kept.get("c"), kept.get("d")) == (None, None, "D" * 18)
+def test_the_cache_is_limited() -> None:
+    cache = HtmlCache(most=2, characters=20)
+    cache.put("a", "A")
+    cache.put("b", "B")
+    assert cache.get("a") == "A"
+    cache.put("c", "C")
+    assert (cache.get("a"), cache.get("b"), cache.get("c")) == ("A", None, "C")
+    cache.put("d", "D" * 18)
+    assert (cache.get("a"), cache.get("c"), cache.get("d")) == (None, None, "D" * 18)
 
 
 @pytest.mark.parametrize("path", ["messages", "log", "context"])
@@ -138,7 +138,7 @@ async def test_a_conversation_of_hostile_texts_opens(
 
 
 @pytest.mark.parametrize(("path", "plural"), [("messages", "messages"), ("log", "events")])
-async def test_a_page_holds_only_so_many_characters(
+async def test_a_page_has_a_limit_of_characters(
     http: httpx2.AsyncClient, kernel: Kernel, path: str, plural: str
 ) -> None:
     await kernel.write_all("web:1", [("user", f"{number:03}" + "a" * 99_997) for number in range(25)])
@@ -157,7 +157,7 @@ async def test_a_page_holds_only_so_many_characters(
 
 @pytest.mark.skipif(not LONG, reason="measures: part of `make faults`")
 @pytest.mark.serial
-async def test_other_requests_are_answered_meanwhile(database_url: str, figure: Record) -> None:
+async def test_other_requests_are_answered_during_rendering(database_url: str, figure: Record) -> None:
     with (
         served(database_url, "--no-workers") as server,
         closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)) as other,
@@ -181,19 +181,19 @@ def _write(connection: http.client.HTTPConnection, key: str, text: str) -> None:
 
 def _reading(server: Served, sessions: range) -> "subprocess.Popen[bytes]":
     urls = [f"{server.http}/sessions/web:{session}/messages" for session in sessions]
-    return subprocess.Popen([sys.executable, "-m", "tests.server.reader", *urls], cwd=ROOT)
+    return subprocess.Popen([sys.executable, "-m", "tests.server.read_urls", *urls], cwd=ROOT)
 
 
 def _waits_while(reading: "subprocess.Popen[bytes]", other: http.client.HTTPConnection) -> list[float]:
-    """How long each request of another client took, in milliseconds, while those pages were read."""
+    """The duration in milliseconds of each request of another client during the reading."""
     waits: list[float] = []
     while reading.poll() is None:
         for path in ("/health", "/sessions/web:other/messages"):
-            began = perf_counter()
+            started = perf_counter()
             other.request("GET", path)
             answer = other.getresponse()
             answer.read()
-            waits.append((perf_counter() - began) * 1000)
+            waits.append((perf_counter() - started) * 1000)
             assert answer.status == 200
     assert reading.returncode == 0
     return waits

@@ -21,7 +21,7 @@ FULL = {**POLICY, "message_count_threshold": None, "min_commit_interval_seconds"
 
 @asynccontextmanager
 async def without_workers(kernel: Kernel, **settings: Any) -> AsyncIterator[httpx2.AsyncClient]:
-    """A server that leaves the work to us: `quiet` does it, when we say so."""
+    """A server without workers: the test runs them by `quiet`."""
     app = create_app(kernel, Configuration(database="sqlite://:memory:", **settings), run_workers=False)
     async with reach(app) as client:
         yield client
@@ -55,7 +55,7 @@ async def test_a_write_stores_a_policy_and_the_session_shows_it(http: httpx2.Asy
     assert "auto_commit_pending" not in session
 
 
-async def test_null_clears_and_absent_keeps(http: httpx2.AsyncClient) -> None:
+async def test_null_clears_a_policy_and_an_absent_field_keeps_it(http: httpx2.AsyncClient) -> None:
     """A2.4, A2.5."""
     await write(http, "one", auto_commit_policy=POLICY)
     await write(http, "two")
@@ -64,7 +64,7 @@ async def test_null_clears_and_absent_keeps(http: httpx2.AsyncClient) -> None:
     assert (await http.get("/sessions/web:1")).json()["auto_commit_policy"] is None
 
 
-async def test_a_batch_has_one_policy_at_its_top(http: httpx2.AsyncClient) -> None:
+async def test_a_batch_has_one_top_level_policy(http: httpx2.AsyncClient) -> None:
     """A2.2, A2.3, A2.9."""
     messages = [{"role": "user", "content": f"word {number}"} for number in range(3)]
     many = "/sessions/web:1/messages/batch"
@@ -94,7 +94,7 @@ async def test_a_batch_has_one_policy_at_its_top(http: httpx2.AsyncClient) -> No
         ({"enabled": "yes"}, "enabled"),
     ],
 )
-async def test_a_policy_that_makes_no_sense_is_refused(
+async def test_an_invalid_policy_is_refused(
     http: httpx2.AsyncClient, policy: dict[str, Any], field: str
 ) -> None:
     """A1.3, A1.4."""
@@ -123,7 +123,7 @@ async def test_a_session_is_opened_and_changed_with_a_policy(http: httpx2.AsyncC
     assert missing.status_code == 404
 
 
-async def test_a_commit_answers_at_once_and_its_task_tells_the_rest(
+async def test_a_commit_answers_at_once_and_its_task_has_the_result(
     http: httpx2.AsyncClient, kernel: Kernel
 ) -> None:
     await write(http, "My name is Ada.")
@@ -172,7 +172,7 @@ async def test_an_archive_is_read_and_the_transcript_marks_it(http: httpx2.Async
     assert (await http.get("/sessions/web:1/archives/2")).status_code == 404
 
 
-async def test_memories_are_found_corrected_and_forgotten(http: httpx2.AsyncClient, kernel: Kernel) -> None:
+async def test_memories_are_found_corrected_and_deleted(http: httpx2.AsyncClient, kernel: Kernel) -> None:
     await write(http, "I live in Berlin.")
     await http.post("/sessions/web:1/commit", json={})
     await quiet(kernel)
@@ -188,7 +188,7 @@ async def test_memories_are_found_corrected_and_forgotten(http: httpx2.AsyncClie
     assert (await http.delete(path)).status_code == 404
 
 
-async def test_a_commit_is_unlearned(http: httpx2.AsyncClient, kernel: Kernel) -> None:
+async def test_a_commit_is_undone(http: httpx2.AsyncClient, kernel: Kernel) -> None:
     await write(http, "I live in Berlin.")
     await http.post("/sessions/web:1/commit", json={})
     await quiet(kernel)
@@ -213,8 +213,8 @@ async def test_the_context_is_shown_with_its_counts(http: httpx2.AsyncClient, ke
     assert (small["summary"], small["left_out"]) == (None, 1)
 
 
-async def test_the_index_has_the_seeds_shape(http: httpx2.AsyncClient, kernel: Kernel) -> None:
-    """A7.3, A7.4, A7.5, A7.9: accounts, users and keys of any name, and nothing but membership."""
+async def test_the_index_has_the_shape_of_the_contract(http: httpx2.AsyncClient, kernel: Kernel) -> None:
+    """A7.3, A7.4, A7.5, A7.9: any account, user and key, and only membership."""
     policy = AutoCommitPolicy(enabled=True, idle_timeout_seconds=60)
     for owner in (Owner("meta", "data"), Owner("_meta", "a:b")):
         await kernel.write_all("web:1", [("user", "hi")], owner=owner, auto_commit_policy=policy)
@@ -229,7 +229,9 @@ async def test_the_index_has_the_seeds_shape(http: httpx2.AsyncClient, kernel: K
     assert "meta" not in (await http.get("/system/auto-commit/index")).json()["data"]
 
 
-async def test_one_sees_ones_own_only(guarded: httpx2.AsyncClient, kernel: Kernel) -> None:
+async def test_users_see_only_their_own_tasks_and_memories(
+    guarded: httpx2.AsyncClient, kernel: Kernel
+) -> None:
     """A7.1: tasks and memories are owner-scoped; the index is the operator's."""
     await guarded.post(
         "/sessions/web:1/messages", json={"role": "user", "content": "My name is Ada."}, headers=bearer(ADA)
@@ -245,6 +247,6 @@ async def test_one_sees_ones_own_only(guarded: httpx2.AsyncClient, kernel: Kerne
     assert (await guarded.get("/system/auto-commit/index", headers=bearer(ROOT_KEY))).status_code == 200
 
 
-async def test_health_says_that_there_is_memory(http: httpx2.AsyncClient) -> None:
+async def test_health_lists_memory_as_a_capability(http: httpx2.AsyncClient) -> None:
     capabilities = (await http.get("/health")).json()["capabilities"]
     assert {"memory", "auto_commit"} <= set(capabilities)

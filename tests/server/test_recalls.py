@@ -1,4 +1,4 @@
-"""Recalls over HTTP, and a headless run seen live: the same events as of a turn that somebody asked for."""
+"""Recalls over HTTP, and live events of a headless run: the same as for a user's turn."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ async def talk(
     await http.post(f"/sessions/{key}/messages", json=body, headers=headers)
 
 
-async def test_a_recall_is_set_looked_at_and_cancelled(http: httpx2.AsyncClient) -> None:
+async def test_a_recall_is_set_read_and_cancelled(http: httpx2.AsyncClient) -> None:
     """C8.1, C8.2."""
     await talk(http)
     assert (await http.get(RECALL)).json() == {"recall": None}
@@ -48,7 +48,7 @@ async def test_a_recall_is_set_looked_at_and_cancelled(http: httpx2.AsyncClient)
     assert (listed["id"], listed["status"]) == (recall["id"], "cancelled")
 
 
-async def test_a_second_one_is_a_conflict(http: httpx2.AsyncClient) -> None:
+async def test_a_second_recall_is_a_conflict(http: httpx2.AsyncClient) -> None:
     await talk(http)
     first = (await http.post(RECALL, json=ONCE)).json()
     second = await http.post(RECALL, json=ONCE)
@@ -56,7 +56,7 @@ async def test_a_second_one_is_a_conflict(http: httpx2.AsyncClient) -> None:
     assert first["id"] in second.json()["detail"]
 
 
-async def test_a_repeat_under_its_name_answers_the_first(http: httpx2.AsyncClient) -> None:
+async def test_a_repeat_with_its_key_returns_the_first(http: httpx2.AsyncClient) -> None:
     await talk(http)
     named = {"Idempotency-Key": "r-1"}
     first = await http.post(RECALL, json=ONCE, headers=named)
@@ -64,7 +64,7 @@ async def test_a_repeat_under_its_name_answers_the_first(http: httpx2.AsyncClien
     assert (again.status_code, again.json()) == (201, first.json())
 
 
-async def test_skip_moves_a_recurring_one_by_its_interval(http: httpx2.AsyncClient) -> None:
+async def test_skip_moves_a_recurring_recall_by_its_interval(http: httpx2.AsyncClient) -> None:
     """C8.3."""
     await talk(http)
     before = (await http.post(RECALL, json=POLL)).json()
@@ -74,7 +74,7 @@ async def test_skip_moves_a_recurring_one_by_its_interval(http: httpx2.AsyncClie
     assert skipped.json()["recall"]["trigger_at"] > before["trigger_at"]
 
 
-async def test_what_cannot_be_done_has_its_code(http: httpx2.AsyncClient) -> None:
+async def test_an_impossible_operation_has_an_error_code(http: httpx2.AsyncClient) -> None:
     """C8.4."""
     for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/skip"), ("GET", "s")):
         missing = await http.request(method, f"/sessions/web:9/recall{path}")
@@ -109,7 +109,7 @@ async def test_bad_input_is_422_with_a_sentence(
     assert (await http.get("/sessions/web:1/recalls")).json()["recalls"] == []
 
 
-async def test_sessions_show_theirs_and_can_be_picked_by_it(http: httpx2.AsyncClient) -> None:
+async def test_sessions_show_their_recall_and_can_be_filtered_by_it(http: httpx2.AsyncClient) -> None:
     await talk(http)
     await talk(http, "web:2")
     recall = (await http.post(RECALL, json=ONCE)).json()
@@ -119,7 +119,7 @@ async def test_sessions_show_theirs_and_can_be_picked_by_it(http: httpx2.AsyncCl
     assert [(one["key"], one["recall"]["id"]) for one in picked] == [("web:1", recall["id"])]
 
 
-async def test_the_list_has_pages(http: httpx2.AsyncClient) -> None:
+async def test_the_list_is_paged(http: httpx2.AsyncClient) -> None:
     await talk(http)
     made = []
     for _ in range(3):
@@ -131,7 +131,7 @@ async def test_the_list_has_pages(http: httpx2.AsyncClient) -> None:
     assert rest["next_cursor"] is None
 
 
-async def test_nobody_sees_those_of_another_user(guarded: httpx2.AsyncClient) -> None:
+async def test_recalls_of_another_user_are_not_found(guarded: httpx2.AsyncClient) -> None:
     ada, ben = bearer(ADA), bearer(BEN)
     await talk(guarded, headers=ada)
     await guarded.post(RECALL, json=ONCE, headers=ada)
@@ -141,7 +141,7 @@ async def test_nobody_sees_those_of_another_user(guarded: httpx2.AsyncClient) ->
     assert (await guarded.get(RECALL, headers=ben)).json() == {"recall": None}
 
 
-async def test_a_fired_one_is_in_the_transcript_with_its_mark_and_its_record(
+async def test_a_fired_recall_is_marked_in_the_transcript_and_has_a_run(
     http: httpx2.AsyncClient, kernel: Kernel, agent: ScriptedAgent
 ) -> None:
     """C5.8, C9.2."""
@@ -150,8 +150,8 @@ async def test_a_fired_one_is_in_the_transcript_with_its_mark_and_its_record(
     agent.script("No errors.")
     await http.post(RECALL, json=at_once)
     async with asyncio.timeout(20):
-        async for heard in kernel.follow("web:1", after=0):
-            if getattr(heard, "type", "") == "session_sync":
+        async for events in kernel.follow("web:1", after=0):
+            if getattr(events, "type", "") == "session_sync":
                 break
     _, trigger, answer = (await http.get("/sessions/web:1/messages")).json()["messages"]
     assert (trigger["role"], trigger["content"]) == ("user", "Recall: the build")
@@ -172,53 +172,53 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
-async def call_back(server: Served, key: str, asked: str) -> None:
+async def set_immediate_recall(server: Served, key: str, asked: str) -> None:
     async with httpx2.AsyncClient(base_url=server.http) as http:
         await talk(http, key)
         body = {"call_type": "immediate", "additional_context_message": asked}
         assert (await http.post(f"/sessions/{key}/recall", json=body)).status_code == 201
 
 
-async def until(socket: ClientConnection, kind: str) -> list[dict[str, Any]]:
-    heard: list[dict[str, Any]] = []
+async def receive_until(socket: ClientConnection, kind: str) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = []
     async with asyncio.timeout(30):
-        while not heard or heard[-1]["type"] != kind:
-            heard.append(json.loads(await socket.recv()))
-    return heard
+        while not events or events[-1]["type"] != kind:
+            events.append(json.loads(await socket.recv()))
+    return events
 
 
 async def subscribe(socket: ClientConnection, key: str, after: int | None = None) -> None:
     await socket.send(json.dumps({"type": "subscribe", "session": key, "after": after}))
 
 
-async def test_a_headless_run_is_heard_as_a_turn_of_the_chat(server: Served) -> None:
+async def test_a_headless_run_is_streamed_as_a_turn_of_the_chat(server: Served) -> None:
     """C5.5, C5.6, C5.7, C7.1."""
-    await call_back(server, "web:live", "6 1 live")
+    await set_immediate_recall(server, "web:live", "6 1 live")
     async with connect(server.ws) as socket:
         await subscribe(socket, "web:live", after=0)
-        heard = await until(socket, "session_sync")
+        events = await receive_until(socket, "session_sync")
     listener = Listener("web:live")
-    for event in heard:
-        listener.hear(event)
+    for event in events:
+        listener.receive(event)
     in_run = [kind for kind in listener.types if kind not in ("message", "recall_update")]
     assert in_run == ["stream_start", "tool_started", "tool_call", "stream_end", "session_sync"]
     assert listener.text == text_of("6 1 live")
-    start = next(event for event in heard if event["type"] == "stream_start")
+    start = next(event for event in events if event["type"] == "stream_start")
     assert (start["source"]["kind"], start["message"]["metadata"]["is_recall"]) == ("recall", True)
-    assert heard[-1]["object"]["recall"] is None
+    assert events[-1]["object"]["recall"] is None
 
 
-async def test_who_comes_in_the_middle_of_a_headless_run_gets_all_of_it(server: Served) -> None:
-    """C5.5: the earlier events first, what was said as one piece, then the live ones."""
+async def test_a_client_that_connects_during_a_headless_run_gets_all_of_it(server: Served) -> None:
+    """C5.5: the earlier events first, then the text so far as one piece, then live events."""
     async with connect(server.ws) as first, connect(server.ws) as second:
-        await call_back(server, "web:middle", "60 5 middle")
+        await set_immediate_recall(server, "web:middle", "60 5 middle")
         await subscribe(first, "web:middle", after=0)
-        await until(first, "tool_call")
+        await receive_until(first, "tool_call")
         await subscribe(second, "web:middle")
-        heard = await until(second, "session_sync")
-    replayed = [event["type"] for event in heard if event.get("replay")]
+        events = await receive_until(second, "session_sync")
+    replayed = [event["type"] for event in events if event.get("replay")]
     assert replayed == ["stream_start", "tool_started", "tool_call", "stream_delta"]
-    pieces = [event for event in heard if event["type"] == "stream_delta"]
+    pieces = [event for event in events if event["type"] == "stream_delta"]
     text = ""
     for piece in pieces:
         text = text[: piece["offset"]] + piece["text"]
@@ -227,55 +227,55 @@ async def test_who_comes_in_the_middle_of_a_headless_run_gets_all_of_it(server: 
 
 async def test_a_headless_run_is_stopped_like_any_other(server: Served) -> None:
     """C6.1, C6.2, C5.12."""
-    await call_back(server, "web:stop", "500 20 stop")
+    await set_immediate_recall(server, "web:stop", "500 20 stop")
     async with connect(server.ws) as socket, httpx2.AsyncClient(base_url=server.http) as http:
         await subscribe(socket, "web:stop", after=0)
-        await until(socket, "stream_delta")
+        await receive_until(socket, "stream_delta")
         assert (await http.post("/sessions/web:stop/stop")).json()["stopped"] is True
-        heard = await until(socket, "session_sync")
+        events = await receive_until(socket, "session_sync")
         [recall] = (await http.get("/sessions/web:stop/recalls")).json()["recalls"]
-    end = next(event for event in heard if event["type"] == "stream_end")
+    end = next(event for event in events if event["type"] == "stream_end")
     assert (end["outcome"], recall["status"]) == ("stopped", "fired")
 
 
-async def test_a_message_sent_meanwhile_is_answered_next(server: Served) -> None:
+async def test_a_message_sent_during_a_run_is_answered_next(server: Served) -> None:
     """C5.4."""
-    await call_back(server, "web:both", "60 5 first")
+    await set_immediate_recall(server, "web:both", "60 5 first")
     async with connect(server.ws) as socket:
         await subscribe(socket, "web:both", after=0)
-        await until(socket, "stream_delta")
+        await receive_until(socket, "stream_delta")
         said = {"type": "message", "session": "web:both", "content": "3 1 second", "id": "1"}
         await socket.send(json.dumps(said))
-        heard = [*await until(socket, "session_sync"), *await until(socket, "session_sync")]
-    replies = [event["reply"] for event in heard if event["type"] == "stream_end"]
+        events = [*await receive_until(socket, "session_sync"), *await receive_until(socket, "session_sync")]
+    replies = [event["reply"] for event in events if event["type"] == "stream_end"]
     assert replies == [text_of("60 5 first"), text_of("3 1 second")]
 
 
-async def test_every_change_is_told_with_the_pending_one(server: Served) -> None:
-    """C7.2, C7.3, C9.4: a banner follows without a reload."""
+async def test_every_change_sends_the_pending_recall(server: Served) -> None:
+    """C7.2, C7.3, C9.4: a banner updates without a reload."""
     async with connect(server.ws) as socket, httpx2.AsyncClient(base_url=server.http) as http:
         await talk(http, "web:banner")
-        # From the start: whoever begins "now" may come behind what is posted beside it.
+        # From the start: a subscription without `after` may begin after the request below.
         await subscribe(socket, "web:banner", after=0)
         made = (await http.post("/sessions/web:banner/recall", json=POLL)).json()
-        assert (await until(socket, "recall_update"))[-1]["recall"] == made
+        assert (await receive_until(socket, "recall_update"))[-1]["recall"] == made
         skipped = (await http.post("/sessions/web:banner/recall/skip")).json()["recall"]
-        assert (await until(socket, "recall_update"))[-1]["recall"] == skipped
+        assert (await receive_until(socket, "recall_update"))[-1]["recall"] == skipped
         await http.delete("/sessions/web:banner/recall")
-        last = (await until(socket, "recall_update"))[-1]
+        last = (await receive_until(socket, "recall_update"))[-1]
     assert (last["recall"], last["session"]) == (None, "web:banner")
 
 
-async def test_a_banner_is_told_when_a_recall_starts_to_run(server: Served) -> None:
+async def test_clients_are_notified_when_a_recall_starts(server: Served) -> None:
     """C7.2: pending, running, and gone when it has fired."""
     async with connect(server.ws) as socket, httpx2.AsyncClient(base_url=server.http) as http:
         await talk(http, "web:runs")
         await subscribe(socket, "web:runs", after=0)
         body = {"call_type": "immediate", "additional_context_message": "6 1 runs"}
         assert (await http.post("/sessions/web:runs/recall", json=body)).status_code == 201
-        heard = await until(socket, "session_sync")
-    start = next(place for place, event in enumerate(heard) if event["type"] == "stream_start")
-    assert heard[start + 1]["type"] == "recall_update"
-    assert heard[start + 1]["recall"]["status"] == "running"
-    told = [event["recall"] for event in heard if event["type"] == "recall_update"]
-    assert told[-1] is None
+        events = await receive_until(socket, "session_sync")
+    start = next(place for place, event in enumerate(events) if event["type"] == "stream_start")
+    assert events[start + 1]["type"] == "recall_update"
+    assert events[start + 1]["recall"]["status"] == "running"
+    recalls = [event["recall"] for event in events if event["type"] == "recall_update"]
+    assert recalls[-1] is None

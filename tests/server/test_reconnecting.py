@@ -1,4 +1,4 @@
-"""Clients that come and go in the middle of a turn, at a real server, end with exactly its text."""
+"""Clients that reconnect during a turn, at a real server, end with exactly its text."""
 
 import asyncio
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 from websockets.asyncio.client import connect
 
-from tests.server.listener import Listener, restless
+from tests.server.listener import Listener, follow_with_reconnects
 from tests.server.process import LONG, Served, served
 from tests.server.script import text_of
 
@@ -29,7 +29,7 @@ async def one_run(server: Served, seed: int, limit: asyncio.Semaphore) -> int:
         session, asked = f"web:{seed}", f"{rng.randrange(40, 120)} {rng.randrange(1, 8)} {seed}"
         turn_id = await say(server, session, asked)
         listener = Listener(session)
-        connections = await restless(server.ws, listener, rng)
+        connections = await follow_with_reconnects(server.ws, listener, rng)
         assert listener.text == text_of(asked)
         assert listener.end is not None
         assert (listener.end["reply"], listener.end["turn_id"]) == (listener.text, turn_id)
@@ -46,7 +46,7 @@ async def one_run(server: Served, seed: int, limit: asyncio.Semaphore) -> int:
         return connections
 
 
-async def test_a_client_that_comes_and_goes_ends_with_exactly_the_text(tmp_path: Path) -> None:
+async def test_a_client_that_reconnects_ends_with_exactly_the_text(tmp_path: Path) -> None:
     with served(f"sqlite:///{tmp_path}/segue.db") as server:
         limit = asyncio.Semaphore(AT_ONCE)
         async with asyncio.timeout(60 + RUNS), asyncio.TaskGroup() as runs:
@@ -54,7 +54,7 @@ async def test_a_client_that_comes_and_goes_ends_with_exactly_the_text(tmp_path:
     assert sum(task.result() for task in tasks) > 2 * RUNS, "too few of them came back"
 
 
-async def test_a_turn_of_another_process_is_seen_from_its_log_and_its_draft(postgres_url: str) -> None:
+async def test_a_turn_of_another_process_is_read_from_its_log_and_its_draft(postgres_url: str) -> None:
     with served(postgres_url) as works, served(postgres_url, "--no-workers") as watches:
         asked = "120 20 elsewhere"
         await say(watches, "web:1", asked)
@@ -66,7 +66,7 @@ async def test_a_turn_of_another_process_is_seen_from_its_log_and_its_draft(post
         assert works.process.poll() is None
 
 
-async def test_a_turn_goes_on_when_its_client_has_left(database_url: str) -> None:
+async def test_a_turn_continues_after_its_client_disconnects(database_url: str) -> None:
     asked = "50 5 gone"
     with served(database_url) as server:
         async with connect(server.ws) as socket:

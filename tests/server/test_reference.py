@@ -1,4 +1,4 @@
-"""The reference lists what the server has: no route and no event more, none less."""
+"""The reference lists exactly the routes and events of the server."""
 
 import re
 
@@ -24,4 +24,4 @@ async def test_every_route_is_documented() -> None:
 
 def test_every_event_is_documented() -> None:
     logged = set(EVENT.findall(page("events.md").partition("## In the log")[2]))
-    assert set(EVENT.findall(page("live.md").partition("## What it hears")[2])) == logged
+    assert set(EVENT.findall(page("live.md").partition("## What a client receives")[2])) == logged

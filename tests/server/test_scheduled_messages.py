@@ -1,4 +1,4 @@
-"""Scheduled messages over HTTP: written, listed, sent to a page that is not even open, cancelled."""
+"""Scheduled messages over HTTP: schedule, list, send without an open page, cancel."""
 
 import asyncio
 from typing import Any
@@ -22,12 +22,12 @@ async def open_chat(http: httpx2.AsyncClient, key: str = KEY, **about: Any) -> N
     assert (await http.post("/sessions", json={"key": key, **about})).status_code == 201
 
 
-async def listed(http: httpx2.AsyncClient, **asked: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (await http.get(PATH, params=asked)).json()["messages"]
+async def listed(http: httpx2.AsyncClient, **params: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await http.get(PATH, params=params)).json()["messages"]
     return found
 
 
-async def until_it_is_over(http: httpx2.AsyncClient) -> dict[str, Any]:
+async def wait_until_sent_or_failed(http: httpx2.AsyncClient) -> dict[str, Any]:
     async with asyncio.timeout(20):
         while True:
             [message] = await listed(http)
@@ -36,15 +36,15 @@ async def until_it_is_over(http: httpx2.AsyncClient) -> dict[str, Any]:
             await asyncio.sleep(0.05)
 
 
-async def test_a_message_is_written_listed_and_cancelled(http: httpx2.AsyncClient) -> None:
+async def test_a_message_is_scheduled_listed_and_cancelled(http: httpx2.AsyncClient) -> None:
     await open_chat(http)
     made = await http.post(PATH, json=LATER)
     assert made.status_code == 201
-    told = made.json()
-    assert told == {
-        "task_id": told["task_id"],
+    created = made.json()
+    assert created == {
+        "task_id": created["task_id"],
         "session_id": KEY,
-        "send_at": told["send_at"],
+        "send_at": created["send_at"],
         "message_text": LATER["message_text"],
         "replace_existing": False,
         "cancelled": [],
@@ -59,39 +59,37 @@ async def test_a_message_is_written_listed_and_cancelled(http: httpx2.AsyncClien
         "sent_message_id",
         "last_error",
     } <= set(message)
-    assert (message["task_id"], message["status"]) == (told["task_id"], "pending")
-    cancelled = await http.delete(f"/scheduled-messages/{told['task_id']}")
+    assert (message["task_id"], message["status"]) == (created["task_id"], "pending")
+    cancelled = await http.delete(f"/scheduled-messages/{created['task_id']}")
     assert (cancelled.status_code, cancelled.json()["status"]) == (200, "cancelled")
     assert await listed(http, status="pending") == []
-    again = await http.delete(f"/scheduled-messages/{told['task_id']}")
+    again = await http.delete(f"/scheduled-messages/{created['task_id']}")
     assert (again.status_code, again.json()["code"]) == (409, "already_started")
 
 
-async def test_every_change_is_told_with_the_message_as_it_stands(
-    http: httpx2.AsyncClient, kernel: Kernel
-) -> None:
-    """A page follows without a reload."""
+async def test_every_change_sends_the_current_message(http: httpx2.AsyncClient, kernel: Kernel) -> None:
+    """A page updates without a reload."""
     await open_chat(http)
     made = (await http.post(PATH, json=LATER)).json()["task_id"]
     session = await kernel.session(KEY)
     [written] = await kernel.events(KEY)
-    event = await events.event(kernel, session, written, overview=None)
+    event = await events.to_wire(kernel, session, written, overview=None)
     assert (event["type"], event["seq"]) == ("message_update", 1)
     assert event["scheduled_message"] == (await listed(http))[0]
     await http.delete(f"/scheduled-messages/{made}")
     *_, cancelled = await kernel.events(KEY)
-    event = await events.event(kernel, session, cancelled, overview=None)
+    event = await events.to_wire(kernel, session, cancelled, overview=None)
     assert event["scheduled_message"]["status"] == "cancelled"
     await kernel.delete(KEY)
-    assert (await events.event(kernel, session, cancelled, overview=None))["scheduled_message"] is None
+    assert (await events.to_wire(kernel, session, cancelled, overview=None))["scheduled_message"] is None
 
 
-async def test_for_the_websocket_channel_stored_is_sent_and_no_page_need_be_open(
+async def test_on_the_websocket_channel_a_message_is_sent_without_an_open_page(
     http: httpx2.AsyncClient, agent: ScriptedAgent
 ) -> None:
     await open_chat(http)
     await http.post(PATH, json={**LATER, "send_at": "in 1 second"})
-    message = await until_it_is_over(http)
+    message = await wait_until_sent_or_failed(http)
     assert (message["status"], message["last_error"]) == ("sent", None)
     assert message["sent_at"] is not None
     [said] = (await http.get(f"/sessions/{KEY}/messages")).json()["messages"]
@@ -101,7 +99,7 @@ async def test_for_the_websocket_channel_stored_is_sent_and_no_page_need_be_open
     assert agent.asked == []
 
 
-async def test_replacing_names_the_cancelled(http: httpx2.AsyncClient) -> None:
+async def test_a_replacement_names_the_cancelled_messages(http: httpx2.AsyncClient) -> None:
     await open_chat(http)
     old = (await http.post(PATH, json=LATER)).json()["task_id"]
     new = (await http.post(PATH, json={**LATER, "replace_existing": True})).json()
@@ -118,7 +116,7 @@ async def test_replacing_names_the_cancelled(http: httpx2.AsyncClient) -> None:
         ({**LATER, "replace_existing": "yes"}, 422, "invalid"),
     ],
 )
-async def test_what_is_wrong_is_said_with_its_code(
+async def test_an_error_has_its_code(
     http: httpx2.AsyncClient, body: dict[str, Any], status: int, code: str
 ) -> None:
     await open_chat(http)
@@ -145,7 +143,7 @@ async def test_a_store_that_fails_is_a_storage_failure(kernel: Kernel) -> None:
         assert await listed(http) == []
 
 
-async def test_a_repeat_under_its_name_is_one_message(http: httpx2.AsyncClient) -> None:
+async def test_a_repeat_with_its_key_is_one_message(http: httpx2.AsyncClient) -> None:
     await open_chat(http)
     named = {"Idempotency-Key": "m-1"}
     first, again = [(await http.post(PATH, json=LATER, headers=named)).json() for _ in range(2)]
@@ -153,7 +151,7 @@ async def test_a_repeat_under_its_name_is_one_message(http: httpx2.AsyncClient) 
     assert len(await listed(http)) == 1
 
 
-async def test_the_list_is_read_page_by_page(http: httpx2.AsyncClient) -> None:
+async def test_the_list_is_paged(http: httpx2.AsyncClient) -> None:
     await open_chat(http)
     ids = [(await http.post(PATH, json=LATER)).json()["task_id"] for _ in range(5)]
     first = (await http.get(PATH, params={"limit": 3})).json()
@@ -162,7 +160,7 @@ async def test_the_list_is_read_page_by_page(http: httpx2.AsyncClient) -> None:
     assert rest["next_cursor"] is None
 
 
-async def test_a_strangers_messages_are_not_there(guarded: httpx2.AsyncClient) -> None:
+async def test_messages_of_another_user_are_not_found(guarded: httpx2.AsyncClient) -> None:
     await guarded.post("/sessions", json={"key": KEY}, headers=bearer(ADA))
     made = (await guarded.post(PATH, json=LATER, headers=bearer(ADA))).json()
     assert (await guarded.get(PATH, headers=bearer(BEN))).status_code == 404
@@ -172,8 +170,8 @@ async def test_a_strangers_messages_are_not_there(guarded: httpx2.AsyncClient) -
     assert (await guarded.delete(path, headers=bearer(ADA))).status_code == 200
 
 
-async def test_how_a_run_ended_is_one_thing_and_whether_it_arrived_another(database_url: str) -> None:
-    """Delivery state and outcome are both visible: the run is ok, its answer did not get out."""
+async def test_the_outcome_of_a_run_and_its_delivery_are_separate(database_url: str) -> None:
+    """Outcome and delivery are both visible: the run is ok, its answer was not delivered."""
     clock, channel = ManualClock(), RecordingChannel("test")
     channel.fail(ConnectionResetError("gone"))
     async with Kernel(database_url, agent=ScriptedAgent(), channels=[channel], clock=clock) as kernel:

@@ -1,4 +1,4 @@
-"""The OpenAPI keeps its word: whatever is sent, no answer is a 5xx and every answer is of its schema."""
+"""The OpenAPI schema holds: for any request, no response is a 5xx and every response matches its schema."""
 
 import asyncio
 import json
@@ -18,10 +18,10 @@ response_schema_conformance,negative_data_rejection,unsupported_method,allow_hea
 ignored_auth""".replace("\n", "")
 
 FOLLOWING = "/sessions/{key}/events"
-"""It does not end by itself, so it is asked where there is nothing to follow."""
+"""The stream does not end, so it is requested for a session that does not exist."""
 
 FOREIGN = {"post /webhooks/telegram"}
-"""Bodies that others describe."""
+"""Bodies that other specifications describe."""
 
 PHASES = "examples,coverage,fuzzing" if LONG else "examples,fuzzing"
 EXAMPLES = "300" if LONG else "4"
@@ -30,7 +30,7 @@ EXAMPLES = "300" if LONG else "4"
 @pytest.mark.parametrize(
     ("path", "which"), [("--exclude-path", "all but following"), ("--include-path", "following")]
 )
-async def test_every_answer_is_of_its_schema(path: str, which: str, tmp_path: Path) -> None:
+async def test_every_response_matches_its_schema(path: str, which: str, tmp_path: Path) -> None:
     with served(f"sqlite:///{tmp_path}/segue.db", "--keys", ALL_KEYS) as server:
         asked = await asyncio.create_subprocess_exec(
             *(str(Path(sys.executable).with_name("schemathesis")), "run", f"{server.http}/openapi.json"),
@@ -55,14 +55,14 @@ async def test_every_operation_is_described_and_every_body_has_an_example(tmp_pa
             assert operation["summary"], place
             assert operation["tags"], place
             if "requestBody" in operation and place not in FOREIGN:
-                shape = _shape(described, operation["requestBody"])
+                shape = _body_schema(described, operation["requestBody"])
                 assert "examples" in shape or shape["title"] == "Login", place
                 assert shape["additionalProperties"] is False, place
     assert "HTTPValidationError" not in json.dumps(described["paths"])
 
 
-def _shape(described: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
-    """Of a body that must be there, or of one that may."""
+def _body_schema(described: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a required or an optional body."""
     schema = body["content"]["application/json"]["schema"]
     if not body.get("required"):
         schema, nothing = schema["anyOf"]

@@ -1,4 +1,4 @@
-"""Who may see what, and who may not even ask."""
+"""Authentication, ownership, host and origin checks, limits and security headers."""
 
 import ast
 import asyncio
@@ -21,7 +21,7 @@ from tests.server.process import served
 ALL_KEYS = json.dumps([{**each.model_dump(mode="json"), "key": each.key.get_secret_value()} for each in KEYS])
 
 
-async def test_without_a_key_it_knows_the_server_says_nothing(guarded: httpx2.AsyncClient) -> None:
+async def test_without_a_valid_key_every_route_is_refused(guarded: httpx2.AsyncClient) -> None:
     wrong = [
         {},
         bearer("wrong"),
@@ -39,7 +39,7 @@ async def test_without_a_key_it_knows_the_server_says_nothing(guarded: httpx2.As
     assert (await guarded.get("/health")).status_code == 200
 
 
-async def test_of_a_stranger_not_even_the_body_is_read(guarded: httpx2.AsyncClient) -> None:
+async def test_the_body_is_not_read_without_a_valid_key(guarded: httpx2.AsyncClient) -> None:
     torn, json_of = b'{"content": ', {"content-type": "application/json"}
     for path in ("/sessions/web:1/turns", "/sessions/not-a-key/turns", "/sessions/web:1/turns?wait=long"):
         refused = await guarded.post(path, content=torn, headers=json_of)
@@ -48,7 +48,7 @@ async def test_of_a_stranger_not_even_the_body_is_read(guarded: httpx2.AsyncClie
     assert (refused.status_code, refused.json()["detail"]) == (422, "the body is not JSON")
 
 
-async def test_what_belongs_to_others_is_not_there(guarded: httpx2.AsyncClient, kernel: Kernel) -> None:
+async def test_objects_of_other_users_are_not_found(guarded: httpx2.AsyncClient, kernel: Kernel) -> None:
     ada = bearer(ADA)
     turn = (await guarded.post("/sessions/web:1/turns?wait=20", json={"content": "Hi"}, headers=ada)).json()
     job = await kernel.schedule("web:1", Every(1), Ask("Look."), owner=Owner("one", "ada"))
@@ -105,7 +105,7 @@ async def test_a_key_is_exchanged_for_a_strict_cookie(guarded: httpx2.AsyncClien
     assert "Max-Age=0" in gone.headers["set-cookie"]
 
 
-async def test_a_cookie_ends_in_time_and_with_its_key() -> None:
+async def test_a_cookie_expires_and_is_revoked_with_its_key() -> None:
     keys = auth.ApiKeys(KEYS)
     cookie = keys.cookie_for(ADA, 0)
     assert keys.caller_by_cookie(cookie, auth.COOKIE_SECONDS * 1000) is not None
@@ -114,8 +114,8 @@ async def test_a_cookie_ends_in_time_and_with_its_key() -> None:
 
 
 def test_every_key_is_compared_in_constant_time() -> None:
-    """No `==` on a secret, and no way out of the loop before its end."""
-    for method in (auth.ApiKeys.caller_of, auth.ApiKeys.caller_by_cookie):
+    """No `==` on a secret, and no early exit from the loop."""
+    for method in (auth.ApiKeys.caller_by_key, auth.ApiKeys.caller_by_cookie):
         tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
         (loop,) = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
         inside = list(ast.walk(loop))
@@ -124,8 +124,8 @@ def test_every_key_is_compared_in_constant_time() -> None:
         assert "hmac.compare_digest" in called
 
 
-async def test_a_name_that_points_at_this_machine_is_refused(http: httpx2.AsyncClient) -> None:
-    """DNS rebinding: the page of another site calls us by its own name."""
+async def test_a_foreign_host_name_is_refused(http: httpx2.AsyncClient) -> None:
+    """DNS rebinding: the page of another site calls this server by its own host name."""
     for host in (
         "evil.example",
         "evil.example:8420",
@@ -140,7 +140,7 @@ async def test_a_name_that_points_at_this_machine_is_refused(http: httpx2.AsyncC
         assert (await http.get("/sessions", headers={"Host": host})).status_code == 200, host
 
 
-async def test_a_name_that_was_allowed_is_answered_to(kernel: Kernel) -> None:
+async def test_an_allowed_host_name_is_accepted(kernel: Kernel) -> None:
     async with running(kernel, allowed_hosts=("Segue.Example",)) as app, reach(app) as http:
         for host, status in {"segue.example": 200, "segue.example:443": 200, "other.example": 403}.items():
             assert (await http.get("/sessions", headers={"Host": host})).status_code == status
@@ -162,14 +162,14 @@ async def test_a_page_of_another_site_is_refused(http: httpx2.AsyncClient) -> No
         assert (await http.post("/sessions", json={}, headers=headers)).status_code == 201
 
 
-async def test_beyond_this_machine_a_server_answers_to_its_names(kernel: Kernel) -> None:
+async def test_on_all_interfaces_a_server_with_keys_accepts_any_host_name(kernel: Kernel) -> None:
     async with running(kernel, host="segue.example", api_keys=KEYS) as app, reach(app) as client:
         for host, status in {"segue.example": 200, "evil.example": 403}.items():
             asked = await client.get("/sessions", headers=bearer(ADA) | {"Host": host})
             assert asked.status_code == status
 
 
-async def test_sockets_are_asked_the_same(tmp_path: Path) -> None:
+async def test_websockets_have_the_same_checks(tmp_path: Path) -> None:
     with served(f"sqlite:///{tmp_path}/segue.db", "--keys", ALL_KEYS) as server:
         for headers, status in (
             ({}, 401),
@@ -195,7 +195,7 @@ async def test_sockets_are_asked_the_same(tmp_path: Path) -> None:
             assert json.loads(await socket.recv())["code"] == "not_found"
 
 
-async def test_what_is_too_large_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_a_large_body_is_refused(http: httpx2.AsyncClient) -> None:
     async def endless() -> object:
         for _ in range(100):
             yield b" " * 100_000
@@ -210,7 +210,7 @@ async def test_what_is_too_large_is_refused(http: httpx2.AsyncClient) -> None:
     assert (key.status_code, key.json()["field"]) == (422, "key")
 
 
-async def test_what_no_database_can_hold_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_text_that_no_database_can_store_is_refused(http: httpx2.AsyncClient) -> None:
     bad = [
         (b'{"content": "a\\u0000b"}', "/sessions/web:1/turns"),
         (b'{"content": "\\ud800"}', "/sessions/web:1/turns"),
@@ -230,7 +230,7 @@ async def test_what_no_database_can_hold_is_refused(http: httpx2.AsyncClient) ->
         assert refused.headers["content-type"] == "application/problem+json"
 
 
-async def test_every_answer_is_dressed(http: httpx2.AsyncClient) -> None:
+async def test_every_response_has_security_headers(http: httpx2.AsyncClient) -> None:
     for path in ("/health", "/sessions", "/nothing", "/docs", "/openapi.json"):
         headers = (await http.get(path)).headers
         policy = headers["content-security-policy"]
@@ -242,7 +242,7 @@ async def test_every_answer_is_dressed(http: httpx2.AsyncClient) -> None:
     assert "<script" not in page
 
 
-async def test_metrics_are_for_admins_and_name_nobody(guarded: httpx2.AsyncClient) -> None:
+async def test_metrics_are_for_admins_and_name_no_user(guarded: httpx2.AsyncClient) -> None:
     await guarded.post("/sessions/web:secret/turns?wait=20", json={"content": "Hi"}, headers=bearer(ADA))
     assert (await guarded.get("/metrics", headers=bearer(ADA))).status_code == 403
     text = (await guarded.get("/metrics", headers=bearer(ROOT_KEY))).text

@@ -1,4 +1,4 @@
-"""Sessions and talking over HTTP, on both databases."""
+"""Sessions, turns and messages over HTTP, on both databases."""
 
 import asyncio
 
@@ -54,7 +54,7 @@ async def test_a_session_without_a_key_gets_one(http: httpx2.AsyncClient) -> Non
     assert (await http.get(f"/sessions/{other['key']}")).status_code == 200
 
 
-async def test_a_session_is_changed_and_what_is_null_is_cleared(http: httpx2.AsyncClient) -> None:
+async def test_a_session_is_changed_and_null_clears_a_field(http: httpx2.AsyncClient) -> None:
     await http.post("/sessions", json={"key": "web:1", "title": "Travel", "timezone": "UTC"})
     changed = await http.patch("/sessions/web:1", json={"timezone": None, "when_busy": "reject"})
     assert changed.status_code == 200
@@ -80,7 +80,7 @@ async def test_sessions_are_paged_newest_first(http: httpx2.AsyncClient) -> None
     assert (await http.get("/sessions", params={"cursor": "nonsense"})).json()["code"] == "bad_cursor"
 
 
-async def test_a_turn_is_waited_for_and_its_words_are_in_the_transcript(
+async def test_a_request_waits_for_its_turn_and_the_transcript_has_both_messages(
     http: httpx2.AsyncClient, agent: ScriptedAgent
 ) -> None:
     agent.script(["Hello ", "**you**.", Usage({"output_tokens": 3})])
@@ -100,7 +100,7 @@ async def test_a_turn_is_waited_for_and_its_words_are_in_the_transcript(
     assert later["messages"] == [answered]
 
 
-async def test_who_does_not_wait_is_told_the_place_in_the_queue(
+async def test_without_wait_the_response_has_the_position_in_the_queue(
     http: httpx2.AsyncClient, agent: ScriptedAgent
 ) -> None:
     agent.pause()
@@ -139,7 +139,7 @@ async def test_messages_are_stored_together_without_the_agent(
     assert [message["seq"] for message in page["messages"] + rest["messages"]] == list(range(1, 102))
 
 
-async def test_automations_stand_in_the_way_of_a_deletion(http: httpx2.AsyncClient, kernel: Kernel) -> None:
+async def test_automations_prevent_a_deletion(http: httpx2.AsyncClient, kernel: Kernel) -> None:
     job = await kernel.schedule("web:1", Every(3600), Ask("Look."), name="hourly")
     assert (await http.get("/sessions/web:1")).json()["automation_count"] == 1
     blocked = await http.delete("/sessions/web:1")

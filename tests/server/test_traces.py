@@ -1,4 +1,4 @@
-"""Traces over the wire: what a collector receives from `segue serve`."""
+"""Traces that an OTLP collector receives from `segue serve`."""
 
 import asyncio
 import gzip
@@ -25,7 +25,7 @@ API_KEYS = json.dumps([{"key": ADA, "account": "one", "user": "ada", "role": "us
 
 @dataclass
 class Collector:
-    """A double of an OTLP collector: it takes what is sent to `/v1/traces`, and remembers."""
+    """A double of an OTLP collector: records the spans sent to `/v1/traces`."""
 
     url: str = ""
     bodies: list[bytes] = field(default_factory=list)
@@ -73,7 +73,7 @@ def collecting() -> Iterator[Collector]:
 
 
 async def run_one(serving: Serving) -> None:
-    """A recall, which is due at once, to its end."""
+    """Run an immediate recall to its end."""
     body = {"call_type": "immediate", "additional_context_message": SECRET, "internal_comment": SECRET}
     http = serving.client
     asked = {"content": f"Remember: {SECRET}"}
@@ -89,15 +89,15 @@ async def run_one(serving: Serving) -> None:
             ended += [event["turn_id"]] if event["type"] == "stream_end" else []
 
 
-async def test_a_collector_receives_the_trace_of_a_run_and_no_word_of_anybody(tmp_path: Path) -> None:
-    """CONTRACT §3, Operations; no secret leaves by a trace."""
+async def test_a_collector_receives_the_trace_of_a_run_without_message_text(tmp_path: Path) -> None:
+    """CONTRACT §3, Operations; a trace contains no secret."""
     with collecting() as collector:
         env = {
             "SEGUE_API_KEYS": API_KEYS,
             "SEGUE_TRACES": "true",
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
             "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20of-the-collector",
-            # A framework that traces requests by itself would tell the keys in their paths.
+            # A framework that traces requests would expose session keys in paths.
             "FASTAPI_OTEL_AUTO_CONFIGURE": "true",
         }
         async with Segue(tmp_path, env=env).serving() as serving:
@@ -106,9 +106,9 @@ async def test_a_collector_receives_the_trace_of_a_run_and_no_word_of_anybody(tm
             assert await serving.process.end() == 0, serving.process.log
     assert sorted(span.name for span in collector.spans) == ["due", "turn", "wait"]
     assert len({span.trace_id for span in collector.spans}) == 1
-    told = {attribute.key: attribute.value for span in collector.spans for attribute in span.attributes}
-    assert told["segue.outcome"].string_value == "ok"
-    assert told["segue.run_id"].string_value
+    attributes = {attribute.key: attribute.value for span in collector.spans for attribute in span.attributes}
+    assert attributes["segue.outcome"].string_value == "ok"
+    assert attributes["segue.run_id"].string_value
     assert set(collector.authorized_by) == {"Bearer of-the-collector"}
     sent = b"".join(collector.bodies)
     for secret in (SECRET, KEY, ADA, "of-the-collector"):

@@ -1,4 +1,4 @@
-"""An answer that its channel refused, as the API and the live events tell it."""
+"""An answer that its channel refused, in the API and in live events."""
 
 import asyncio
 from contextlib import aclosing
@@ -21,8 +21,8 @@ async def test_messages_runs_and_live_events_say_that_an_answer_was_refused(data
             body = {"message": "Look.", "schedule": "every 10s"}
             job = (await http.post(f"/sessions/{KEY}/automations", json=body)).json()
             session = await kernel.session(KEY)
-            async with asyncio.timeout(30), aclosing(live.events(kernel, session, 0)) as happening:
-                note = await anext(wired async for wired in happening if "undelivered" in wired)
+            async with asyncio.timeout(30), aclosing(live.session_events(kernel, session, 0)) as stream:
+                note = await anext(wired async for wired in stream if "undelivered" in wired)
             await http.post(f"/automations/{job['id']}/pause")
             answer = (await http.get(f"/sessions/{KEY}/messages")).json()["messages"][1]
             assert (answer["role"], answer["delivery"]) == ("assistant", "failed")
@@ -33,8 +33,12 @@ async def test_messages_runs_and_live_events_say_that_an_answer_was_refused(data
                 "reason": REFUSED,
             }
             run = (await http.get(f"/automations/{job['id']}/runs")).json()["runs"][-1]
-            told = (await http.get(f"/runs/{run['run_id']}")).json()
-            assert (told["outcome"], told["delivery"], told["delivery_error"]) == ("ok", "failed", REFUSED)
+            run_out = (await http.get(f"/runs/{run['run_id']}")).json()
+            assert (run_out["outcome"], run_out["delivery"], run_out["delivery_error"]) == (
+                "ok",
+                "failed",
+                REFUSED,
+            )
             log = (await http.get(f"/sessions/{KEY}/log")).json()["events"]
             [end] = [
                 event

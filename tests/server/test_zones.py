@@ -1,4 +1,4 @@
-"""A time on the clock over HTTP: refused without a zone, right with one; and the zone that a page sends."""
+"""Clock times over HTTP: refused without a zone, right with one; and the zone that a page sends."""
 
 import json
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ ORDERS: list[tuple[str, str, dict[str, Any]]] = [
 
 
 def hour(made: dict[str, Any]) -> str:
-    """Of its first moment, in UTC."""
+    """The hour of its first time, in UTC."""
     found = made.get("next_runs", [made.get("trigger_at") or made.get("send_at")])[0]
     return f"{datetime.fromisoformat(found).astimezone(UTC):%H}"
 
 
 @pytest.mark.parametrize(("where", "field", "body"), ORDERS)
-async def test_a_time_on_the_clock_needs_a_zone(
+async def test_a_clock_time_needs_a_zone(
     http: httpx2.AsyncClient, where: str, field: str, body: dict[str, Any]
 ) -> None:
     await http.post("/sessions", json={"key": "web:1"})
@@ -59,7 +59,7 @@ async def test_a_new_schedule_needs_a_zone_too(http: httpx2.AsyncClient) -> None
     assert changed.json()["schedule"] == {"kind": "cron", "expr": "0 9 * * *", "tz": "Asia/Tokyo"}
 
 
-async def test_a_relative_time_needs_none(http: httpx2.AsyncClient) -> None:
+async def test_a_relative_time_needs_no_zone(http: httpx2.AsyncClient) -> None:
     await http.post("/sessions", json={"key": "web:1"})
     for where, body in (
         ("automations", {"message": "Look.", "schedule": "every 30 minutes"}),
@@ -69,7 +69,7 @@ async def test_a_relative_time_needs_none(http: httpx2.AsyncClient) -> None:
         assert (await http.post(f"{CHAT}/{where}", json=body)).status_code == 201
 
 
-async def test_a_parameter_that_is_no_zone_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_an_invalid_zone_is_refused(http: httpx2.AsyncClient) -> None:
     body = {"message": "Look.", "schedule": "every day at 9", "timezone": "Mars/Olympus"}
     no = await http.post(f"{CHAT}/automations", json=body)
     assert no.status_code == 422
@@ -104,7 +104,7 @@ async def zone_after(server: Served, key: str, timezone: str) -> Any:
         return (await http.get(f"/sessions/{key}")).json()["timezone"]
 
 
-async def test_the_zone_of_a_page_is_for_a_session_that_has_none(server: Served) -> None:
+async def test_the_zone_of_a_page_is_used_if_the_session_has_none(server: Served) -> None:
     async with httpx2.AsyncClient(base_url=server.http) as http:
         await http.post("/sessions", json={"key": "web:bare"})
         await http.post("/sessions", json={"key": "web:set", "timezone": "Asia/Tokyo"})

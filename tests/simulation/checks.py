@@ -1,4 +1,4 @@
-"""What must hold, asked of the database by questions of our own beside the kernel's audit."""
+"""Checks: what must hold in the database, beside the kernel's own audit."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,13 +10,13 @@ from segue.store.store import Store
 from segue.times.clock import to_moment, to_ms
 from segue.times.trigger import At, Cron, Every, Phase
 from tests.simulation import observer
-from tests.simulation.people import Promise
+from tests.simulation.clients import Promise
 
 if TYPE_CHECKING:
-    from tests.simulation.play import Play
+    from tests.simulation.scenario import Scenario
 
 _open_turns = translate("check.turns", "SELECT id, state FROM turns WHERE state IN ('queued', 'running')")
-_open_parcels = translate("check.parcels", "SELECT id, state FROM deliveries WHERE state = 'pending'")
+_open_deliveries = translate("check.parcels", "SELECT id, state FROM deliveries WHERE state = 'pending'")
 _open_jobs = translate("check.jobs", "SELECT id, trigger_kind AS state FROM jobs WHERE next_at IS NOT NULL")
 _turns = translate(
     "check.all_turns",
@@ -57,7 +57,7 @@ _dump = {
 async def open_work(database: Database) -> list[tuple[str, str]]:
     return [
         (row["id"], row["state"])
-        for query in (_open_turns, _open_parcels, _open_jobs)
+        for query in (_open_turns, _open_deliveries, _open_jobs)
         for row in await database.read(query, {})
     ]
 
@@ -66,58 +66,58 @@ async def everything(database: Database) -> list[Any]:
     return [[tuple(row) for row in await database.read(query, {})] for query in _dump.values()]
 
 
-async def between(play: "Play") -> list[str]:
+async def between(scenario: "Scenario") -> list[str]:
     """At any moment."""
-    now = f"{play.loop.time():.3f}"
-    wrong = [f"{now} {name}: {ids}" for name, ids in (await _audit(play, horizon=0)).items()]
-    wrong += await observer.violations(play.database)
-    for until, lane, holder in await observer.taken_back(play.database):
-        if not play.excused(holder, until):
+    now = f"{scenario.loop.time():.3f}"
+    wrong = [f"{now} {name}: {ids}" for name, ids in (await _audit(scenario, horizon=0)).items()]
+    wrong += await observer.violations(scenario.database)
+    for until, lane, holder in await observer.reclaimed(scenario.database):
+        if not scenario.excused(holder, until):
             wrong.append(f"{until:.3f} {holder} let the lease of {lane} run out, and it was well")
-    for machine in play.machines:
+    for machine in scenario.machines:
         if machine.up and machine.running and machine.running.done():
             wrong.append(f"{now} {machine.host.name} ended by itself: {machine.running.exception()!r}")
-    asleep = await play.database.read(_unarmed, {})
+    asleep = await scenario.database.read(_unarmed, {})
     return wrong + [f"{now} the idle job {row['id']} will never be armed" for row in asleep]
 
 
-async def final(play: "Play") -> list[str]:
+async def final(scenario: "Scenario") -> list[str]:
     """At the end."""
-    wrong = await between(play)
-    overdue = await _audit(play, horizon=play.now_ms())
+    wrong = await between(scenario)
+    overdue = await _audit(scenario, horizon=scenario.now_ms())
     wrong += [f"at the end {name}: {ids}" for name, ids in overdue.items()]
-    wrong += await _messages(play)
-    wrong += await _words(play)
-    wrong += await _acts_done_twice(play)
-    wrong += await _orders(play)
-    wrong += await _parcels(play)
-    wrong += _starts_after_the_end(play)
+    wrong += await _messages(scenario)
+    wrong += await _words(scenario)
+    wrong += await _acts_done_twice(scenario)
+    wrong += await _orders(scenario)
+    wrong += await _deliveries(scenario)
+    wrong += _starts_after_the_end(scenario)
     wrong += [
         f"{machine.host.name} still waits for {turn_id}"
-        for machine, turn_id, waiting in play.people.waiting
+        for machine, turn_id, waiting in scenario.clients.waiting
         if machine.up and not waiting.done()
     ]
     return wrong
 
 
-async def _audit(play: "Play", *, horizon: int) -> dict[str, list[str]]:
-    return await Store(play.database, play.machines[0].clock).audit(horizon=horizon)
+async def _audit(scenario: "Scenario", *, horizon: int) -> dict[str, list[str]]:
+    return await Store(scenario.database, scenario.machines[0].clock).audit(horizon=horizon)
 
 
-async def _messages(play: "Play") -> list[str]:
+async def _messages(scenario: "Scenario") -> list[str]:
     """Every accepted message is a turn that ended."""
-    ended = {row["id"] for row in await play.database.read(_turns, {}) if row["finished_at"] is not None}
+    ended = {row["id"] for row in await scenario.database.read(_turns, {}) if row["finished_at"] is not None}
     return [
         f"the message {words!r} to {key} was accepted as {turn_id} and lost"
-        for turn_id, (owner, key, words) in play.people.turns.items()
-        if turn_id not in ended and (owner, key) not in play.people.deleted
+        for turn_id, (owner, key, words) in scenario.clients.turns.items()
+        if turn_id not in ended and (owner, key) not in scenario.clients.deleted
     ]
 
 
-async def _words(play: "Play") -> Iterable[str]:
+async def _words(scenario: "Scenario") -> Iterable[str]:
     """Words join once, when their turn starts; what started is closed once."""
     wrong = []
-    for row in await play.database.read(_turns, {}):
+    for row in await scenario.database.read(_turns, {}):
         spoken = row["call"] is None
         joined = row["joined_into"] is not None
         started = row["attempt"] > 0
@@ -135,30 +135,30 @@ async def _words(play: "Play") -> Iterable[str]:
     return wrong
 
 
-async def _acts_done_twice(play: "Play") -> list[str]:
+async def _acts_done_twice(scenario: "Scenario") -> list[str]:
     """A turn that may have acted when its worker was lost is not run again unasked."""
     wrong = []
     last: tuple[str, str] = ("", "")
-    for row in await play.database.read(_acts, {}):
+    for row in await scenario.database.read(_acts, {}):
         if row["type"] == "stream_start" and last == (row["turn_id"], "tool_started"):
             wrong.append(f"turn {row['turn_id']} had acted and was run again")
         last = (row["turn_id"], row["type"])
     return wrong
 
 
-async def _orders(play: "Play") -> list[str]:
-    """Every accepted job is there, and every slot of one that nobody changed has its row."""
+async def _orders(scenario: "Scenario") -> list[str]:
+    """Every accepted job is there, and every slot of an unchanged job has its row."""
     wrong = []
-    there = {row["id"]: row for row in await play.database.read(_jobs, {})}
-    for job_id, promise in play.people.jobs.items():
-        if (promise.owner, promise.key) in play.people.deleted:
+    there = {row["id"]: row for row in await scenario.database.read(_jobs, {})}
+    for job_id, promise in scenario.clients.jobs.items():
+        if (promise.owner, promise.key) in scenario.clients.deleted:
             continue
         if job_id not in there:
             wrong.append(f"job {job_id} was accepted and lost")
         elif promise.removed_at is not None and there[job_id]["state"] != "removed":
             wrong.append(f"job {job_id} was removed and is {there[job_id]['state']}")
         elif not promise.touched:
-            runs = await play.database.read(_runs, {"job_id": job_id})
+            runs = await scenario.database.read(_runs, {"job_id": job_id})
             wrong += _gaps(promise, [(row["slot"], _covers(row)) for row in runs], there[job_id])
     return wrong
 
@@ -190,11 +190,11 @@ def _gaps(promise: Promise, runs: list[tuple[int, int]], row: Any) -> list[str]:
     return wrong
 
 
-async def _parcels(play: "Play") -> list[str]:
+async def _deliveries(scenario: "Scenario") -> list[str]:
     """What must not double was sent at most once; what is marked as sent has arrived."""
     wrong = []
-    for row in await play.database.read(_sent, {}):
-        times = play.post.arrived[row["id"]]
+    for row in await scenario.database.read(_sent, {}):
+        times = scenario.post.arrived[row["id"]]
         if row["channel"] == "chat" and times > 1:
             wrong.append(f"delivery {row['id']} was sent {times} times")
         if row["channel"] != "web" and row["state"] == "sent" and not times:
@@ -202,12 +202,12 @@ async def _parcels(play: "Play") -> list[str]:
     return wrong
 
 
-def _starts_after_the_end(play: "Play") -> list[str]:
+def _starts_after_the_end(scenario: "Scenario") -> list[str]:
     """After a removal or a cancellation was confirmed, nothing of it starts."""
     wrong = []
-    for one in play.stage.performances:
-        promise = play.people.jobs.get(one.job_id or "")
-        gone = promise.removed_at if promise else play.people.cancelled.get(one.turn_id)
+    for one in scenario.agent_log.attempts:
+        promise = scenario.clients.jobs.get(one.job_id or "")
+        gone = promise.removed_at if promise else scenario.clients.cancelled.get(one.turn_id)
         if gone is not None and one.began > gone + 0.1 and one.attempt == 1:
             wrong.append(f"{one.turn_id} began at {one.began:.3f}, after it was taken out at {gone:.3f}")
     return wrong

@@ -7,8 +7,8 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _undisturbed() -> Iterator[None]:
-    """Plays end a thousand turns badly, and would write a line about each. The collector's moments would
-    be the only thing in a play that no seed decides."""
+    """Scenarios end a thousand turns badly and would log each one. Garbage collection would be the only thing
+    that the seed does not decide."""
     logging.disable(logging.CRITICAL)
     gc.collect()
     gc.disable()

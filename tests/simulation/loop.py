@@ -1,4 +1,4 @@
-"""An event loop in which nothing is left to chance but the seed.
+"""A deterministic event loop: the seed decides everything.
 
 Time is simulated: it stands still while anything can run, and jumps to the next timer when nothing can.
 Of the callbacks that are ready, the seed picks the next one, so each seed is another interleaving.
@@ -29,7 +29,7 @@ _HOST: contextvars.ContextVar["Host | None"] = contextvars.ContextVar("host", de
 
 
 class Stuck(AssertionError):
-    """Nothing can run and no timer is set, or something runs for ever."""
+    """Nothing can run and no timer is set, or something runs without end."""
 
 
 class Fate(Enum):
@@ -45,7 +45,7 @@ class Host:
         self.name = name
         self.fate = Fate.ALIVE
         self.buried = False
-        """Its tasks are being unwound after the play; whatever they still ask for is refused."""
+        """Its tasks are being unwound after the scenario; whatever they still ask for is refused."""
         self.parked: list[Call] = []
         """What a frozen host has yet to do, and a killed one never will."""
         self.tasks: list[asyncio.Task[Any]] = []
@@ -181,9 +181,9 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         return self._closed
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """A task whose error nobody asked for. Those who must not fail are watched by the play itself."""
+        """Ignore errors of tasks that were not awaited. The scenario watches those that must not fail."""
 
-    # What a play asks of it
+    # What a scenario needs
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         with self._in_charge():
@@ -193,7 +193,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             return task.result()  # type: ignore[no-any-return]
 
     def bury(self, hosts: list[Host]) -> None:
-        """Unwind what the dead have left, so that nothing of it speaks up when it is collected."""
+        """Unwind the tasks of killed hosts, so that they log nothing when they are collected."""
         with self._in_charge():
             for host in hosts:
                 host.buried = True
@@ -220,7 +220,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         if self.steps > self._most_steps:
             raise Stuck(f"no rest after {self._most_steps:,} steps")
         if not self._wake_the_due(math.inf):
-            raise Stuck("everybody waits, and nobody will ring")
+            raise Stuck("every task waits, and no timer is set")
         self._run_one()
 
     def _wake_the_due(self, deadline: float) -> bool:

@@ -12,14 +12,14 @@ from segue.store.database import Database, Transaction
 from segue.store.queries import Query, translate
 
 sign = translate("observer.sign", "UPDATE pen SET writer = :writer, at = :at, sent = :sent")
-_dip = translate("observer.dip", "INSERT INTO pen VALUES ('nobody', 0, 0, :lease_ms)")
+_dip = translate("observer.dip", "INSERT INTO pen VALUES ('unsigned', 0, 0, :lease_ms)")
 _violations = translate("observer.violations", "SELECT at, writer, what, id FROM violation ORDER BY rowid")
 
 _TABLES = (
     "CREATE TABLE pen (writer TEXT, at BIGINT, sent BIGINT, lease_ms BIGINT)",
     "CREATE TABLE violation (at BIGINT, writer TEXT, what TEXT, id TEXT)",
     "CREATE TABLE lent (id TEXT PRIMARY KEY, until BIGINT)",
-    "CREATE TABLE taken_back (until BIGINT, id TEXT, holder TEXT)",
+    "CREATE TABLE reclaimed (until BIGINT, id TEXT, holder TEXT)",
 )
 
 _HOLDER = "(SELECT holder FROM sessions WHERE id = NEW.session_id)"
@@ -50,17 +50,17 @@ _FORBIDDEN: Mapping[str, tuple[str, str]] = {
         """OLD.holder IS NOT NULL AND NEW.holder IS NOT NULL AND NEW.fence <> OLD.fence
            AND (SELECT at FROM pen) < (SELECT until FROM lent WHERE lent.id = NEW.id)""",
     ),
-    "a lane was released by somebody else": (
+    "a lane was released by another writer": (
         "UPDATE ON sessions",
         f"""OLD.holder IS NOT NULL AND NEW.holder IS NULL
             AND OLD.holder NOT IN ({_WRITER}, {_WRITER} || '/reaper')""",
     ),
-    "a lease was renewed by somebody else": (
+    "a lease was renewed by another writer": (
         "UPDATE ON sessions",
         f"""OLD.holder IS NEW.holder AND OLD.fence = NEW.fence AND NEW.lease_until > OLD.lease_until
             AND NEW.holder <> {_WRITER}""",
     ),
-    "a turn was moved by somebody who did not hold it": (
+    "a turn was moved by a writer that did not hold it": (
         "UPDATE ON turns",
         f"""OLD.state = 'running' AND NEW.state <> 'running'
             AND {_HOLDER} IS NOT {_WRITER} AND {_HOLDER} IS NOT {_WRITER} || '/reaper'""",
@@ -74,13 +74,13 @@ _FORBIDDEN: Mapping[str, tuple[str, str]] = {
         """NEW.draft IS NOT OLD.draft AND NEW.draft IS NOT NULL
            AND NEW.draft NOT LIKE '%#' || NEW.attempt || '.%'""",
     ),
-    "a fact of a turn that was not running": (
+    "an event of a turn that was not running": (
         "INSERT ON events",
         """NEW.type IN ('tool_started', 'tool_call') AND NOT EXISTS (
                SELECT 1 FROM turns WHERE id = NEW.turn_id AND state = 'running'
                    AND NEW.body LIKE '%' || id || '#' || attempt || '.%')""",
     ),
-    "a fact of a turn by somebody who did not hold it": (
+    "an event of a turn by a writer that did not hold it": (
         "INSERT ON events",
         f"NEW.type IN ('tool_started', 'tool_call') AND {_HOLDER} IS NOT {_WRITER}",
     ),
@@ -98,21 +98,21 @@ _NOTES = (
            INSERT INTO lent VALUES (NEW.id, (SELECT sent + lease_ms FROM pen))
            ON CONFLICT (id) DO UPDATE SET until = excluded.until;
        END""",
-    """CREATE TRIGGER lane_taken_back AFTER UPDATE OF holder ON sessions
+    """CREATE TRIGGER lane_reclaimed AFTER UPDATE OF holder ON sessions
        WHEN OLD.holder IS NOT NULL AND NEW.holder LIKE '%/reaper'
        BEGIN
-           INSERT INTO taken_back VALUES (OLD.lease_until, NEW.id, OLD.holder);
+           INSERT INTO reclaimed VALUES (OLD.lease_until, NEW.id, OLD.holder);
        END""",
 )
 
-_taken_back = translate("observer.taken_back", "SELECT until, id, holder FROM taken_back ORDER BY rowid")
+_reclaimed = translate("observer.reclaimed", "SELECT until, id, holder FROM reclaimed ORDER BY rowid")
 
 
 _emptying = [
     translate(f"observer.empty_{table}", f"DELETE FROM {table}")
     for table in (
         *("sessions", "turns", "jobs", "runs", "events", "deliveries"),
-        *("pen", "violation", "lent", "taken_back"),
+        *("pen", "violation", "lent", "reclaimed"),
     )
 ]
 
@@ -139,7 +139,7 @@ def install() -> Transaction[None]:
 
 
 def begin(*, lease_ms: int) -> Transaction[None]:
-    """An empty database for the next play. Its statements stay prepared, which halves what a play costs."""
+    """Empty the database for the next scenario. Prepared statements stay, which halves the time it takes."""
     for statement in _emptying:
         yield statement, {}
     yield _dip, {"lease_ms": lease_ms}
@@ -150,7 +150,7 @@ async def violations(database: Database) -> list[str]:
     return [f"{row['at'] / 1000:.3f} {row['writer']}: {row['what']} ({row['id']})" for row in found]
 
 
-async def taken_back(database: Database) -> list[tuple[float, str, str]]:
-    """Lanes that the reaper took: when their lease ended, which, and from whom."""
-    found = await database.read(_taken_back, {})
+async def reclaimed(database: Database) -> list[tuple[float, str, str]]:
+    """Lanes that a reaper reclaimed: when the lease ended, which lane, and its holder."""
+    found = await database.read(_reclaimed, {})
     return [(row["until"] / 1000, row["id"], row["holder"]) for row in found]

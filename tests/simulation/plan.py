@@ -1,4 +1,4 @@
-"""What a seed decides before the play: how many hosts, which faults, how long."""
+"""What a seed decides before the scenario: how many hosts, which faults, how long."""
 
 import random
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ class Plan:
     hosts: int
     settings: Settings
     seconds: float
-    """Of action; then the nemesis rests and the house must come to rest too."""
+    """How long faults and calls happen; then all work must be completed."""
     sessions: tuple[tuple[Owner, str], ...]
     verbs: int
     faults: frozenset[str]
-    """Not every play has every fault: some bugs hide where there is always trouble."""
+    """Not every scenario has every fault: some bugs only show when there are few."""
     fault_count: int
     reports_tools: bool
     survivors: int
-    """How many of those that live at the end see it through."""
+    """How many of the hosts alive at the end complete the work."""
 
 
 FAULTS = ("kill", "freeze", "stop", "storm", "slow", "jump")

@@ -1,8 +1,8 @@
-"""The kernel under everything that can happen to it, from seeds.
+"""Simulation: the kernel under random faults, reproducible from seeds.
 
-    pytest tests/simulation                           a thousand plays
+    pytest tests/simulation                           a thousand scenarios
     SEGUE_LONG=1 pytest tests/simulation              ten thousand
-    SEGUE_SIM_SEED=123 pytest tests/simulation        play 123 again, exactly
+    SEGUE_SIM_SEED=123 pytest tests/simulation        scenario 123 again, exactly
 
 A seed that fails is printed with what went wrong; the same code and seed fail again in the same way.
 """
@@ -13,45 +13,45 @@ import sys
 
 import pytest
 
-from tests.simulation.play import Report, play
+from tests.simulation.scenario import Report, run_scenario
 
-PLAYS = 10_000 if os.environ.get("SEGUE_LONG") else 1_000
+SCENARIOS = 10_000 if os.environ.get("SEGUE_LONG") else 1_000
 CHUNK = 25
 
 if "SEGUE_SIM_SEED" in os.environ:
     CHUNKS = [range(int(os.environ["SEGUE_SIM_SEED"]), int(os.environ["SEGUE_SIM_SEED"]) + 1)]
 else:
-    CHUNKS = [range(first, first + CHUNK) for first in range(0, PLAYS, CHUNK)]
+    CHUNKS = [range(first, first + CHUNK) for first in range(0, SCENARIOS, CHUNK)]
 
 
-def story(report: Report) -> str:
+def describe(report: Report) -> str:
     lines = "\n  ".join(dict.fromkeys(report.wrong))
-    return f"SEGUE_SIM_SEED={report.seed} pytest tests/simulation   plays this again\n  {lines}"
+    return f"SEGUE_SIM_SEED={report.seed} pytest tests/simulation   runs this again\n  {lines}"
 
 
 @pytest.mark.parametrize("seeds", CHUNKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_no_promise_is_broken_whatever_happens(seeds: range) -> None:
-    reports = [play(seed) for seed in seeds]
+    reports = [run_scenario(seed) for seed in seeds]
     broken = [report for report in reports if report.wrong]
-    assert not broken, "\n".join(map(story, broken))
+    assert not broken, "\n".join(map(describe, broken))
 
 
-def test_a_seed_plays_the_same_whatever_was_played_before() -> None:
-    first = [play(seed).trace for seed in range(10)]
-    again = [play(seed).trace for seed in reversed(range(10))]
+def test_a_seed_gives_the_same_run_whatever_ran_before() -> None:
+    first = [run_scenario(seed).trace for seed in range(10)]
+    again = [run_scenario(seed).trace for seed in reversed(range(10))]
     assert first == again[::-1]
 
 
-def test_a_seed_plays_the_same_in_another_process() -> None:
+def test_a_seed_gives_the_same_run_in_another_process() -> None:
     """Where every set of strings has another order."""
-    script = "from tests.simulation.play import play; print(play(7).trace)"
+    script = "from tests.simulation.scenario import run_scenario; print(run_scenario(7).trace)"
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
     there = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True)
-    assert there.stdout.decode().strip() == play(7).trace
+    assert there.stdout.decode().strip() == run_scenario(7).trace
 
 
-def test_the_plays_are_worth_watching() -> None:
+def test_the_scenarios_do_real_work() -> None:
     """A seed may be a quiet one; ten are not."""
-    reports = [play(seed) for seed in range(10)]
-    assert sum(report.performances for report in reports) > 50
+    reports = [run_scenario(seed) for seed in range(10)]
+    assert sum(report.attempts for report in reports) > 50
     assert sum(report.commits for report in reports) > 500

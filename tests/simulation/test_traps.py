@@ -1,7 +1,7 @@
-"""The traps, sprung on purpose: each known way to get it wrong is put back in, and a play must notice.
+"""Mutation tests: each known mistake is put back in, and a scenario must notice it.
 
-If one of these fails, the plays have become blind to that mistake. The traps that only PostgreSQL's
-READ COMMITTED has are sprung in `tests/races`.
+If one of these fails, the simulation no longer detects that mistake. Mistakes that need PostgreSQL's READ
+COMMITTED are tested in `tests/races`.
 """
 
 from collections.abc import Callable
@@ -11,17 +11,17 @@ import pytest
 
 from segue.store import queries as sql
 from tests.simulation.loop import Host
-from tests.simulation.play import Play, play
+from tests.simulation.scenario import Scenario, run_scenario
 from tests.simulation.wire import Server
 
-PLAYS = 400
-"""Enough for the shyest of them; most are seen within ten."""
+SCENARIOS = 400
+"""Enough for the rarest; most are noticed within ten."""
 
 
 def first_to_notice(**otherwise: Any) -> list[str]:
-    """What the first play that went wrong says. A trap that needs rare company is given more of it."""
-    for seed in range(PLAYS):
-        if wrong := play(seed, **otherwise).wrong:
+    """What the first failing scenario reports. `otherwise` makes rare conditions more frequent."""
+    for seed in range(SCENARIOS):
+        if wrong := run_scenario(seed, **otherwise).wrong:
             return wrong
     return []
 
@@ -67,12 +67,12 @@ def test_a_renewal_names_its_fence(mutate: Mutate) -> None:
     assert first_to_notice()
 
 
-def test_taking_back_voids_the_fence(mutate: Mutate) -> None:
+def test_a_reclaim_voids_the_fence(mutate: Mutate) -> None:
     mutate("sessions.take_back", "fence = fence + 1, ", "")
     assert first_to_notice()
 
 
-def test_only_an_expired_lease_is_taken_back(mutate: Mutate) -> None:
+def test_only_an_expired_lease_is_reclaimed(mutate: Mutate) -> None:
     mutate("sessions.expired", "lease_until <=", "lease_until - 1000 <=")
     mutate("sessions.take_back", "lease_until <=", "lease_until - 1000 <=")
     assert first_to_notice()
@@ -89,12 +89,12 @@ def test_an_admission_wakes_an_idle_lane(mutate: Mutate) -> None:
     assert first_to_notice()
 
 
-def test_leases_are_judged_by_a_clock_that_nobody_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leases_are_judged_by_a_clock_that_is_never_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trap 4: each host judges by its own wall clock."""
     clocks = {}
-    boot = Play.boot
+    boot = Scenario.boot
 
-    def remember(self: Play) -> object:
+    def remember(self: Scenario) -> object:
         machine = boot(self)
         clocks[machine.host] = machine.clock
         return machine
@@ -102,7 +102,7 @@ def test_leases_are_judged_by_a_clock_that_nobody_sets(monkeypatch: pytest.Monke
     def by_the_wall(self: Server, host: Host) -> int:
         return clocks[host].ms()
 
-    monkeypatch.setattr(Play, "boot", remember)
+    monkeypatch.setattr(Scenario, "boot", remember)
     monkeypatch.setattr(Server, "lease_ms", by_the_wall)
     assert first_to_notice()
 

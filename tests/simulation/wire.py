@@ -27,7 +27,7 @@ QUICK = 0.02
 
 
 class Buried(BaseException):
-    """What the dead are told when they ask for something."""
+    """Raised in the tasks of a host that was killed."""
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:
@@ -41,8 +41,8 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 @dataclass
-class Weather:
-    """What the wires suffer."""
+class NetworkFaults:
+    """Faults of the connections to the database."""
 
     lost_before: float = 0.0
     """The share of requests that fail and were not carried out."""
@@ -60,7 +60,7 @@ class Server:
     database: Database
     loop: SimulatedLoop
     rng: random.Random
-    weather: Weather
+    faults: NetworkFaults
     wires: list["Wire"] = field(default_factory=list)
     trace: list[str] = field(default_factory=list)
     commits: int = 0
@@ -78,7 +78,7 @@ class Server:
         """The machine's monotonic clock, which judges leases."""
         return round(self.loop.time() * 1000)
 
-    def somebody_wrote(self, writer: "Wire") -> None:
+    def wrote(self, writer: "Wire") -> None:
         self.commits += 1
         for wire in self.wires:
             if wire is not writer:
@@ -107,7 +107,7 @@ class Wire:
             self._wrote = False
             result = at_once(self._server.database.run(lambda: self._signed(begin(), sent_ms)))
             if self._wrote:
-                self._server.somebody_wrote(self)
+                self._server.wrote(self)
             return result
 
         return await self._ask(commit, writes=True)
@@ -128,7 +128,7 @@ class Wire:
             return
         self._ringing = True
         server = self._server
-        wait = server.rng.random() * server.weather.longest_silence
+        wait = server.rng.random() * server.faults.longest_silence
         server.loop.call_later(wait, self._wake, context=self._host.context)
 
     def _wake(self) -> None:
@@ -150,7 +150,7 @@ class Wire:
             raise Buried
         server = self._server
         answer: asyncio.Future[T] = server.loop.create_future()
-        trip = server.rng.random() * server.weather.longest_trip
+        trip = server.rng.random() * server.faults.longest_trip
         if trip > QUICK:
             server.on_fault(self._host)
         server.loop.call_later(trip, self._arrive, act, answer, writes, context=server.context)
@@ -158,19 +158,19 @@ class Wire:
 
     def _arrive(self, act: Callable[[], T], answer: asyncio.Future[T], writes: bool) -> None:
         luck = self._server.rng.random()
-        weather = self._server.weather
-        lost = luck < weather.lost_before
+        faults = self._server.faults
+        lost = luck < faults.lost_before
         try:
             if lost:
                 raise StoreUnavailable("lost on the way; nothing was promised")
             result = act()
-            if writes and luck > 1 - weather.lost_after:
+            if writes and luck > 1 - faults.lost_after:
                 lost = True
-                raise Undecided("the answer was lost; nobody knows")
+                raise Undecided("the answer was lost; it may be committed")
         except Exception as error:
             if lost:
                 self._server.on_fault(self._host)
-                self.ring_soon()  # whoever was not answered looks for itself, within the second
+                self.ring_soon()  # a caller without an answer looks again, within the second
             if not answer.done():
                 answer.set_exception(error)
         else:

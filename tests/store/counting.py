@@ -1,4 +1,4 @@
-"""Tables to count in, and transactions that count right only if nobody comes between their statements."""
+"""Counters: tables, and transactions that count right only if no other comes between their statements."""
 
 from collections.abc import Sequence
 
@@ -47,7 +47,7 @@ async def create(url: str, *sessions: str) -> None:
 
 
 def increment(session: str, mark_id: str) -> Begin[int]:
-    """Read, then write what was read plus one: two of these at once would count one."""
+    """Read, then write the value plus one: two of these at once would count one."""
 
     def transaction() -> Transaction[int]:
         found = yield lock, {"id": session}
@@ -65,7 +65,7 @@ def increment_by_key(session: str, mark_id: str) -> Begin[int]:
 
 
 def _count(session: str, mark_id: str, n: int) -> Transaction[int]:
-    # The mark makes it safe to drive again after a commit of which nobody heard.
+    # The mark makes it safe to drive again after a commit whose answer was lost.
     new = yield mark, {"id": mark_id, "session_id": session, "n": n}
     if new:
         yield store, {"id": session, "n": n + 1}

@@ -1,4 +1,4 @@
-"""The lane as dicts and lists: what the store is compared with."""
+"""A model of the lane in dicts and lists, with which the store is compared."""
 
 from dataclasses import dataclass, field
 
@@ -69,7 +69,7 @@ class ModelLane:
         self.holder = None
 
     def crash(self) -> None:
-        """What becomes of the running turn whose worker is gone; `policy.crash` is auto here."""
+        """The worker of the running turn is lost; `policy.crash` is auto here."""
         turn = self.running
         self.release()
         if turn is None:

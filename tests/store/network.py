@@ -1,4 +1,4 @@
-"""A network that a test may break, between a client of PostgreSQL and its server."""
+"""Faulty network: a proxy between a PostgreSQL client and its server that a test can break."""
 
 import asyncio
 from enum import Enum
@@ -7,22 +7,22 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class Lost(Enum):
-    """What becomes of a COMMIT under which the connection breaks."""
+    """What happens to a COMMIT when the connection breaks."""
 
-    THE_ANSWER = "it is done, and nobody is told"
+    THE_ANSWER = "it is done, and the client gets no answer"
     THE_COMMIT = "it never arrives"
-    THE_WAY_FOR_A_WHILE = "it arrives when its client is long gone"
+    THE_CONNECTION_FOR_A_WHILE = "it arrives after its client was disconnected"
 
 
 class Network:
-    """What lies between a client and the server, and may do both of them wrong."""
+    """Passes data between clients and the server until a test breaks it."""
 
     REFUSAL = b"SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0"
 
     def __init__(self, url: str, folder: Path, *, takes_settings: bool = True) -> None:
-        place = parse_qs(urlsplit(url).query)["host"][0]
-        self.url = url.replace(place, str(folder))
-        self._server = f"{place}/.s.PGSQL.5432"
+        folder_of_server = parse_qs(urlsplit(url).query)["host"][0]
+        self.url = url.replace(folder_of_server, str(folder))
+        self._server = f"{folder_of_server}/.s.PGSQL.5432"
         self._socket = folder / ".s.PGSQL.5432"
         self._takes_settings = takes_settings
         self._working: set[asyncio.StreamReader] = set()
@@ -37,12 +37,12 @@ class Network:
     async def __aexit__(self, *_: object) -> None:
         self._listening.close()
 
-    def swallow_what_is_under_way(self) -> None:
-        """Let nothing more through, and tell nobody."""
+    def swallow_open_connections(self) -> None:
+        """Drop all further data of open connections without closing them."""
         self._working.clear()
 
-    def let_nobody_in(self) -> None:
-        """From now on; who is connected stays so."""
+    def refuse_new_connections(self) -> None:
+        """Open connections stay open."""
         self._listening.close()
 
     def lose_the_next_commit(self, lost: Lost) -> None:
@@ -77,13 +77,13 @@ class Network:
     async def _lose(
         self, commit: bytes, client: asyncio.StreamReader, requests: asyncio.StreamWriter
     ) -> None:
-        """The client is cut off, and hears nothing more; what reaches the server is another question."""
+        """Disconnect the client; `lost` says whether and when the COMMIT reaches the server."""
         lost, self._next_commit = self._next_commit, None
         self._working -= {client, self._servers[client]}
         if lost is Lost.THE_ANSWER:
             requests.write(commit)
             await asyncio.sleep(0.1)
         self._answers[client].close()
-        if lost is Lost.THE_WAY_FOR_A_WHILE:
+        if lost is Lost.THE_CONNECTION_FOR_A_WHILE:
             await asyncio.sleep(0.4)
             requests.write(commit)

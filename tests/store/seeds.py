@@ -1,4 +1,4 @@
-"""A house with something of everything in it, to ask for plans or to change."""
+"""Seed data: a database with rows in every table, to explain queries on or to change."""
 
 from functools import partial
 
@@ -127,15 +127,15 @@ SEEDS = [
 
 
 async def seed(url: str, rows: int = 20_000, *, rare: int = 100) -> None:
-    """So many rows in each table; of most, one in `rare` waits and one is under way."""
+    """Insert so many rows into each table; in most, one in `rare` is queued and one is running."""
     database = await open_database(url)
     try:
         for number, text in enumerate(SEEDS):
-            await database.run(partial(_sow, number, text, rows, rare))
+            await database.run(partial(_insert, number, text, rows, rare))
     finally:
         await database.close()
 
 
-def _sow(number: int, text: str, rows: int, rare: int) -> Transaction[None]:
+def _insert(number: int, text: str, rows: int, rare: int) -> Transaction[None]:
     query = translate(f"seed.{number}", text.lstrip().replace("SELECT", f"{NUMBERS}SELECT", 1))
     yield query, {"last": rows - 1, "rare": rare}

@@ -1,4 +1,4 @@
-"""One of several processes on a SQLite file: `python sqlite_process.py ROLE DATABASE [MIGRATIONS]`."""
+"""A process on a SQLite file: `python sqlite_process.py ROLE DATABASE [MIGRATIONS]`."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ async def notes(database: Database) -> list[str]:
 
 
 async def write_for_a_while(path: str) -> None:
-    """Four callers that never pause: how often they were served, and how long that took."""
+    """Four callers that never pause; prints how many writes they made, and how long each took."""
     database = await Sqlite.open(path)
     took: list[float] = []
     wait_for_the_start()
@@ -56,7 +56,7 @@ async def write_for_a_while(path: str) -> None:
 
 
 async def write_and_tell(path: str) -> None:
-    """Say what was promised, until killed. The notes are long, so that the log is folded in all the time."""
+    """Print each acknowledged note until killed. Notes are long, so that checkpoints happen all the time."""
     database = await Sqlite.open(path)
     note = random.Random(1).randbytes(10_000).hex()
     for number in range(1_000_000):
@@ -68,7 +68,7 @@ async def stop_in_the_middle(path: str) -> None:
     def transaction() -> Transaction[None]:
         yield add, {"id": "half a thought", "note": ""}
         say("inside")
-        # To this thread: a signal to the process may find another first, and this one would go on meanwhile.
+        # To this thread: a signal to the process may stop another thread first, and this one would go on.
         signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
     database = await Sqlite.open(path)
@@ -83,8 +83,8 @@ async def open_and_migrate(path: str) -> None:
     await database.close()
 
 
-def say(words: str) -> None:
-    os.write(1, f"{words}\n".encode())
+def say(line: str) -> None:
+    os.write(1, f"{line}\n".encode())
 
 
 def wait_for_the_start() -> None:

@@ -1,4 +1,4 @@
-"""The columns that `rows` takes by place come in that place, wherever a query gives them."""
+"""Columns that `rows` reads by position have that position in every query."""
 
 import re
 
@@ -14,18 +14,18 @@ LIVE = (
     "commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures"
 )
 QUERIES = [query for table in ("sessions", "turns", "jobs") for query in getattr(queries, table)]
-_GIVEN = re.compile(r"\b(?:SELECT|RETURNING)\s+((?:\w+\.)?\w+(?:, (?:\w+\.)?\w+)+)")
+_LISTED = re.compile(r"\b(?:SELECT|RETURNING)\s+((?:\w+\.)?\w+(?:, (?:\w+\.)?\w+)+)")
 
 
-def given(query: Query) -> list[str]:
-    """The lists of plain columns that it selects or returns, each without the names of tables."""
+def listed(query: Query) -> list[str]:
+    """The lists of plain columns that a query selects or returns, without table names."""
     text = re.sub(r"\s+", " ", query.sqlite)
-    return [re.sub(r"\w+\.", "", columns) for columns in _GIVEN.findall(text)]
+    return [re.sub(r"\w+\.", "", columns) for columns in _LISTED.findall(text)]
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
 def test_a_query_that_gives_whole_records_lists_their_columns_in_order(query: Query) -> None:
-    for columns in given(query):
+    for columns in listed(query):
         if "chat_type" in columns:
             assert columns.startswith(f"{SESSION}, {LIVE}")
         elif "auto_commit_failures" in columns:
@@ -38,4 +38,4 @@ def test_a_query_that_gives_whole_records_lists_their_columns_in_order(query: Qu
 
 @pytest.mark.parametrize("whole", [f"{SESSION}, {LIVE}", TURN, JOB])
 def test_there_are_such_queries(whole: str) -> None:
-    assert sum(columns.startswith(whole) for query in QUERIES for columns in given(query)) >= 4
+    assert sum(columns.startswith(whole) for query in QUERIES for columns in listed(query)) >= 4

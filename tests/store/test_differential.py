@@ -1,8 +1,8 @@
-"""The same history on SQLite and on PostgreSQL gives the same house.
+"""The same history on SQLite and on PostgreSQL gives the same data.
 
-Verbs are called one after another from a seed, the clock goes from one due moment to the next, and the
+Calls are made one after another from a seed, the clock goes from one due moment to the next, and the
 workers are stepped until nothing is left to do. Then every table is compared, with ids replaced by names in
-the order in which they are met. What comes due at one moment has no order, so no two jobs share one here.
+the order in which they appear. What is due at one moment has no order, so no two jobs share one here.
 """
 
 import os
@@ -43,30 +43,30 @@ _TABLES = {
 
 
 class History:
-    """A person with a seed at a kernel."""
+    """A simulated user: calls on a kernel, chosen by a seed."""
 
     def __init__(self, seed: int, kernel: Kernel, clock: ManualClock) -> None:
         self.rng = random.Random(seed)
         self.kernel = kernel
         self.clock = clock
-        self.told: list[str] = []
+        self.errors: list[str] = []
         self.jobs: list[tuple[str, Owner]] = []
         self.turns: list[tuple[str, Owner]] = []
         self.orders = 0
 
     async def unfold(self) -> list[str]:
         for number in range(MOVES):
-            verb = self.rng.choice(
+            call = self.rng.choice(
                 (self.talk, self.talk, self.order, self.order, self.change, self.write, self.delete)
             )
             try:
-                await verb()
+                await call()
             except SegueError as error:
-                self.told.append(f"{number} {verb.__name__}: {error.code}")
+                self.errors.append(f"{number} {call.__name__}: {error.code}")
             if self.rng.random() < 0.5:
                 await self.pass_time(self.rng.choice((1, 61, 400)))
         await self.pass_time(600)
-        return self.told
+        return self.errors
 
     async def pass_time(self, seconds: float) -> None:
         until = self.clock.now() + timedelta(seconds=seconds)
@@ -77,7 +77,7 @@ class History:
         await quiet(self.kernel)
 
     def own_moment(self) -> float:
-        """Seconds that no other order has asked for."""
+        """Seconds that no other job uses."""
         self.orders += 1
         return self.rng.choice((20, 60, 200)) + self.orders / 1000 * 7
 
@@ -147,8 +147,8 @@ class History:
 
 
 class MoodyAgent:
-    """Its mood hangs on the session and on how often it was asked there: which of two sessions that are
-    ready at once comes first is open, and must not matter."""
+    """Its answers depend on the session and on how often it was asked there, because the order of two
+    sessions that are ready at once is open."""
 
     reports_tools = True
 
@@ -170,7 +170,7 @@ async def _tidy(turn: object) -> str:
     return "tidied"
 
 
-async def house_after(url: str, seed: int) -> dict[str, Any]:
+async def tables_after(url: str, seed: int) -> dict[str, Any]:
     clock = ManualClock()
     kernel = Kernel(
         url,
@@ -183,14 +183,14 @@ async def house_after(url: str, seed: int) -> dict[str, Any]:
         name="worker",
     )
     async with kernel:
-        told = await History(seed, kernel, clock).unfold()
+        errors = await History(seed, kernel, clock).unfold()
         assert not await kernel.audit()
         names: dict[str, str] = {}
-        house: dict[str, Any] = {"told": told}
+        tables: dict[str, Any] = {"errors": errors}
         for table, text in _TABLES.items():
             rows = await kernel.store.database.read(translate(f"compare.{table}", text), {})
-            house[table] = [{name: _known(value, names) for name, value in _cells(row)} for row in rows]
-        return house
+            tables[table] = [{name: _known(value, names) for name, value in _cells(row)} for row in rows]
+        return tables
 
 
 def _cells(row: Any) -> list[tuple[str, Any]]:
@@ -205,8 +205,8 @@ def _known(value: Any, names: dict[str, str]) -> Any:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_both_databases_tell_the_same_history(seed: int, tmp_path: Path, postgres_url: str) -> None:
-    here = await house_after(f"sqlite:///{tmp_path}/segue.db", seed)
-    there = await house_after(postgres_url, seed)
+async def test_both_databases_hold_the_same_data(seed: int, tmp_path: Path, postgres_url: str) -> None:
+    here = await tables_after(f"sqlite:///{tmp_path}/segue.db", seed)
+    there = await tables_after(postgres_url, seed)
     for part, rows in here.items():
         assert there[part] == rows, f"{part} differ"

@@ -1,4 +1,4 @@
-"""The directory: sessions are found and listed by it, and what a turn changes has none of their names."""
+"""Directory: sessions are found and listed by it, and a turn does not update their key indexes."""
 
 import asyncio
 import shutil
@@ -27,8 +27,8 @@ VALUES ('s1', 'local', 'me', 'web:1', 1, 9),
 """
 
 
-async def test_sessions_of_before_are_found_and_listed(bare_url: str, tmp_path: Path) -> None:
-    """A database of a version in which sessions were found by indexes of their own."""
+async def test_existing_sessions_are_found_after_the_migration(bare_url: str, tmp_path: Path) -> None:
+    """A database of a version that found sessions by indexes of their table."""
     for file in MIGRATIONS.glob("000[1-6]_*.sql"):
         shutil.copy(file, tmp_path)
     database = await connect(bare_url)
@@ -52,7 +52,7 @@ def _rows_of_before() -> Transaction[None]:
     yield translate("before.sessions", BEFORE), {}
 
 
-async def test_what_is_in_the_directory_is_so(database_url: str) -> None:
+async def test_the_directory_agrees_with_the_sessions(database_url: str) -> None:
     async with Kernel(database_url, agent=ScriptedAgent()) as kernel:
         keys = ("web:1", "web:2", "web:3")
         ids = [(await kernel.receive(key, "hello")).session_id for key in keys]
@@ -61,7 +61,7 @@ async def test_what_is_in_the_directory_is_so(database_url: str) -> None:
         assert sorted((await kernel.audit())["not_as_in_the_directory"]) == sorted(ids)
 
 
-async def test_of_two_who_make_the_same_session_one_does(database_url: str) -> None:
+async def test_of_two_callers_that_create_the_same_session_one_does(database_url: str) -> None:
     keys = [f"web:{number}" for number in range(20)]
     async with (
         Kernel(database_url, agent=ScriptedAgent()) as one,
@@ -82,8 +82,8 @@ def _wrong(unheard: str, misnamed: str, unlisted: str) -> Transaction[None]:
     yield translate("test.unlist", "DELETE FROM directory WHERE session_id = :id"), {"id": unlisted}
 
 
-async def test_a_turn_enters_no_name_of_its_session_again(postgres_url: str) -> None:
-    """A row that changes is entered in all of its indexes again: those of sessions hold what changes."""
+async def test_a_turn_does_not_update_the_key_index_of_its_session(postgres_url: str) -> None:
+    """PostgreSQL enters a changed row into all indexes of its table again, so sessions has few indexes."""
     database = await connect(postgres_url)
     await migrate(database)
     await database.close()

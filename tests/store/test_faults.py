@@ -1,6 +1,6 @@
-"""Every statement of every verb and worker fails once, on both databases.
+"""Every statement of every call and worker fails once, on both databases.
 
-The house is set up, a fault is put at statement 1, 2, 3 … of what is tried, until it gets through untouched.
+A database is set up, and a fault is put at statement 1, 2, 3 … of the work, until it passes without one.
 After each fault nothing is broken and nothing that was promised is gone; then the same is tried again on the
 sound database, and works.
 """
@@ -23,13 +23,13 @@ from segue.testing import Fault, FaultyStore, ManualClock, RecordingChannel, Scr
 KEY = "test:1"
 MOST_STATEMENTS = 200
 LONG = bool(os.environ.get("SEGUE_LONG"))
-"""Else what takes long fails at every seventh statement only, and the other work at every third."""
+"""Otherwise slow work fails at every seventh statement only, and other work at every third."""
 
 Trial = Callable[[Kernel], Awaitable[object]]
 
 
-class House:
-    """A database with something of everything in it, and two ways in: a sound kernel and a faulty one."""
+class Prepared:
+    """A database with rows of every kind, and two kernels on it: a sound one and a faulty one."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -50,8 +50,8 @@ class House:
             name="worker",
         )
 
-    async def furnish(self, kernel: Kernel) -> tuple[Turn, list[Job]]:
-        """A turn that waits, and jobs that are due in a minute."""
+    async def prepare(self, kernel: Kernel) -> tuple[Turn, list[Job]]:
+        """A queued turn, and jobs that are due in a minute."""
         soon = self.clock.now() + timedelta(minutes=1)
         orders = [
             await kernel.schedule(KEY, At(soon), Ask("What is new?")),
@@ -65,21 +65,21 @@ class House:
 
 
 @pytest.fixture
-async def house(database_url: str) -> AsyncIterator[House]:
+async def prepared(database_url: str) -> AsyncIterator[Prepared]:
     database = await open_database(database_url)
-    yield House(database)
+    yield Prepared(database)
     await database.close()
 
 
-def later(house: House) -> None:
-    house.clock.advance(minutes=1)
+def later(prepared: Prepared) -> None:
+    prepared.clock.advance(minutes=1)
 
 
-def much_later(house: House) -> None:
-    house.clock.advance(days=3)
+def much_later(prepared: Prepared) -> None:
+    prepared.clock.advance(days=3)
 
 
-VERBS: dict[str, Callable[[Kernel, Turn, list[Job]], Awaitable[object]]] = {
+CALLS: dict[str, Callable[[Kernel, Turn, list[Job]], Awaitable[object]]] = {
     "receive": lambda kernel, turn, jobs: kernel.receive(KEY, "again"),
     "receive in a new session": lambda kernel, turn, jobs: kernel.receive("test:2", "first"),
     "write": lambda kernel, turn, jobs: kernel.write(KEY, "user", "a note"),
@@ -93,70 +93,70 @@ VERBS: dict[str, Callable[[Kernel, Turn, list[Job]], Awaitable[object]]] = {
     "delete": lambda kernel, turn, jobs: kernel.delete(KEY, with_jobs=True),
 }
 
-WORKERS: dict[str, tuple[Callable[[House], None], Trial]] = {
+WORKERS: dict[str, tuple[Callable[[Prepared], None], Trial]] = {
     "timer": (later, lambda kernel: kernel.workers.timer.step()),
     "timer after a gap": (much_later, lambda kernel: kernel.workers.timer.step()),
-    "user runner": (lambda house: None, lambda kernel: kernel.workers.user_runner.step()),
+    "user runner": (lambda prepared: None, lambda kernel: kernel.workers.user_runner.step()),
     "everything": (later, quiet),
     "everything after a gap": (much_later, quiet),
 }
 
 
-async def in_order(house: House) -> bool:
-    return not await audit(house.database)
+async def in_order(prepared: Prepared) -> bool:
+    return not await audit(prepared.database)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-async def test_a_verb_that_fails_leaves_nothing_behind_and_works_the_next_time(
-    house: House, verb: str
+@pytest.mark.parametrize("call", CALLS)
+async def test_a_call_that_fails_leaves_nothing_behind_and_works_the_next_time(
+    prepared: Prepared, call: str
 ) -> None:
-    async with house.kernel(house.database) as sound:
+    async with prepared.kernel(prepared.database) as sound:
         for statement in count(1):
             assert statement < MOST_STATEMENTS
-            turn, jobs = await house.furnish(sound)
-            faulty = FaultyStore(house.database, fail_at=statement)
-            async with house.kernel(faulty) as kernel:
+            turn, jobs = await prepared.prepare(sound)
+            faulty = FaultyStore(prepared.database, fail_at=statement)
+            async with prepared.kernel(faulty) as kernel:
                 try:
-                    await VERBS[verb](kernel, turn, jobs)
+                    await CALLS[call](kernel, turn, jobs)
                 except Fault:
-                    assert await in_order(house)
+                    assert await in_order(prepared)
                     assert await sound.turn(turn.id) == turn
-                    await VERBS[verb](sound, turn, jobs)
-            assert await in_order(house)
+                    await CALLS[call](sound, turn, jobs)
+            assert await in_order(prepared)
             await quiet(sound)
             if faulty.statements < statement:
                 break
-            if verb != "delete":
+            if call != "delete":
                 await sound.delete(KEY, with_jobs=True)
 
 
 @pytest.mark.parametrize("worker", WORKERS)
-async def test_a_worker_that_fails_does_its_work_the_next_time(house: House, worker: str) -> None:
-    prepare, work = WORKERS[worker]
+async def test_a_worker_that_fails_does_its_work_the_next_time(prepared: Prepared, worker: str) -> None:
+    advance, work = WORKERS[worker]
     stride = 1 if LONG else 7 if work is quiet else 3
-    async with house.kernel(house.database) as sound:
+    async with prepared.kernel(prepared.database) as sound:
         for statement in count(1, stride):
             assert statement < MOST_STATEMENTS
-            turn, jobs = await house.furnish(sound)
-            prepare(house)
-            faulty = FaultyStore(house.database, fail_at=statement)
-            async with house.kernel(faulty) as kernel:
+            turn, jobs = await prepared.prepare(sound)
+            advance(prepared)
+            faulty = FaultyStore(prepared.database, fail_at=statement)
+            async with prepared.kernel(faulty) as kernel:
                 with suppress(StoreError, ExceptionGroup):
                     await work(kernel)
-            assert await in_order(house)
-            await everything_is_done(house, sound, turn, jobs)
+            assert await in_order(prepared)
+            await everything_is_done(prepared, sound, turn, jobs)
             await sound.delete(KEY, with_jobs=True)
             if faulty.statements < statement:
                 break
 
 
-async def everything_is_done(house: House, kernel: Kernel, turn: Turn, jobs: list[Job]) -> None:
-    """Whatever was lost with the fault comes back when its lease has run out."""
-    house.clock.advance(minutes=2)
+async def everything_is_done(prepared: Prepared, kernel: Kernel, turn: Turn, jobs: list[Job]) -> None:
+    """Work that was lost by the fault is reclaimed when its lease expires."""
+    prepared.clock.advance(minutes=2)
     await quiet(kernel)
-    house.clock.advance(minutes=2)
+    prepared.clock.advance(minutes=2)
     await quiet(kernel)
-    assert await in_order(house)
+    assert await in_order(prepared)
     assert (await kernel.turn(turn.id)).finished_at is not None
     for job in jobs:
         runs = await kernel.runs_of(job.id)

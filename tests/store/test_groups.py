@@ -1,4 +1,4 @@
-"""Many callers in one transaction: each must come out as if it had been alone."""
+"""Group commit: each caller gets the result that it would get alone."""
 
 import asyncio
 import sqlite3
@@ -31,7 +31,7 @@ from tests.store.counting import (
 
 SESSIONS = names(20)
 SIZES = {65: 2, 127: 7, 130: 3}
-"""Groups that do not fit into one statement, and into how many SQLite puts them."""
+"""Sizes of groups that do not fit into one statement, and how many statements SQLite uses."""
 
 create_again = [
     translate("counters.remove", "DELETE FROM counters WHERE id = 's000'"),
@@ -41,7 +41,7 @@ create_again = [
 
 @pytest.fixture
 async def file(tmp_path: Path) -> AsyncIterator[Sqlite]:
-    """For what only SQLite can be asked: which statements it has run."""
+    """A SQLite file, because only SQLite can trace its statements."""
     await counting.create(f"sqlite:///{tmp_path}/segue.db", *SESSIONS)
     file = await Sqlite.open(f"{tmp_path}/segue.db")
     yield file
@@ -49,13 +49,13 @@ async def file(tmp_path: Path) -> AsyncIterator[Sqlite]:
 
 
 @dataclass
-class Met:
-    """What became of callers that came at once."""
+class GroupResult:
+    """The outcomes of callers that came at once."""
 
     outcomes: list[Any]
     commits: int
     statements: Sequence[str] = ()
-    """Of SQLite, which tells them."""
+    """Traced on SQLite only."""
 
     @property
     def results(self) -> list[Any]:
@@ -66,32 +66,32 @@ class Met:
 
     @property
     def one_by_one(self) -> bool:
-        """SQLite has driven them together, found that they cannot be, and given a savepoint to each."""
+        """Whether SQLite drove them together, failed, and then gave each a savepoint."""
         return "SAVEPOINT caller" in self.statements
 
     def count(self, beginning: str) -> int:
         return sum(statement.startswith(beginning) for statement in self.statements)
 
 
-async def at_once(database: Database, *work: Begin[Any]) -> Met:
+async def at_once(database: Database, *work: Begin[Any]) -> GroupResult:
     if isinstance(database, Postgres):
         return await at_once_on_postgres(database, work)
     assert isinstance(database, Sqlite)
     return await at_once_on_sqlite(database, work)
 
 
-async def at_once_on_postgres(database: Postgres, work: Sequence[Begin[Any]]) -> Met:
+async def at_once_on_postgres(database: Postgres, work: Sequence[Begin[Any]]) -> GroupResult:
     commits: list[None] = []
     database._writers._on_commit = lambda: commits.append(None)
     outcomes = await asyncio.gather(*map(database.run, work), return_exceptions=True)
-    return Met(outcomes, len(commits))
+    return GroupResult(outcomes, len(commits))
 
 
-async def at_once_on_sqlite(database: Sqlite, work: Sequence[Begin[Any]]) -> Met:
-    """They come while the writer is inside a transaction, and are the group that follows it."""
+async def at_once_on_sqlite(database: Sqlite, work: Sequence[Begin[Any]]) -> GroupResult:
+    """They come while the writer is inside a transaction, and form the group that follows it."""
     inside, go_on = threading.Event(), threading.Event()
 
-    def keep_the_writer() -> Transaction[None]:
+    def hold_the_writer() -> Transaction[None]:
         yield counting.total, {}
         inside.set()
         assert go_on.wait(timeout=60)
@@ -100,15 +100,15 @@ async def at_once_on_sqlite(database: Sqlite, work: Sequence[Begin[Any]]) -> Met
     connection: sqlite3.Connection = database._writer._connection
     connection.set_trace_callback(statements.append)
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(database.run(keep_the_writer))
+        tasks.create_task(database.run(hold_the_writer))
         await asyncio.to_thread(inside.wait)
         group = asyncio.gather(*map(database.run, work), return_exceptions=True)
         await asyncio.sleep(0)
         go_on.set()
         outcomes = await group
     connection.set_trace_callback(None)
-    assert statements.count("COMMIT") == 2, "those who came at once are one group"
-    return Met(outcomes, 1, statements[statements.index("COMMIT") + 1 :])
+    assert statements.count("COMMIT") == 2, "callers that came at once are one group"
+    return GroupResult(outcomes, 1, statements[statements.index("COMMIT") + 1 :])
 
 
 async def count(database: Database, session: str) -> int:
@@ -116,22 +116,22 @@ async def count(database: Database, session: str) -> int:
 
 
 async def test_callers_share_commits(database: Database) -> None:
-    met = await at_once(database, *(increment(name, name) for name in SESSIONS))
-    assert met.results == [0] * len(SESSIONS)
-    assert met.commits <= 4
+    group = await at_once(database, *(increment(name, name) for name in SESSIONS))
+    assert group.results == [0] * len(SESSIONS)
+    assert group.commits <= 4
 
 
 async def test_callers_share_statements(file: Sqlite) -> None:
-    met = await at_once(file, *(increment(name, name) for name in SESSIONS))
-    # Twenty are sixteen and four.
-    assert [met.count(verb) for verb in ("SELECT", "INSERT", "UPDATE")] == [2, 2, 2]
-    assert not met.one_by_one
+    group = await at_once(file, *(increment(name, name) for name in SESSIONS))
+    # Twenty executions are statements of sixteen and of four.
+    assert [group.count(verb) for verb in ("SELECT", "INSERT", "UPDATE")] == [2, 2, 2]
+    assert not group.one_by_one
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_in_a_large_group_everybody_gets_its_own_rows(bare_url: str, size: int) -> None:
+async def test_in_a_large_group_each_caller_gets_its_own_rows(bare_url: str, size: int) -> None:
     def visit(number: int, session: str) -> Transaction[tuple[list[Any], ...]]:
-        """A row that is there, one that is changed, one that is added, and one that is not there."""
+        """A row that exists, one that is changed, one that is added, and one that is missing."""
         found = yield counting.lock, {"id": session}
         changed = yield counting.add, {"id": session, "by": number}
         added = yield counting.mark, {"id": f"mark of {session}", "session_id": session, "n": number}
@@ -147,22 +147,22 @@ async def test_in_a_large_group_everybody_gets_its_own_rows(bare_url: str, size:
     await counting.create(bare_url, *sessions)
     database = await connect(bare_url)
     try:
-        met = await at_once(database, *(partial(visit, *each) for each in enumerate(sessions)))
+        group = await at_once(database, *(partial(visit, *each) for each in enumerate(sessions)))
         marks = {row["id"]: row["n"] for row in await database.read(counting.marks, {})}
     finally:
         await database.close()
-    assert met.results == [([name], [n], [f"mark of {name}"], []) for n, name in enumerate(sessions)]
+    assert group.results == [([name], [n], [f"mark of {name}"], []) for n, name in enumerate(sessions)]
     assert marks == {f"mark of {name}": n for n, name in enumerate(sessions)}
     if isinstance(database, Sqlite):
-        verbs = [met.count(verb) for verb in ("SELECT", "INSERT", "UPDATE")]
+        verbs = [group.count(verb) for verb in ("SELECT", "INSERT", "UPDATE")]
         assert verbs == [SIZES[size], SIZES[size], SIZES[size] * 2]
 
 
 async def test_callers_of_one_session_never_come_between_each_other(database: Database) -> None:
     work = [increment(name, f"{name} {number}") for number in range(30) for name in SESSIONS[:3]]
-    met = await at_once(database, *work)
-    assert sorted(met.results) == [number for number in range(30) for _ in range(3)]
-    assert not met.one_by_one
+    group = await at_once(database, *work)
+    assert sorted(group.results) == [number for number in range(30) for _ in range(3)]
+    assert not group.one_by_one
     assert [await count(database, name) for name in SESSIONS[:3]] == [30, 30, 30]
 
 
@@ -173,30 +173,30 @@ async def test_a_session_is_the_same_by_key_and_by_id(database: Database) -> Non
         for number in range(30)
         for kind in (increment, increment_by_key)
     ]
-    met = await at_once(database, *work)
-    assert sorted(met.results) == [*range(1, 61)]
+    group = await at_once(database, *work)
+    assert sorted(group.results) == [*range(1, 61)]
     assert await count(database, "s000") == 61
 
 
-async def test_a_session_is_the_same_by_a_key_that_nobody_has_seen(database: Database) -> None:
-    """The two meet when the row is found, in the middle of both."""
+async def test_a_session_is_the_same_by_an_unknown_key(database: Database) -> None:
+    """The conflict shows when the row is found, in the middle of both transactions."""
     work = [
         kind(name, f"{kind.__name__} {name}") for name in SESSIONS for kind in (increment, increment_by_key)
     ]
-    met = await at_once(database, *work)
-    assert sorted(met.results) == [*[0] * len(SESSIONS), *[1] * len(SESSIONS)]
+    group = await at_once(database, *work)
+    assert sorted(group.results) == [*[0] * len(SESSIONS), *[1] * len(SESSIONS)]
     assert [await count(database, name) for name in SESSIONS] == [2] * len(SESSIONS)
 
 
-async def test_keys_that_nobody_has_seen_share_commits(database: Database) -> None:
-    """A thousand new conversations do not come in one by one."""
-    met = await at_once(database, *(increment_by_key(name, name) for name in SESSIONS))
-    assert met.results == [0] * len(SESSIONS)
-    assert met.commits <= 4
-    assert not met.one_by_one
+async def test_unknown_keys_share_commits(database: Database) -> None:
+    """A thousand new conversations are not committed one by one."""
+    group = await at_once(database, *(increment_by_key(name, name) for name in SESSIONS))
+    assert group.results == [0] * len(SESSIONS)
+    assert group.commits <= 4
+    assert not group.one_by_one
 
 
-async def test_a_key_may_come_to_mean_another_session(database: Database) -> None:
+async def test_a_key_may_later_name_another_session(database: Database) -> None:
     def create_it_again() -> Transaction[None]:
         for query in create_again:
             yield query, {}
@@ -206,32 +206,32 @@ async def test_a_key_may_come_to_mean_another_session(database: Database) -> Non
     work = [increment_by_key("s000", f"again {number}") for number in range(10)]
     work += [increment(name, f"beside {name}") for name in SESSIONS[1:]]
     work += [increment("new", f"by its id {number}") for number in range(10)]
-    met = await at_once(database, *work)
-    assert met.results
+    group = await at_once(database, *work)
+    assert group.results
     assert await count(database, "new") == 20
 
 
-async def test_who_names_no_session_sees_nothing_half_done(database: Database) -> None:
+async def test_a_caller_that_names_no_session_sees_nothing_half_done(database: Database) -> None:
     pairs = [*zip(SESSIONS[::2], SESSIONS[1::2], strict=True)]
     work: list[Begin[Any]] = [move(*pair, 5) for pair in pairs]
-    met = await at_once(database, *work, sum_up_twice, *(move(*pair, 3) for pair in pairs))
-    assert met.results[len(work)] == [0, 0]
-    assert not met.one_by_one
+    group = await at_once(database, *work, sum_up_twice, *(move(*pair, 3) for pair in pairs))
+    assert group.results[len(work)] == [0, 0]
+    assert not group.one_by_one
     assert [await count(database, name) for name in SESSIONS] == [-8, 8] * len(pairs)
 
 
 async def test_callers_that_want_each_others_sessions_both_finish(database: Database) -> None:
-    met = await at_once(database, *(move(*pair, 1) for pair in [("s000", "s001"), ("s001", "s000")] * 10))
-    assert met.results == [None] * 20
+    group = await at_once(database, *(move(*pair, 1) for pair in [("s000", "s001"), ("s001", "s000")] * 10))
+    assert group.results == [None] * 20
     assert [await count(database, name) for name in ("s000", "s001")] == [0, 0]
 
 
-async def test_a_caller_that_raises_takes_nobody_with_it(database: Database) -> None:
-    """Neither those who come to the same session before and after it, nor those who are elsewhere."""
+async def test_a_caller_that_raises_fails_alone(database: Database) -> None:
+    """Callers of the same session before and after it succeed, and so do those of other sessions."""
     work: list[Begin[Any]] = [increment(name, name) for name in SESSIONS]
     work[1:1] = [increment_then_raise("s000"), increment("s000", "after it")]
-    met = await at_once(database, *work)
-    assert [type(outcome) for outcome in met.outcomes] == [int, Conflict, *[int] * len(SESSIONS)]
+    group = await at_once(database, *work)
+    assert [type(outcome) for outcome in group.outcomes] == [int, Conflict, *[int] * len(SESSIONS)]
     assert [await count(database, name) for name in SESSIONS] == [2, *[1] * (len(SESSIONS) - 1)]
 
 
@@ -240,9 +240,9 @@ async def test_a_caller_that_raises_before_it_has_written_does_not_even_hold_up_
 ) -> None:
     work: list[Begin[Any]] = [increment(name, name) for name in SESSIONS]
     work[1:1] = [look_then_raise("s000"), increment("s000", "after it")]
-    met = await at_once(database, *work)
-    assert [type(outcome) for outcome in met.outcomes] == [int, Conflict, *[int] * len(SESSIONS)]
-    assert not met.one_by_one
+    group = await at_once(database, *work)
+    assert [type(outcome) for outcome in group.outcomes] == [int, Conflict, *[int] * len(SESSIONS)]
+    assert not group.one_by_one
     assert [await count(database, name) for name in SESSIONS] == [2, *[1] * (len(SESSIONS) - 1)]
 
 
@@ -257,13 +257,13 @@ async def test_a_caller_that_raises_before_it_has_written_does_not_even_hold_up_
 async def test_a_bad_value_is_one_callers_error(database: Database, bad: dict[str, str | int]) -> None:
     work = [make_mark(id=name, session_id=name, n=0) for name in SESSIONS]
     work.insert(7, make_mark(session_id="bad", **bad))
-    outcomes = (await at_once(database, *work)).outcomes
-    # What SQLite never sees is refused by Python, in words of its own.
+    group = (await at_once(database, *work)).outcomes
+    # Some values are refused by Python's sqlite3 module, with its own error.
     refusal = (
         StoreError if isinstance(database, Postgres) else StoreError | UnicodeEncodeError | OverflowError
     )
-    assert isinstance(outcomes.pop(7), refusal)
-    assert outcomes == [True] * len(SESSIONS)
+    assert isinstance(group.pop(7), refusal)
+    assert group == [True] * len(SESSIONS)
     assert [row["id"] for row in await database.read(counting.marks, {})] == SESSIONS
 
 
@@ -275,9 +275,9 @@ async def test_a_list_runs_for_each_and_its_rows_come_in_order(database: Databas
         again = yield counting.mark, marks[1:]
         return [row["id"] for row in (*rows, *none, *again)]
 
-    met = await at_once(database, *(partial(transaction, name) for name in SESSIONS))
-    assert met.results == [[f"{name} {n}" for n in (2, 1, 3)] for name in SESSIONS]
-    assert not met.one_by_one
+    group = await at_once(database, *(partial(transaction, name) for name in SESSIONS))
+    assert group.results == [[f"{name} {n}" for n in (2, 1, 3)] for name in SESSIONS]
+    assert not group.one_by_one
 
 
 async def test_a_list_may_come_to_one_row_twice(database: Database) -> None:
@@ -285,5 +285,5 @@ async def test_a_list_may_come_to_one_row_twice(database: Database) -> None:
         rows = yield counting.add, [{"id": session, "by": by} for by in (1, 2, 4)]
         return [row["n"] for row in rows]
 
-    met = await at_once(database, *(partial(transaction, name) for name in SESSIONS))
-    assert met.results == [[1, 3, 7]] * len(SESSIONS)
+    group = await at_once(database, *(partial(transaction, name) for name in SESSIONS))
+    assert group.results == [[1, 3, 7]] * len(SESSIONS)

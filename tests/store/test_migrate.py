@@ -112,17 +112,17 @@ async def test_step_by_step_and_all_at_once_make_the_same_schema(database: Datab
         await at_once.close()
 
 
-async def test_a_schema_is_told_by_columns_checks_and_indexes(database: Database, folder: Path) -> None:
+async def test_a_schema_lists_columns_checks_and_indexes(database: Database, folder: Path) -> None:
     await migrate(database, folder, now_ms=1)
-    told = await schema_of(database)
-    assert "column notes.kind text not null" in told
-    assert "'long'" in told
-    assert "notes_by_place" in told
-    assert ("notes_only_here" in told) == (database.dialect == "postgres")
+    schema = await schema_of(database)
+    assert "column notes.kind text not null" in schema
+    assert "'long'" in schema
+    assert "notes_by_place" in schema
+    assert ("notes_only_here" in schema) == (database.dialect == "postgres")
 
 
 async def test_a_statement_sees_what_the_one_before_it_wrote(database: Database, folder: Path) -> None:
-    """Also where its text does not show what it reads."""
+    """Also if it reads through a view."""
     written(folder, fill=FILL)
     await migrate(database, folder, now_ms=1)
     assert [row["id"] for row in await database.read(copied, {})] == ["a"]
@@ -173,7 +173,7 @@ async def test_a_gap_in_the_record_is_refused(database: Database, folder: Path) 
         await migrate(database, folder, now_ms=2)
 
 
-async def test_of_two_who_start_at_once_one_applies(bare_url: str, folder: Path) -> None:
+async def test_of_two_processes_that_start_at_once_one_applies(bare_url: str, folder: Path) -> None:
     written(folder, second=SECOND)
     both = [await _open(bare_url) for _ in range(2)]
     applied = await asyncio.gather(*(migrate(each, folder, now_ms=1) for each in both))
@@ -182,14 +182,14 @@ async def test_of_two_who_start_at_once_one_applies(bare_url: str, folder: Path)
     assert sorted(name for names in applied for name in names) == ["0001_first", "0002_second"]
 
 
-async def test_a_migration_takes_as_long_as_it_takes(
+async def test_a_migration_has_no_time_limit(
     bare_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And whoever starts meanwhile waits for it: there may be a great many rows."""
+    """Processes that start during it wait for it: there may be very many rows."""
     for module, name in (
         (connection, "COMMAND_SECONDS"),
         (writers, "PATIENCE_SECONDS"),
-        (writers, "LOOK_SECONDS"),
+        (writers, "CHECK_SECONDS"),
     ):
         monkeypatch.setattr(module, name, 0.2)
     written(folder, slow="/*pg SELECT pg_sleep(1) *//*lite SELECT 1 */;")
@@ -201,7 +201,7 @@ async def test_a_migration_takes_as_long_as_it_takes(
 
 
 @pytest.mark.parametrize("name", ["0003_too_late", "0001_too_many"])
-def test_a_folder_that_does_not_count_right_is_refused(folder: Path, name: str) -> None:
+def test_a_folder_with_a_gap_is_refused(folder: Path, name: str) -> None:
     (folder / f"{name}.sql").write_text(SECOND)
     with pytest.raises(StoreUnusable, match=r"where migration 0002 should be"):
         load(folder)
@@ -222,7 +222,7 @@ def test_only_a_semicolon_ends_a_statement(folder: Path) -> None:
     ]
 
 
-def test_line_ends_make_no_other_migration(folder: Path) -> None:
+def test_line_endings_do_not_change_a_migration(folder: Path) -> None:
     before = load(folder)
     (folder / "0001_first.sql").write_bytes(FIRST.replace("\n", "\r\n").encode())
     assert load(folder) == before
@@ -237,7 +237,7 @@ async def test_a_migration_with_a_parameter_is_refused(folder: Path) -> None:
     await database.close()
 
 
-async def test_our_own_migrations_apply(database: Database) -> None:
+async def test_the_released_migrations_apply(database: Database) -> None:
     names = [migration.name for migration in load(MIGRATIONS)]
     assert await migrate(database, now_ms=1) == names
     assert "column sessions.id text" in await schema_of(database)

@@ -151,7 +151,7 @@ class Walk(RuleBasedStateMachine):
             model.lease_until = self.now + LEASE_MS
             expected[key] = turn.id
         assert started == expected
-        # A database gives rows in any order; a walk that is taken again must find the same ones.
+        # A database returns rows in any order; a repeated walk must find the same ones.
         self.held += sorted(((held.session.key, held) for held in taken), key=lambda one: one[0])
 
     def _under_fence(self, key: str, held: HeldLane, move: Any, *args: Any, **named: Any) -> ModelTurn | None:
@@ -266,7 +266,7 @@ class Walk(RuleBasedStateMachine):
         self.revisions[job.id] = 1
 
     def _taken(self, data: st.DataObject) -> tuple[str, Job, int, bool] | None:
-        """A job as somebody has read it, perhaps long ago; and whether it still stands like that."""
+        """A job as it was read, perhaps long ago; and whether it is still unchanged."""
         known = [(key, job) for key, job in self.jobs if key in self.lanes and job.slot is not None]
         known = [(key, job) for key, job in known if self._lives(job)]
         if not known:
@@ -343,7 +343,7 @@ class Walk(RuleBasedStateMachine):
             self.runs = {run: out for run, out in self.runs.items() if not run.startswith(f"{job_id}:")}
         self.jobs = [(where, job) for where, job in self.jobs if where != key]
 
-    # What the moves share
+    # Helpers of the moves
 
     def _close(self, turn: ModelTurn, outcome: str) -> None:
         if turn.run:
@@ -357,7 +357,7 @@ class Walk(RuleBasedStateMachine):
         self._close(turn, outcome)
 
     def _coalesce(self, model: ModelLane, back: ModelTurn) -> None:
-        """Where one run may wait, one waits: the one that came back."""
+        """Where one run may wait, one waits: the requeued one."""
         job_id = (back.run or "").partition(":")[0]
         if job_id not in {job.id for _, job in self.jobs}:
             return
@@ -386,7 +386,7 @@ class Walk(RuleBasedStateMachine):
         return self.wait(self.store.database.read(query, {}))
 
     @invariant()
-    def the_house_is_in_order(self) -> None:
+    def the_audit_is_clean(self) -> None:
         assert not self.wait(self.store.audit(horizon=0))
 
 

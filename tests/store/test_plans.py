@@ -1,9 +1,9 @@
 """Every query finds its rows by an index: what a query costs is what it touches, never what is stored.
 
 The plans are those of a database with 20,000 rows in each table. SQLite is asked as production asks it,
-without statistics. PostgreSQL has them, as its autovacuum would see to; it is asked twice, for the plan it
-makes for given values and for the one it keeps for any. Nothing forbids it to walk over a table: with this
-many rows it does so only where there is nothing better.
+without statistics. PostgreSQL has statistics, as autovacuum would collect them; it is asked for two plans,
+the custom plan for given values and the generic plan for any. It may scan a table: with this many rows it
+does so only where there is nothing better.
 """
 
 import json
@@ -33,7 +33,7 @@ QUERIES = [
 WALKS = {
     "tasks.expired": "over the archives that are being learned from just now",
     "turns.to_stop": "over the lanes that are held, or over the running turns that were asked to stop",
-    "turns.running_count": "over the turns that run just now, when somebody asks why one does not",
+    "turns.running_count": "over the turns that run just now, when a user asks why one does not",
 }
 """Queries that walk an index from its start to its end, because so little is in it."""
 
@@ -44,25 +44,25 @@ GUESSES = {
     "tasks.prune_completed": "the same of tasks",
     "tasks.prune_failed": "and of these",
 }
-"""Queries that walk a table in the plan for any values, so dear that PostgreSQL does not keep it."""
+"""Queries that walk a table in the plan for any values, so expensive that PostgreSQL does not keep it."""
 
 SEEN = WALKS | {
     "deliveries.prune": "PostgreSQL reads 20,000 narrow rows sooner than it looks up a hundred of them",
 }
 
 AMONG_FEW = {
-    "jobs.at_work": "over the runs that wait or are under way, when somebody lists the automations of a chat",
+    "jobs.at_work": "over the runs that wait or are under way, when a user lists the automations of a chat",
     "scheduled_messages.pending": "the same, when a message is scheduled",
-    "sessions.overview": "over the recalls that are pending, when somebody opens a chat",
-    "sessions.overviews": "the same, when somebody lists those that have one",
+    "sessions.overview": "over the recalls that are pending, when a user opens a chat",
+    "sessions.overviews": "the same, when a user lists those that have one",
     "sessions.overviews_in_account": "the same, when the operator does",
     "turns.ask_to_stop": "over the running turns, when several are stopped in the same moment",
     "tasks.fail_of_session": "over the archives that are being learned from, when sessions are deleted",
 }
-"""Queries that walk over what is going on when PostgreSQL takes it for nothing; nobody asks them often."""
+"""Queries that scan all active rows when PostgreSQL believes that there are none; they run rarely."""
 
 HELD = {"sessions.take_back", "tasks.finish", "tasks.put_back", "tasks.reach"}
-"""For many callers at once PostgreSQL may walk over what is held just now, and look there for each."""
+"""For many callers at once PostgreSQL may scan all held rows, and look up each caller among them."""
 
 AT_REST = (
     "UPDATE sessions SET ready_at = NULL, user_waits = 0, holder = NULL, lease_until = NULL",
@@ -72,7 +72,7 @@ AT_REST = (
     "UPDATE deliveries SET state = 'sent', holder = NULL, lease_until = NULL",
     "UPDATE tasks SET state = 'completed', holder = NULL, lease_until = NULL",
 )
-"""After these nothing waits, and nothing is under way."""
+"""After these nothing is queued or running."""
 
 VALUES = {
     "account": "account-1",
@@ -83,7 +83,7 @@ VALUES = {
     "name": "request-1",
     "limit": "100",
 }
-"""What parameters of that name stand for. Of the others, `…_id` names a row and the rest are moments."""
+"""Values of parameters by name. Of the others, `…_id` names a row and the rest are moments."""
 
 
 async def test_sqlite_finds_every_row_by_an_index(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ async def test_sqlite_finds_every_row_by_an_index(tmp_path: Path) -> None:
 async def test_sqlite_finds_the_rows_of_many_callers_as_it_finds_those_of_one(
     tmp_path: Path, size: int
 ) -> None:
-    """It takes one set of parameters after the other, and looks for each where it would have anyway."""
+    """SQLite takes one set of parameters after the other, and uses the same index for each."""
     path = tmp_path / "segue.db"
     await (await open_database(f"sqlite:///{path}")).close()
     with closing(sqlite3.connect(path)) as connection:
@@ -140,9 +140,9 @@ async def test_postgres_finds_the_rows_of_many_callers_by_an_index(postgres_url:
         assert {name for name, found in walks.items() if found} <= HELD, mode
 
 
-async def test_a_row_that_is_named_is_found_by_its_name_however_little_goes_on(postgres_url: str) -> None:
-    """When a table is analysed while nothing waits, an index of what waits seems to be empty, and a walk over
-    all of it to cost nothing. But it keeps whoever has left it for as long as somebody may see them."""
+async def test_a_row_selected_by_id_is_found_by_id_even_if_nothing_is_active(postgres_url: str) -> None:
+    """If a table is analysed while nothing is queued, the index of queued rows seems to be empty and cheap to
+    scan. But it keeps entries of rows that left it for as long as any transaction may see them."""
     await seed(postgres_url)
     for mode in ("force_custom_plan", "force_generic_plan"):
         async with analysed(postgres_url, mode, AT_REST) as connection, connection.transaction():
@@ -165,7 +165,7 @@ async def test_a_row_that_is_named_is_found_by_its_name_however_little_goes_on(p
 
 
 async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgres_url: str) -> None:
-    """A young database has none, and whoever has ten thousand sessions would pay for all of them."""
+    """A new database has none, and for a user with ten thousand sessions all of them would be read."""
     await seed(postgres_url)
     connection = await asyncpg.connect(postgres_url)
     lookups = [queries.sessions.by_key, queries.sessions.lock_by_key, queries.sessions.in_account]
@@ -176,7 +176,7 @@ async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgre
 
 
 async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgres_url: str) -> None:
-    """Whoever has ten thousand of them waits for a page, not for a sort of all."""
+    """A user with ten thousand sessions waits for a page, not for a sort of all."""
     listing = [
         queries.sessions.newest_first,
         queries.sessions.overviews,
@@ -191,14 +191,14 @@ async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgre
         }
     await seed(postgres_url)
     async with analysed(postgres_url, "force_custom_plan") as asked:
-        # Whoever has a dozen sees them sorted; what matters is whoever has many.
+        # A dozen rows may be sorted; what matters is a user who has many.
         await asked.execute("UPDATE directory SET account = 'account-1', user_id = 'user-1'; ANALYZE")
         for query in listing:
             assert [*sorts_under_a_limit(await plan_in_postgres(asked, query))] == [], query.name
 
 
 async def test_a_list_of_jobs_is_planned_once_before_there_are_statistics(postgres_url: str) -> None:
-    """To plan one takes longer than to read it, and PostgreSQL would for each call that asks for few."""
+    """Planning takes longer than reading, and PostgreSQL would plan each call with a small limit again."""
     await seed(postgres_url)
     connection = await asyncpg.connect(postgres_url)
     for query in (queries.jobs.of_session, queries.jobs.automations):
@@ -213,8 +213,8 @@ async def test_a_list_of_jobs_is_planned_once_before_there_are_statistics(postgr
     await connection.close()
 
 
-async def test_a_session_that_goes_takes_its_rows_along_by_an_index(tmp_path: Path) -> None:
-    """What a foreign key does when a row is deleted stands in no plan."""
+async def test_deleting_a_session_finds_its_rows_by_an_index(tmp_path: Path) -> None:
+    """A plan does not show what a foreign key does when a row is deleted."""
     path = tmp_path / "segue.db"
     await (await open_database(f"sqlite:///{path}")).close()
     with closing(sqlite3.connect(path)) as connection:
@@ -222,12 +222,12 @@ async def test_a_session_that_goes_takes_its_rows_along_by_an_index(tmp_path: Pa
 
 
 def surprising(walks: dict[str, list[str]], known: dict[str, str]) -> dict[str, list[str]]:
-    """A walk that nobody gave a reason for, or a reason without a walk."""
+    """Scans without a listed reason, and reasons without a scan."""
     return {name: lines for name, lines in walks.items() if bool(lines) != (name in known)}
 
 
 def walks_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> list[str]:
-    """SCAN is a walk; what it names is a table, or something that the query itself has made."""
+    """The SCAN steps over tables; a scan of a result of the query itself does not count."""
     values = dict.fromkeys(query.parameters, "1")
     plan = connection.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()
     made = set(re.findall(r"(\w+) AS MATERIALIZED|AS (waiting)\b", query.sqlite))
@@ -238,14 +238,14 @@ def walks_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> lis
 def steps_in_sqlite(
     connection: sqlite3.Connection, text: str, values: dict[str, str] | list[str]
 ) -> list[str]:
-    """Its searches and walks, but for those over the parameters; whether an index has it all is no matter."""
+    """Its searches and scans, except those over the parameters; covering or not does not matter."""
     plan = connection.execute(f"EXPLAIN QUERY PLAN {text}", values).fetchall()
     lines = [line.replace("COVERING ", "") for *_, line in plan if line.startswith(("SCAN", "SEARCH"))]
     return sorted(line for line in lines if not re.match(r"SCAN (given$|\d)", line))
 
 
 def sorts_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> list[str]:
-    """Of all but what has been cut to a page before."""
+    """Sorts of anything but a page."""
     values = dict.fromkeys(query.parameters, "1")
     plan = connection.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()
     pages = {number for number, *_, line in plan if line.startswith("MATERIALIZE")} or {0}
@@ -306,7 +306,7 @@ def _value(query: queries.Query, name: str) -> str:
 
 
 def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """All but what stands, unfiltered, under a limit: that reads only the first rows of an index."""
+    """All nodes, except unfiltered ones under a limit: they read only the first rows of an index."""
     yield plan
     for inner in plan.get("Plans", ()):
         if plan["Node Type"] != "Limit" or "Filter" in inner or inner["Node Type"] == "Seq Scan":

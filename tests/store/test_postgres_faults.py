@@ -1,4 +1,4 @@
-"""The worst days: connections cut, a server that dies, a client that freezes in the middle."""
+"""PostgreSQL faults: connections cut, a server that crashes, a client that freezes in a transaction."""
 
 import asyncio
 import signal
@@ -69,7 +69,7 @@ async def test_connections_that_are_cut_lose_and_repeat_nothing(
     assert await counts(database) == [40] * len(SESSIONS)
 
 
-async def test_a_crash_of_the_server_loses_nothing_that_was_promised(mortal: Server) -> None:
+async def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(mortal: Server) -> None:
     await counting.create(mortal.url, *SESSIONS)
     database = await Postgres.open(mortal.url)
     crashed = asyncio.Event()
@@ -112,7 +112,7 @@ async def test_a_server_that_stays_away_is_an_error_and_its_return_is_noticed(
 
 FREEZES = """
 import asyncio, sys
-from segue.store.postgres import Postgres
+from segue.store.postgres.database import Postgres
 from tests.store.counting import lock, store
 
 def transaction():
@@ -151,10 +151,10 @@ async def test_a_client_frozen_inside_a_transaction_does_not_block_the_session(
         others = await asyncio.gather(*(database.run(increment(name, name)) for name in SESSIONS[1:]))
         assert others == [0] * len(others)
         assert not any(task.done() for task in blocked)
-        # The server cuts the frozen one off; had it not, these would give up.
+        # The server cuts the frozen client off; otherwise these callers would fail.
         assert sorted(await asyncio.gather(*blocked)) == [0, 1, 2]
         frozen.send_signal(signal.SIGCONT)
-        # Awake again, it finds that its transaction never was, and does it over: it loses nobody's work.
+        # When it resumes, its transaction was rolled back, and it runs again: no other write is lost.
         frozen.stdin.write(b"go on\ngo on\n")
         assert await frozen.stdout.readline() == b"locked\n"
         assert await frozen.stdout.readline() == b"3\n"
@@ -167,25 +167,25 @@ async def test_a_client_frozen_inside_a_transaction_does_not_block_the_session(
 
 
 async def test_a_row_that_stays_locked_is_one_callers_error(database: Postgres, postgres_url: str) -> None:
-    somebody = await asyncpg.connect(postgres_url)
-    async with somebody.transaction():
-        await somebody.execute("SELECT FROM counters WHERE id = 's000' FOR UPDATE")
+    other_client = await asyncpg.connect(postgres_url)
+    async with other_client.transaction():
+        await other_client.execute("SELECT FROM counters WHERE id = 's000' FOR UPDATE")
         error, *others = await asyncio.gather(
             *(database.run(increment(name, name)) for name in SESSIONS), return_exceptions=True
         )
-    await somebody.close()
+    await other_client.close()
     assert isinstance(error, StoreUnavailable)
     assert others == [0] * len(others)
     assert await database.run(increment("s000", "now it is free")) == 0
 
 
-async def test_a_changed_table_costs_one_more_try(database: Postgres, postgres_url: str) -> None:
+async def test_a_changed_table_costs_one_retry(database: Postgres, postgres_url: str) -> None:
     await database.run(increment("s000", "before"))
-    somebody = await asyncpg.connect(postgres_url)
-    await somebody.execute(
+    other_client = await asyncpg.connect(postgres_url)
+    await other_client.execute(
         "ALTER TABLE counters ALTER COLUMN n TYPE NUMERIC; ALTER TABLE counters ADD more TEXT"
     )
-    await somebody.close()
+    await other_client.close()
     assert await database.run(increment("s000", "after")) == 1
 
 
@@ -195,12 +195,12 @@ async def test_an_unusable_server_is_refused_in_one_sentence_without_the_passwor
     monkeypatch.setattr(postgres, "OPEN_SECONDS", 0.0)
     cases = {
         with_password(in_database(postgres_url, "nowhere"), "postgres"): "no such database",
-        "postgresql://me:s3cret@127.0.0.1:1/segue": "nobody answers",
+        "postgresql://me:s3cret@127.0.0.1:1/segue": "no server answers",
         "postgresql://me:s3cret@host:port/segue": "not a URL",
         with_password(await only_with_password(mortal), "me"): "user name or the password",
     }
-    for url, words in cases.items():
-        with pytest.raises(StoreUnusable, match=words) as caught:
+    for url, sentence in cases.items():
+        with pytest.raises(StoreUnusable, match=sentence) as caught:
             await Postgres.open(url)
         assert "s3cret" not in str(caught.value)
         assert caught.value.__cause__ is None
@@ -246,7 +246,7 @@ async def test_behind_a_pooler_the_limits_go_with_each_transaction(postgres_url:
         await database.close()
 
 
-async def test_connections_that_went_silent_are_left_behind(
+async def test_connections_that_went_silent_are_replaced(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "COMMAND_SECONDS", 0.5)
@@ -254,14 +254,14 @@ async def test_connections_that_went_silent_are_left_behind(
     async with Network(postgres_url, tmp_path) as network:
         database = await Postgres.open(network.url)
         await asyncio.gather(*(database.run(increment(name, f"{name} before")) for name in SESSIONS))
-        network.swallow_what_is_under_way()
+        network.swallow_open_connections()
         await asyncio.gather(*(database.run(increment(name, f"{name} after")) for name in SESSIONS))
         assert await counts(database) == [2] * len(SESSIONS)
         await database.close()
 
 
 @pytest.mark.parametrize(
-    ("error", "fault"),
+    ("error", "kind"),
     [
         (ConnectionResetError(), ErrorKind.LOST),
         (TimeoutError(), ErrorKind.LOST),
@@ -278,5 +278,5 @@ async def test_connections_that_went_silent_are_left_behind(
         (KeyError("a parameter that was not given"), ErrorKind.REFUSED),
     ],
 )
-def test_what_an_error_means(error: Exception, fault: ErrorKind) -> None:
-    assert error_kind(error) is fault
+def test_what_an_error_means(error: Exception, kind: ErrorKind) -> None:
+    assert error_kind(error) is kind

@@ -31,13 +31,13 @@ async def database(postgres_url: str) -> AsyncIterator[Postgres]:
     await database.close()
 
 
-async def in_the_end(database: Database, work: Begin[None]) -> None:
-    """As whoever is told that a row was held for too long, and that nothing was done."""
+async def run_until_not_blocked(database: Database, work: Begin[None]) -> None:
+    """Retry like a caller that was told that a row was held for too long."""
     while True:
         try:
             return await database.run(work)
-        except StoreUnavailable as told:
-            if "has held" not in str(told):
+        except StoreUnavailable as error:
+            if "has held" not in str(error):
                 raise
 
 
@@ -50,7 +50,7 @@ async def test_callers_share_commits(database: Postgres) -> None:
     assert len(set(seen)) < len(SESSIONS)
 
 
-async def test_text_that_no_postgres_can_hold_is_one_callers_error(database: Postgres) -> None:
+async def test_text_that_postgres_cannot_store_is_one_callers_error(database: Postgres) -> None:
     work = [make_mark(id=name, session_id=name, n=0) for name in SESSIONS]
     bad = make_mark(id="a mark with a NUL \0", session_id="bad", n=0)
     *_, error = await asyncio.gather(*map(database.run, work), database.run(bad), return_exceptions=True)
@@ -93,15 +93,15 @@ async def test_two_processes_that_lock_in_opposite_order_both_finish(
     database: Postgres, postgres_url: str
 ) -> None:
     other = await Postgres.open(postgres_url)
-    here = [in_the_end(database, move("s000", "s001", 1)) for _ in range(20)]
-    there = [in_the_end(other, move("s001", "s000", 1)) for _ in range(20)]
+    here = [run_until_not_blocked(database, move("s000", "s001", 1)) for _ in range(20)]
+    there = [run_until_not_blocked(other, move("s001", "s000", 1)) for _ in range(20)]
     async with asyncio.timeout(60):
         await asyncio.gather(*here, *there)
     await other.close()
     assert [await count(database, name) for name in ("s000", "s001")] == [0, 0]
 
 
-async def test_a_group_leaves_out_whoever_wants_a_session_that_another_process_has(
+async def test_a_group_leaves_out_callers_whose_session_another_process_has(
     database: Postgres, postgres_url: str
 ) -> None:
     keys = SessionKeys()
@@ -118,7 +118,7 @@ async def test_a_group_leaves_out_whoever_wants_a_session_that_another_process_h
     assert [await count(database, name) for name in SESSIONS[:3]] == [0, 1, 1]
 
 
-async def test_who_was_left_out_comes_later_and_holds_up_nobody(
+async def test_a_caller_that_was_left_out_runs_later_and_blocks_no_other(
     database: Postgres, postgres_url: str
 ) -> None:
     elsewhere = await asyncpg.connect(postgres_url)
@@ -131,7 +131,7 @@ async def test_who_was_left_out_comes_later_and_holds_up_nobody(
     assert await left_out == 0
 
 
-async def test_a_read_that_cannot_be_is_an_error_of_its_own(database: Postgres) -> None:
+async def test_an_invalid_read_fails_alone(database: Postgres) -> None:
     with pytest.raises(StoreError, match=r"counters\.total"):
         await database.read(translate("counters.total", "SELECT n FROM no_such_table"), {})
     assert await database.read(counting.total, {})

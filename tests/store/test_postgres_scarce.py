@@ -1,4 +1,4 @@
-"""PostgreSQL that can be read and not written, or that gives a role few connections."""
+"""PostgreSQL that is not writable, or that allows a role few connections."""
 
 import asyncio
 import os
@@ -80,7 +80,7 @@ async def test_a_role_with_one_connection_is_refused_with_the_number_needed(
 
 
 async def failed_with(database: Postgres, reason: Reason) -> None:
-    """Until a write has failed for this reason."""
+    """Wait until a write has failed for this reason."""
     async with asyncio.timeout(60):
         while database.last_write.reason is not reason:
             with suppress(StoreUnavailable, TimeoutError):

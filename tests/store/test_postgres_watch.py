@@ -1,4 +1,4 @@
-"""Hearing of other processes' writes, and the database's clock."""
+"""Notifications of other processes' writes, and the database's clock."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,8 +25,8 @@ async def database(postgres_url: str) -> AsyncIterator[Postgres]:
     await database.close()
 
 
-class Ear:
-    """Hears what any process says."""
+class Listener:
+    """A listener that records the sender of each notification."""
 
     def __init__(self) -> None:
         self.notifications: asyncio.Queue[int] = asyncio.Queue()
@@ -37,7 +37,7 @@ class Ear:
 
 
 @pytest.fixture
-async def somebody(postgres_url: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+async def other_client(postgres_url: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
     connection = await asyncpg.connect(postgres_url)
     yield connection
     await connection.close()
@@ -46,7 +46,7 @@ async def somebody(postgres_url: str) -> AsyncIterator["asyncpg.Connection[async
 async def test_another_process_that_commits_rings(
     database: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "LOOK_SECONDS", NEVER)
+    monkeypatch.setattr(postgres, "POLL_SECONDS", NEVER)
     rung = asyncio.Event()
     other = await Postgres.open(postgres_url)
     async with database.watch(rung.set):
@@ -57,64 +57,64 @@ async def test_another_process_that_commits_rings(
     await other.close()
 
 
-async def test_our_own_commits_do_not_ring(
-    database: Postgres, somebody: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+async def test_commits_of_this_process_do_not_ring(
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "LOOK_SECONDS", NEVER)
+    monkeypatch.setattr(postgres, "POLL_SECONDS", NEVER)
     monkeypatch.setattr(postgres, "RING_SECONDS", 0.0)
     rings: asyncio.Queue[None] = asyncio.Queue()
-    ear = Ear()
-    await somebody.add_listener("segue", ear)
+    listener = Listener()
+    await other_client.add_listener("segue", listener)
     async with database.watch(lambda: rings.put_nowait(None)):
         while rings.empty():
-            await somebody.execute("NOTIFY segue")
+            await other_client.execute("NOTIFY segue")
         await database.run(increment("s000", "ours"))
-        while await ear.notifications.get() == somebody.get_server_pid():
+        while await listener.notifications.get() == other_client.get_server_pid():
             pass
         for _ in range(rings.qsize()):
             rings.get_nowait()
         await database.run(increment("s000", "ours again"))
-        while await ear.notifications.get() == somebody.get_server_pid():
+        while await listener.notifications.get() == other_client.get_server_pid():
             pass
         assert rings.empty()
 
 
 async def test_many_commits_make_one_notification(
-    database: Postgres, somebody: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "NOTIFY_SECONDS", NEVER)
-    ear = Ear()
-    await somebody.add_listener("segue", ear)
+    listener = Listener()
+    await other_client.add_listener("segue", listener)
     await database.run(increment("s000", "the first is told at once"))
-    await ear.notifications.get()
+    await listener.notifications.get()
     for number in range(20):
         await database.run(increment("s000", f"the others later {number}"))
-    assert ear.notifications.empty()
+    assert listener.notifications.empty()
     await database.close()
-    await ear.notifications.get()
-    await somebody.execute("NOTIFY segue")
-    assert await ear.notifications.get() == somebody.get_server_pid()
+    await listener.notifications.get()
+    await other_client.execute("NOTIFY segue")
+    assert await listener.notifications.get() == other_client.get_server_pid()
 
 
-async def test_a_commit_that_changes_nothing_tells_nobody(
-    database: Postgres, somebody: "asyncpg.Connection[asyncpg.Record]"
+async def test_a_commit_that_changes_nothing_does_not_notify(
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
-    ear = Ear()
-    await somebody.add_listener("segue", ear)
+    listener = Listener()
+    await other_client.add_listener("segue", listener)
     await database.run(counting.sum_up_twice)
     await database.close()
-    await somebody.execute("NOTIFY segue")
-    assert await ear.notifications.get() == somebody.get_server_pid()
+    await other_client.execute("NOTIFY segue")
+    assert await listener.notifications.get() == other_client.get_server_pid()
 
 
-async def test_who_has_lost_the_listening_connection_looks_all_the_same(
-    database: Postgres, somebody: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+async def test_a_process_that_lost_its_listening_connection_still_polls(
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(postgres, "POLL_SECONDS", 0.01)
     rings: asyncio.Queue[None] = asyncio.Queue()
     async with database.watch(lambda: rings.put_nowait(None)):
         await rings.get()
-        cut = await somebody.fetchval(
+        cut = await other_client.fetchval(
             """
             SELECT COUNT(pg_terminate_backend(pid))
             FROM pg_stat_activity
@@ -123,23 +123,23 @@ async def test_who_has_lost_the_listening_connection_looks_all_the_same(
         )
         assert cut
         for number in range(5):
-            # Written without a word to anybody.
-            await somebody.execute(f"CREATE TABLE said_by_nobody_{number} ()")
+            # Written without a notification.
+            await other_client.execute(f"CREATE TABLE without_notify_{number} ()")
             await rings.get()
     assert asyncio.all_tasks() - {asyncio.current_task()} == database_tasks(database)
 
 
 @pytest.mark.serial  # what others write to the server rings too
-async def test_who_knows_that_nothing_was_written_does_not_look(
-    database: Postgres, somebody: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+async def test_nothing_rings_while_nothing_is_written(
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A transaction that is under way is seen when it commits, though it had its number before."""
-    monkeypatch.setattr(postgres, "LOOK_SECONDS", 0.02)
+    """An open transaction rings when it commits, though it got its number before."""
+    monkeypatch.setattr(postgres, "POLL_SECONDS", 0.02)
     rings: asyncio.Queue[None] = asyncio.Queue()
     async with database.watch(lambda: rings.put_nowait(None)):
-        transaction = somebody.transaction()
+        transaction = other_client.transaction()
         await transaction.start()
-        await somebody.execute("CREATE TABLE under_way ()")
+        await other_client.execute("CREATE TABLE under_way ()")
         await rings.get()
         async with asyncio.timeout(10):
             await _quiet(rings)
@@ -157,7 +157,7 @@ async def _quiet(rings: asyncio.Queue[None]) -> None:
 
 
 def database_tasks(database: Postgres) -> set[asyncio.Task[None]]:
-    return {database._telling, *database._writers._tasks}
+    return {database._notifying, *database._writers._tasks}
 
 
 async def test_the_wall_clock_is_the_databases(database: Postgres) -> None:
@@ -168,7 +168,7 @@ async def test_the_wall_clock_is_the_databases(database: Postgres) -> None:
     assert database.lease_now() is None
 
 
-def test_the_quickest_answer_is_believed() -> None:
+def test_the_sample_with_the_shortest_round_trip_is_used() -> None:
     offset = Offset()
     offset.learn(asked=0, answer=1040, answered=100)
     offset.learn(asked=1000, answer=2001, answered=1002)
@@ -176,7 +176,7 @@ def test_the_quickest_answer_is_believed() -> None:
     assert offset.ms == 1000
 
 
-def test_a_clock_that_has_jumped_is_believed_at_once() -> None:
+def test_a_clock_that_has_jumped_is_followed_at_once() -> None:
     offset = Offset()
     offset.learn(asked=0, answer=1001, answered=2)
     offset.learn(asked=1000, answer=3_602_050, answered=1100)

@@ -1,4 +1,4 @@
-"""One statement for many callers: whose row is whose, and what may be asked in one breath."""
+"""Set-based statements: each caller gets its own rows, and which queries may be rewritten."""
 
 import random
 import re
@@ -78,7 +78,7 @@ async def test_each_execution_sees_what_the_one_before_it_wrote(words: Words) ->
 
 
 async def test_executions_with_a_row_each_are_one_statement(words: Words) -> None:
-    """And whoever finds none gets none."""
+    """An execution without a matching row gets no row."""
     text = "UPDATE words SET n = n + :more WHERE id = :id RETURNING id, n"
     params: list[Params] = [{"id": "c", "more": 1}, {"id": "none", "more": 2}, {"id": "a", "more": 3}]
     assert fits(translate("words.test", text), params, words.dialect)
@@ -89,7 +89,7 @@ async def test_executions_with_a_row_each_are_one_statement(words: Words) -> Non
     ("size", "statements"), [(1, 1), (2, 1), (3, 2), (64, 1), (65, 2), (127, 7), (128, 2), (130, 3)]
 )
 def test_sqlite_compiles_statements_of_few_sizes(size: int, statements: int) -> None:
-    """For any number of callers it has one of each at hand."""
+    """A group of any size is split into cached statements."""
     update = translate("words.test", "UPDATE words SET n = n + :more WHERE id = :id RETURNING id, n")
     with closing(open_file(MEMORY, 0)) as file:
         file.execute(TABLE)
@@ -104,8 +104,8 @@ def test_sqlite_compiles_statements_of_few_sizes(size: int, statements: int) -> 
     ]
 
 
-async def test_what_all_are_given_alike_is_given_once(words: Words) -> None:
-    """In a large group: one value for all of them, or none for any, in every place where one may stand."""
+async def test_a_parameter_that_is_equal_in_all_executions_is_passed_once(words: Words) -> None:
+    """In a large group: a value or NULL that is the same in all executions, for every parameter."""
     names = [f"w{number:02}" for number in range(sets.ALIKE_FROM + 3)]
     add = "INSERT INTO words (id, n) VALUES (:id, COALESCE(CAST(:none AS BIGINT), :n)) RETURNING id"
     added: list[Params] = [{"id": name, "n": 5, "none": None} for name in names]
@@ -118,8 +118,8 @@ async def test_what_all_are_given_alike_is_given_once(words: Words) -> None:
     assert await words.ask("SELECT id, n FROM words WHERE id = :id AND n = :n", *read) == [[("w03", 7)]] * 20
 
 
-async def test_what_is_added_goes_back_to_who_added_it(words: Words) -> None:
-    """One that was there before is not added again, nor one that came with it."""
+async def test_an_added_row_is_returned_to_the_execution_that_added_it(words: Words) -> None:
+    """A row that exists, or that the same group has added, is not added again."""
     text = "INSERT INTO words (id, n) VALUES (:id, length(:word)) ON CONFLICT (id) DO NOTHING RETURNING id"
     query = translate("words.test", text)
     params = [{"id": "y", "word": "no"}, {"id": "a", "word": "yes"}, {"id": "x", "word": "none"}]
@@ -130,14 +130,14 @@ async def test_what_is_added_goes_back_to_who_added_it(words: Words) -> None:
     assert not fits(query, [*params, {"id": "x", "word": "again"}], words.dialect)
 
 
-async def test_what_is_read_by_two_goes_to_both(words: Words) -> None:
+async def test_a_row_read_by_two_executions_is_returned_to_both(words: Words) -> None:
     text = "SELECT id, n FROM words WHERE id = :id"
     params: list[Params] = [{"id": "b"}, {"id": "none"}, {"id": "a"}, {"id": "b"}]
     assert fits(translate("words.test", text), params, words.dialect)
     assert await words.ask(text, *params) == [[("b", 0)], [], [("a", 0)], [("b", 0)]]
 
 
-async def test_nothing_is_a_value_of_any_type(words: Words) -> None:
+async def test_null_is_a_value_of_any_type(words: Words) -> None:
     text = "UPDATE words SET n = COALESCE(:n, n + 7) WHERE id = :id RETURNING id, n"
     assert await words.ask(text, {"id": "a", "n": None}, {"id": "b", "n": None}, {"id": "c", "n": 1}) == [
         [("a", 7)],
@@ -160,7 +160,7 @@ async def test_a_write_without_rows_is_one_statement_too(words: Words) -> None:
     assert await words.all() == {"a": 0, "b": 0, "c": 0, "xRETURNING": 5, "yRETURNING": 5}
 
 
-WRITES_THAT_STAY_APART = [
+WRITES_NOT_REWRITTEN = [
     "UPDATE words SET n = 1 WHERE n = :n RETURNING id",
     "UPDATE words SET n = :n",
     "UPDATE words SET n = length(:id) WHERE n = 0 RETURNING id",
@@ -175,8 +175,8 @@ WRITES_THAT_STAY_APART = [
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
-@pytest.mark.parametrize("text", WRITES_THAT_STAY_APART)
-def test_what_cannot_be_told_apart_stays_apart(text: str, dialect: str) -> None:
+@pytest.mark.parametrize("text", WRITES_NOT_REWRITTEN)
+def test_a_write_whose_rows_cannot_be_assigned_is_not_rewritten(text: str, dialect: str) -> None:
     assert joined(translate("words.test", text), dialect) is None
 
 
@@ -202,7 +202,7 @@ def test_what_cannot_be_told_apart_stays_apart(text: str, dialect: str) -> None:
         "WITH w AS (SELECT id FROM words) SELECT id FROM w WHERE id = :id",
     ],
 )
-async def test_what_takes_more_than_the_rows_of_one_table_stays_apart_on_sqlite(text: str) -> None:
+async def test_a_query_over_several_tables_is_not_rewritten_on_sqlite(text: str) -> None:
     assert joined(translate("words.test", text), "sqlite") is None
 
 
@@ -222,10 +222,10 @@ VARIETY = [
     "DELETE FROM recalls WHERE rowid % 3 = 0",
     "DELETE FROM scheduled_messages WHERE rowid % 3 = 0",
 ]
-"""So that guards differ from row to row, and whatever a query looks for is there."""
+"""So that guards differ from row to row, and every query finds something."""
 
 CLOSED = {"state", "kind", "trigger_kind", "outcome", "role", "when_busy", "chat_type", "crash", "next_at"}
-"""Columns that take not just any value: another row's is one that they take."""
+"""Columns with restricted values: they get the value of another row."""
 OPTIONAL = {
     "auto_at",
     "commit_at",
@@ -238,12 +238,12 @@ OPTIONAL = {
     "usage",
 }
 KEYS = {"id", "key", "slot", "seq", "n", "place", "version"}
-"""Columns by which a row that is added is told from those that are there."""
+"""Columns that distinguish an added row from existing ones."""
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
-    path = tmp_path_factory.mktemp("house") / "segue.db"
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+    path = tmp_path_factory.mktemp("seeded") / "segue.db"
     wait_for(seed(f"sqlite:///{path}", 200, rare=4))
     with closing(open_file(str(path), 0)) as connection:
         for text in VARIETY:
@@ -251,18 +251,18 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connecti
         yield connection
 
 
-class Asker:
-    """Makes executions of a query of which most find what they look for."""
+class ExecutionMaker:
+    """Makes executions of a query, most of which match a row."""
 
-    def __init__(self, house: sqlite3.Connection, query: Query) -> None:
+    def __init__(self, seeded: sqlite3.Connection, query: Query) -> None:
         self.rng = random.Random(query.name)
-        self.house = house
+        self.seeded = seeded
         self.query = query
         named = re.search(r"\b(?:FROM|INTO|UPDATE)\s+(\w+)", query.sqlite)
         assert named is not None
         self.table = named[1]
-        self.types = {row["name"]: row["type"] for row in house.execute(f"PRAGMA table_info({self.table})")}
-        self.rows = [dict(row) for row in house.execute(f"SELECT * FROM {self.table}")]
+        self.types = {row["name"]: row["type"] for row in seeded.execute(f"PRAGMA table_info({self.table})")}
+        self.rows = [dict(row) for row in seeded.execute(f"SELECT * FROM {self.table}")]
         self.adds = query.sqlite.startswith("INSERT")
         guard = query.sqlite[query.sqlite.find("WHERE") :]
         self.guarded = [
@@ -275,7 +275,7 @@ class Asker:
             (self.hits if self.finds_something(params) else self.misses).append(params)
 
     def executions(self, size: int, *, calm: bool) -> list[Params]:
-        """Calm ones add what is new; among the others some miss, or come into each other's way."""
+        """Calm ones add new rows; of the others, some match no row or conflict with each other."""
         make = self.adding if self.adds else self.finding
         made: list[Params] = []
         for _ in range(1_000):
@@ -284,7 +284,7 @@ class Asker:
                 made.pop()
             elif len(made) == size:
                 return made
-        raise AssertionError(f"the house has too little of what {self.query.name} looks for")
+        raise AssertionError(f"the seed data has too few rows for {self.query.name}")
 
     def finding(self, others: Sequence[Params], *, calm: bool) -> Params:
         dice = 0.5 if calm else self.rng.random()
@@ -305,16 +305,16 @@ class Asker:
         if dice < 0.15:
             return params
         if dice < 0.3 and others:
-            # Another one of the same: under an id of its own, if it has one.
+            # The same row again, with a new id if it has one.
             return {**others[-1], **({named: f"new {self.number()}"} if named in params else {})}
         new = {name: self.new(name) for name in {*KEYS, named}.intersection(params)}
         if self.table in ("recalls", "scheduled_messages"):
             without = f"SELECT id FROM jobs WHERE id NOT IN (SELECT job_id FROM {self.table})"
-            new["job_id"] = self.rng.choice(self.house.execute(without).fetchall())["id"]
+            new["job_id"] = self.rng.choice(self.seeded.execute(without).fetchall())["id"]
         return {**params, **new}
 
     def naming(self, row: dict[str, Value]) -> Params:
-        """As whoever has read that row would, with something else to write there."""
+        """The parameters of a caller that has read the row, with new values to write."""
         read = row if self.adds else {name: row[name] for name in self.guarded}
         other = self.rng.choice(self.rows)
         closed = {name: other[name] for name in CLOSED.intersection(other)}
@@ -330,67 +330,67 @@ class Asker:
         return f"{name} {number}" if self.types.get(name) == "TEXT" else number
 
     def number(self) -> int:
-        """Later than any moment in the house."""
+        """A number later than any moment in the seed data."""
         self.made += 1
         return 10_000 + self.made
 
     def finds_something(self, params: Params) -> bool:
-        before = self.house.total_changes
-        with undone(self.house):
+        before = self.seeded.total_changes
+        with undone(self.seeded):
             try:
-                return bool(execute(self.house, (self.query, params))) or self.house.total_changes > before
+                return bool(execute(self.seeded, (self.query, params))) or self.seeded.total_changes > before
             except StoreError:
                 return False
 
 
 @contextmanager
-def undone(house: sqlite3.Connection) -> Iterator[None]:
-    house.execute("BEGIN")
+def undone(seeded: sqlite3.Connection) -> Iterator[None]:
+    seeded.execute("BEGIN")
     try:
         yield
     finally:
-        house.execute("ROLLBACK")
+        seeded.execute("ROLLBACK")
 
 
 Way: TypeAlias = Callable[[sqlite3.Connection, Query, Sequence[Params]], Sequence[Rows]]
 
 
-def one_by_one(house: sqlite3.Connection, query: Query, executions: Sequence[Params]) -> Sequence[Rows]:
-    return [execute(house, (query, params)) for params in executions]
+def one_by_one(seeded: sqlite3.Connection, query: Query, executions: Sequence[Params]) -> Sequence[Rows]:
+    return [execute(seeded, (query, params)) for params in executions]
 
 
-def outcome(way: Way, house: sqlite3.Connection, query: Query, executions: Sequence[Params]) -> Any:
-    """What each execution got, and the house as it is after a change; or how they were refused."""
-    before = house.total_changes
-    with undone(house):
+def outcome(way: Way, seeded: sqlite3.Connection, query: Query, executions: Sequence[Params]) -> Any:
+    """The rows of each execution, and the tables after a change; or the error."""
+    before = seeded.total_changes
+    with undone(seeded):
         try:
-            answers = [[cells(row) for row in rows] for rows in way(house, query, executions)]
-            return answers, tables(house) if house.total_changes > before else None
+            answers = [[cells(row) for row in rows] for rows in way(seeded, query, executions)]
+            return answers, tables(seeded) if seeded.total_changes > before else None
         except StoreError as refused:
             return str(refused)
 
 
 def cells(row: Any) -> list[tuple[str, Any]]:
-    """The columns that were asked for, in their places: what tells whose the row is comes after them."""
+    """The selected columns in order, without the extra column that identifies the execution."""
     names = [*row.keys()]
     while names[-1].startswith("segue_"):
         names.pop()
     return [(name, row[name]) for name in names]
 
 
-def tables(house: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
-    reader = house.cursor()
+def tables(seeded: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    reader = seeded.cursor()
     reader.row_factory = None
     names = reader.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     return {name: reader.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}
 
 
 def names_of(params: Params) -> Params:
-    """What says which row is meant."""
+    """The parameters that select a row."""
     return {name: value for name, value in params.items() if name == "id" or name.endswith("_id")}
 
 
-def test_most_queries_may_be_asked_for_many_at_once() -> None:
+def test_most_queries_may_be_rewritten() -> None:
     assert len(REWRITTEN) > 90
     assert {
         queries.sessions.lock_by_key,
@@ -402,19 +402,19 @@ def test_most_queries_may_be_asked_for_many_at_once() -> None:
 
 @pytest.mark.parametrize("query", REWRITTEN, ids=lambda query: query.name)
 def test_executions_in_one_statement_do_what_they_do_one_by_one(
-    house: sqlite3.Connection, query: Query, monkeypatch: pytest.MonkeyPatch
+    seeded: sqlite3.Connection, query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With parameters of their own, and with all but their names alike, which are then given once."""
-    asker = Asker(house, query)
+    """With different parameters, and with all parameters equal except ids."""
+    maker = ExecutionMaker(seeded, query)
     found: list[bool] = []
     for size, calm in [(7, True), *((size, False) for size in range(2, 8))]:
-        executions = asker.executions(size, calm=calm)
-        apart = outcome(one_by_one, house, query, executions)
-        assert outcome(_execute_each, house, query, executions) == apart
-        found += map(asker.finds_something, executions)
+        executions = maker.executions(size, calm=calm)
+        apart = outcome(one_by_one, seeded, query, executions)
+        assert outcome(_execute_each, seeded, query, executions) == apart
+        found += map(maker.finds_something, executions)
         alike = [{**executions[0], **names_of(params)} for params in executions]
         monkeypatch.setattr(sets, "ALIKE_FROM", 2)
-        assert outcome(_execute_each, house, query, alike) == outcome(one_by_one, house, query, alike)
+        assert outcome(_execute_each, seeded, query, alike) == outcome(one_by_one, seeded, query, alike)
         monkeypatch.undo()
-    if asker.adds or asker.guarded:
+    if maker.adds or maker.guarded:
         assert found.count(True) > found.count(False) > 0, "most find what they look for, and not all"

@@ -1,4 +1,4 @@
-"""SQLite: what a caller may rely on, on a file, in memory and without threads."""
+"""SQLite: what a caller may rely on, with a file, in memory and without threads."""
 
 import asyncio
 import os
@@ -84,7 +84,7 @@ async def words(database: Database) -> list[str]:
 
 
 class Pause:
-    """Keeps the writer inside a transaction, so that whoever comes meanwhile waits and forms a group."""
+    """Holds the writer inside a transaction, so that callers that come then form a group."""
 
     def __init__(self) -> None:
         self._inside = threading.Event()
@@ -104,7 +104,7 @@ class Pause:
 
 
 async def a_group_of(database: Sqlite, *work: Begin[Any]) -> list[Any]:
-    """What becomes of transactions that are driven in one group."""
+    """The outcomes of transactions that are driven in one group."""
     pause = Pause()
     first = await pause.hold(database)
     rest = [asyncio.create_task(database.run(begin)) for begin in work]
@@ -119,7 +119,7 @@ async def test_what_was_committed_is_seen_by_the_next_read(database: Database) -
     assert await words(database) == ["now"]
 
 
-async def test_who_raises_leaves_nothing_behind(database: Database) -> None:
+async def test_a_transaction_that_raises_leaves_nothing_behind(database: Database) -> None:
     with pytest.raises(Conflict):
         await database.run(adding("now", "then", then=change_my_mind))
     assert await words(database) == []
@@ -164,7 +164,7 @@ async def test_after_close_nothing_is_accepted(database: Database) -> None:
         await database.read(every, {})
 
 
-async def test_leases_are_judged_by_a_clock_that_nobody_sets(database: Database) -> None:
+async def test_leases_are_judged_by_a_clock_that_cannot_be_set(database: Database) -> None:
     before = database.lease_now()
     after = database.lease_now()
     assert before is not None
@@ -173,7 +173,7 @@ async def test_leases_are_judged_by_a_clock_that_nobody_sets(database: Database)
     assert database.wall_ms() > 1_700_000_000_000
 
 
-async def test_in_a_group_whoever_raises_takes_back_only_its_own(file: Sqlite) -> None:
+async def test_in_a_group_a_caller_that_raises_undoes_only_its_own_writes(file: Sqlite) -> None:
     outcomes = await a_group_of(
         file,
         adding("before"),
@@ -198,7 +198,7 @@ async def test_a_group_that_is_driven_again_counts_once(file: Sqlite) -> None:
 
 async def test_a_commit_that_fails_fails_for_all_in_the_group(file: Sqlite) -> None:
     def orphan() -> Transaction[None]:
-        yield add_orphan, {"word": "nobody's"}
+        yield add_orphan, {"word": "an orphan"}
 
     def make_child() -> Transaction[None]:
         yield create_child, {}
@@ -221,7 +221,7 @@ async def test_an_exception_that_ends_programs_does_not_end_the_writer(file: Sql
     assert await file.run(adding("next")) == ["next"]
 
 
-async def test_a_caller_that_is_cancelled_is_missed_by_nobody(file: Sqlite) -> None:
+async def test_a_cancelled_caller_does_not_affect_the_others(file: Sqlite) -> None:
     complaints: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
     pause = Pause()
@@ -275,7 +275,7 @@ async def test_a_read_does_not_wait_for_the_writer(file: Sqlite) -> None:
 
 
 async def test_a_loop_that_never_sleeps_does_not_starve_the_writer(file: Sqlite) -> None:
-    """Counted in turns of the loop: where nothing else runs, a commit that starves takes thousands."""
+    """Counted in iterations of the loop: a commit that starves takes thousands of them."""
     turns = 0
 
     async def never_sleep() -> None:
@@ -298,7 +298,7 @@ async def test_a_loop_that_never_sleeps_does_not_starve_the_writer(file: Sqlite)
 async def test_what_another_connection_wrote_rings(
     file: Sqlite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(threads, "POLL_SECONDS", 0.001)
     rung = asyncio.Event()
     async with file.watch(rung.set), asyncio.timeout(60):
         for number in range(20):
@@ -311,7 +311,7 @@ async def test_what_another_connection_wrote_rings(
         await rung.wait()
 
 
-async def test_handles_on_one_inline_database_are_as_several_processes() -> None:
+async def test_handles_on_one_inline_database_behave_like_several_processes() -> None:
     rung: list[str] = []
     one_handle = InlineSqlite.open()
     other = one_handle.share()

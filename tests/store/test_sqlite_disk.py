@@ -1,4 +1,4 @@
-"""A disk that is full or read-only: callers are told, nothing half-done stays, and it ends by itself."""
+"""A disk that is full or read-only: callers get an error, nothing half-done stays, and it recovers."""
 
 import asyncio
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ async def write_until_it_fails(database: Database, promised: list[str]) -> None:
         promised.append(f"{number:04}")
 
 
-async def test_a_full_disk_is_told_and_forgotten_when_there_is_room(small_disk: Path) -> None:
+async def test_a_full_disk_is_reported_until_there_is_space(small_disk: Path) -> None:
     ballast = small_disk / "ballast"
     ballast.write_bytes(b"x" * 2_000_000)
     database = await Sqlite.open(str(small_disk / "segue.db"))
@@ -59,7 +59,7 @@ def reason(database: Database) -> Reason | None:
     return database.last_write.reason
 
 
-async def test_a_disk_counts_as_full_until_it_has_room_again(small_disk: Path) -> None:
+async def test_a_disk_counts_as_full_until_it_has_space_again(small_disk: Path) -> None:
     database = await open_database(f"sqlite:///{small_disk / 'segue.db'}")
     await database.run(make_notes)
     ballast = await asyncio.to_thread(disks.fill, small_disk)

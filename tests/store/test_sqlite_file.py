@@ -1,4 +1,4 @@
-"""Which files are opened, and which are refused as they are: not a byte changes, in them or beside them."""
+"""Which files are opened, and which are refused without changing a byte, in them or beside them."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from segue.store.queries import translate
 from segue.store.sqlite.database import Sqlite
 
 PAGE = 4096
-NOBODY = 65_534
+ANOTHER_USER = 65_534
 
 create = translate("notes.create", "CREATE TABLE notes (id INTEGER PRIMARY KEY, note TEXT)")
 add = translate("notes.add", "INSERT INTO notes (note) VALUES (:note)")
@@ -48,7 +48,7 @@ def overwrite(path: Path, at: int, with_: bytes) -> None:
 
 
 def a_text(path: Path) -> None:
-    path.write_text("Dear diary,\n" * 500)
+    path.write_text("Diary,\n" * 500)
 
 
 def a_torn_beginning(path: Path) -> None:
@@ -113,7 +113,7 @@ def opened_and_closed(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("make", "reason"), REFUSED, ids=lambda each: getattr(each, "__name__", None))
-def test_a_file_that_is_not_ours_or_not_whole_is_left_as_it_was(
+def test_a_file_that_is_not_segues_or_is_damaged_is_left_as_it_was(
     make: Callable[[Path], None], reason: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "segue.db"
@@ -140,7 +140,7 @@ def test_the_log_of_another_program_is_left_as_it_was(tmp_path: Path) -> None:
 
 
 def test_another_programs_tables_are_found_in_its_log_too(tmp_path: Path) -> None:
-    """Its file looks empty until the log is folded in."""
+    """Its file looks empty until a checkpoint."""
     path = tmp_path / "segue.db"
     theirs = sqlite3.connect(path)
     theirs.execute("PRAGMA journal_mode = WAL")
@@ -157,18 +157,18 @@ def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
         opened_and_closed(tmp_path)
 
 
-def test_what_stands_where_the_folder_should_be_is_named(tmp_path: Path) -> None:
+def test_a_file_where_the_folder_should_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("a file")
     with pytest.raises(StoreUnusable, match=r"notes/segue\.db cannot be used: part of its path is a file"):
         opened_and_closed(tmp_path / "notes" / "segue.db")
 
 
-def opened_by_somebody_else(path: Path) -> str:
-    """What a user hears who may not do everything; root may."""
+def error_of_another_user(path: Path) -> str:
+    """The error that a user without root's rights gets."""
     code = (
         "import asyncio, concurrent.futures.thread, os, sys\n"
         "from segue.store.sqlite.database import Sqlite\n"
-        f"os.getuid() or os.setuid({NOBODY})\n"
+        f"os.getuid() or os.setuid({ANOTHER_USER})\n"
         "try: asyncio.run(Sqlite.open(sys.argv[1]))\n"
         "except Exception as error: print(type(error).__name__, error)\n"
     )
@@ -178,7 +178,7 @@ def opened_by_somebody_else(path: Path) -> str:
 
 @pytest.fixture
 def public(tmp_path: Path) -> Path:
-    """A folder whose parents everybody may pass, as they may not by default in a test's own."""
+    """A folder that all users can reach; by default they cannot reach a test's folder."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.getuid() and folder.name.startswith(("pytest-", "popen-", "test_")):
             folder.chmod(folder.stat().st_mode | 0o011)
@@ -190,9 +190,9 @@ def test_a_file_that_may_not_be_written_is_left_as_it_was(public: Path) -> None:
     ours(public / "segue.db")
     (public / "segue.db").chmod(0o444)
     before = everything_in(public)
-    said = opened_by_somebody_else(public / "segue.db")
-    assert said.startswith("StoreUnusable")
-    assert "segue.db may not be written to" in said
+    message = error_of_another_user(public / "segue.db")
+    assert message.startswith("StoreUnusable")
+    assert "segue.db may not be written to" in message
     assert everything_in(public) == before
 
 
@@ -201,10 +201,10 @@ def test_a_folder_that_may_not_be_written_is_left_as_it_was(public: Path) -> Non
     (public / "segue.db").chmod(0o666)
     public.chmod(0o555)
     before = everything_in(public)
-    said = opened_by_somebody_else(public / "segue.db")
+    message = error_of_another_user(public / "segue.db")
     public.chmod(0o777)
-    assert said.startswith("StoreUnusable")
-    assert "needs a log beside it" in said
+    assert message.startswith("StoreUnusable")
+    assert "needs a log beside it" in message
     assert everything_in(public) == before
 
 
@@ -233,7 +233,7 @@ def test_a_newer_schema_is_left_as_it_was(tmp_path: Path) -> None:
     assert everything_in(place) == before
 
 
-async def test_damage_that_is_found_later_is_told_as_such(tmp_path: Path) -> None:
+async def test_damage_that_is_found_later_is_reported(tmp_path: Path) -> None:
     await _made_by_us(tmp_path / "segue.db")
     overwrite(tmp_path / "segue.db", 5 * PAGE, b"\xff" * 5 * PAGE)
     database = await Sqlite.open(str(tmp_path / "segue.db"))
@@ -262,7 +262,7 @@ def test_an_empty_file_is_a_new_database(tmp_path: Path) -> None:
     assert (tmp_path / "segue.db").stat().st_size > 0
 
 
-def test_opening_what_is_ours_changes_nothing(tmp_path: Path) -> None:
+def test_opening_a_segue_file_changes_nothing(tmp_path: Path) -> None:
     ours(tmp_path / "segue.db")
     before = everything_in(tmp_path)
     opened_and_closed(tmp_path / "segue.db")
@@ -283,7 +283,7 @@ def test_a_relative_path_stays_where_it_was_when_the_process_moves(
     assert (tmp_path / "segue.db.lock").exists()
 
 
-async def test_a_lock_that_cannot_be_had_is_told_and_forgotten(tmp_path: Path) -> None:
+async def test_a_lock_file_that_cannot_be_opened_is_reported_until_it_can(tmp_path: Path) -> None:
     database = await Sqlite.open(str(tmp_path / "segue.db"))
     (tmp_path / "segue.db.lock").mkdir()
     with pytest.raises(StoreError, match=r"segue\.db could not be locked"):

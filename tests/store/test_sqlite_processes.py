@@ -1,4 +1,4 @@
-"""Several processes on one SQLite file: they take turns, and outlive one another."""
+"""Several processes on one SQLite file: they take turns, and survive each other's end."""
 
 import asyncio
 import json
@@ -45,21 +45,21 @@ def process(role: object, *args: Path) -> Iterator["subprocess.Popen[str]"]:
             child.kill()
 
 
-def heard(child: "subprocess.Popen[str]") -> str:
+def line_of(child: "subprocess.Popen[str]") -> str:
     assert child.stdout is not None
     return child.stdout.readline().strip()
 
 
 def at_once(role: object, *args: Path) -> list[Any]:
-    """Start many, let them go in the same moment, and hear what each has to say."""
+    """Start many processes, release them at the same moment, and return what each printed."""
     with ExitStack() as stack:
         children = [stack.enter_context(process(role, *args)) for _ in range(PROCESSES)]
-        assert [heard(child) for child in children] == ["ready"] * PROCESSES
+        assert [line_of(child) for child in children] == ["ready"] * PROCESSES
         for child in children:
             assert child.stdin is not None
             child.stdin.write("go\n")
             child.stdin.flush()
-        return [json.loads(heard(child)) for child in children]
+        return [json.loads(line_of(child)) for child in children]
 
 
 @pytest.fixture
@@ -91,14 +91,14 @@ def test_processes_that_start_at_once_make_the_schema_once(tmp_path: Path) -> No
 async def test_a_process_that_stops_in_the_middle_is_not_waited_for_without_end(path: Path) -> None:
     database = await Sqlite.open(str(path), busy_seconds=0.2)
     with process(stop_in_the_middle, path) as child:
-        assert await asyncio.to_thread(heard, child) == "inside"
+        assert await asyncio.to_thread(line_of, child) == "inside"
         refused = await asyncio.gather(
             *(database.run(adding(f"told to try again {n}")) for n in range(3)), return_exceptions=True
         )
         assert [type(each) for each in refused] == [StoreUnavailable] * 3
         assert await notes(database) == []
         child.send_signal(signal.SIGCONT)
-        assert await asyncio.to_thread(heard, child) == "done"
+        assert await asyncio.to_thread(line_of, child) == "done"
     await database.run(adding("after"))
     assert await notes(database) == ["after", "half a thought"]
     await database.close()
@@ -107,7 +107,7 @@ async def test_a_process_that_stops_in_the_middle_is_not_waited_for_without_end(
 async def test_closing_does_not_wait_for_a_process_that_has_stopped(path: Path) -> None:
     database = await Sqlite.open(str(path), busy_seconds=0.2)
     with process(stop_in_the_middle, path) as child:
-        assert await asyncio.to_thread(heard, child) == "inside"
+        assert await asyncio.to_thread(line_of, child) == "inside"
         waiting = asyncio.create_task(database.run(adding("too late")))
         await asyncio.sleep(0)
         await database.close()
@@ -118,7 +118,7 @@ async def test_closing_does_not_wait_for_a_process_that_has_stopped(path: Path) 
 async def test_a_process_that_is_killed_in_the_middle_leaves_nothing(path: Path) -> None:
     database = await Sqlite.open(str(path))
     with process(stop_in_the_middle, path) as child:
-        assert await asyncio.to_thread(heard, child) == "inside"
+        assert await asyncio.to_thread(line_of, child) == "inside"
         child.kill()
     await database.run(adding("after"))
     assert await notes(database) == ["after"]
@@ -138,14 +138,14 @@ async def test_another_programs_lock_is_not_waited_for_without_end(path: Path) -
     await database.close()
 
 
-def test_every_image_of_the_disk_holds_what_was_promised(path: Path, tmp_path: Path) -> None:
+def test_every_image_of_the_disk_holds_what_was_acknowledged(path: Path, tmp_path: Path) -> None:
     """The process is stopped at some moment, and its files are copied as a power cut would leave them."""
     moments = random.Random(19)
     image = tmp_path / "image"
     promised: list[str] = []
     with process(write_and_tell, path) as child:
         for _ in range(IMAGES):
-            promised += [heard(child) for _ in range(moments.randrange(1, 100))]
+            promised += [line_of(child) for _ in range(moments.randrange(1, 100))]
             child.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
             image.mkdir()

@@ -1,4 +1,4 @@
-"""A context for tools: a session of a kernel in memory."""
+"""Fixture: a tool context, with a session of a kernel in memory."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""A small MCP server of ours over HTTP: `python -m tests.tools.http_server PORT`."""
+"""A small MCP server over HTTP: `python -m tests.tools.http_server PORT`."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Sites for `fetch_url`: a real server on loopback, and a net in which public addresses lead to it."""
+"""Web sites for `fetch_url`: a real server on loopback, a transport that leads to it, and a resolver."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -8,7 +8,7 @@ import httpx2
 
 
 class Site:
-    """Answers by path with the bytes it was given, and remembers the requests."""
+    """Answers each path with given bytes, and records the requests."""
 
     def __init__(self, pages: Mapping[str, bytes]) -> None:
         self._pages = pages
@@ -49,7 +49,7 @@ def redirect(to: str) -> bytes:
 
 
 class Net(httpx2.AsyncBaseTransport):
-    """Every connection ends at the site. Where it was meant to go, and in whose name, is remembered."""
+    """Connects every request to the site, and records the address and the host name it was meant for."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -68,7 +68,7 @@ class Net(httpx2.AsyncBaseTransport):
 
 
 class Names:
-    """A resolver of ours. A name with several answers gives the next one each time it is asked."""
+    """A fake resolver. A name with several answers gives the next one each time it is resolved."""
 
     def __init__(self, **answers: Sequence[Sequence[str]]) -> None:
         self._answers = {name.replace("_", "."): list(given) for name, given in answers.items()}

@@ -1,4 +1,4 @@
-"""A small MCP server of ours: JSON-RPC on its standard streams, with nothing but the standard library."""
+"""A small MCP server: JSON-RPC on standard streams, with only the standard library."""
 
 import json
 import os
@@ -16,7 +16,7 @@ COUNTED: list[int] = []
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
-    """The result of a request, or None for a method that is not known here."""
+    """Return the result of a request, or None for an unknown method."""
     match method, params.get("name"):
         case "initialize", _:
             version = params["protocolVersion"]
@@ -26,30 +26,30 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
             form = {"type": "object", "properties": {}}
             return {"tools": [{"name": n, "description": d, "inputSchema": form} for n, d in TOOLS.items()]}
         case "tools/call", "add":
-            return said(str(params["arguments"]["first"] + params["arguments"]["second"]))
+            return text_result(str(params["arguments"]["first"] + params["arguments"]["second"]))
         case "tools/call", "surroundings":
-            return said(",".join(name for name in ("GIVEN", "OPENAI_API_KEY") if name in os.environ))
+            return text_result(",".join(name for name in ("GIVEN", "OPENAI_API_KEY") if name in os.environ))
         case "tools/call", "count":
             COUNTED.append(1)
-            return said(f"{len(COUNTED)} {os.getpid()}")
+            return text_result(f"{len(COUNTED)} {os.getpid()}")
         case "tools/call", "leave":
             os._exit(3)
     return None
 
 
-def said(text: str) -> dict[str, Any]:
+def text_result(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": False}
 
 
 def main() -> None:
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" not in asked:
+        request = json.loads(line)
+        if "id" not in request:
             continue
-        result = answer(asked["method"], asked.get("params", {}))
+        result = answer(request["method"], request.get("params", {}))
         unknown = {"error": {"code": -32601, "message": "Method not found"}}
-        told = unknown if result is None else {"result": result}
-        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}) + "\n")
+        body = unknown if result is None else {"result": result}
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **body}) + "\n")
         sys.stdout.flush()
 
 

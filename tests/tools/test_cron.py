@@ -1,4 +1,4 @@
-"""The `cron` tool: what a conversation may schedule into itself, and what it may not."""
+"""The `cron` tool: what a conversation may schedule, and what is refused."""
 
 import re
 from collections.abc import AsyncIterator
@@ -44,11 +44,11 @@ async def jobs(context: ToolContext) -> list[Job]:
 
 
 async def nothing(turn: object) -> None:
-    """What the system's job calls."""
+    """The function of the protected job."""
 
 
 async def add(context: ToolContext, **arguments: Any) -> str:
-    """The id of a job that was added."""
+    """Add a job; return its id."""
     said = await ask(context, "add", **{"message": "Look at the build.", "every_seconds": 3600, **arguments})
     found = re.match(r"Added\. Job (\w+) ", said)
     assert found, said
@@ -126,8 +126,8 @@ async def test_what_cannot_be_a_job_is_refused_and_leaves_nothing(
     assert await jobs(context) == []
 
 
-async def test_a_session_has_so_many_jobs_and_no_more(context: ToolContext) -> None:
-    """2.4: the quota; a job that is gone makes room."""
+async def test_a_session_has_a_limited_number_of_jobs(context: ToolContext) -> None:
+    """2.4: the quota; a removed job frees a place."""
     ids = [await add(context) for _ in range(3)]
     assert f"{CHAT} has 3 automations, which is the most" in await refusal(
         context, "add", message="One more.", every_seconds=60
@@ -165,13 +165,13 @@ async def test_the_zone_is_named_or_the_sessions_or_the_configured_one(
     assert f"It runs on {first}." in await ask(context, "add", message="Go.", at=naive, **named)
 
 
-async def test_an_offset_is_taken_at_its_word(context: ToolContext) -> None:
+async def test_an_offset_in_the_time_is_used(context: ToolContext) -> None:
     """2.5"""
     said = await ask(context, "add", message="Go.", at="2026-11-20T09:00:00-05:00")
     assert "It runs on 2026-11-20T15:00:00+01:00." in said
 
 
-async def test_only_this_conversations_jobs_are_there(context: ToolContext) -> None:
+async def test_only_this_conversations_jobs_are_found(context: ToolContext) -> None:
     """2.6"""
     kernel = context.kernel
     await kernel.open("web:2")

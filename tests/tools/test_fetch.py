@@ -1,4 +1,4 @@
-"""`fetch_url`: the public net, and no door into this house."""
+"""`fetch_url`: it fetches public pages, and reaches nothing on this machine or its network."""
 
 from collections.abc import AsyncIterator
 
@@ -62,12 +62,14 @@ async def test_a_page_is_fetched_as_plain_text(context: ToolContext, site: Site)
     ("path", "text"),
     [("/json", '{"a": 1}'), ("/latin", "Grüße"), ("/odd", "words"), ("/to-page", '{"a": 1}')],
 )
-async def test_what_is_text_is_given_as_it_is(context: ToolContext, site: Site, path: str, text: str) -> None:
+async def test_plain_text_is_returned_unchanged(
+    context: ToolContext, site: Site, path: str, text: str
+) -> None:
     tool = fetch_tool(resolve=names(), transport=Net(site))
     assert await result(context, [tool], "fetch_url", url=f"http://site.test{path}") == text
 
 
-async def test_a_redirect_is_resolved_and_looked_at_anew(context: ToolContext, site: Site) -> None:
+async def test_a_redirect_is_resolved_and_checked_again(context: ToolContext, site: Site) -> None:
     net = Net(site)
     tool = fetch_tool(resolve=names(), transport=net)
     await result(context, [tool], "fetch_url", url="http://site.test:8080/to-other")
@@ -91,7 +93,7 @@ async def test_a_redirect_is_resolved_and_looked_at_anew(context: ToolContext, s
         ("/missing", "answered 404 Not Found"),
     ],
 )
-async def test_what_is_not_fetched_is_said(context: ToolContext, site: Site, path: str, words: str) -> None:
+async def test_a_refusal_says_why(context: ToolContext, site: Site, path: str, words: str) -> None:
     tool = fetch_tool(resolve=names(), transport=Net(site))
     assert words in await refused(context, [tool], "fetch_url", url=f"http://site.test{path}")
 
@@ -141,7 +143,7 @@ async def test_what_is_not_fetched_is_said(context: ToolContext, site: Site, pat
         "http://[ff02::1]/",
         "http://inside.test/",
         "http://both.test/",
-        "http://nobody.test/",
+        "http://unknown.test/",
         "http://user:password@site.test/",
         "http://site.test@127.0.0.1/",
         "http://site.test\\@127.0.0.1/",
@@ -163,7 +165,7 @@ async def test_what_is_not_fetched_is_said(context: ToolContext, site: Site, pat
         "",
     ],
 )
-async def test_no_address_of_this_house_is_reached(context: ToolContext, site: Site, url: str) -> None:
+async def test_no_private_or_malformed_address_is_reached(context: ToolContext, site: Site, url: str) -> None:
     net = Net(site)
     tool = fetch_tool(resolve=names(), transport=net)
     assert await refused(context, [tool], "fetch_url", url=url)
@@ -171,8 +173,8 @@ async def test_no_address_of_this_house_is_reached(context: ToolContext, site: S
     assert site.asked == []
 
 
-async def test_a_name_that_changes_its_answer_is_asked_once(context: ToolContext, site: Site) -> None:
-    """The second answer would be this machine; the connection goes where the first one was looked at."""
+async def test_a_name_whose_address_changes_is_resolved_once(context: ToolContext, site: Site) -> None:
+    """The second answer is this machine; the connection goes to the first, which was checked."""
     net, resolver = Net(site), names()
     tool = fetch_tool(resolve=resolver, transport=net)
     await result(context, [tool], "fetch_url", url="http://turning.test/json")
@@ -204,10 +206,10 @@ async def test_a_redirect_to_metadata_is_refused_even_from_inside(context: ToolC
     assert "not a public address" in await refused(context, [fetch_tool(private=True)], "fetch_url", url=url)
 
 
-async def test_a_host_that_does_not_listen_is_said(context: ToolContext, site: Site) -> None:
-    nobody = f"http://127.0.0.2:{site.port}/"
+async def test_a_host_that_does_not_listen_is_an_error(context: ToolContext, site: Site) -> None:
+    closed = f"http://127.0.0.2:{site.port}/"
     assert "could not be fetched" in await refused(
-        context, [fetch_tool(private=True)], "fetch_url", url=nobody
+        context, [fetch_tool(private=True)], "fetch_url", url=closed
     )
 
 
@@ -228,11 +230,11 @@ async def test_a_host_that_does_not_listen_is_said(context: ToolContext, site: S
         ("", ""),
     ],
 )
-def test_markup_is_taken_away(html: str, text: str) -> None:
+def test_markup_is_removed(html: str, text: str) -> None:
     assert html_to_text(html) == text
 
 
 @pytest.mark.parametrize("bit", ["<", "<a", "<!--", "<script>", "</", "<a <b", "&", "<![", "<?", "<title"])
 def test_a_crafted_page_costs_no_more_than_its_length(bit: str) -> None:
-    """A reader that goes back for every opening would not come back from these."""
+    """A parser that searches again from every opening would hang on these."""
     html_to_text(bit * (500_000 // len(bit)))

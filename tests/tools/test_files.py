@@ -1,4 +1,4 @@
-"""The workspace and nothing else: what is in it can be read, what is not cannot, however it is spelt."""
+"""File tools: files of the workspace can be read, and nothing outside it, however a path is written."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ SECRET = "the password is swordfish"
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """A workspace with a secret next to it, and several ways that might lead there."""
+    """A workspace with a secret next to it, and several paths that might lead there."""
     (tmp_path / "secret.txt").write_text(SECRET)
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.txt").write_text(SECRET)
@@ -107,7 +107,7 @@ async def test_an_open_workspace_leaks_no_descriptors(context: ToolContext, tool
 async def test_a_path_that_is_swapped_while_it_is_walked_leads_nowhere_else(
     context: ToolContext, tools: list[Tool], workspace: Path
 ) -> None:
-    """A folder and a link to the secret's folder take turns under one name, as fast as they can."""
+    """A folder and a link to the secret's folder alternate under one name, as fast as possible."""
     (workspace / "turning").mkdir()
     (workspace / "turning" / "secret.txt").write_text("harmless")
     over = threading.Event()
@@ -168,7 +168,7 @@ async def test_one_endless_line_is_cut(context: ToolContext, tools: list[Tool], 
     assert await result(context, tools, "read_file", path="line.txt") == "x" * LONGEST_PAGE
 
 
-async def test_what_is_no_text_is_refused(context: ToolContext, tools: list[Tool], workspace: Path) -> None:
+async def test_a_binary_file_is_refused(context: ToolContext, tools: list[Tool], workspace: Path) -> None:
     (workspace / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
     (workspace / "nul.txt").write_bytes(b"text\x00text")
     for path in ("photo.png", "nul.txt"):
@@ -189,7 +189,7 @@ async def test_many_names_are_counted(context: ToolContext, tools: list[Tool], w
     assert listed[-1] == "(and 3 more)"
 
 
-async def test_a_name_that_is_no_text_is_still_listed(
+async def test_a_name_that_is_not_utf8_is_listed(
     context: ToolContext, tools: list[Tool], workspace: Path
 ) -> None:
     (workspace / "odd").mkdir()
@@ -197,6 +197,6 @@ async def test_a_name_that_is_no_text_is_still_listed(
     assert await result(context, tools, "list_files", path="odd") == "\ufffd.txt (0 bytes)"
 
 
-def test_a_workspace_that_is_not_there_is_a_wrong_setting(tmp_path: Path) -> None:
+def test_a_missing_workspace_is_a_wrong_setting(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="the workspace is a folder that exists"):
         file_tools(tmp_path / "nowhere")

@@ -1,4 +1,4 @@
-"""MCP servers as further tools: a real one of ours, as a program and over HTTP."""
+"""MCP tools, with a real server on standard streams and over HTTP."""
 
 import asyncio
 import os
@@ -49,11 +49,11 @@ async def test_a_programs_tools_are_offered_and_called(
         added = await call(context, registry, "desk_add", first=2, second=3)
         assert (added.result, added.error) == ("5", None)
         assert "<outside" in box.marked(added)
-        # A server is given what its settings name, not the keys of this house.
+        # A server gets the variables that its settings name, not the keys of this process.
         assert (await call(context, registry, "desk_surroundings")).result == "GIVEN"
 
 
-def lives(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -68,8 +68,8 @@ async def test_calls_share_a_connection_that_is_closed_at_the_end(context: ToolC
         counted = sorted(str(each.result).split() for each in told)
         pid = counted[0][1]
         assert counted == [[str(number), pid] for number in range(1, 6)]
-        assert lives(int(pid))
-    assert not lives(int(pid))
+        assert is_running(int(pid))
+    assert not is_running(int(pid))
 
 
 async def test_a_server_that_dies_in_a_call_is_a_sentence_and_comes_back_with_the_next(
@@ -90,7 +90,7 @@ async def test_a_server_that_died_between_two_calls_is_not_noticed(context: Tool
         assert (count, pid != first[1]) == ("1", True)
 
 
-async def test_who_gives_up_waiting_leaves_the_connection_to_the_others(context: ToolContext) -> None:
+async def test_a_cancelled_call_does_not_close_the_connection_for_others(context: ToolContext) -> None:
     async with offering(desk()) as registry:
         async with asyncio.TaskGroup() as both:
             hasty = both.create_task(call(context, registry, "desk_count"))
@@ -100,7 +100,7 @@ async def test_who_gives_up_waiting_leaves_the_connection_to_the_others(context:
         assert patient.result().error is None
 
 
-async def test_tools_that_were_not_opened_say_so(
+async def test_tools_used_outside_async_with_are_reported(
     context: ToolContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert (await Registry(suppliers=[McpTools(desk())]).open(context)).tools == {}
@@ -112,15 +112,15 @@ async def test_a_server_that_cannot_be_started_leaves_the_other_tools(
 ) -> None:
     async with offering(McpEndpoint(name="gone", command="/nowhere/at-all")) as registry:
         assert (await registry.open(context)).tools == {}
-    assert "the MCP server gone did not say what it offers" in caplog.text
+    assert "MCP tools not listed by server gone" in caplog.text
 
 
 @contextmanager
 def listening() -> Iterator[str]:
-    """Where a server of ours listens."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    """Start the HTTP server; yield its URL."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     program = [sys.executable, str(HERE / "http_server.py"), str(port)]
     with subprocess.Popen(program, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
@@ -141,13 +141,13 @@ async def test_a_server_is_called_over_http(context: ToolContext, address: str) 
         assert (await call(context, registry, "far_add", first=2, second=3)).result == "5"
 
 
-async def test_what_goes_wrong_at_a_server_is_a_sentence(context: ToolContext, address: str) -> None:
+async def test_an_error_of_a_server_is_a_sentence(context: ToolContext, address: str) -> None:
     async with offering(McpEndpoint(name="far", url=address)) as registry:
         assert "the desk is locked" in str((await call(context, registry, "far_fail")).error)
         assert (await call(context, registry, "far_add", first="two")).error is not None
 
 
-async def test_a_far_server_that_dies_in_a_call_is_a_sentence_too(context: ToolContext) -> None:
+async def test_an_http_server_that_dies_in_a_call_is_a_sentence_too(context: ToolContext) -> None:
     with listening() as url:
         async with offering(McpEndpoint(name="far", url=url)) as registry:
             left = await call(context, registry, "far_leave")
@@ -156,7 +156,7 @@ async def test_a_far_server_that_dies_in_a_call_is_a_sentence_too(context: ToolC
             assert str(gone.error).startswith("the MCP server far could not do it")
 
 
-async def test_what_a_server_offers_is_remembered_for_a_while(context: ToolContext, address: str) -> None:
+async def test_the_list_of_tools_is_cached(context: ToolContext, address: str) -> None:
     clock = context.kernel.clock
     assert isinstance(clock, ManualClock)
     async with McpTools(McpEndpoint(name="far", url=address)) as server:

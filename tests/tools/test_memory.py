@@ -26,9 +26,9 @@ async def test_it_says_when_nothing_is_known(context: ToolContext) -> None:
 
 async def test_it_finds_nothing_of_other_users(context: ToolContext) -> None:
     """The owner comes from the context; no argument can name another."""
-    kernel, other = context.kernel, Owner("default", "somebody")
+    kernel, other = context.kernel, Owner("default", "another")
     await kernel.write_all("web:1", [("user", "My secret is green.")], owner=other)
     await kernel.commit("web:1", owner=other)
     await quiet(kernel)
     assert await result(context, TOOLS, "memory_search", query="secret") == "Nothing is known about that."
-    assert "user" in await refused(context, TOOLS, "memory_search", query="secret", user="somebody")
+    assert "user" in await refused(context, TOOLS, "memory_search", query="secret", user="another")

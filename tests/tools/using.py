@@ -1,4 +1,4 @@
-"""How the stories call a tool: as an agent does, through the registry."""
+"""Helpers that call a tool through the registry, as an agent does."""
 
 from collections.abc import Iterable
 from typing import Any

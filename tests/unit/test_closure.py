@@ -1,4 +1,4 @@
-"""The closure: one short message for people, the whole truth for the record."""
+"""The closure: one short message for users, and the details for the run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What counts as nothing to say."""
+"""Response evaluation: which answers say nothing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The hub: everybody who listens hears it, and nobody who is slow is waited for."""
+"""The hub: every listener gets each event, and a slow listener does not delay the others."""
 
 from segue.kernel.live.hub import MOST_WAITING, Hub, Lagged, LiveText
 from segue.model.records import Event
@@ -8,7 +8,7 @@ def _event(seq: int, session: str = "s") -> Event:
     return Event(session_id=session, seq=seq, type="message", at=0)
 
 
-async def test_every_listener_of_a_session_hears_it_and_no_other() -> None:
+async def test_only_the_listeners_of_a_session_get_its_events() -> None:
     hub = Hub()
     with hub.listen("s") as one, hub.listen("s") as two, hub.listen("t") as other:
         hub.publish([_event(1), _event(2)])
@@ -18,7 +18,7 @@ async def test_every_listener_of_a_session_hears_it_and_no_other() -> None:
         assert await other.next() == _event(9, "t")
 
 
-async def test_words_of_a_turn_that_came_by_another_session_are_heard_there_too() -> None:
+async def test_live_text_also_goes_to_the_session_that_its_turn_came_through() -> None:
     hub = Hub()
     with hub.listen("unified") as runs_in, hub.listen("chat") as came_by:
         text = LiveText(
@@ -35,7 +35,7 @@ async def test_words_of_a_turn_that_came_by_another_session_are_heard_there_too(
         assert await runs_in.next() == await came_by.next() == text
 
 
-async def test_a_listener_that_is_too_slow_is_told_so_and_hears_on() -> None:
+async def test_a_listener_that_is_too_slow_is_told_so_and_gets_later_events() -> None:
     hub = Hub()
     with hub.listen("s") as listener:
         hub.publish(_event(seq) for seq in range(MOST_WAITING + 1))
@@ -61,7 +61,7 @@ async def test_live_text_goes_to_its_session() -> None:
         assert await listener.next() == text
 
 
-def test_with_nobody_there_it_costs_nothing_and_keeps_nothing() -> None:
+def test_without_listeners_nothing_is_kept() -> None:
     hub = Hub()
     with hub.listen("s"):
         pass

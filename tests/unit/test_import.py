@@ -1,4 +1,4 @@
-"""`import segue` brings in next to nothing: whoever embeds it pays for what they use, when they use it."""
+"""`import segue` imports very little: a program that embeds it loads what it uses, when it uses it."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
 ALLOWED = {"segue", "cronsim"}
-"""With what comes with Python. `tzdata` is data: zoneinfo opens it where the system has none."""
+"""Besides the standard library. `tzdata` is data: zoneinfo opens it where the system has none."""
 
 LATER = {
     "sqlite3",
@@ -26,32 +26,32 @@ LATER = {
     "segue.times.reader",
     "segue.testing",
 }
-"""A database's driver is imported when one is opened, the grammar of times when words are read."""
+"""A database driver is imported when a database is opened, the parser of times when a text is read."""
 
-HOUSE = {
+ENGINE = {
     "segue.kernel.kernel",
     "segue.store",
     "segue.kernel.workers.workforce",
     "segue.memory",
     "segue.kernel.api",
 }
-"""Imported when the kernel is first named."""
+"""Imported when `segue.Kernel` is first used."""
 
 
-def test_import_segue_brings_in_no_package_but_the_reader_of_cron_lines() -> None:
+def test_import_segue_imports_no_package_but_cronsim() -> None:
     packages = {name.partition(".")[0] for name in imported_by_segue("segue.Kernel")}
     python = {name for name in packages if name in sys.stdlib_module_names or name.startswith("_")}
     assert packages - python == ALLOWED
 
 
-def test_import_segue_leaves_what_only_some_need_for_later() -> None:
-    assert (LATER | HOUSE).isdisjoint(imported_by_segue())
+def test_import_segue_does_not_import_what_only_some_programs_need() -> None:
+    assert (LATER | ENGINE).isdisjoint(imported_by_segue())
     with_a_kernel = imported_by_segue("segue.Kernel")
-    assert with_a_kernel >= HOUSE
+    assert with_a_kernel >= ENGINE
     assert LATER.isdisjoint(with_a_kernel)
 
 
-def test_all_that_is_promised_is_there_and_nothing_else() -> None:
+def test_the_public_names_exist_and_no_others() -> None:
     assert all(getattr(segue, name).__name__ for name in ("Kernel", "Request"))
     assert {"Kernel", "Request"} <= set(segue.__all__) <= set(dir(segue))
     with pytest.raises(AttributeError, match="no attribute 'Kernal'"):
@@ -59,7 +59,7 @@ def test_all_that_is_promised_is_there_and_nothing_else() -> None:
 
 
 def imported_by_segue(then: str = "") -> set[str]:
-    """Asked of a fresh interpreter: this one has imported everything."""
+    """In a fresh interpreter, because this one has imported everything."""
     command = [sys.executable, "-c", LIST_NEW_MODULES.replace("{then}", then)]
     answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return set(json.loads(answer))

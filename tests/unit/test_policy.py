@@ -10,7 +10,7 @@ from segue.model.policy import Busy, Crash, Late, Overlap, Policy, backoff, jitt
 NOON = datetime(2025, 11, 20, 12, tzinfo=UTC)
 
 
-def test_a_policy_nobody_wrote_has_the_defaults_of_the_contract() -> None:
+def test_an_empty_policy_has_the_defaults_of_the_contract() -> None:
     assert Policy().to_json() == {
         "late": "run_once",
         "grace_seconds": 86_400,

@@ -19,7 +19,7 @@ BRIEF = PromptFacts(template="cron.agent_turn.reminder", version=1, slot=SLOT, z
 
 
 def test_a_published_template_never_changes() -> None:
-    """6.1: an edited template is a new version, and old ones stay. Whoever lands here adds a version."""
+    """6.1: an edited template is a new version, and old ones stay. If this fails, add a version."""
     texts = {(one.id, one.version): hashlib.sha256(one.text.encode()).hexdigest() for one in TEMPLATES}
     assert texts == PUBLISHED
 

@@ -1,4 +1,4 @@
-"""Records share their methods, and behave as the dataclasses that they are."""
+"""Records share their methods and behave like dataclasses."""
 
 from dataclasses import field, replace
 
@@ -28,11 +28,11 @@ def test_they_are_equal_and_hashed_by_their_fields() -> None:
     assert hash(Empty()) == hash(Empty())
 
 
-def test_one_of_another_class_is_another() -> None:
+def test_records_of_different_classes_are_not_equal() -> None:
     others: list[object] = [Pair(left=1), 1]
     assert Single(1) not in others
 
 
-def test_what_is_not_to_be_shown_is_not() -> None:
+def test_a_field_without_repr_is_not_shown() -> None:
     assert repr(Pair(left=1)) == "Pair(left=1)"
     assert repr(Empty()) == "Empty()"

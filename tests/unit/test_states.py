@@ -1,4 +1,4 @@
-"""What becomes of a turn whose worker was lost: a table."""
+"""The decision about a turn whose worker was lost, as a table."""
 
 import pytest
 

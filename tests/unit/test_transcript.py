@@ -7,7 +7,7 @@ from segue.model.transcript import in_context_order, message_of
 
 
 def _log(*facts: tuple[str, str | None, str | None]) -> list[Event]:
-    """Events of (type, turn, words); who starts is the user, who ends is the assistant."""
+    """Events of (type, turn, text): a start has the role of the user, an end that of the assistant."""
     roles = {"stream_start": "user", "stream_end": "assistant", "message": "assistant"}
     numbers = count(1)
     return [

@@ -94,7 +94,7 @@ def test_intervals_add_in_utc_across_a_clock_change() -> None:
     assert every.next_after(datetime(2025, 3, 29, 12, tzinfo=UTC)) == datetime(2025, 3, 30, 8, tzinfo=UTC)
 
 
-def test_idle_counts_from_the_last_sign_of_life() -> None:
+def test_idle_counts_from_the_last_message() -> None:
     idle = Idle(1800)
     assert idle.next_after(NOON) == NOON + 30 * MINUTE
     assert idle.first(NOON) == NOON + 30 * MINUTE
@@ -143,7 +143,7 @@ def test_a_line_that_its_zone_never_shows_has_no_slot() -> None:
     assert Cron("*/30 2 * 3 7L", tz="Europe/Berlin").first(NOON) is None
 
 
-def test_resolve_decides_all_that_was_left_open() -> None:
+def test_resolve_fills_in_everything_that_was_left_open() -> None:
     assert resolve(At("in 2 hours"), now=NOON, zone="UTC") == At(NOON + 2 * HOUR, tz="UTC")
     assert resolve(Every(60), now=NOON, zone="UTC") == Every(60, start=NOON)
     assert resolve(Cron("0 9 * * *"), now=NOON, zone="UTC") == Cron("0 9 * * *", tz="UTC")

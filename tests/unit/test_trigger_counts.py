@@ -1,4 +1,4 @@
-"""Counting and looking back against stepping through, on schedules and moments that nobody chose."""
+"""Counting slots and finding the latest give the same as stepping through them, on random schedules."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -90,7 +90,7 @@ def test_where_clocks_never_change_cronsim_says_the_same(expr: str, after: datet
 
 @given(lines)
 @settings(max_examples=200)
-def test_every_line_can_be_said_in_words(expr: str) -> None:
+def test_every_line_has_a_description_in_words(expr: str) -> None:
     cron = possible(expr, "UTC")
     if cron is not None:
         assert str(cron).endswith(", UTC")
@@ -132,7 +132,7 @@ anything = st.recursive(
 
 @given(anything, anything)
 @settings(max_examples=300)
-def test_whatever_is_put_in_a_trigger_comes_out_or_is_refused(first: object, second: object) -> None:
+def test_any_value_in_a_trigger_is_kept_or_refused(first: object, second: object) -> None:
     makers: list[Callable[[], Trigger]] = [
         lambda: At(first, tz=second),  # type: ignore[arg-type]
         lambda: Every(first, start=second),  # type: ignore[arg-type]

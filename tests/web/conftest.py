@@ -1,4 +1,4 @@
-"""The page in a real browser, against a server in a process of its own."""
+"""Fixtures: the page in a real browser, against a server in another process."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from tests.docs.pages import ROOT
 
 IMAGES = ROOT / "docs" / "images"
 PATIENCE_MS = 10_000
-"""The machine may be busy with something else; what is waited for is there much sooner."""
+"""Long enough for a busy machine; usually the page is much faster."""
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @dataclass(slots=True)
 class Served:
-    """The server, which can be killed and comes back at the same address with the same data."""
+    """A server that can be killed and restarted at the same address with the same data."""
 
     database: str
     port: int = 0
@@ -65,14 +65,14 @@ class Served:
         return f"{self.url}#{quote(key, safe='')}"
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        asked = urllib.request.Request(
+        request = urllib.request.Request(
             self.url + path,
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(asked, timeout=30) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return json.load(response)
 
     def session(self, key: str, **about: Any) -> str:
         self.call("POST", "sessions", {"key": key, **about})
@@ -81,7 +81,7 @@ class Served:
     def say(self, key: str, content: str) -> Any:
         return self.call("POST", f"sessions/{key}/turns?wait=20", {"content": content})
 
-    def say_and_go(self, key: str, content: str) -> Any:
+    def say_without_waiting(self, key: str, content: str) -> Any:
         return self.call("POST", f"sessions/{key}/turns", {"content": content})
 
     def write(self, key: str, count: int) -> None:
@@ -103,7 +103,7 @@ class Served:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Shared by all tests that have sessions of their own."""
+    """Shared by all tests; each uses its own sessions."""
     served = Served(f"sqlite:///{tmp_path_factory.mktemp('web')}/segue.db")
     served.start()
     yield served
@@ -112,7 +112,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[Served]:
-    """For a test that kills it, or that counts all sessions."""
+    """For a test that kills the server, or that counts all sessions."""
     served = Served(f"sqlite:///{tmp_path}/segue.db")
     served.start()
     yield served
@@ -121,8 +121,8 @@ def own_server(tmp_path: Path) -> Iterator[Served]:
 
 @pytest.fixture(scope="package")  # while it lives, no other event loop can run in this thread
 def browser() -> Iterator[Browser]:
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
+    executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if executable is None:
         sentence = (
             "the page is tested in Chromium: install it (`apt-get install chromium`) or name it in CHROMIUM"
         )
@@ -130,20 +130,20 @@ def browser() -> Iterator[Browser]:
             pytest.fail(sentence)
         pytest.skip(sentence)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser
         browser.close()
 
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """A page in a context of its own. Whatever goes wrong in it fails the test."""
+    """Opens a page in a new context. An error in the page fails the test."""
     contexts: list[BrowserContext] = []
-    wrong: list[str] = []
+    errors: list[str] = []
 
-    def note(said: ConsoleMessage) -> None:
-        if "Content Security" in said.text:
-            wrong.append(said.text)
+    def note(message: ConsoleMessage) -> None:
+        if "Content Security" in message.text:
+            errors.append(message.text)
 
     def opened(url: str, *, context: Any = None, **options: Any) -> Page:
         if context is None:
@@ -152,7 +152,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
             context.set_default_timeout(PATIENCE_MS)
             contexts.append(context)
         page: Page = context.new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", note)
         page.goto(url)
         return page
@@ -160,17 +160,17 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     yield opened
     for context in contexts:
         context.close()
-    assert wrong == []
+    assert errors == []
 
 
 @pytest.fixture
 def picture(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
-    """A picture for the documentation, when the run was asked for them."""
+    """Takes a screenshot for the documentation, if `--pictures` was given."""
     wanted = request.config.getoption("--pictures", default=False)
 
-    def taken(page: Page, name: str) -> None:
+    def take(page: Page, name: str) -> None:
         if wanted:
             IMAGES.mkdir(parents=True, exist_ok=True)
             page.screenshot(path=IMAGES / f"{name}.png", animations="disabled")
 
-    return taken
+    return take

@@ -1,4 +1,4 @@
-"""What the page costs, by the browser's own account: `python -m tests.web.measure`.
+"""Measures what the page costs, with the browser's own counters: `python -m tests.web.measure`.
 
 A server with 500 sessions, one of which has 5,000 messages; then an answer of 600 pieces, 60 a second.
 """
@@ -29,9 +29,9 @@ def main() -> None:
             fill(server)
             paints = [first_paint(server, browser) for _ in range(ROUNDS)]
             for name in paints[0]:
-                told(name, statistics.median(paint[name] for paint in paints))
+                show(name, statistics.median(paint[name] for paint in paints))
             for name, figure in busy_stream(server, browser).items():
-                told(name, figure)
+                show(name, figure)
         finally:
             browser.close()
             server.end()
@@ -44,7 +44,7 @@ def fill(server: Served) -> None:
 
 
 def first_paint(server: Served, browser: Browser) -> dict[str, float]:
-    """With an empty cache: when something is painted, when the conversation's end is there, at what cost."""
+    """With an empty cache: the time to the first paint and to the conversation, and what it costs."""
     page = browser.new_context(viewport={"width": 1360, "height": 860}).new_page()
     page.add_init_script(
         """new MutationObserver(() => {
@@ -78,15 +78,15 @@ def first_paint(server: Served, browser: Browser) -> dict[str, float]:
 
 
 def served_ms(server: Served) -> float:
-    """Processor time of the server so far, as the kernel counts it."""
+    """Processor time of the server so far, from /proc."""
     fields = Path(f"/proc/{server.process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def busy_stream(server: Served, browser: Browser) -> dict[str, float]:
-    """The page's own thread while 60 pieces a second come in.
+    """The page's main thread while 60 pieces of text arrive each second.
 
-    What it spends does not depend on who else is on the machine; how long a task takes by the clock does.
+    Processor time does not depend on other load on the machine; wall time does.
     """
     page = browser.new_context(viewport={"width": 1360, "height": 860}).new_page()
     page.goto(server.at(KEY))
@@ -106,7 +106,7 @@ def busy_stream(server: Served, browser: Browser) -> dict[str, float]:
     page.keyboard.press("Enter")
     page.wait_for_selector("segue-turn.running")
     before = spent(account)
-    page.wait_for_timeout(8_000)  # a look at the page would be work for it
+    page.wait_for_timeout(8_000)  # querying the page would add work
     after = spent(account)
     page.wait_for_selector("segue-turn:not(.running)", timeout=60_000)
     longest = longest_task(json.loads(browser.stop_tracing())["traceEvents"])
@@ -124,12 +124,12 @@ def busy_stream(server: Served, browser: Browser) -> dict[str, float]:
         "tasks over 50 ms by the clock": len(long_tasks),
         "the longest of them, ms": max(long_tasks, default=0),
         "the longest task by its processor time, ms": longest,
-        "pieces heard": sum(word.startswith("w") for word in said),
+        "pieces received": sum(word.startswith("w") for word in said),
     }
 
 
 def longest_task(trace: list[dict[str, Any]]) -> float:
-    """Of the threads that run pages. By the clock a task is as long as others let it be."""
+    """The longest task of the renderer threads in processor time, which other load does not affect."""
     threads = {
         (each["pid"], each["tid"])
         for each in trace
@@ -143,7 +143,7 @@ def spent(account: CDPSession) -> dict[str, float]:
     return {each["name"]: each["value"] for each in account.send("Performance.getMetrics")["metrics"]}
 
 
-def told(name: str, figure: float) -> None:
+def show(name: str, figure: float) -> None:
     sys.stdout.write(f"{name:<52}{figure:>8.0f}\n")
 
 

@@ -1,9 +1,9 @@
-"""A server in a process of its own, around an agent that does what the message names.
+"""A test server, run as a separate process, with an agent that does what the message says.
 
     python -m tests.web.serve DATABASE_URL PORT
 
-It listens and runs as `segue serve` does. Its leases are short, so that a server that was killed is missed
-within a second.
+It listens and runs as `segue serve` does. Its leases are short, so that the work of a killed server is
+reclaimed within a second.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ KNOWN: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "构建 **418** 已通过，错误率 0.2%。",
     ),
 }
-"""For the pictures: a tool, and what is said after it."""
+"""For the pictures: message → tool call and answer."""
 
 SAID = {
     "I live in Rome and I like tea. We decided to ship on Friday.": "Friday it is. I keep that in mind.",
@@ -91,7 +91,7 @@ SAID = {
 
 class PageAgent:
     """`stream 50 20`: fifty words, 20 ms apart. `hold` and `blocks`: until stopped. `think`, `tool`, `rich`,
-    `fail`, `nothing`: one of each. Anything else is said back."""
+    `fail`, `nothing`: one of each. Any other message is echoed."""
 
     reports_tools = True
 
@@ -140,7 +140,7 @@ class PageAgent:
 
 
 class Refusing(Channel):
-    """A channel that takes nothing: the page reads what was said there."""
+    """A channel that refuses every delivery. The page can still read its sessions."""
 
     name = "refusing"
 

@@ -1,4 +1,4 @@
-"""Where one writes: keys, drafts, and times that are read before they are sent."""
+"""The message field: keys, drafts, and the preview of a time."""
 
 import re
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def test_an_enter_that_ends_a_composed_word_does_not_send(server: Served, open_p
     expect(field).to_have_value("")
 
 
-def test_what_was_typed_is_there_after_leaving_and_after_a_reload(server: Served, open_page: Open) -> None:
+def test_a_draft_survives_leaving_and_a_reload(server: Served, open_page: Open) -> None:
     one, two = (
         server.session("websocket:draft-1", title="First"),
         server.session("websocket:draft-2", title="Second"),
@@ -53,7 +53,7 @@ def test_what_was_typed_is_there_after_leaving_and_after_a_reload(server: Served
     expect(field).to_have_value("half a thought")
 
 
-def test_a_time_is_shown_as_it_will_be_read(server: Served, open_page: Open) -> None:
+def test_a_time_is_previewed(server: Served, open_page: Open) -> None:
     """Issue 8: a preview of the resolved time before sending."""
     page = open_page(server.at(server.session("websocket:hint")))
     field, hint = page.get_by_role("textbox", name="Message"), page.locator("segue-hint")
@@ -67,15 +67,15 @@ def test_a_time_is_shown_as_it_will_be_read(server: Served, open_page: Open) -> 
     expect(hint).to_be_hidden()
 
 
-def test_a_time_that_has_passed_is_told_so(server: Served, open_page: Open) -> None:
+def test_a_time_in_the_past_is_marked(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:too-late")))
     page.get_by_role("textbox", name="Message").fill("remind me on 2021-03-01 at 9 to call Ana")
     hint = page.locator("segue-hint")
-    expect(hint).to_contain_text("this has passed")
+    expect(hint).to_contain_text("already past")
     expect(hint.locator("strong")).to_contain_text("2021")
 
 
-def test_a_time_that_is_not_read_whole_is_told_so(server: Served, open_page: Open) -> None:
+def test_a_time_that_cannot_be_read_is_marked(server: Served, open_page: Open) -> None:
     """Issue 19: the preview shows the verdict, and no moment."""
     page = open_page(server.at(server.session("websocket:not-read")))
     field, hint = page.get_by_role("textbox", name="Message"), page.locator("segue-hint")
@@ -88,7 +88,7 @@ def test_a_time_that_is_not_read_whole_is_told_so(server: Served, open_page: Ope
     expect(hint.locator("strong")).to_have_text(re.compile(r"09:00 Europe/Berlin$"))
 
 
-def test_what_the_server_refuses_is_given_back(server: Served, open_page: Open) -> None:
+def test_a_refused_message_returns_to_the_field(server: Served, open_page: Open) -> None:
     key = server.session("websocket:rejecting")
     server.call("PATCH", f"sessions/{key}", {"when_busy": "reject"})
     page = open_page(server.at(key))

@@ -1,4 +1,4 @@
-"""The conversation: what is said streams in, and every kind of end shows what it is."""
+"""The conversation: streaming answers, rendering, tools, waiting turns, and every outcome."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def test_markdown_is_shown_and_nothing_in_it_runs(server: Served, open_page: Ope
 
 
 def test_an_answer_that_its_channel_refused_is_marked(server: Served, open_page: Open) -> None:
-    """While the page looks, and when it comes later; and its note is no message of its own."""
+    """While the page is open and after a reload; the note about it is not shown as a message."""
     key = server.session("refusing:1", title="Blocked")
     page = open_page(server.at(key))
     write(page, "hello")
@@ -81,16 +81,16 @@ def test_thinking_is_folded(server: Served, open_page: Open) -> None:
     expect(page.get_by_text("First this, then that.")).to_be_visible()
 
 
-def test_what_is_written_before_the_past_is_there_is_said_when_the_page_listens(
+def test_a_message_written_before_the_log_has_loaded_is_sent_after_subscribing(
     server: Served, open_page: Open
 ) -> None:
-    """Thoughts are in no log: a page that spoke before it listened would never show them."""
+    """Thinking is not in the log: a page that sent before it subscribed would never show it."""
     key = server.session("websocket:early")
     page = open_page("about:blank")
     held: list[Route] = []
-    asked: list[dict[str, Any]] = []
+    sent: list[dict[str, Any]] = []
     page.route("**/log?*", lambda route: held.append(route))
-    page.on("websocket", lambda socket: socket.on("framesent", lambda sent: asked.append(json.loads(sent))))
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(json.loads(frame))))
     page.goto(server.at(key))
     write(page, "think")
     for route in held:
@@ -98,10 +98,10 @@ def test_what_is_written_before_the_past_is_there_is_said_when_the_page_listens(
     expect(page.locator("segue-turn .text")).to_have_text("So be it.")
     page.get_by_text("Thinking", exact=True).click()
     expect(page.get_by_text("First this, then that.")).to_be_visible()
-    assert [each["type"] for each in asked if each["session"] == key] == ["subscribe", "message"]
+    assert [each["type"] for each in sent if each["session"] == key] == ["subscribe", "message"]
 
 
-def test_a_tool_call_is_a_card_with_what_it_was_given_and_gave(server: Served, open_page: Open) -> None:
+def test_a_tool_call_shows_its_arguments_and_result(server: Served, open_page: Open) -> None:
     key = server.session("websocket:tool")
     server.say(key, "tool")
     card = open_page(server.at(key)).locator("segue-tool")
@@ -118,12 +118,12 @@ def test_an_answer_is_copied_as_it_was_written(server: Served, open_page: Open) 
     server.say(key, "good **day**")
     page = open_page(server.at(key), permissions=["clipboard-read", "clipboard-write"])
     page.locator("segue-turn").hover()
-    page.get_by_role("button", name="Copy the answer").click()
+    page.get_by_role("button", name="Copy answer").click()
     expect(page.get_by_text("copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == "You said: good **day**"
 
 
-def test_escape_stops_the_turn_and_what_it_said_stays(server: Served, open_page: Open) -> None:
+def test_escape_stops_the_turn_and_keeps_its_text(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:stop")))
     write(page, "hold")
     expect(page.locator("segue-turn .text")).to_contain_text("One moment")
@@ -134,19 +134,19 @@ def test_escape_stops_the_turn_and_what_it_said_stays(server: Served, open_page:
     expect(page.get_by_role("button", name="Stop")).to_be_hidden()
 
 
-def test_words_that_come_during_an_answer_wait_and_say_so(server: Served, open_page: Open) -> None:
+def test_a_message_sent_during_an_answer_is_shown_as_waiting(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:queue")))
     write(page, "hold")
     expect(page.locator("segue-turn .text")).to_contain_text("One moment")
     write(page, "and then this")
     expect(page.locator("segue-queue")).to_contain_text("and then this")
-    expect(page.locator("segue-queue")).to_contain_text("waits for this answer")
+    expect(page.locator("segue-queue")).to_contain_text("waiting for this answer")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator("segue-turn").last).to_contain_text("You said: and then this")
     expect(page.locator("segue-queue .row")).to_have_count(0)
 
 
-def test_a_scheduled_turn_that_waits_is_told(server: Served, open_page: Open) -> None:
+def test_a_waiting_scheduled_turn_is_shown(server: Served, open_page: Open) -> None:
     """Issue 8: `1 scheduled turn waits for this answer`."""
     key = server.session("websocket:patient")
     page = open_page(server.at(key))
@@ -160,7 +160,7 @@ def test_a_scheduled_turn_that_waits_is_told(server: Served, open_page: Open) ->
     expect(page.get_by_text("1 scheduled turn waits")).to_be_hidden()
 
 
-def test_a_failure_and_an_empty_answer_are_slim_lines(server: Served, open_page: Open) -> None:
+def test_a_failure_and_an_empty_answer_are_one_line_each(server: Served, open_page: Open) -> None:
     key = server.session("websocket:slim")
     server.say(key, "fail")
     server.say(key, "nothing")
@@ -170,7 +170,7 @@ def test_a_failure_and_an_empty_answer_are_slim_lines(server: Served, open_page:
     expect(slim.last).to_contain_text("nothing to say")
 
 
-def test_days_are_set_apart(server: Served, open_page: Open) -> None:
+def test_days_are_separated(server: Served, open_page: Open) -> None:
     key = server.session("websocket:days")
     server.say(key, "hello")
     page = open_page(server.at(key))
@@ -181,7 +181,7 @@ def test_days_are_set_apart(server: Served, open_page: Open) -> None:
     expect(later.locator(".day")).to_contain_text([re.compile(r"\d{4}")])
 
 
-def test_a_long_history_comes_in_pages_and_stays_where_it_is_read(server: Served, open_page: Open) -> None:
+def test_a_long_history_loads_in_pages_without_moving_what_is_read(server: Served, open_page: Open) -> None:
     """Issue 8: a 5,000-message session."""
     key = server.session("websocket:long", title="A long talk")
     server.write(key, 5000)

@@ -1,4 +1,4 @@
-"""What the page needs before the conversation is there, and how it gets the rest."""
+"""What the page loads before it shows the conversation, and how it loads the rest."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,10 +11,8 @@ from tests.web.conftest import Served
 Open = Callable[..., Page]
 
 
-def test_the_conversation_does_not_wait_for_what_the_first_screen_does_without(
-    server: Served, open_page: Open
-) -> None:
-    """Issue 8: the conversation is there as soon as its own scripts are."""
+def test_the_conversation_does_not_wait_for_the_later_scripts(server: Served, open_page: Open) -> None:
+    """Issue 8: the conversation is shown as soon as its own scripts are loaded."""
     key = server.session("websocket:first", title="First")
     server.say(key, "hello")
     page = open_page("about:blank")
@@ -25,15 +23,15 @@ def test_the_conversation_does_not_wait_for_what_the_first_screen_does_without(
     assert page.locator("segue-panel").evaluate("(panel) => panel.matches(':defined')") is False
 
 
-def test_neither_scripts_nor_the_conversation_are_asked_for_twice(server: Served, open_page: Open) -> None:
+def test_neither_scripts_nor_the_conversation_are_requested_twice(server: Served, open_page: Open) -> None:
     key = server.session("websocket:once", title="Once")
     server.say(key, "hello")
     page = open_page("about:blank")
-    asked: Counter[str] = Counter()
+    requests: Counter[str] = Counter()
 
     def note(request: Request) -> None:
         parts = urlsplit(request.url)
-        asked[f"{parts.path}?{parts.query}"] += 1
+        requests[f"{parts.path}?{parts.query}"] += 1
 
     page.on("request", note)
     page.goto(server.at(key))
@@ -41,13 +39,11 @@ def test_neither_scripts_nor_the_conversation_are_asked_for_twice(server: Served
     expect(page.get_by_role("complementary")).to_be_visible()
     path = "/sessions/websocket%3Aonce"
     needed = {"/sessions?limit=30", f"{path}?", f"{path}/log?limit=50"}
-    assert {asked[each] for each in needed} == {1}
-    assert [each for each, times in asked.items() if each.startswith("/web/") and times > 1] == []
+    assert {requests[each] for each in needed} == {1}
+    assert [each for each, times in requests.items() if each.startswith("/web/") and times > 1] == []
 
 
-def test_a_page_that_lost_its_network_half_way_begins_anew_when_it_is_back(
-    server: Served, open_page: Open
-) -> None:
+def test_a_page_that_lost_a_script_reloads_when_the_network_is_back(server: Served, open_page: Open) -> None:
     key = server.session("websocket:half", title="Half a page")
     server.say(key, "hello")
     page = open_page("about:blank")
@@ -71,7 +67,7 @@ def test_a_page_that_lost_its_network_half_way_begins_anew_when_it_is_back(
 
 
 def test_a_tall_screen_is_filled(server: Served, open_page: Open) -> None:
-    """A page of the log that leaves room is followed by the one before it; there is nothing to scroll yet."""
+    """If the first page of the log does not fill the screen, the page before it is loaded too."""
     key = server.session("websocket:tall")
     server.write(key, 80)
     page = open_page(server.at(key), viewport={"width": 1360, "height": 9000})

@@ -1,4 +1,4 @@
-"""The conversation's future: ghosts below the last word, which become turns where they stand."""
+"""Upcoming entries: ghosts below the last message, which become turns in place."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -28,10 +28,11 @@ def automation(server: Served, key: str, name: str, schedule: str, **more: objec
     return made
 
 
-def test_what_is_coming_stands_below_in_the_order_of_time(server: Served, open_page: Open) -> None:
+def test_upcoming_entries_are_below_the_last_turn_in_order_of_time(server: Served, open_page: Open) -> None:
     key = server.session("websocket:ghosts", title="Deploy watch", timezone="Europe/Berlin")
     server.say(key, "deploy went out, watch it")
-    hour = (datetime.now(ZoneInfo("Europe/Berlin")).hour + 12) % 24  # what comes soon is told in minutes
+    # Far enough ahead: a time within the hour would be shown in minutes.
+    hour = (datetime.now(ZoneInfo("Europe/Berlin")).hour + 12) % 24
     automation(server, key, "daily monitor", f"0 {hour} * * *")
     recall(server, key, seconds=720, every=600)
     page = open_page(server.at(key))
@@ -92,7 +93,7 @@ def test_a_cron_turn_has_a_clock_and_its_jobs_name(server: Served, open_page: Op
     expect(turn.locator(".text")).to_contain_text("You said: look around")
 
 
-def test_a_check_that_found_nothing_is_a_slim_line(server: Served, open_page: Open) -> None:
+def test_a_check_that_found_nothing_is_one_line(server: Served, open_page: Open) -> None:
     """Requirements, cron 7.4: a collapsed status line in the session."""
     key = server.session("websocket:check")
     page = open_page(server.at(key))
@@ -102,10 +103,10 @@ def test_a_check_that_found_nothing_is_a_slim_line(server: Served, open_page: Op
     expect(turn).to_contain_text("checked, nothing new")
 
 
-def test_the_banner_counts_down_and_a_cancelled_recall_can_be_taken_back(
+def test_the_banner_counts_down_and_cancelling_a_recall_can_be_undone(
     server: Served, open_page: Open
 ) -> None:
-    """C9.1, C9.5: its time and Cancel; no Skip, for it comes once."""
+    """C9.1, C9.5: its time and Cancel; no Skip, because it fires once."""
     key = server.session("websocket:banner")
     recall(server, key, seconds=900)
     page = open_page(server.at(key))
@@ -122,12 +123,12 @@ def test_the_banner_counts_down_and_a_cancelled_recall_can_be_taken_back(
     assert server.call("GET", f"sessions/{key}/recall")["recall"]["internal_comment"] == "read build.log"
 
 
-def test_a_recall_that_waits_for_a_busy_session_stays_in_the_banner_until_it_has_run(
+def test_a_due_recall_of_a_busy_session_stays_in_the_banner_until_it_has_run(
     server: Served, open_page: Open
 ) -> None:
     """Issue 19: pending while it waits, running while it runs, gone when it has fired."""
     key = server.session("websocket:waits", title="Waits")
-    server.say_and_go(key, "hold")
+    server.say_without_waiting(key, "hold")
     page = open_page(server.at(key))
     expect(page.locator("segue-turn.running")).to_be_visible()
     body = {"call_type": "immediate", "internal_comment": "later", "additional_context_message": "hold"}
@@ -155,7 +156,7 @@ def test_a_recurring_recall_can_be_skipped(server: Served, open_page: Open) -> N
     expect(banner).to_contain_text("Recall in 1:")
 
 
-def test_a_recall_that_somebody_else_sets_or_cancels_shows_at_once(server: Served, open_page: Open) -> None:
+def test_a_recall_that_another_client_sets_or_cancels_shows_at_once(server: Served, open_page: Open) -> None:
     key = server.session("websocket:elsewhere")
     page = open_page(server.at(key))
     banner = page.get_by_role("group", name="Pending recall")
@@ -168,7 +169,7 @@ def test_a_recall_that_somebody_else_sets_or_cancels_shows_at_once(server: Serve
     expect(page.locator("segue-ghost")).to_have_count(0)
 
 
-def test_many_things_to_come_are_folded(server: Served, open_page: Open) -> None:
+def test_many_upcoming_entries_are_folded(server: Served, open_page: Open) -> None:
     key = server.session("websocket:many")
     for hour in range(7):
         automation(server, key, f"job {hour}", f"{hour} 9 * * *")

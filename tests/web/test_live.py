@@ -1,4 +1,4 @@
-"""The one socket: several pages at once, a server that dies, a network that goes and comes."""
+"""The WebSocket: several pages at once, a killed server, a lost network."""
 
 import re
 import signal
@@ -26,7 +26,7 @@ def test_two_tabs_show_the_same_words(server: Served, open_page: Open) -> None:
     two = open_page(server.at(key), context=one.context)
     write(one, "stream 80 20")
     expect(two.locator("segue-turn.running .text")).to_contain_text("w3")
-    # A third one comes in the middle of the turn.
+    # The third page opens in the middle of the turn.
     three = open_page(server.at(key), context=one.context)
     wanted = [f"w{number}" for number in range(80)]
     for page in (one, two, three):
@@ -36,7 +36,7 @@ def test_two_tabs_show_the_same_words(server: Served, open_page: Open) -> None:
         expect(page.locator("segue-turn")).to_have_count(1)
 
 
-def test_a_server_that_dies_in_the_middle_of_an_answer_loses_and_doubles_nothing(
+def test_a_server_killed_during_an_answer_loses_and_doubles_nothing(
     own_server: Served, open_page: Open
 ) -> None:
     """Issue 8: server restarted in the middle of a stream."""
@@ -59,7 +59,7 @@ def test_a_server_that_dies_in_the_middle_of_an_answer_loses_and_doubles_nothing
     expect(page.locator("segue-queue .row")).to_have_count(0)
 
 
-def test_what_is_written_without_a_network_is_sent_once_when_it_is_back(
+def test_a_message_written_offline_is_sent_once_when_the_network_is_back(
     server: Served, open_page: Open
 ) -> None:
     key = server.session("websocket:offline")
@@ -69,26 +69,24 @@ def test_what_is_written_without_a_network_is_sent_once_when_it_is_back(
     expect(page.get_by_text("Reconnecting…")).to_be_visible()
     write(page, "written in a tunnel")
     expect(page.locator("segue-queue")).to_contain_text("written in a tunnel")
-    server.say(key, "said meanwhile")
+    server.say(key, "said in between")
     page.context.set_offline(False)
     expect(page.locator("segue-turn", has_text="You said: written in a tunnel")).to_have_count(1)
-    expect(page.locator("segue-turn", has_text="You said: said meanwhile")).to_have_count(1)
+    expect(page.locator("segue-turn", has_text="You said: said in between")).to_have_count(1)
     expect(page.locator("segue-turn")).to_have_count(2)
     expect(page.locator("segue-queue .row")).to_have_count(0)
     said = server.call("GET", f"sessions/{key}/messages")["messages"]
     assert [message["content"] for message in said].count("written in a tunnel") == 1
 
 
-def test_a_server_that_cannot_be_reached_is_told_and_the_page_recovers(
-    own_server: Served, open_page: Open
-) -> None:
+def test_an_unreachable_server_is_shown_and_the_page_recovers(own_server: Served, open_page: Open) -> None:
     key = own_server.session("websocket:away", title="Away")
     own_server.say(key, "hello")
     page = open_page(own_server.at(key))
     expect(page.locator("segue-turn")).to_have_count(1)
     own_server.end(signal.SIGKILL)
     page.get_by_role("button", name="New chat").click()
-    expect(page.locator("segue-turn")).to_have_count(0)  # or whoever goes back has not been away
+    expect(page.locator("segue-turn")).to_have_count(0)  # before going back, the new chat must be open
     page.go_back()
     expect(page.get_by_text("The server cannot be reached.")).to_be_visible()
     own_server.start()

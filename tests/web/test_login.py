@@ -1,4 +1,4 @@
-"""`segue serve` as people start it: with keys it asks for one."""
+"""`segue serve` with API keys: the page asks for one."""
 
 import json
 import os
@@ -30,22 +30,22 @@ def address(tmp_path: Path) -> Iterator[str]:
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "SEGUE_API_KEYS": json.dumps(keys)},
     )
     assert process.stdout is not None
-    said = process.stdout.readline()
-    found = re.search(r"http://\S+", said)
-    assert found, said
-    yield found[0]
+    line = process.stdout.readline()
+    match = re.search(r"http://\S+", line)
+    assert match, line
+    yield match[0]
     process.send_signal(signal.SIGTERM)
     process.wait(30)
     process.stdout.close()
 
 
 def test_a_key_opens_the_page_and_logging_out_closes_it(address: str, open_page: Open, picture: Take) -> None:
-    """With the offline model: a reminder that was written becomes a ghost."""
+    """With the offline model, a reminder that the user writes becomes a ghost."""
     page = open_page(address)
     field = page.get_by_label("Your key for this server")
     field.fill("not this one")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_have_text("This server does not know that key.")
+    expect(page.get_by_role("alert")).to_have_text("The server does not accept this key.")
     picture(page, "page-login")
     field.fill(KEY)
     page.keyboard.press("Enter")
@@ -59,7 +59,7 @@ def test_a_key_opens_the_page_and_logging_out_closes_it(address: str, open_page:
     assert KEY not in page.evaluate("JSON.stringify({ ...localStorage }) + document.cookie")
 
 
-def test_the_socket_does_not_try_on_while_a_key_is_wanted(address: str, open_page: Open) -> None:
+def test_the_socket_does_not_reconnect_while_a_login_is_needed(address: str, open_page: Open) -> None:
     page = open_page("about:blank")
     page.clock.install()
     page.goto(address)

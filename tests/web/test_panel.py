@@ -1,4 +1,4 @@
-"""The panel: the automations of this conversation, how they went, and why."""
+"""The panel: the automations of this conversation, their runs and explanations."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ def job_of(page: Page, name: str) -> Locator:
     return page.locator("segue-automation", has=page.get_by_role("heading", name=name))
 
 
-def test_an_automation_says_when_in_words_and_in_the_viewers_zone(server: Served, open_page: Open) -> None:
+def test_a_schedule_is_shown_in_words_and_in_the_viewers_zone(server: Served, open_page: Open) -> None:
     key = server.session("websocket:words", timezone="America/New_York")
     automation(server, key, "monitor", "0 9 * * 1-5")
     page = open_page(server.at(key))
@@ -26,7 +26,7 @@ def test_an_automation_says_when_in_words_and_in_the_viewers_zone(server: Served
     expect(job.locator(".status")).to_have_text("active")
 
 
-def test_pausing_can_be_taken_back_and_a_paused_one_resumed(server: Served, open_page: Open) -> None:
+def test_pausing_can_be_undone_and_a_paused_automation_resumed(server: Served, open_page: Open) -> None:
     key = server.session("websocket:pause")
     made = automation(server, key, "monitor", "0 9 * * *")
     page = open_page(server.at(key))
@@ -53,7 +53,7 @@ def test_the_next_run_can_be_skipped_and_is_recorded(server: Served, open_page: 
     expect(job.locator(".mark.skipped")).to_have_count(1)
 
 
-def test_an_automation_is_edited_as_one_says_it(server: Served, open_page: Open) -> None:
+def test_a_schedule_is_edited_in_words(server: Served, open_page: Open) -> None:
     key = server.session("websocket:edit", timezone="Europe/Berlin")
     made = automation(server, key, "monitor", "0 9 * * *")
     page = open_page(server.at(key))
@@ -65,7 +65,7 @@ def test_an_automation_is_edited_as_one_says_it(server: Served, open_page: Open)
     assert server.call("GET", f"automations/{made}")["schedule"]["expr"] == "0 8 * * 1-5"
 
 
-def test_a_schedule_that_cannot_be_read_is_refused_with_a_sentence(server: Served, open_page: Open) -> None:
+def test_an_unreadable_schedule_is_refused_with_an_explanation(server: Served, open_page: Open) -> None:
     key = server.session("websocket:refused")
     automation(server, key, "monitor", "0 9 * * *")
     page = open_page(server.at(key))
@@ -76,7 +76,7 @@ def test_a_schedule_that_cannot_be_read_is_refused_with_a_sentence(server: Serve
     expect(page.get_by_label("When")).to_have_value("whenever it suits")
 
 
-def test_removing_can_be_taken_back_and_pauses_meanwhile(server: Served, open_page: Open) -> None:
+def test_removing_can_be_undone_and_pauses_until_then(server: Served, open_page: Open) -> None:
     key = server.session("websocket:remove")
     made = automation(server, key, "monitor", "0 9 * * *")
     page = open_page(server.at(key))
@@ -87,14 +87,14 @@ def test_removing_can_be_taken_back_and_pauses_meanwhile(server: Served, open_pa
     expect(job_of(page, "monitor").locator(".status")).to_have_text("active")
 
 
-def test_what_is_removed_is_gone_when_the_page_is_left(server: Served, open_page: Open) -> None:
+def test_a_removal_is_completed_when_the_page_is_left(server: Served, open_page: Open) -> None:
     key = server.session("websocket:gone")
     automation(server, key, "monitor", "0 9 * * *")
     page = open_page(server.at(key))
     job_of(page, "monitor").get_by_role("button", name="Remove").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.goto("about:blank")
-    server.wait_for(f"sessions/{key}/automations", lambda found: not found["jobs"])
+    server.wait_for(f"sessions/{key}/automations", lambda answer: not answer["jobs"])
 
 
 def test_the_strip_shows_each_run_and_its_details(server: Served, open_page: Open) -> None:
@@ -102,10 +102,10 @@ def test_the_strip_shows_each_run_and_its_details(server: Served, open_page: Ope
     key = server.session("websocket:strip", title="Deploy watch")
     automation(server, key, "monitor", "every 1s", policy={"max_runs": 3})
     page = open_page(server.at(key))
-    server.wait_for(f"sessions/{key}/runs", lambda found: len(found["runs"]) == 3)
+    server.wait_for(f"sessions/{key}/runs", lambda answer: len(answer["runs"]) == 3)
     made = automation(server, key, "fragile", "every 1s", message="fail")
     server.wait_for(
-        f"automations/{made}/runs", lambda found: any(run["outcome"] == "error" for run in found["runs"])
+        f"automations/{made}/runs", lambda answer: any(run["outcome"] == "error" for run in answer["runs"])
     )
     server.call("POST", f"automations/{made}/pause")
     page.reload()
@@ -115,7 +115,7 @@ def test_the_strip_shows_each_run_and_its_details(server: Served, open_page: Ope
     detail = job.locator("segue-run")
     expect(detail).to_contain_text("the model fell over")
     expect(detail).to_contain_text("Due")
-    detail.get_by_text("What the agent was given").click()
+    detail.get_by_text("Prompt sent to the agent").click()
     expect(detail.locator("pre").first).to_contain_text("fail")
     detail.get_by_role("button", name="Why?").click()
     expect(detail.locator(".told")).to_contain_text("It ended as error")
@@ -132,7 +132,7 @@ def test_why_is_one_click_from_a_failed_turn(server: Served, open_page: Open) ->
     expect(job_of(page, "fragile").locator("segue-run .told")).not_to_be_empty()
 
 
-def test_nothing_can_be_run_by_hand(server: Served, open_page: Open) -> None:
+def test_there_is_no_run_now_button(server: Served, open_page: Open) -> None:
     """Issue 8: not built, on purpose: run-now buttons, a global calendar."""
     key = server.session("websocket:by-hand")
     automation(server, key, "monitor", "0 9 * * *")

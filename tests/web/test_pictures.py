@@ -1,6 +1,6 @@
-"""What the documentation shows: the main states of the page, each with data of its own.
+"""The pictures of the documentation: the main states of the page, each with its own data.
 
-`pytest tests/web/test_pictures.py --pictures` takes the pictures anew.
+`pytest tests/web/test_pictures.py --pictures` takes the pictures again.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tests.web.test_future import automation, recall
 Open = Callable[..., Page]
 Take = Callable[[Page, str], None]
 
-AROUND = {
+OTHER_CHATS = {
     "English": [
         ("Garden", "When do I prune roses?"),
         ("Taxes", "What is still missing?"),
@@ -22,25 +22,25 @@ AROUND = {
     ],
     "Chinese": [("花园", "玫瑰什么时候修剪？"), ("报税", "还缺什么？"), ("柏林之行", "去柏林带什么？")],
 }
-"""Other conversations: a title, and what was asked in each."""
+"""Other conversations: title and message."""
 
 
-def around(server: Served, language: str = "English") -> None:
-    for number, (title, asked) in enumerate(AROUND[language]):
-        server.say(server.session(f"websocket:around-{number}", title=title), asked)
+def add_other_chats(server: Served, language: str = "English") -> None:
+    for number, (title, message) in enumerate(OTHER_CHATS[language]):
+        server.say(server.session(f"websocket:around-{number}", title=title), message)
 
 
 def runs_of(server: Served, job: str, outcome: str, count: int) -> None:
-    def enough(found: Any) -> bool:
-        return len([run for run in found["runs"] if run["outcome"] == outcome]) >= count
+    def enough(answer: Any) -> bool:
+        return len([run for run in answer["runs"] if run["outcome"] == outcome]) >= count
 
     server.wait_for(f"automations/{job}/runs", enough)
 
 
 def test_past_and_future_in_one_column(own_server: Served, open_page: Open, picture: Take) -> None:
-    """By day and by night, wide and narrow."""
+    """Light and dark, wide and narrow."""
     server = own_server
-    around(server)
+    add_other_chats(server)
     key = server.session("websocket:deploy", title="Deploy watch", timezone="Europe/Berlin")
     server.say(key, "The deploy went out at 14:10, watch it.")
     job = automation(server, key, "daily monitor", "every 1s", message="Is the build green?")
@@ -69,8 +69,8 @@ def test_past_and_future_in_one_column(own_server: Served, open_page: Open, pict
     picture(page, "page-phone-panel")
 
 
-def test_a_conversation_that_has_not_begun(own_server: Served, open_page: Open, picture: Take) -> None:
-    around(own_server)
+def test_an_empty_conversation(own_server: Served, open_page: Open, picture: Take) -> None:
+    add_other_chats(own_server)
     page = open_page(own_server.url)
     expect(page.locator("segue-session")).to_have_count(3)
     expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
@@ -79,7 +79,7 @@ def test_a_conversation_that_has_not_begun(own_server: Served, open_page: Open, 
 
 def test_a_failed_run_is_explained(own_server: Served, open_page: Open, picture: Take) -> None:
     server = own_server
-    around(server)
+    add_other_chats(server)
     key = server.session("websocket:deploy", title="Deploy watch", timezone="Europe/Berlin")
     server.say(key, "The deploy went out at 14:10, watch it.")
     job = automation(server, key, "daily monitor", "every 1s", message="Is the build green?")
@@ -97,9 +97,9 @@ def test_a_failed_run_is_explained(own_server: Served, open_page: Open, picture:
     picture(page, "page-run")
 
 
-def test_deleting_says_what_goes_with_it(own_server: Served, open_page: Open, picture: Take) -> None:
+def test_deleting_lists_the_automations(own_server: Served, open_page: Open, picture: Take) -> None:
     server = own_server
-    around(server)
+    add_other_chats(server)
     key = server.session("websocket:old", title="Old deploy", timezone="Europe/Berlin")
     server.say(key, "Is the build green?")
     automation(server, key, "daily monitor", "0 9 * * 1-5")
@@ -112,7 +112,7 @@ def test_deleting_says_what_goes_with_it(own_server: Served, open_page: Open, pi
 
 def test_the_same_in_chinese(own_server: Served, open_page: Open, picture: Take) -> None:
     server = own_server
-    around(server, "Chinese")
+    add_other_chats(server, "Chinese")
     key = server.session("websocket:zh", title="发布观察", timezone="Asia/Shanghai")
     server.say(key, "构建通过了吗？")
     automation(server, key, "每日检查", "0 9 * * 1-5", message="有什么变化？")

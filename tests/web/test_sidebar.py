@@ -22,7 +22,7 @@ def test_a_session_shows_its_title_and_its_last_line(server: Served, open_page: 
     expect(listed(page, "Garden").get_by_role("link")).to_have_attribute("aria-current", "page")
 
 
-def test_what_happens_elsewhere_is_marked_until_it_is_read(server: Served, open_page: Open) -> None:
+def test_a_chat_with_a_new_message_is_unread_until_it_is_opened(server: Served, open_page: Open) -> None:
     other = server.session("websocket:unread", title="Taxes")
     server.say(other, "hello")
     page = open_page(server.at(server.session("websocket:reading", title="Reading here")))
@@ -36,10 +36,10 @@ def test_what_happens_elsewhere_is_marked_until_it_is_read(server: Served, open_
     expect(listed(page, "Taxes").get_by_label("Unread")).to_have_count(0)
 
 
-def test_a_running_turn_and_one_that_waits_show_in_the_list(server: Served, open_page: Open) -> None:
+def test_running_and_waiting_turns_show_in_the_list(server: Served, open_page: Open) -> None:
     key = server.session("websocket:busy", title="Busy")
-    server.say_and_go(key, "hold")
-    server.say_and_go(key, "after that")
+    server.say_without_waiting(key, "hold")
+    server.say_without_waiting(key, "after that")
     page = open_page(server.url)
     expect(listed(page, "Busy").get_by_label("running")).to_be_visible()
     expect(listed(page, "Busy").get_by_text("+1")).to_be_visible()
@@ -72,14 +72,12 @@ def test_search_finds_by_title_and_by_last_line(server: Served, open_page: Open)
     page.get_by_role("searchbox").fill("ZEBRA")
     expect(page.locator("segue-session")).to_have_count(1)
     expect(listed(page, "Something else")).to_be_visible()
-    page.get_by_role("searchbox").fill("nobody wrote this")
+    page.get_by_role("searchbox").fill("no such text")
     expect(page.get_by_text("Nothing found.")).to_be_visible()
 
 
-def test_what_is_typed_to_find_something_stays_there_when_the_conversation_comes(
-    server: Served, open_page: Open
-) -> None:
-    """The conversation may take a while; whoever writes elsewhere meanwhile goes on writing there."""
+def test_the_search_keeps_the_focus_when_the_conversation_loads(server: Served, open_page: Open) -> None:
+    """The conversation may load slowly; it must not take the focus from a user who is typing."""
     key = server.session("websocket:slow", title="Slow to come")
     server.say(key, "hello")
     late: list[Route] = []
@@ -95,23 +93,23 @@ def test_what_is_typed_to_find_something_stays_there_when_the_conversation_comes
     expect(page.locator("segue-session")).to_have_count(1)
 
 
-def test_what_is_heard_while_the_list_is_on_its_way_stays_in_it(server: Served, open_page: Open) -> None:
+def test_a_live_update_is_not_overwritten_by_an_older_list(server: Served, open_page: Open) -> None:
     page = open_page("about:blank")
     late: list[tuple[Route, APIResponse]] = []
     page.route("**/sessions?limit=500", lambda route: late.append((route, route.fetch())))
     with page.expect_request("**/sessions?limit=500"):
         page.goto(server.at(server.session("websocket:listing", title="While listing")))
     expect(listed(page, "While listing")).to_be_visible()
-    server.say(server.session("websocket:meanwhile", title="Meanwhile"), "hello")
-    expect(listed(page, "Meanwhile").locator(".last")).to_have_text("You said: hello")
+    server.say(server.session("websocket:newer", title="Newer"), "hello")
+    expect(listed(page, "Newer").locator(".last")).to_have_text("You said: hello")
     route, before = late[0]
     with page.expect_response("**/sessions?limit=500"):
         route.fulfill(response=before)
     page.evaluate("new Promise((wake) => requestAnimationFrame(() => requestAnimationFrame(wake)))")
-    expect(listed(page, "Meanwhile").locator(".last")).to_have_text("You said: hello")
+    expect(listed(page, "Newer").locator(".last")).to_have_text("You said: hello")
 
 
-def test_a_new_chat_begins_with_three_things_to_try(server: Served, open_page: Open) -> None:
+def test_a_new_chat_offers_three_examples(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:before", title="Before")))
     page.get_by_role("button", name="New chat").click()
     expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
@@ -125,7 +123,7 @@ def test_a_new_chat_begins_with_three_things_to_try(server: Served, open_page: O
     assert server.call("GET", f"sessions/{key}")["timezone"] == "Europe/Berlin"
 
 
-def test_a_chat_is_renamed_where_its_name_stands(server: Served, open_page: Open) -> None:
+def test_a_chat_is_renamed_in_place(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:name", title="Old name")))
     page.get_by_role("button", name="Old name").click()
     page.get_by_role("textbox", name="Rename").fill("New name")
@@ -134,7 +132,7 @@ def test_a_chat_is_renamed_where_its_name_stands(server: Served, open_page: Open
     assert server.call("GET", "sessions/websocket:name")["title"] == "New name"
 
 
-def test_deleting_asks_once_for_the_words_and_once_for_the_automations(
+def test_deleting_a_chat_with_automations_needs_a_second_confirmation(
     server: Served, open_page: Open
 ) -> None:
     """Requirements, cron: deleting a session lists its automations and needs a second yes."""
@@ -145,7 +143,7 @@ def test_deleting_asks_once_for_the_words_and_once_for_the_automations(
     page = open_page(server.at(key))
     page.get_by_role("button", name="Delete chat").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("Its 2 messages go for good.")
+    expect(dialog).to_contain_text("Its 2 messages will be deleted for good.")
     dialog.get_by_role("button", name="Delete", exact=True).click()
     expect(dialog).to_contain_text("1 automation belongs to this chat")
     expect(dialog.get_by_role("listitem")).to_have_text(["daily monitor"])

@@ -1,4 +1,4 @@
-"""The page sends the browser's zone to a session that has none, and reads times in the session's."""
+"""Time zones: a session without one gets the browser's; times are read in the session's zone."""
 
 import re
 from collections.abc import Callable
@@ -23,9 +23,7 @@ def test_a_session_without_a_zone_gets_the_browsers_when_its_user_writes(
     assert server.call("GET", f"sessions/{key}")["timezone"] == "Asia/Tokyo"
 
 
-def test_a_zone_that_the_session_has_stays_and_is_what_times_are_read_in(
-    server: Served, open_page: Open
-) -> None:
+def test_times_are_read_in_the_sessions_own_zone_which_stays(server: Served, open_page: Open) -> None:
     key = server.session("websocket:zone-set", timezone="Europe/Berlin")
     page = open_page(server.at(key), timezone_id="Asia/Tokyo")
     field = page.get_by_role("textbox", name="Message")

@@ -1,4 +1,4 @@
-"""The courier: what is written goes out once, in order, and says so when it cannot."""
+"""Courier: a delivery is sent once, in order, and a failed one is reported."""
 
 import asyncio
 from datetime import timedelta
@@ -122,7 +122,7 @@ async def test_a_message_the_channel_never_takes_fails_visibly(
     ]
 
 
-async def test_a_send_nobody_knows_the_end_of_is_not_repeated(
+async def test_a_send_with_unknown_outcome_is_not_repeated(
     kernel: Kernel, clock: ManualClock, channel: RecordingChannel
 ) -> None:
     channel.fail(ConnectionResetError("gone"))
@@ -191,7 +191,7 @@ class Phone(Channel):
         self._idempotent = idempotent
         self.hang = False
         self.taken = asyncio.Event()
-        self.let_go = asyncio.Event()
+        self.released = asyncio.Event()
         self.calls: list[str] = []
 
     @property
@@ -202,7 +202,7 @@ class Phone(Channel):
         self.calls.append(delivery.id)
         self.taken.set()
         if self.hang:
-            await self.let_go.wait()
+            await self.released.wait()
         return Receipt(None)
 
 
@@ -245,11 +245,11 @@ async def test_a_courier_that_is_slow_keeps_its_lease(open_kernel: OpenKernel, c
             await kernel.workers.courier.renew()
             await kernel.workers.reaper.step()
         assert await outcomes(kernel, job) == [None]
-        phone.let_go.set()
+        phone.released.set()
     assert await outcomes(kernel, job) == ["ok"]
 
 
-async def test_a_send_that_takes_too_long_is_one_that_nobody_knows_of(
+async def test_a_send_that_takes_too_long_has_an_unknown_outcome(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
     phone = Phone(idempotent=False)
@@ -262,7 +262,7 @@ async def test_a_send_that_takes_too_long_is_one_that_nobody_knows_of(
     assert (run.outcome, run.error) == ("error", "delivery unknown: it took too long")
 
 
-async def test_a_channel_that_hangs_holds_up_nobody_else(open_kernel: OpenKernel) -> None:
+async def test_a_channel_that_hangs_delays_no_other_channel(open_kernel: OpenKernel) -> None:
     """By the machine's clock, with workers that run."""
     phone, other = Phone(idempotent=False), RecordingChannel("other")
     phone.hang = True
@@ -274,14 +274,14 @@ async def test_a_channel_that_hangs_holds_up_nobody_else(open_kernel: OpenKernel
         await kernel.receive("other:1", "Hello")
         while not other.texts:  # noqa: ASYNC110 — the machine's clock has no end of a scene to wait for
             await asyncio.sleep(0.01)
-        phone.let_go.set()
+        phone.released.set()
         running.cancel()
     assert [delivery.state for delivery in await kernel.deliveries(PHONE)] == ["sent"], (
         "a shutdown lets what is under way be marked"
     )
 
 
-async def test_a_session_of_a_channel_that_nobody_has_is_not_marked_as_sent(
+async def test_a_message_for_a_channel_that_no_process_has_is_not_marked_as_sent(
     open_kernel: OpenKernel, clock: ManualClock, channel: RecordingChannel
 ) -> None:
     """It waits for a process that has the channel."""
@@ -299,7 +299,7 @@ async def test_a_session_of_a_channel_that_nobody_has_is_not_marked_as_sent(
     assert await outcomes(rich, job) == ["ok"]
 
 
-async def test_what_nobody_comes_for_within_a_day_fails_visibly(
+async def test_a_delivery_that_no_process_takes_within_a_day_fails_visibly(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
     kernel = await open_kernel(channels=[Stored("web")])
@@ -450,10 +450,10 @@ async def test_a_session_deleted_while_a_message_is_sent_stays_deleted(
     clock.advance(hours=1)
     await kernel.workers.timer.step()
 
-    async def delete_meanwhile(delivery: Delivery) -> Receipt:
+    async def delete_during_send(delivery: Delivery) -> Receipt:
         await kernel.delete(PHONE, with_jobs=True)
         return Receipt(None)
 
-    phone.send = delete_meanwhile  # type: ignore[method-assign]
+    phone.send = delete_during_send  # type: ignore[method-assign]
     await quiet(kernel)
     assert await kernel.sessions() == []

@@ -63,8 +63,8 @@ async def turn_under_way(network: Network, clock: ManualClock) -> AsyncIterator[
         await asyncio.wait([running])
 
 
-def why_let_go(live: RunningTurn) -> CancelReason | None:
-    return live.let_go
+def cancel_reason_of(live: RunningTurn) -> CancelReason | None:
+    return live.cancel_reason
 
 
 @pytest.mark.parametrize("how", ["cut", "silent"])
@@ -78,11 +78,11 @@ async def test_a_worker_that_is_cut_off_stops_its_turn_a_third_of_the_lease_earl
         network.cut = True
         clock.advance(milliseconds=LEASE_MS * 2 // 3 - 1)
         await kernel.workers.keeper.step()
-        assert why_let_go(live) is None
+        assert cancel_reason_of(live) is None
         setattr(network, how, True)
         clock.advance(milliseconds=1)
         await kernel.workers.keeper.step()
-        assert why_let_go(live) is CancelReason.LEASE_LOST
+        assert cancel_reason_of(live) is CancelReason.LEASE_LOST
 
         clock.advance(milliseconds=LEASE_MS // 3 - 1)
         assert await successor.workers.reaper.step() == 0, "the margin: no successor may start yet"
@@ -100,7 +100,7 @@ async def test_one_missed_renewal_does_not_cost_the_turn(network: Network, clock
         await kernel.workers.keeper.step()
         clock.advance(milliseconds=LEASE_MS // 3)
         await kernel.workers.keeper.step()
-        assert live.let_go is None
+        assert live.cancel_reason is None
         assert live.held_until > clock.steady_ms()
 
 
@@ -110,7 +110,7 @@ async def test_after_a_sleep_the_store_says_whether_the_lease_is_still_ours(
     async with turn_under_way(network, clock) as (kernel, live):
         clock.advance(milliseconds=LEASE_MS * 2)
         await kernel.workers.keeper.step()
-        assert live.let_go is None
+        assert live.cancel_reason is None
         assert live.held_until > clock.steady_ms()
 
 

@@ -1,4 +1,4 @@
-"""The pruner: records stay bounded, the newest stay, and the transcript is none of its business."""
+"""Pruner: the number of rows stays bounded, the newest stay, and the transcript is not touched."""
 
 from datetime import timedelta
 

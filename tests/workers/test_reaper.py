@@ -1,4 +1,4 @@
-"""When the reaper takes a lane back, and when it gives its holder time to speak up."""
+"""Reaper: when it reclaims a lane, and when it gives the holder time to renew."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ GRACE_MS = LEASE_MS // 2
 
 
 class Bedside(ManualClock):
-    """Tells for how long somebody goes to sleep."""
+    """Records how long each wait is."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ def clock() -> Bedside:
 
 @pytest.fixture
 async def held(kernel: Kernel, clock: Bedside) -> AsyncIterator[HeldLane]:
-    """A lane of another process, while our reaper runs and has looked once."""
+    """A lane of another process, while the reaper under test runs and has checked once."""
     await kernel.receive("web:1", "Hi")
     seat = seat_of("elsewhere", lease_ms=LEASE_MS, lease_now=clock.ms())
     (held,) = await kernel.store.commit(lease.lease, seat, pool=Pool.USER, after="", limit=1, now=clock.ms())
@@ -64,7 +64,7 @@ async def test_a_lane_whose_lease_ran_out_before_our_eyes_is_taken_back(
     assert not await is_held(kernel, held)
 
 
-async def test_whoever_could_not_look_gives_them_the_time_to_renew(
+async def test_a_reaper_that_could_not_look_gives_holders_time_to_renew(
     kernel: Kernel, clock: Bedside, held: HeldLane
 ) -> None:
     clock.advance(milliseconds=2 * LEASE_MS)

@@ -1,6 +1,6 @@
-"""The agents that come with Segue: any provider's model, and a small one of rules that needs nothing.
+"""Built-in agents: a language model of any provider, and an offline agent that works by rules.
 
-Importing this is cheap. A model's library is imported when `make_agent` makes one.
+Importing this package is cheap: `make_agent` imports the model library only when a model is configured.
 """
 
 from collections.abc import Callable
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 
 def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) -> Agent:
-    """The agent that the settings name. `kernel_of` gives the kernel it runs in, once there is one."""
+    """Return the agent that the settings name. `kernel_of` returns its kernel; it is called during turns."""
     tools = registry_of(configuration)
     if configuration.model is None:
         return OfflineAgent(tools, kernel_of)
-    from segue.agents.llm import Limits, ModelAgent, load_model
+    from segue.agents.llm import ModelAgent, ModelLimits, load_model
 
     return ModelAgent(
         load_model(configuration.model),
         tools=tools,
         kernel_of=kernel_of,
-        limits=Limits(steps=configuration.model_steps),
+        limits=ModelLimits(steps=configuration.model_steps),
     )
 
 
 def make_extractor(configuration: "Configuration") -> Extractor:
-    """Who reads archives: the model of the settings, or rules where there is none."""
+    """Return what summarises archives and learns from them: the configured model, or rules without one."""
     if configuration.model is None:
         return RuleExtractor()
     from segue.agents.extractor import ModelExtractor
@@ -53,7 +53,7 @@ def make_extractor(configuration: "Configuration") -> Extractor:
 
 
 def make_evaluation(configuration: "Configuration") -> EvaluateResponse:
-    """Who judges what system and legacy jobs say: rules, or the model of the settings."""
+    """Return the judge of what system and legacy jobs answer: rules, or the configured model."""
     if configuration.evaluate_response is Evaluation.RULES or configuration.model is None:
         return evaluate_response
     from segue.agents.llm import load_model
@@ -63,7 +63,7 @@ def make_evaluation(configuration: "Configuration") -> EvaluateResponse:
 
 
 def registry_of(configuration: "Configuration") -> Registry:
-    """The tools that the settings allow."""
+    """Return the tools that the settings allow."""
     tools = [
         cron_tool(),
         *recall_tools(),
@@ -74,15 +74,15 @@ def registry_of(configuration: "Configuration") -> Registry:
     ]
     if configuration.workspace is not None:
         tools += file_tools(configuration.workspace)
-    return Registry(tools, suppliers=[McpTools(_server(named)) for named in configuration.mcp_servers])
+    return Registry(tools, suppliers=[McpTools(_endpoint(server)) for server in configuration.mcp_servers])
 
 
-def _server(named: "McpServer") -> McpEndpoint:
+def _endpoint(server: "McpServer") -> McpEndpoint:
     return McpEndpoint(
-        name=named.name,
-        command=named.command,
-        args=named.args,
-        env={name: secret.get_secret_value() for name, secret in named.env.items()},
-        url=named.url,
-        headers={name: secret.get_secret_value() for name, secret in named.headers.items()},
+        name=server.name,
+        command=server.command,
+        args=server.args,
+        env={name: secret.get_secret_value() for name, secret in server.env.items()},
+        url=server.url,
+        headers={name: secret.get_secret_value() for name, secret in server.headers.items()},
     )

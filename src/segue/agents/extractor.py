@@ -1,5 +1,7 @@
-"""The extractor that asks a model. What it says comes as the arguments of a tool, and is checked like any
-stranger's words: a lesson has to name the user's message that it was learned from."""
+"""Model extractor: summarises archives and learns memories with a language model.
+
+The answers are not trusted: each lesson must name the user's message that it was learned from.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -60,15 +62,15 @@ class ModelExtractor:
 
     async def summarise(self, material: Material) -> str:
         earlier = f"Earlier memory:\n{material.earlier}\n\n" if material.earlier else ""
-        said = f"{earlier}New messages:\n{_transcript(material.messages)}"
-        return (await self._form.ask(_SUMMARISE, said, _Summary, "remember")).summary
+        text = f"{earlier}New messages:\n{_transcript(material.messages)}"
+        return (await self._form.ask(_SUMMARISE, text, _Summary, "remember")).summary
 
     async def learn(self, material: Material) -> Sequence[Lesson]:
         if not material.spoken:
             return ()
         known = "\n".join(f"- [{memory.topic}] {memory.content}" for memory in material.known)
-        said = f"Known already:\n{known or '(nothing)'}\n\nMessages:\n{_transcript(material.messages)}"
-        answer = await self._form.ask(_LEARN, said, _Lessons, "learn")
+        text = f"Known already:\n{known or '(nothing)'}\n\nMessages:\n{_transcript(material.messages)}"
+        answer = await self._form.ask(_LEARN, text, _Lessons, "learn")
         return [
             Lesson(
                 kind=MemoryKind(each.kind),

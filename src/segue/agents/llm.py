@@ -1,14 +1,14 @@
-"""The default agent: any provider's model, and the tools of the registry.
+"""Model agent: answers a turn with a language model of any provider and the tools of the registry.
 
-One turn is a loop of model steps. Before each step the user's new words are let in; after it the tools that
-the model called are announced, run and handed back; a step that calls none is the last. The model library is
-used for one thing, to speak with a provider: the loop is ours, because the kernel has to know of a tool
-before it runs, and of a user's words before a model sees them.
+One turn is a loop of model steps. Before each step, messages that the user added are included; after it, the
+tools that the model called are announced, run and their results returned to the model. A step without tool
+calls is the last. The model library only talks to the provider. The loop is here because the kernel must know
+of a tool before it runs, and of a user's message before the model sees it.
 
 Invariants
-  - a tool is announced before it is run, and the announcement is stored when we go on
-  - a request is made again only if nothing of its answer was passed on and its failure may pass; no tool is
-  - whatever ends the turn, the provider's connection is closed on the way out
+  - a tool call is announced, and the announcement stored, before the tool runs
+  - a request is retried only if its error is transient and none of its answer was passed on; a tool never is
+  - the provider's connection is closed however the turn ends
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from segue.agents.failures import check_whole, failure, may_pass
+from segue.agents.failures import check_complete, is_transient, to_agent_failed
 from segue.agents.fast_openai import use_fast_transform
 from segue.agents.model_messages import Conversation
 from segue.agents.prompt import SYSTEM, system_prompt
@@ -53,20 +53,20 @@ _log = logging.getLogger(__name__)
 
 
 @record
-class Limits:
+class ModelLimits:
     steps: int = 50
-    """Model steps of a turn. A turn that needs more ends with what it has said."""
+    """Model steps of a turn. A turn that needs more ends with the text it has so far."""
     tries: int = 3
-    """Of a request that fails before it says anything."""
+    """Attempts of a request that fails before any output."""
     first_word_seconds: float = 120
     silence_seconds: float = 120
-    """Between two pieces of an answer."""
+    """The longest gap between two pieces of an answer."""
     longest_pause_seconds: float = 60
-    """A provider that asks for a longer one is not waited for."""
+    """If a provider asks for a longer pause, the request is not retried."""
 
 
 def load_model(name: str) -> Model:
-    """The model of that name, as `provider:name`. Here its provider's library is imported."""
+    """Return the model `provider:name`, importing its provider's library. Raises `BadSetting`."""
     try:
         model = infer_model(name)
     except (UserError, ImportError, ValueError) as error:
@@ -84,19 +84,19 @@ class ModelAgent:
         *,
         tools: Registry,
         kernel_of: Callable[[], Kernel],
-        limits: Limits | None = None,
+        limits: ModelLimits | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._model = model
         self._tools = tools
         self._opened = AsyncExitStack()
         self._kernel_of = kernel_of
-        self._limits = limits or Limits()
+        self._limits = limits or ModelLimits()
         self._rng = rng or random.Random()
         self._settings = ModelSettings(
             timeout=self._limits.silence_seconds,
             first_event_timeout=self._limits.first_word_seconds,
-            max_retries=0,  # we count the tries, and know what was said before
+            max_retries=0,  # `_Step` retries, because it knows what was already passed on
         )
 
     async def __aenter__(self) -> Self:
@@ -105,30 +105,32 @@ class ModelAgent:
         return self
 
     async def __aexit__(self, *raised: Any) -> None:
-        """Close the connections to the provider and to MCP servers that are kept for the next turn."""
+        """Close the connections to the provider and to MCP servers, which are kept between turns."""
         await self._opened.aclose()
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         kernel = self._kernel_of()
         box = await self._tools.open(ToolContext.of(turn, kernel))
-        talk = await Conversation.of(turn, self._instructions(turn, box, kernel))
-        figures = UsageTotals(prompt=SYSTEM.ref)
-        spoken = False
+        conversation = await Conversation.of(turn, self._instructions(turn, box, kernel))
+        usage = UsageTotals(prompt=SYSTEM.ref)
+        has_text = False
         for _ in range(self._limits.steps):
-            talk.hear(await turn.joined())
-            step = _Step(self._model, self._settings, self._limits, kernel.clock, self._rng, apart=spoken)
-            async with aclosing(step.run(talk, box)) as pieces:
+            conversation.add_messages(await turn.joined())
+            step = _Step(
+                self._model, self._settings, self._limits, kernel.clock, self._rng, after_text=has_text
+            )
+            async with aclosing(step.run(conversation, box)) as pieces:
                 async for piece in pieces:
                     yield piece
-            spoken = spoken or step.spoken
-            yield Usage(figures.add(step.response))
+            has_text = has_text or step.has_text
+            yield Usage(usage.add(step.response))
             if not step.response.tool_calls:
                 return
-            async with aclosing(_act(step.response, talk, box)) as pieces:
+            async with aclosing(_run_tools(step.response, conversation, box)) as pieces:
                 async for piece in pieces:
                     yield piece
-        _log.warning("turn %s was ended after %d model steps", turn.id, self._limits.steps)
-        yield Usage(figures.told(ended=f"after {self._limits.steps} model steps"))
+        _log.warning("model step limit reached, turn %s ends after %d steps", turn.id, self._limits.steps)
+        yield Usage(usage.to_record(ended=f"after {self._limits.steps} model steps"))
 
     def _instructions(self, turn: OpenTurn, box: Toolbox, kernel: Kernel) -> str:
         return system_prompt(
@@ -141,7 +143,7 @@ class ModelAgent:
 
 
 class _Step:
-    """One request to the model, made again while that is safe."""
+    """One request to the model, retried while that is safe."""
 
     response: ModelResponse
 
@@ -149,64 +151,62 @@ class _Step:
         self,
         model: Model,
         settings: ModelSettings,
-        limits: Limits,
+        limits: ModelLimits,
         clock: Clock,
         rng: random.Random,
         *,
-        apart: bool,
+        after_text: bool,
     ) -> None:
         self._model = model
         self._settings = settings
         self._limits = limits
         self._clock = clock
         self._rng = rng
-        self._apart = apart
-        """There are words before this step's: they need a line between."""
+        self._after_text = after_text
+        """An earlier step has written text: a blank line goes between."""
         self._passed_on = False
-        self.spoken = False
+        self.has_text = False
 
-    async def run(self, talk: Conversation, box: Toolbox) -> AsyncGenerator[Delta, None]:
-        for tried in range(1, self._limits.tries + 1):
+    async def run(self, conversation: Conversation, box: Toolbox) -> AsyncGenerator[Delta, None]:
+        for attempt in range(1, self._limits.tries + 1):
             try:
-                async with aclosing(self._stream(talk, box)) as pieces:
+                async with aclosing(self._stream(conversation, box)) as pieces:
                     async for piece in pieces:
                         self._passed_on = True
                         yield piece
                 return
             except AgentRunError as error:
-                pause = self._pause(error, tried)
+                pause = self._pause(error, attempt)
                 if pause is None:
-                    raise failure(error, midway=self._passed_on) from error
-                _log.warning(
-                    "a request to the model failed (%s); again in %d ms", type(error).__name__, pause
-                )
+                    raise to_agent_failed(error, midway=self._passed_on) from error
+                _log.warning("model request failed, retrying in %d ms: %s", pause, type(error).__name__)
             await self._clock.wait(asyncio.Event(), self._clock.ms() + pause)
 
-    async def _stream(self, talk: Conversation, box: Toolbox) -> AsyncGenerator[Delta, None]:
-        asked = ModelRequestParameters(
+    async def _stream(self, conversation: Conversation, box: Toolbox) -> AsyncGenerator[Delta, None]:
+        parameters = ModelRequestParameters(
             function_tools=[_definition(tool) for tool in box.tools.values()],
-            instruction_parts=[InstructionPart(content=talk.instructions)],
+            instruction_parts=[InstructionPart(content=conversation.instructions)],
         )
-        messages = self._model.prepare_messages(talk.messages, asked)
+        messages = self._model.prepare_messages(conversation.messages, parameters)
         async with model_request_stream(
-            self._model, messages, model_settings=self._settings, model_request_parameters=asked
+            self._model, messages, model_settings=self._settings, model_request_parameters=parameters
         ) as stream:
             async for event in stream:
-                if piece := self._heard(event):
+                if piece := self._to_delta(event):
                     yield piece
             self.response = stream.get()
-        check_whole(self.response)
-        if self.response.finish_reason == "content_filter" and not self.spoken:
+        check_complete(self.response)
+        if self.response.finish_reason == "content_filter" and not self.has_text:
             raise ContentFilterError("the provider's filter held the answer back")
 
-    def _heard(self, event: ModelResponseStreamEvent) -> Delta | None:
+    def _to_delta(self, event: ModelResponseStreamEvent) -> Delta | None:
         match event:
             case (
                 PartStartEvent(part=TextPart(content=text))
                 | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
             ) if text:
-                first, self.spoken = not self.spoken, True
-                return Text(f"\n\n{text}" if first and self._apart else text)
+                first, self.has_text = not self.has_text, True
+                return Text(f"\n\n{text}" if first and self._after_text else text)
             case (
                 PartStartEvent(part=ThinkingPart(content=thought))
                 | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=thought))
@@ -214,20 +214,22 @@ class _Step:
                 return Thinking(thought)
         return None
 
-    def _pause(self, error: AgentRunError, tried: int) -> int | None:
-        """Milliseconds until the next try, or None when there is none."""
-        if self._passed_on or tried >= self._limits.tries or not may_pass(error):
+    def _pause(self, error: AgentRunError, attempt: int) -> int | None:
+        """Return the milliseconds until the next attempt, or None if the request is not retried."""
+        if self._passed_on or attempt >= self._limits.tries or not is_transient(error):
             return None
-        asked = error.retry_after if isinstance(error, ModelAPIError) else None
-        if asked is not None and asked > self._limits.longest_pause_seconds:
+        retry_after = error.retry_after if isinstance(error, ModelAPIError) else None
+        if retry_after is not None and retry_after > self._limits.longest_pause_seconds:
             return None
-        own = backoff(tried, self._rng).total_seconds()
-        return round(1000 * (own if asked is None else asked))
+        own = backoff(attempt, self._rng).total_seconds()
+        return round(1000 * (own if retry_after is None else retry_after))
 
 
-async def _act(response: ModelResponse, talk: Conversation, box: Toolbox) -> AsyncGenerator[Delta, None]:
-    """The tools that a step called, one after the other, in the order it called them."""
-    talk.said(response)
+async def _run_tools(
+    response: ModelResponse, conversation: Conversation, box: Toolbox
+) -> AsyncGenerator[Delta, None]:
+    """Run the tools that a step called, one after the other, in the order of the calls."""
+    conversation.add_response(response)
     results = []
     for part in response.tool_calls:
         call = box.prepare(part.tool_call_id, part.tool_name, part.args)
@@ -242,7 +244,7 @@ async def _act(response: ModelResponse, talk: Conversation, box: Toolbox) -> Asy
                 outcome="success" if called.error is None else "failed",
             )
         )
-    talk.returned(results)
+    conversation.add_results(results)
 
 
 def _definition(tool: Tool) -> ToolDefinition:

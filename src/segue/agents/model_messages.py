@@ -1,7 +1,7 @@
-"""A session's words as a model library's messages.
+"""Model messages: converts a session's history and a turn's prompt to the model library's messages.
 
-The history comes first; what is asked comes last, as the user's words, or as a system message where it is an
-instruction that the agent once left for itself (a recall).
+The history comes first, the prompt last: as a user message, or as a system message if it is an instruction
+that the agent left for itself (a recall).
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from segue.model.transcript import Message
 
 
 class Conversation:
-    """What one turn's model is given, growing step by step."""
+    """The messages that one turn sends to the model; each step appends to them."""
 
     def __init__(self, instructions: str) -> None:
         self.instructions = instructions
@@ -34,24 +34,24 @@ class Conversation:
 
     @classmethod
     async def of(cls, turn: OpenTurn, instructions: str) -> "Conversation":
-        """The history, what is asked, and what the user added before a worker of this turn was lost."""
+        """Start with the history, the prompt, and what the user added in an earlier attempt of the turn."""
         history = await turn.history()
-        talk = cls(instructions)
-        talk.hear(message for message in history if message.turn_id != turn.id)
-        talk._ask(turn)
-        talk.hear(message for message in history if message.turn_id == turn.id)
-        return talk
+        conversation = cls(instructions)
+        conversation.add_messages(message for message in history if message.turn_id != turn.id)
+        conversation._add_prompt(turn)
+        conversation.add_messages(message for message in history if message.turn_id == turn.id)
+        return conversation
 
-    def _ask(self, turn: OpenTurn) -> None:
+    def _add_prompt(self, turn: OpenTurn) -> None:
         if turn.role == "user":
             self._request(UserPromptPart(turn.prompt))
             return
-        alone = not self._messages
+        first = not self._messages
         self._request(SystemPromptPart(turn.prompt))
-        if alone:  # some providers refuse a conversation in which nobody has said anything
-            self._request(UserPromptPart("(Nobody has written yet. Follow the instruction.)"))
+        if first:  # some providers refuse a conversation without a user message
+            self._request(UserPromptPart("(There is no message yet. Follow the instruction.)"))
 
-    def hear(self, messages: Iterable[Message]) -> None:
+    def add_messages(self, messages: Iterable[Message]) -> None:
         for message in messages:
             if message.role == "assistant":
                 self._messages.append(ModelResponse(parts=[TextPart(message.content)]))
@@ -60,17 +60,16 @@ class Conversation:
             else:
                 self._request(UserPromptPart(message.content))
 
-    def said(self, response: ModelResponse) -> None:
-        """A step of the model, with the tools that it called."""
+    def add_response(self, response: ModelResponse) -> None:
         self._messages.append(response)
 
-    def returned(self, results: Sequence[ToolReturnPart]) -> None:
+    def add_results(self, results: Sequence[ToolReturnPart]) -> None:
         self._request(*results)
 
     def _request(self, *parts: ModelRequestPart) -> None:
         last = self._messages[-1] if self._messages else None
         if isinstance(last, ModelRequest):
-            # Providers want the two sides to take turns.
+            # Providers require that requests and responses alternate.
             last.parts = [*last.parts, *parts]
         else:
             self._messages.append(ModelRequest(parts=list(parts), instructions=self.instructions))

@@ -1,7 +1,7 @@
-"""The offline model: a table of rules that needs no key and no network.
+"""Offline agent: answers by a table of rules, without a key or a network.
 
-It is there so that a newcomer sees every feature really happen, and it says what it is. It understands
-little; what it understands it really does, with the same tools that a large model would call.
+It lets a new user try every feature, and says that it is no language model. It understands little, but calls
+the same tools that a language model would call.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -10,14 +10,14 @@ from itertools import count
 from typing import Any, Self
 
 from segue.agents.rules import RULES, timezone
-from segue.agents.rules.rule import Heard, Use
+from segue.agents.rules.rule import RuleRequest, Use
 from segue.agents.tools.registry import Registry, ToolContext
 from segue.errors import ZoneNeeded
 from segue.kernel.kernel import Kernel
 from segue.model.agent import Delta, OpenTurn, Text, Usage
 
 _MOST_USES = 10
-"""Tools in one answer; a rule that wants more is wrong."""
+"""Tool calls in one answer; a rule that needs more has a bug."""
 
 
 class OfflineAgent:
@@ -36,8 +36,8 @@ class OfflineAgent:
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         box = await self._tools.open(ToolContext.of(turn, self._kernel_of()))
-        heard = Heard(turn=turn, box=box, zone=box.context.zone)
-        move = await _first_move(heard)
+        request = RuleRequest(turn=turn, box=box, zone=box.context.zone)
+        move = await _first_move(request)
         for number in count(1):
             if isinstance(move, str) or number > _MOST_USES:
                 break
@@ -51,26 +51,25 @@ class OfflineAgent:
         yield Usage({"model": "offline"})
 
 
-async def _first_move(heard: Heard) -> str | Use:
-    """By the first rule that understands. The last one understands everything."""
-    wanted = None if heard.zone else await timezone.waiting(heard)
-    if wanted is not None and (named := timezone.zone_in(heard.text)):
-        return timezone.keep(
-            named, await _first_move(replace(heard, zone=named, said=wanted)) if wanted else None
-        )
+async def _first_move(request: RuleRequest) -> str | Use:
+    """Return the answer or the tool to use, by the first rule that matches. The last rule always does."""
+    waiting = None if request.zone else await timezone.waiting(request)
+    if waiting is not None and (zone := timezone.zone_in(request.text)):
+        resumed = replace(request, zone=zone, earlier_text=waiting)
+        return timezone.keep(zone, await _first_move(resumed) if waiting else None)
     for rule in RULES:
-        if found := rule.pattern.search(heard.text):
-            if wanted is not None and rule is RULES[-1]:
-                return timezone.unknown(heard.text)
+        if match := rule.pattern.search(request.text):
+            if waiting is not None and rule is RULES[-1]:
+                return timezone.unknown(request.text)
             try:
-                return await rule.move(heard, found)
+                return await rule.move(request, match)
             except ZoneNeeded as refused:
-                return timezone.ask(heard, refused)
-    raise AssertionError("the last rule understands everything")
+                return timezone.ask(request, refused)
+    raise AssertionError("the last rule matches everything")
 
 
 def words(text: str) -> list[str]:
-    """The text in pieces that end where a word ends; together they are the text."""
+    """Split the text into pieces that end after a word. Joined, they are the text."""
     pieces: list[str] = []
     for line in text.splitlines(keepends=True):
         pieces += line.replace(" ", " \0").split("\0")

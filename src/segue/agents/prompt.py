@@ -1,7 +1,6 @@
-"""What a model is told before the conversation: who it is, when it is, and what it may do.
+"""System prompt: tells the model its role, the time, the chat and its tools.
 
-A template has a name and a version, and a turn's record says which one it ran with: when the words change, so
-does the number.
+A template has a name and a version, and a turn's record names both: change the version with the text.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A model as the judge of `evaluate_response`: whether an answer is worth sending."""
+"""Response judge: a model decides whether a job's answer is worth sending (`evaluate_response`)."""
 
 from pydantic_ai.models import Model
 
@@ -26,8 +26,8 @@ class ModelEvaluation:
         self._form = Form(model, timeout_seconds=timeout_seconds)
 
     async def __call__(self, turn: OpenTurn, answer: str) -> bool:
-        """The agreed word is quiet without a question. A model that cannot be asked raises `AgentFailed`."""
+        """Return whether to send the answer; the agreed "nothing" is not judged. Raises `AgentFailed`."""
         if says_nothing(answer):
             return False
-        said = f"The job:\n{turn.text[:_LONGEST]}\n\nThe answer:\n{answer[:_LONGEST]}"
-        return (await self._form.ask(_JUDGE, said, _Verdict, "judge")).send
+        text = f"The job:\n{turn.text[:_LONGEST]}\n\nThe answer:\n{answer[:_LONGEST]}"
+        return (await self._form.ask(_JUDGE, text, _Verdict, "judge")).send

@@ -1,4 +1,4 @@
-"""A question to a model whose answer has a form: it comes as the arguments of a tool, and is checked."""
+"""Structured answers: asks a model to answer as the arguments of a tool, and validates them."""
 
 from typing import Any, TypeVar
 
@@ -10,26 +10,28 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from segue.agents.failures import check_whole, failure
+from segue.agents.failures import check_complete, to_agent_failed
 from segue.errors import AgentFailed
 
 T = TypeVar("T", bound="Answer")
 
 
 class Answer(BaseModel):
-    """What its fields and its text say is what the model is told of the form."""
+    """Base of the answer types. The model is shown the schema and the docstring of a subclass."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 class Form:
+    """Asks one model for answers of given types."""
+
     def __init__(self, model: Model, *, timeout_seconds: float) -> None:
         self._model = model
         self._settings = ModelSettings(timeout=timeout_seconds, max_retries=0)
 
-    async def ask(self, instructions: str, said: str, answer: type[T], tool: str) -> T:
-        """Raises `AgentFailed` when no answer of that form came."""
-        asked = ModelRequestParameters(
+    async def ask(self, instructions: str, text: str, answer: type[T], tool: str) -> T:
+        """Return the model's answer. Raises `AgentFailed` if it has another form, or none came."""
+        parameters = ModelRequestParameters(
             output_mode="tool",
             output_tools=[
                 ToolDefinition(
@@ -41,31 +43,31 @@ class Form:
             allow_text_output=False,
             instruction_parts=[InstructionPart(content=instructions)],
         )
-        request: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart(said)], instructions=instructions)]
+        request: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart(text)], instructions=instructions)]
         try:
             async with model_request_stream(
                 self._model,
-                self._model.prepare_messages(request, asked),
+                self._model.prepare_messages(request, parameters),
                 model_settings=self._settings,
-                model_request_parameters=asked,
+                model_request_parameters=parameters,
             ) as stream:
                 async for _ in stream:
                     pass
                 response = stream.get()
-            check_whole(response)
+            check_complete(response)
         except AgentRunError as error:
-            raise failure(error, midway=False) from error
+            raise to_agent_failed(error, midway=False) from error
         calls = [call for call in response.tool_calls if call.tool_name == tool]
         if not calls:
             raise AgentFailed(f"the model answered without calling {tool}")
-        return _checked(answer, calls[0].args)
+        return _validated(answer, calls[0].args)
 
 
-def _checked(answer: type[T], arguments: str | dict[str, Any] | None) -> T:
+def _validated(answer: type[T], arguments: str | dict[str, Any] | None) -> T:
     try:
         if isinstance(arguments, str):
             return answer.model_validate_json(arguments)
         return answer.model_validate(arguments or {})
     except ValidationError as error:
-        places = ", ".join(".".join(map(str, wrong["loc"])) for wrong in error.errors()[:5])
-        raise AgentFailed(f"the model's answer does not have the form that was asked for: {places}") from None
+        fields = ", ".join(".".join(map(str, each["loc"])) for each in error.errors()[:5])
+        raise AgentFailed(f"the model's answer does not have the form that was asked for: {fields}") from None

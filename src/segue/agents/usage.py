@@ -1,4 +1,4 @@
-"""What a turn used, over all of its requests: tokens as the provider counted them, and the price if known."""
+"""Usage totals of a turn: tokens as the provider counted them, and the price if known."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -18,18 +18,18 @@ class UsageTotals:
         self._cost: Decimal | None = Decimal(0)
 
     def add(self, response: ModelResponse) -> Mapping[str, Any]:
-        """The figures with those of one more request."""
+        """Add one request; return the totals."""
         self._requests += 1
         self._model = response.model_name or self._model
         for name in _COUNTS:
             self._counts[name] += getattr(response.usage, name)
         cost = _cost(response)
-        # A sum with an unknown part is no sum.
+        # If one price is unknown, so is the sum.
         self._cost = None if cost is None or self._cost is None else self._cost + cost
-        return self.told()
+        return self.to_record()
 
-    def told(self, **more: str) -> Mapping[str, Any]:
-        """As the record keeps it."""
+    def to_record(self, **more: str) -> Mapping[str, Any]:
+        """Return the totals as the turn's record stores them."""
         figures: dict[str, Any] = {"model": self._model, "requests": self._requests, "prompt": self._prompt}
         figures |= {name: count for name, count in self._counts.items() if count}
         if self._cost is not None:
@@ -38,7 +38,7 @@ class UsageTotals:
 
 
 def _cost(response: ModelResponse) -> Decimal | None:
-    """In US dollars, by the prices that came with the library; None where it has none."""
+    """Return the price in US dollars, by the model library's price list; None if it has none."""
     if not response.usage.has_values() or response.model_name is None:
         return None
     try:

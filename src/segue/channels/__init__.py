@@ -1,5 +1,6 @@
-"""The channels that come with Segue, one file each. Importing this is cheap: a network's library is imported
-when a channel of it is made.
+"""Built-in channels, one file each.
+
+Importing this package is cheap: a network's library is imported when its channel is made.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def make_channels(configuration: "Configuration") -> list[Channel]:
-    """What the settings name, and the two that are always there."""
+    """Return the channels that the settings name, and the WebSocket and the terminal, which always exist."""
     return [WebSocket(), Terminal(), *map(Stored, configuration.read_channels), *_networks(configuration)]
 
 

@@ -1,10 +1,10 @@
-"""Drafts: the messages in which answers are shown while they grow, in channels that can change a message.
+"""Drafts: messages that show a growing answer, in channels that can edit messages.
 
-A draft is known to the process that shows it. Where another one sends the answer, as after a kill, it
-comes as a message of its own.
+Only the process that shows a draft knows it. If another process sends the answer, for example after a crash,
+it sends a new message.
 
 Invariants
-  - nothing is shown of a turn after its answer was sent
+  - no draft is shown after the turn's answer was sent
 """
 
 import asyncio
@@ -14,37 +14,37 @@ from typing import Generic, TypeVar
 
 Id = TypeVar("Id", int, str)
 
-_REMEMBERED = 1000
+_MOST_DRAFTS = 1000
 
 
 @dataclass(slots=True)
 class Draft(Generic[Id]):
     message_id: Id | None = None
     began_at: int | None = None
-    again_at: int = 0
-    """Before this moment it is not changed again, where a channel does not want it often."""
-    over: bool = False
+    next_edit_at: int = 0
+    """Not edited before this moment, in channels that limit edits."""
+    answered: bool = False
 
 
 class Drafts(Generic[Id]):
-    """By turn, those of the newest turns."""
+    """The drafts of the newest turns, by turn id."""
 
     def __init__(self) -> None:
-        self.drawing = asyncio.Lock()
-        """Held while a draft is looked at and changed: an answer waits for what is being shown."""
+        self.lock = asyncio.Lock()
+        """Held while a draft is checked and changed, so that an answer waits for a draft being sent."""
         self._known: OrderedDict[str, Draft[Id]] = OrderedDict()
 
     def of(self, turn_id: str) -> Draft[Id]:
         draft = self._known.setdefault(turn_id, Draft())
-        while len(self._known) > _REMEMBERED:
+        while len(self._known) > _MOST_DRAFTS:
             self._known.popitem(last=False)
         return draft
 
     async def end(self, turn_id: str | None) -> Id | None:
-        """The message whose place the answer takes, if there is one."""
+        """Stop showing the turn's draft. Return the message that the answer replaces, or None."""
         if turn_id is None:
             return None
-        async with self.drawing:
+        async with self.lock:
             draft = self.of(turn_id)
-            draft.over = True
+            draft.answered = True
             return draft.message_id

@@ -1,4 +1,4 @@
-"""An answer's Markdown as the HTML that chats know: Telegram's few tags, or Matrix's many."""
+"""Markup: converts Markdown to the HTML subset of Telegram or Matrix."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -12,7 +12,7 @@ _TAGS = {"strong": "b", "em": "i", "s": "s", "blockquote": "blockquote"}
 
 
 def telegram_html(text: str) -> str:
-    """Bold, italic, struck, code, links and quotes; headings are bold, lists have bullets."""
+    """Convert to Telegram's tags: bold, italic, struck, code, links, quotes. Headings become bold."""
     return "".join(_telegram(_parser().parse(text))).strip()
 
 
@@ -24,7 +24,7 @@ def matrix_html(text: str) -> str:
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    # What a model writes as HTML is text: it may have read it anywhere.
+    # HTML in an answer is shown as text: the model may have copied it from an untrusted page.
     return MarkdownIt("commonmark", {"html": False}).enable("strikethrough")
 
 

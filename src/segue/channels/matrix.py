@@ -1,14 +1,13 @@
-"""Matrix: a user of a homeserver, spoken for with an access token.
+"""Matrix channel: sends and receives as a user of a homeserver, with an access token.
 
-A send carries a transaction id, by which the homeserver knows a repeat: it is idempotent, for as long as the
-token is the same. While a turn goes on, its answer is shown in a message that is replaced as it grows, and
-the complete answer takes that message's place. How far the channel has listened is kept in the database, so
-what was written while nobody listened is heard later, once.
+Sends are idempotent: the homeserver recognises a repeat by its transaction id while the token stays the same.
+During a turn, a draft message shows the growing answer, and the complete answer replaces it. The sync token
+is stored in the database, so messages that were written while no process listened are received later, once.
 
 Invariants
   - the access token is in no error and no log
-  - a batch of events is marked as heard after its messages were kept
-  - nothing is shown of a turn after its answer was sent
+  - the sync token is stored after the messages of its batch
+  - no draft is shown after the turn's answer was sent
 """
 
 import asyncio
@@ -52,13 +51,13 @@ _log = logging.getLogger(__name__)
 
 NAME = "matrix"
 LONGEST = 10_000
-"""An event holds 65,536 bytes; this fits in three-byte letters, twice, with room for its marks."""
+"""An event holds 65,536 bytes: this many three-byte characters fit twice, with their markup."""
 _FALLBACK = 500
-"""Characters for clients that do not know replacements: the whole would not fit a second time."""
+"""Characters shown by clients that do not support edits: the whole text would not fit a second time."""
 _LEAST_PAUSE_MS = 2000
-"""Between two changes of what is shown. Homeservers commonly take ten events at once, then one in 5 s."""
+"""Between two edits of a draft. Homeservers commonly accept ten events at once, then one in 5 s."""
 _SYNC_MS = 30_000
-_BREATH_MS = 2000
+_RETRY_MS = 2000
 _PRIVATE_MEMBERS = 2
 
 
@@ -70,7 +69,7 @@ class Matrix(Channel):
     ) -> None:
         self.door = door
         self._clock = clock or SystemClock()
-        # It repeats nothing by itself: when and whether to try again is the courier's to say.
+        # The client does not retry: the courier decides that.
         config = AsyncClientConfig(max_limit_exceeded=0, max_timeouts=0, request_timeout=60)
         self._client = AsyncClient(homeserver, user, config=config)
         self._client.restore_login(user, "segue", token)
@@ -88,56 +87,56 @@ class Matrix(Channel):
     ) -> None:
         await self._client.close()
 
-    # Out
+    # Sending
 
     async def send(self, delivery: Delivery) -> Receipt:
         first, *others = split(delivery.content, LONGEST)
-        event_id = await self._begin(delivery, first)
+        event_id = await self._send_first(delivery, first)
         for number, part in enumerate(others, 2):
-            event_id = await self._say(delivery.chat_id, part, f"{delivery.id}-{number}")
+            event_id = await self._send_text(delivery.chat_id, part, f"{delivery.id}-{number}")
         return Receipt(event_id)
 
-    async def _begin(self, delivery: Delivery, text: str) -> str:
-        """In place of the draft, if there is one. A repeat is known by its id, whichever of both it was."""
+    async def _send_first(self, delivery: Delivery, text: str) -> str:
+        """Replace the draft if there is one, else send. A repeat has the same transaction id either way."""
         transaction = f"{delivery.id}-1"
         draft_id = await self._drafts.end(delivery.turn_id)
         if draft_id is not None:
             try:
-                await self._say(delivery.chat_id, text, transaction, replaces=draft_id)
+                await self._send_text(delivery.chat_id, text, transaction, replaces=draft_id)
                 return draft_id
             except Rejected as refusal:
-                _log.info("an answer does not take the place of what was shown of it: %s", refusal)
-        return await self._say(delivery.chat_id, text, transaction)
+                _log.info("draft not replaced, sending a new message: %s", refusal)
+        return await self._send_text(delivery.chat_id, text, transaction)
 
     async def show(
         self, chat_id: str, turn_id: str, text: str, *, metadata: Mapping[str, Any] | None = None
     ) -> None:
-        """Each change waits for as long as there was something to see: a long answer needs only a few."""
-        async with self._drafts.drawing:
+        """Show a draft. The pause between edits grows with its age, so a long answer needs only a few."""
+        async with self._drafts.lock:
             draft, now = self._drafts.of(turn_id), self._clock.ms()
-            if draft.over or now < draft.again_at or not text.strip():
+            if draft.answered or now < draft.next_edit_at or not text.strip():
                 return
             draft.began_at = now if draft.began_at is None else draft.began_at
-            draft.again_at = now + max(_LEAST_PAUSE_MS, now - draft.began_at)
+            draft.next_edit_at = now + max(_LEAST_PAUSE_MS, now - draft.began_at)
             shown = f"{split(text, LONGEST)[0]} …"
             try:
                 if draft.message_id is None:
-                    draft.message_id = await self._say(chat_id, shown, f"draft-{turn_id}")
+                    draft.message_id = await self._send_text(chat_id, shown, f"draft-{turn_id}")
                 else:
-                    await self._say(chat_id, shown, replaces=draft.message_id)
+                    await self._send_text(chat_id, shown, replaces=draft.message_id)
             except (NotTaken, ConnectionError) as error:
-                _log.info("an answer is not shown while it is being said: %s", error)
+                _log.info("draft not shown: %s", error)
 
-    async def _say(
+    async def _send_text(
         self, room_id: str, text: str, transaction: str | None = None, *, replaces: str | None = None
     ) -> str:
-        said = {
+        message = {
             "msgtype": "m.text",
             "body": text,
             "format": "org.matrix.custom.html",
             "formatted_body": await asyncio.to_thread(matrix_html, text),  # hostile Markdown takes a while
         }
-        content = said if replaces is None else _replacement(said, replaces)
+        content = message if replaces is None else _replacement(message, replaces)
         try:
             answer = await self._client.room_send(room_id, "m.room.message", content, tx_id=transaction)
         except aiohttp.ClientConnectorError:
@@ -149,14 +148,14 @@ class Matrix(Channel):
         if isinstance(answer, RoomSendResponse):
             event_id: str = answer.event_id
             return event_id
-        raise _meaning(answer)
+        raise _to_send_error(answer)
 
-    # In
+    # Receiving
 
     async def receive(self, take: Reception) -> None:
         since = await take.mark()
-        if since is None:  # what was written before we came is not for us
-            since = await self._first_mark(take)
+        if since is None:  # messages from before the first start are not answered
+            since = await self._first_sync(take)
         _log.info("listening to the homeserver")
         while True:
             batch = await self._sync(since)
@@ -173,7 +172,7 @@ class Matrix(Channel):
                 if batch.rooms.join or batch.rooms.invite:
                     await take.set_mark(since)
 
-    async def _first_mark(self, take: Reception) -> str:
+    async def _first_sync(self, take: Reception) -> str:
         while (batch := await self._sync(None)) is None:
             pass
         for room_id, inviter in _invitations(batch):
@@ -184,17 +183,17 @@ class Matrix(Channel):
         return mark
 
     async def _sync(self, since: str | None) -> SyncResponse | None:
-        """What is new, when something is; None after a failure, and a breath."""
+        """Return the next batch of events; None after an error and a pause."""
         timeout = 0 if since is None else _SYNC_MS
         try:
             answer = await self._client.sync(timeout=timeout, since=since, full_state=since is None)
         except (aiohttp.ClientError, TimeoutError) as error:
-            _log.warning("the homeserver cannot be heard (%s)", type(error).__name__)
+            _log.warning("homeserver sync failed, retrying: %s", type(error).__name__)
         else:
             if isinstance(answer, SyncResponse):
                 return answer
-            _log.warning("the homeserver does not let us listen: %s", answer.message)
-        await self._clock.wait(asyncio.Event(), self._clock.ms() + _BREATH_MS)
+            _log.warning("homeserver sync refused, retrying: %s", answer.message)
+        await self._clock.wait(asyncio.Event(), self._clock.ms() + _RETRY_MS)
         return None
 
     def _arrivals(self, batch: SyncResponse) -> Iterator[Arrival]:
@@ -216,11 +215,11 @@ class Matrix(Channel):
                     sender_name=room.user_name(event.sender) if room else None,
                 )
 
-    async def _answer(self, room_id: str, words: str) -> None:
+    async def _answer(self, room_id: str, text: str) -> None:
         try:
-            await self._say(room_id, words)
+            await self._send_text(room_id, text)
         except (NotTaken, ConnectionError) as error:
-            _log.info("somebody unknown was not answered: %s", error)
+            _log.info("unknown sender not answered: %s", error)
 
 
 def _invitations(batch: SyncResponse) -> Iterator[tuple[str, str]]:
@@ -230,11 +229,11 @@ def _invitations(batch: SyncResponse) -> Iterator[tuple[str, str]]:
                 yield room_id, event.sender
 
 
-def _replacement(said: dict[str, str], event_id: str) -> dict[str, object]:
+def _replacement(message: dict[str, str], event_id: str) -> dict[str, object]:
     return {
-        "msgtype": said["msgtype"],
-        "body": f"* {said['body'][:_FALLBACK]}",
-        "m.new_content": said,
+        "msgtype": message["msgtype"],
+        "body": f"* {message['body'][:_FALLBACK]}",
+        "m.new_content": message,
         "m.relates_to": {"rel_type": "m.replace", "event_id": event_id},
     }
 
@@ -244,7 +243,7 @@ def _is_edit(source: Mapping[str, Any]) -> bool:
     return relation.get("rel_type") == "m.replace"
 
 
-def _meaning(answer: ErrorResponse) -> Exception:
+def _to_send_error(answer: ErrorResponse) -> Exception:
     match answer.status_code:
         case "M_LIMIT_EXCEEDED":
             return NotTaken(

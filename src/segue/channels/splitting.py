@@ -1,10 +1,10 @@
-"""A long text in several messages, cut where a reader would cut it.
+"""Message splitting: cuts a long text into messages at paragraphs, lines, sentences or words.
 
 Invariants
   - no piece is longer than the channel allows, and none is empty
   - a piece ends at the end of a paragraph, else of a line, else of a sentence, else between words; only a
     word that is longer than a message is cut inside
-  - a block of code that is cut is closed in one piece and opened again in the next
+  - a code block that is cut is closed in one piece and opened again in the next
 """
 
 import re
@@ -14,10 +14,11 @@ _FENCE = re.compile(r"^(```|~~~)[^\n]*$", re.MULTILINE)
 
 
 def split(text: str, longest: int) -> list[str]:
+    """Return the pieces, each at most `longest` characters; none for a blank text."""
     pieces: list[str] = []
     left = text.strip()
     while len(left) > longest:
-        # Room for the closing fence, should the cut fall into a block of code.
+        # Leave space for the closing fence, in case the cut falls into a code block.
         end = _end(left, longest - len("\n```"))
         piece, left = left[:end].rstrip(), left[end:].lstrip("\n")
         fence = _open_fence(piece)
@@ -31,17 +32,17 @@ def split(text: str, longest: int) -> list[str]:
 
 
 def _end(text: str, longest: int) -> int:
-    """Of those that leave a piece at least half full, the best place to end it."""
+    """Return the best index to cut at that leaves the piece at least half full."""
     for kind in _ENDS:
-        ends = [found.start() for found in kind.finditer(text, longest // 2, longest)]
+        ends = [match.start() for match in kind.finditer(text, longest // 2, longest)]
         if ends:
             return ends[-1] + 1 if kind is _ENDS[2] else ends[-1]
     return longest
 
 
 def _open_fence(piece: str) -> str | None:
-    """The line that opened a block of code which this piece does not close."""
+    """Return the line that opened a code block that the piece does not close, or None."""
     opened: str | None = None
-    for found in _FENCE.finditer(piece):
-        opened = None if opened is not None else found[0]
+    for match in _FENCE.finditer(piece):
+        opened = None if opened is not None else match[0]
     return opened if opened is None or len(opened) < 40 else opened[:3]

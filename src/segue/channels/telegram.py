@@ -1,13 +1,13 @@
-"""Telegram: a bot by its HTTP API, heard by long polling or by webhook.
+"""Telegram channel: sends and receives as a bot, by long polling or by webhook.
 
-Its sends are not idempotent. A message that Telegram may have taken is never repeated; one that it refused,
-or never got, is. While a turn goes on, its answer is shown in a message that is edited as it grows, and the
-complete answer takes that message's place.
+Sends are not idempotent. A message that Telegram may have accepted is never repeated; one that it refused, or
+did not receive, is. During a turn, a draft message shows the growing answer, and the complete answer replaces
+it.
 
 Invariants
-  - the token is in no error and no log: errors say what happened in words of their own
-  - an update is confirmed after it was kept, so a crash makes it come again and not go missing
-  - nothing is shown of a turn after its answer was sent
+  - the token is in no error and no log: errors do not quote the HTTP library's messages
+  - an update is confirmed after it was stored, so after a crash it comes again and is not lost
+  - no draft is shown after the turn's answer was sent
 """
 
 import asyncio
@@ -43,28 +43,28 @@ _log = logging.getLogger(__name__)
 
 NAME = "telegram"
 LONGEST = 4000
-"""Telegram's 4,096, less what bullets and breaks may add."""
+"""Telegram's limit of 4,096, less what bullets and line breaks may add."""
 TOPIC = "message_thread_id"
-"""Telegram's name for a topic, in a session's metadata and on the wire."""
+"""The key of a topic, in a session's metadata and in the Bot API."""
 _POLL_SECONDS = 50
-_MOST_PATIENCE = 30
-"""Seconds that a part of a message waits when Telegram asks for a pause after an earlier part was taken."""
-_BREATH_MS = 2000
+_LONGEST_PAUSE_SECONDS = 30
+"""How long a later part of a message waits if Telegram asks for a pause."""
+_RETRY_MS = 2000
 _TOKEN_PAUSE_MS = 300_000
-"""Between two tries with a token that was refused: the right one needs a new start of the process anyway."""
+"""Between two attempts with a refused token: the correct one needs a restart of the process anyway."""
 _TOKEN_REFUSED = (401, 404)
 
 
 @record
 class Webhook:
-    """Where Telegram calls us, and the word by which we know that it is Telegram."""
+    """The URL that Telegram calls, and the secret that authenticates its calls."""
 
     url: str
     secret: str
 
 
-class _Refused(Exception):
-    """What the API answered when it did not do it."""
+class _CallRefused(Exception):
+    """The API refused a call; the message is its description."""
 
     def __init__(self, status: int, description: str, retry_after: float | None) -> None:
         super().__init__(description)
@@ -115,66 +115,67 @@ class Telegram(Channel):
     ) -> None:
         await self._client.aclose()
 
-    # Out
+    # Sending
 
     async def send(self, delivery: Delivery) -> Receipt:
         first, *others = split(delivery.content, LONGEST)
         try:
-            message_id = await self._begin(delivery, first)
-        except _Refused as refusal:
-            raise _meaning(refusal) from None
+            message_id = await self._send_first(delivery, first)
+        except _CallRefused as refusal:
+            raise _to_not_taken(refusal) from None
         for number, part in enumerate(others, 2):
             try:
-                message_id = await self._patiently(delivery.chat_id, part, delivery.metadata)
-            except (NotTaken, _Refused) as refusal:
+                message_id = await self._send_part(delivery.chat_id, part, delivery.metadata)
+            except (NotTaken, _CallRefused) as refusal:
                 raise ConnectionError(f"parts from {number} on were not taken: {refusal}") from None
         return Receipt(str(message_id))
 
-    async def _begin(self, delivery: Delivery, text: str) -> int:
-        """In place of the draft, if there is one: an edit says the same however often it is made."""
+    async def _send_first(self, delivery: Delivery, text: str) -> int:
+        """Edit the draft, if there is one: an edit is idempotent. Else send a new message."""
         draft_id = await self._drafts.end(delivery.turn_id)
         if draft_id is not None:
             try:
                 await self._write("editMessageText", text, chat_id=delivery.chat_id, message_id=draft_id)
                 return draft_id
-            except _Refused as refusal:
+            except _CallRefused as refusal:
                 if "not modified" in str(refusal):
                     return draft_id
                 if refusal.status != 400:
                     raise
-        return await self._say(delivery.chat_id, text, delivery.metadata)
+        return await self._send_text(delivery.chat_id, text, delivery.metadata)
 
     async def show(
         self, chat_id: str, turn_id: str, text: str, *, metadata: Mapping[str, Any] | None = None
     ) -> None:
-        async with self._drafts.drawing:
+        async with self._drafts.lock:
             draft = self._drafts.of(turn_id)
-            if draft.over:
+            if draft.answered:
                 return
             shown = split(text, LONGEST)[0] if text.strip() else ""
             if not shown:
                 return
             try:
                 if draft.message_id is None:
-                    draft.message_id = await self._say(chat_id, f"{shown} …", metadata or {})
+                    draft.message_id = await self._send_text(chat_id, f"{shown} …", metadata or {})
                 else:
                     await self._write(
                         "editMessageText", f"{shown} …", chat_id=chat_id, message_id=draft.message_id
                     )
-            except (_Refused, NotTaken, ConnectionError) as error:
-                _log.info("an answer is not shown while it is being said: %s", error)
+            except (_CallRefused, NotTaken, ConnectionError) as error:
+                _log.info("draft not shown: %s", error)
 
-    async def _patiently(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
+    async def _send_part(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
+        """Send a later part of a message; if Telegram asks for a short pause, wait and try once more."""
         try:
-            return await self._say(chat_id, text, metadata)
-        except _Refused as refusal:
-            if refusal.retry_after is None or refusal.retry_after > _MOST_PATIENCE:
+            return await self._send_text(chat_id, text, metadata)
+        except _CallRefused as refusal:
+            if refusal.retry_after is None or refusal.retry_after > _LONGEST_PAUSE_SECONDS:
                 raise
             pause_ms = round(refusal.retry_after * 1000)
             await self._clock.wait(asyncio.Event(), self._clock.ms() + pause_ms)
-            return await self._say(chat_id, text, metadata)
+            return await self._send_text(chat_id, text, metadata)
 
-    async def _say(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
+    async def _send_text(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
         sent = await self._write("sendMessage", text, chat_id=chat_id, **_topic(metadata))
         message_id: int = sent["message_id"]
         return message_id
@@ -183,24 +184,26 @@ class Telegram(Channel):
         html = await asyncio.to_thread(telegram_html, text)  # hostile Markdown takes a while
         try:
             return await self._call(method, text=html or text, parse_mode="HTML", **where)
-        except _Refused as refusal:
+        except _CallRefused as refusal:
             if "parse entities" not in str(refusal):
                 raise
-            return await self._call(method, text=text, **where)  # it was not taken, and reads well as it is
+            return await self._call(method, text=text, **where)  # not sent; plain Markdown is readable too
 
-    # In
+    # Receiving
 
     async def receive(self, take: Reception) -> None:
         self._take = take
         if self._webhook is not None:
-            await self._insist("setWebhook", url=self._webhook.url, secret_token=self._webhook.secret)
-            _log.info("Telegram calls us")
+            await self._call_until_done(
+                "setWebhook", url=self._webhook.url, secret_token=self._webhook.secret
+            )
+            _log.info("webhook set, Telegram calls this server")
             return
-        await self._insist("deleteWebhook")
+        await self._call_until_done("deleteWebhook")
         _log.info("listening to Telegram")
         offset = 0
         while True:
-            updates = await self._insist(
+            updates = await self._call_until_done(
                 "getUpdates", offset=offset, timeout=_POLL_SECONDS, allowed_updates=["message"]
             )
             for update in updates:
@@ -208,55 +211,55 @@ class Telegram(Channel):
                 offset = update["update_id"] + 1
 
     async def who(self) -> str:
-        """The bot's name. Raises `WrongToken`, another `NotTaken`, or `ConnectionError`."""
+        """Return the bot's name. Raises `WrongToken`, another `NotTaken`, or `ConnectionError`."""
         try:
             bot = await self._call("getMe")
-        except _Refused as refusal:
-            raise _meaning(refusal) from None
+        except _CallRefused as refusal:
+            raise _to_not_taken(refusal) from None
         return f"@{bot.get('username')}"
 
-    async def _insist(self, method: str, **arguments: Any) -> Any:
-        """What Telegram answers, after as many tries as it takes."""
+    async def _call_until_done(self, method: str, **arguments: Any) -> Any:
+        """Call the API until it succeeds; return its result."""
         while True:
             try:
                 result = await self._call(method, **arguments)
-            except (_Refused, NotTaken, ConnectionError) as error:
+            except (_CallRefused, NotTaken, ConnectionError) as error:
                 await self._clock.wait(asyncio.Event(), self._clock.ms() + self._pause_after(error))
             else:
                 self._token_refused = False
                 return result
 
     def _pause_after(self, error: Exception) -> int:
-        """Says once that the token is wrong; whatever else is wrong, it says each time."""
-        if isinstance(error, _Refused) and error.status in _TOKEN_REFUSED:
+        """Log the error and return the milliseconds to wait. A wrong token is logged only once."""
+        if isinstance(error, _CallRefused) and error.status in _TOKEN_REFUSED:
             if not self._token_refused:
-                _log.error("%s; until then nothing arrives from there", WrongToken())
+                _log.error("%s; until then no messages are received", WrongToken())
             self._token_refused = True
             return _TOKEN_PAUSE_MS
-        _log.warning("Telegram cannot be listened to: %s", error)
-        if isinstance(error, _Refused) and error.retry_after is not None:
+        _log.warning("Telegram call failed, retrying: %s", error)
+        if isinstance(error, _CallRefused) and error.retry_after is not None:
             return round(error.retry_after * 1000)
-        return _BREATH_MS
+        return _RETRY_MS
 
     def knows(self, secret: str) -> bool:
-        """Whether a call that brings this word comes from Telegram."""
+        """Whether this is the webhook's secret, so that the call comes from Telegram."""
         return self._webhook is not None and hmac.compare_digest(
             secret.encode("utf-8", "surrogatepass"), self._webhook.secret.encode()
         )
 
     async def arrived(self, update: Mapping[str, Any]) -> bool:
-        """Kept, or nothing for us. False: nobody here listens yet."""
+        """Store the message of an update, if it has one. Return False if the kernel does not listen yet."""
         if self._take is None:
             return False
         arrival = _arrival(update)
         if arrival is not None and (answer := await self._take.take(arrival)):
             try:
-                await self._say(arrival.chat_id, answer, arrival.metadata)
-            except (_Refused, NotTaken, ConnectionError) as error:
-                _log.info("somebody unknown was not answered: %s", error)
+                await self._send_text(arrival.chat_id, answer, arrival.metadata)
+            except (_CallRefused, NotTaken, ConnectionError) as error:
+                _log.info("unknown sender not answered: %s", error)
         return True
 
-    # The wire
+    # HTTP
 
     async def _call(self, method: str, **arguments: Any) -> Any:
         try:
@@ -272,16 +275,16 @@ def _result(response: httpx2.Response) -> Any:
     try:
         answer = response.json()
     except ValueError:
-        raise ConnectionError(f"Telegram answered {response.status_code} without a word") from None
+        raise ConnectionError(f"Telegram answered {response.status_code} without JSON") from None
     if answer.get("ok") is True:
         return answer["result"]
     if response.status_code >= 500:
         raise ConnectionError(f"Telegram answered {response.status_code}")
     retry_after = answer.get("parameters", {}).get("retry_after")
-    raise _Refused(response.status_code, str(answer.get("description", "no reason given")), retry_after)
+    raise _CallRefused(response.status_code, str(answer.get("description", "no reason given")), retry_after)
 
 
-def _meaning(refusal: _Refused) -> NotTaken:
+def _to_not_taken(refusal: _CallRefused) -> NotTaken:
     if refusal.status == 429:
         return NotTaken("Telegram asks for a pause", retry_after=refusal.retry_after or 1)
     if refusal.status in _TOKEN_REFUSED:
@@ -290,7 +293,7 @@ def _meaning(refusal: _Refused) -> NotTaken:
 
 
 def _arrival(update: Mapping[str, Any]) -> Arrival | None:
-    """None if it is nothing for us, or not the shape that Telegram documents."""
+    """Return None if the update is no text message of a person, or not what Telegram documents."""
     message = update.get("message")
     if not isinstance(message, Mapping) or not isinstance(message.get("text"), str):
         return None
@@ -304,15 +307,15 @@ def _arrival(update: Mapping[str, Any]) -> Arrival | None:
         text=message["text"],
         id=str(update["update_id"]),
         chat_type="private" if chat.get("type") == "private" else "group",
-        title=_words(chat.get("title")),
+        title=_text_or_none(chat.get("title")),
         sender=str(sender.get("id", "")),
-        sender_name=_words(sender.get("username")) or _words(sender.get("first_name")),
-        metadata=_place(chat, message),
+        sender_name=_text_or_none(sender.get("username")) or _text_or_none(sender.get("first_name")),
+        metadata=_topic_metadata(chat, message),
     )
 
 
-def _place(chat: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
-    """The topic of a chat that has topics. Other chats number threads of replies, which take no messages."""
+def _topic_metadata(chat: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the topic of a chat with topics. Elsewhere the id is a reply thread, which cannot be sent to."""
     if message.get("is_topic_message"):
         return {TOPIC: message.get(TOPIC)}
     return {TOPIC: None} if chat.get("is_forum") else {}
@@ -329,5 +332,5 @@ def _is_id(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _words(value: object) -> str | None:
+def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None

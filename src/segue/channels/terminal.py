@@ -1,4 +1,4 @@
-"""The terminal: `segue chat` follows the log, so what is stored is sent, whether or not somebody looks."""
+"""Terminal channel: `segue chat` follows the session log, so a stored message counts as sent."""
 
 from segue.model.channel import Stored
 

@@ -1,4 +1,4 @@
-"""The page: it follows the log over a WebSocket, so what is stored is sent, whether or not it is open."""
+"""WebSocket channel: the web page follows the session log, so a stored message counts as sent."""
 
 from segue.model.channel import Stored
 

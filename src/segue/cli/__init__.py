@@ -1,5 +1,5 @@
-"""The command line: one file a command group.
+"""The command line: one module for each command group.
 
-Commands work on the database itself, whether or not a server runs on it. What is heavy is imported inside
-the command that needs it: `segue --help` and shell completion answer at once.
+Commands work on the database itself, whether or not a server is running. Heavy modules are imported inside
+the commands that need them, so that `segue --help` and shell completion are fast.
 """

@@ -1,4 +1,4 @@
-"""All commands, by their names."""
+"""The Typer application: registers all commands."""
 
 from typing import Annotated
 
@@ -13,9 +13,9 @@ from segue.cli.commands.worker import worker
 
 app = typer.Typer(
     name="segue",
-    help="Durable scheduling for LLM agents: what happens later happens in its conversation.",
+    help="Durable scheduling for LLM agents.",
     no_args_is_help=True,
-    # Plain words in a terminal of any width; the fancy renderers take longer to load than to read.
+    # Plain text: the rich renderers take long to load.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )

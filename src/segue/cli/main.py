@@ -1,4 +1,4 @@
-"""The `segue` command."""
+"""Entry point of the `segue` command."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The settings of the networks that people talk through: as whom we speak there, and who may."""
+"""Settings of the Telegram and Matrix channels: the account to use, and the allowed senders."""
 
 import re
 from typing import Annotated
@@ -25,27 +25,27 @@ MaybeAddress = Annotated[
 ]
 People = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
-    Wanted('a JSON list of ids, such as ["12345"], or ["*"] for everybody', json=True),
+    Wanted('a JSON list of ids, such as ["12345"], or ["*"] for all senders', json=True),
 ]
 
 
 class TelegramPart(Strict):
     token: Annotated[SecretStr | None, Wanted("the token that Telegram gave the bot")] = None
-    """Set, `segue serve` speaks and listens as this bot."""
+    """If set, `segue serve` sends and receives as this bot."""
     url: Address = "https://api.telegram.org"
-    """Where the Bot API is."""
+    """The URL of the Bot API."""
     webhook_url: MaybeAddress = None
-    """Where Telegram can reach `/webhooks/telegram` of this server. Unset: long polling."""
+    """The URL at which Telegram reaches `/webhooks/telegram` of this server. Unset: long polling."""
     webhook_secret: Annotated[SecretStr | None, Wanted("a word of letters, digits, _ and -")] = None
-    """By which a call is known to come from Telegram."""
+    """Authenticates the calls of Telegram."""
     allow: People = ()
-    """Ids of those who may talk to the bot; nobody else is answered."""
+    """Ids of the senders that are answered; others are ignored."""
     pairing: Switch = False
-    """Whether somebody else gets a code to be let in by."""
+    """Whether other senders get a pairing code, with which an operator can admit them."""
 
     @property
-    def lacks(self) -> str | None:
-        """What is missing beside what is set."""
+    def missing(self) -> str | None:
+        """A sentence about settings that are missing, or None."""
         if (self.webhook_url is None) == (self.webhook_secret is None):
             return None
         return "telegram.webhook_url and telegram.webhook_secret are set together, or not at all"
@@ -53,18 +53,18 @@ class TelegramPart(Strict):
 
 class MatrixPart(Strict):
     url: MaybeAddress = None
-    """Of the homeserver."""
+    """The URL of the homeserver."""
     user: Annotated[str | None, Wanted("a full user id such as '@bot:example.org'")] = None
     token: Annotated[SecretStr | None, Wanted("an access token of that user")] = None
-    """Set, `segue serve` speaks and listens as this user. Keep the same one: repeats are known by it."""
+    """If set, `segue serve` sends and receives as this user. A new token ends the detection of repeats."""
     allow: People = ()
-    """Full ids of those who may talk to the bot; nobody else is answered."""
+    """Full ids of the senders that are answered; others are ignored."""
     pairing: Switch = False
-    """Whether somebody else gets a code to be let in by."""
+    """Whether other senders get a pairing code, with which an operator can admit them."""
 
     @property
-    def lacks(self) -> str | None:
-        """What is missing beside what is set."""
+    def missing(self) -> str | None:
+        """A sentence about settings that are missing, or None."""
         if self.token is None or (self.url is not None and self.user is not None):
             return None
         return "matrix.token needs matrix.url and matrix.user; set them too"

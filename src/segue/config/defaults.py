@@ -1,4 +1,4 @@
-"""What the machine says where no setting does: a folder for data, and a time zone."""
+"""Defaults from the machine: the data folder and the time zone."""
 
 import os
 import sys
@@ -12,18 +12,18 @@ _ZONES = "zoneinfo/"
 
 
 def user_data_folder(env: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Where this platform keeps what a program of its user stores."""
+    """Return the folder for user data on this platform. Raises `BadSetting` without a home folder."""
     if platform == "win32" and (local := env.get("LOCALAPPDATA")):
         return Path(local) / "segue"
     if platform == "darwin":
         return _home(env) / "Library" / "Application Support" / "segue"
-    named = env.get("XDG_DATA_HOME", "")
-    # The XDG rules say that a relative path is to be ignored.
-    return (Path(named) if os.path.isabs(named) else _home(env) / ".local" / "share") / "segue"
+    folder = env.get("XDG_DATA_HOME", "")
+    # The XDG specification says to ignore a relative path.
+    return (Path(folder) if os.path.isabs(folder) else _home(env) / ".local" / "share") / "segue"
 
 
 def system_zone(env: Mapping[str, str], root: Path = Path("/")) -> str | None:
-    """The IANA name of the zone that this terminal or machine is set to, or None where it is not known."""
+    """Return the IANA name of the zone that this terminal or machine is set to, or None if not known."""
     if terminal := env.get("TZ", "").removeprefix(":"):
         return _after_zones(terminal)
     clock = root / "etc" / "localtime"
@@ -44,7 +44,7 @@ def is_zone(name: str) -> bool:
 
 
 def _after_zones(name: str) -> str | None:
-    """The zone in `Europe/Berlin` or in `/usr/share/zoneinfo/Europe/Berlin`, if there is one."""
+    """Return the zone in `Europe/Berlin` or in `/usr/share/zoneinfo/Europe/Berlin`, or None."""
     name = name.rpartition(_ZONES)[2]
     return name if name and is_zone(name) else None
 

@@ -1,6 +1,6 @@
-"""The settings and what each may be.
+"""Configuration fields: every setting, its type and its default.
 
-Secrets are `SecretStr`, or hidden from `repr` where a URL may carry one.
+Secrets are `SecretStr`; a URL that may hold one is hidden from `repr`.
 """
 
 import ipaddress
@@ -81,10 +81,10 @@ class ApiKey(Strict):
 
 
 class McpServer(Strict):
-    """A program that is started and spoken to over its pipes, or an address."""
+    """An MCP server: a program to start, or a URL to call."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-    """Stands before the names of its tools."""
+    """Prefix of the names of its tools."""
     command: str | None = None
     args: tuple[str, ...] = ()
     env: Mapping[str, SecretStr] = {}
@@ -92,7 +92,7 @@ class McpServer(Strict):
     headers: Mapping[str, SecretStr] = {}
 
     @model_validator(mode="after")
-    def _one_way_to_reach_it(self) -> Self:
+    def _either_command_or_url(self) -> Self:
         if (self.command is None) == (self.url is None):
             raise ValueError(f"{self.name} needs either a command or a url")
         return self
@@ -112,11 +112,11 @@ def _distinct_names(servers: tuple[McpServer, ...]) -> tuple[McpServer, ...]:
 
 class SessionAutoCommit(Strict):
     idle_enabled: Switch = True
-    """Whether quiet sessions are committed at all."""
+    """Whether idle sessions are archived."""
     check_interval_seconds: Interval = 60.0
-    """The longest time between two safety looks; due moments wake the archivist by themselves."""
+    """The longest time between two checks; the archivist also wakes when a session is due."""
     default_policy: DefaultPolicy = None
-    """For sessions that are made without a word about it, as a JSON object. Unset: none."""
+    """The policy of sessions that are made without one, as a JSON object. Unset: none."""
 
 
 class ServerPart(Strict):
@@ -129,11 +129,11 @@ class Configuration(Strict):
     data: Folder = Field(default_factory=lambda: user_data_folder(os.environ))
     """The folder of the embedded database."""
     model: ModelName = None
-    """provider:name. Unset: offline, a small model of rules that needs no key and no network."""
+    """provider:name. Unset: the offline agent, which works by rules and needs no key and no network."""
     model_steps: Steps = 50
-    """The most requests to the model in one turn; one that needs more ends with what it has said."""
+    """The most model requests in one turn; a turn that needs more ends with the text it has so far."""
     evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
-    """Who judges whether an answer of a system or legacy job goes out: rules, or the model."""
+    """What judges whether an answer of a system or legacy job is sent: rules, or the model."""
     timezone: MaybeZone = None
     """For times that name no zone, in sessions that have none. Unset, such times are refused."""
     api_keys: Annotated[
@@ -144,7 +144,7 @@ class Configuration(Strict):
             json=True,
         ),
     ] = ()
-    """Who may call. None: everybody on this machine, and nobody else."""
+    """API keys of the users. Without keys, the server accepts calls from this machine only."""
     host: Annotated[str, Field(min_length=1), Wanted("a host name or an address")] = "127.0.0.1"
     """Where `segue serve` listens."""
     port: Port = 8420
@@ -152,29 +152,29 @@ class Configuration(Strict):
         tuple[HostName, ...],
         Wanted('a JSON list of host names such as ["segue.example.org"], or @file', json=True),
     ] = ()
-    """Further names by which browsers may call, such as that of a proxy in front."""
+    """Further host names that browsers may use, such as that of a proxy."""
     runners: Count = 3
-    """Scheduled turns at once in this process."""
+    """Capacity of this process for scheduled turns."""
     user_runners: Count = 32
-    """Users' turns at once in this process."""
+    """Capacity of this process for users' turns."""
     lease_seconds: LeaseSeconds = 15
-    """How long a session stays with a worker that went silent."""
+    """How long a worker that stops responding keeps a session."""
     shutdown_grace_seconds: Seconds = 20
     """How long running turns may take to end when the process is told to stop."""
     when_busy: Annotated[WhenBusy, Wanted(f"one of {', '.join(WhenBusy)}")] = WhenBusy.ENQUEUE
-    """What a message does when its session is busy and has no rule of its own."""
+    """What happens to a message whose session is busy and has no rule of its own."""
     unified_session: Switch = False
     """Whether all chats of a user share one memory."""
     unified_owner: Annotated[UnifiedOwner, Wanted(f"one of {', '.join(UnifiedOwner)}")] = UnifiedOwner.CHAT
-    """Who owns a job that is made while they do."""
+    """Which session owns a job that is made while they do."""
     recall_on_busy: Annotated[Busy, Wanted(f"one of {', '.join(Busy)}")] = Busy.WAIT
-    """What a recall does when it is due in a busy session."""
+    """What happens to a recall that is due in a busy session."""
     jobs_per_session: CountFromOne = 50
     """Automations that users may have in one session."""
     least_interval_seconds: SecondsFromOne = 10
-    """How close together the runs of a user's automation may be."""
+    """The shortest interval between runs of a user's automation."""
     workspace: MaybeFolder = None
-    """The folder of the file tools. Nothing outside it is reachable; unset, nothing is."""
+    """The folder of the file tools, which reach nothing outside it. Unset: no file tools."""
     fetch_private: Switch = False
     """Whether `fetch_url` may read addresses of this machine and its network."""
     mcp_servers: Annotated[
@@ -189,12 +189,12 @@ class Configuration(Strict):
     log_format: Annotated[LogFormat, Wanted(f"one of {', '.join(LogFormat)}")] = LogFormat.AUTO
     """How the log is written to standard error."""
     traces: Switch = False
-    """Whether runs are traced with OpenTelemetry. Where to is said by its own variables."""
+    """Whether runs are traced with OpenTelemetry. Its own variables say where traces are sent."""
     read_channels: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[^\s/:,]{1,100}$")], ...],
         Wanted('a JSON list of names, such as ["web", "api"]', json=True),
     ] = ("api", "web")
-    """Beginnings of keys of sessions that programs read through the API: for them, stored is sent."""
+    """Channels of sessions that programs read through the API: a stored message counts as sent."""
     telegram: TelegramPart = TelegramPart()
     matrix: MatrixPart = MatrixPart()
     server: ServerPart = ServerPart()
@@ -206,7 +206,7 @@ class Configuration(Strict):
     def load(
         cls, path: Path | str | None = None, env: Mapping[str, str] | None = None, **flags: Any
     ) -> "Configuration":
-        """From the file, then the environment, then the flags that are not None."""
+        """Read the file, then the environment, then the flags that are not None. Raises `BadSetting`."""
         env = os.environ if env is None else env
         given = layers.read(cls, path, env, flags)
         defaults = {"data": user_data_folder(env)}
@@ -214,21 +214,21 @@ class Configuration(Strict):
             loaded = cls.model_validate(defaults | given.values)
         except ValidationError as error:
             raise BadSetting(layers.sentence(cls, error, given.sources)) from None
-        if lacks := loaded.telegram.lacks or loaded.matrix.lacks or loaded._lacks_a_judge:
-            raise BadSetting(lacks)
+        if missing := loaded.telegram.missing or loaded.matrix.missing or loaded._missing_judge:
+            raise BadSetting(missing)
         loaded._sources = given.sources
         loaded._warnings = tuple(given.warnings)
         return loaded
 
     @property
-    def _lacks_a_judge(self) -> str | None:
+    def _missing_judge(self) -> str | None:
         if self.evaluate_response is Evaluation.RULES or self.model is not None:
             return None
         return "evaluate_response is model, but no model is set; set SEGUE_MODEL, or let it be rules"
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What in the environment was not used, in sentences."""
+        """Sentences about variables of the environment that were not used."""
         return self._warnings
 
     @property
@@ -237,7 +237,7 @@ class Configuration(Strict):
 
     @property
     def listens_to_itself_only(self) -> bool:
-        """Whether nobody but this machine can reach the host."""
+        """Whether only this machine can reach the host."""
         if self.host == "localhost":
             return True
         try:
@@ -264,19 +264,19 @@ class Configuration(Strict):
         )
 
     def source_of(self, name: str) -> str | None:
-        """Where a setting (`server.session_auto_commit.idle_enabled`) came from; None is its default."""
+        """Return where a setting (`server.session_auto_commit.idle_enabled`) came from; None: the default."""
         return self._sources.get(name)
 
     def secrets(self) -> Iterator[str]:
-        """What must never be shown."""
-        yield from _opened(each.key for each in self.api_keys)
+        """Yield the secrets, which must never be shown."""
+        yield from _revealed(each.key for each in self.api_keys)
         for server in self.mcp_servers:
-            yield from _opened([*server.env.values(), *server.headers.values()])
+            yield from _revealed([*server.env.values(), *server.headers.values()])
         given = (self.telegram.token, self.telegram.webhook_secret, self.matrix.token)
-        yield from _opened(secret for secret in given if secret is not None)
+        yield from _revealed(secret for secret in given if secret is not None)
         if self.database and (password := urlsplit(self.database).password):
             yield password
 
 
-def _opened(secrets: Iterable[SecretStr]) -> Iterator[str]:
+def _revealed(secrets: Iterable[SecretStr]) -> Iterator[str]:
     return (secret.get_secret_value() for secret in secrets)

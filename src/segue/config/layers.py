@@ -1,6 +1,6 @@
-"""The three layers: a file, the environment, flags. The later one wins, and each value knows its place.
+"""Configuration layers: a file, the environment, flags. A later layer wins, and each value knows its source.
 
-Nothing here knows a setting by name: names, shapes and what a field wants are read off the model.
+This module names no setting: names and types are read from the pydantic model.
 """
 
 import difflib
@@ -24,50 +24,51 @@ from segue.times.format import quoted
 FILE = "segue.toml"
 _PREFIX = "SEGUE_"
 _SHORTER = ("server.session_auto_commit.", "auto_commit.")
-"""What lies deep in the file has a shorter name in the environment."""
+"""This table of the file has a shorter name in the environment."""
 
 _OF_THE_TESTS = re.compile(r"SEGUE_(LONG|SIM_SEED|TEST_\w+)")
-"""Read by the tests of this repository, which may start a server."""
+"""Variables of this repository's tests, which may start a server."""
 
 _OF_KUBERNETES = re.compile(
     r"SEGUE(_\w+)?_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )
-"""What Kubernetes gives every container of a namespace that has a Service named `segue` or `segue-…`."""
+"""Variables that Kubernetes sets in every container if a Service is named `segue` or `segue-…`."""
 _ADDRESS_OF_KUBERNETES = re.compile(r"(tcp|udp|sctp)://.*")
-"""The value of its variables that end in `_PORT`."""
+"""The value of Kubernetes' variables that end in `_PORT`."""
 
 
 @positional
 class Wanted:
-    """What a field takes, as the end of the sentence "… must be"."""
+    """What a field accepts, as the end of the sentence "… must be"."""
 
     words: str
     json: bool = False
-    """A list, which text carries as JSON or names as @file."""
+    """Text is parsed as JSON, or as @file that holds JSON."""
     path: bool = False
 
 
 @positional
 class Given:
-    """The values, nested as the model is, and for each dotted name the place it came from."""
+    """The values, nested as the model is, and the source of each dotted name."""
 
     values: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    """What was passed over, in sentences."""
+    """Sentences about what was ignored."""
 
-    def put(self, name: str, value: object, place: str) -> None:
+    def put(self, name: str, value: object, source: str) -> None:
         *outer, last = name.split(".")
         values = self.values
         for part in outer:
             values = values.setdefault(part, {})
         values[last] = value
-        self.sources[name] = place
+        self.sources[name] = source
 
 
 def read(
     model: type[BaseModel], path: Path | str | None, env: Mapping[str, str], flags: Mapping[str, Any]
 ) -> Given:
+    """Read the three layers. Raises `BadSetting`, or TypeError for an unknown flag."""
     known = dict(settings_of(model))
     given = Given()
     _put_file(given, known, path)
@@ -81,7 +82,7 @@ def read(
 
 
 def settings_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Every setting by its dotted name; a part that is a model itself is walked into."""
+    """Yield every setting with its dotted name, also those of nested models."""
     for name, info in model.model_fields.items():
         inner = info.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
@@ -91,12 +92,12 @@ def settings_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str,
 
 
 def variable_of(name: str) -> str:
-    """The environment's name of a setting."""
+    """Return the environment variable of a setting."""
     return _PREFIX + name.replace(*_SHORTER).replace(".", "_").upper()
 
 
 def sentence(model: type[BaseModel], error: ValidationError, sources: Mapping[str, str]) -> str:
-    """The first thing that is wrong, in words, with the place it came from."""
+    """Describe the first error, with the source of the value."""
     first = error.errors(include_url=False)[0]
     known = dict(settings_of(model))
     parts = [str(part) for part in first["loc"]]
@@ -133,16 +134,16 @@ def _reason(error: ErrorDetails) -> str:
 
 
 def _put_file(given: Given, known: Mapping[str, FieldInfo], path: Path | str | None) -> None:
-    # A folder that this user may not look into has no file for this user; `Path.exists` would raise.
+    # `os.path.exists` is False for a folder that this user may not read; `Path.exists` would raise.
     if path is None and not os.path.exists(FILE):
         return
     file = Path(path or FILE)
     for name, value in _flat(_table_in(file), known, file):
-        place = f"{name} in {file}"
+        source = f"{name} in {file}"
         if _wanted(known[name]).path and isinstance(value, str):
-            # A path in a file counts from the file, wherever the process was started.
+            # A path in the file is relative to the file, not to the working directory.
             value = file.parent / Path(value).expanduser()
-        given.put(name, _opened(known[name], value, place, file.parent), place)
+        given.put(name, _parse_json(known[name], value, source, file.parent), source)
 
 
 def _table_in(file: Path) -> dict[str, Any]:
@@ -166,12 +167,12 @@ def _flat(
                 raise BadSetting(f"{name} in {file} must be a table of settings, got {quoted(value)}")
             yield from _flat(value, known, file, f"{name}.")
         else:
-            nearest = key if key in known else _nearest(name, _beside(prefix, known))
+            nearest = key if key in known else _nearest(name, _names_in_table(prefix, known))
             raise BadSetting(f"{file} sets {name!r}, which is no setting; did you mean {nearest!r}?")
 
 
-def _beside(prefix: str, known: Iterable[str]) -> list[str]:
-    """What may stand in the table of that prefix: settings, and tables of further ones."""
+def _names_in_table(prefix: str, known: Iterable[str]) -> list[str]:
+    """Return the names allowed in the table of that prefix: settings and nested tables."""
     within = (name.removeprefix(prefix) for name in known if name.startswith(prefix))
     return sorted({prefix + name.partition(".")[0] for name in within})
 
@@ -187,14 +188,14 @@ def _put_environment(given: Given, known: Mapping[str, FieldInfo], env: Mapping[
         if _is_of_kubernetes(variable, value):
             continue
         if variable not in names:
-            # Not an error: programs of other projects may set variables that begin as ours do.
+            # Not an error: other projects may use variables with the same prefix.
             given.warnings.append(
                 f"the environment sets {variable}, which is no setting and is not used; did you mean "
                 f"{_nearest(variable, names)}?"
             )
         elif value:  # `SEGUE_MODEL= segue serve` unsets it
             name = names[variable]
-            given.put(name, _opened(known[name], value, variable, Path()), variable)
+            given.put(name, _parse_json(known[name], value, variable, Path()), variable)
 
 
 def _is_of_kubernetes(variable: str, value: str) -> bool:
@@ -203,23 +204,23 @@ def _is_of_kubernetes(variable: str, value: str) -> bool:
     return variable.endswith("_PORT") and _ADDRESS_OF_KUBERNETES.fullmatch(value) is not None
 
 
-# Lists, which text carries as JSON
+# JSON
 
 
-def _opened(info: FieldInfo, value: object, place: str, folder: Path) -> object:
+def _parse_json(info: FieldInfo, value: object, source: str, folder: Path) -> object:
     if not isinstance(value, str) or not _wanted(info).json:
         return value
     if value.startswith("@"):
         file = folder / Path(value[1:]).expanduser()
-        place = f"{place} (the file {file})"
+        source = f"{source} (the file {file})"
         try:
             value = file.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise BadSetting(f"{place} cannot be read: {_why(error)}") from None
+            raise BadSetting(f"{source} cannot be read: {_why(error)}") from None
     try:
         return json.loads(value)
-    except ValueError as error:  # whose words quote nothing of the text
-        raise BadSetting(f"{place} must be {_wanted(info).words}; it is not JSON: {error}") from None
+    except ValueError as error:  # its message does not quote the text, which may hold secrets
+        raise BadSetting(f"{source} must be {_wanted(info).words}; it is not JSON: {error}") from None
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

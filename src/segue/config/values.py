@@ -1,7 +1,4 @@
-"""The kinds of values that settings have.
-
-What a kind wants is said once, by `Wanted`, in the words that an error uses.
-"""
+"""Types of settings, each with its validator and the words of its error (`Wanted`)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,13 +15,13 @@ _DATABASES = ("sqlite://", "postgresql://", "postgres://")
 
 
 class Strict(BaseModel):
-    """A group of settings: there are no others in it, and pydantic's own words quote no value of theirs."""
+    """A group of settings that refuses unknown names; pydantic's errors do not quote its values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 def _not_bool(value: object) -> object:
-    if isinstance(value, bool):  # which Python counts among the numbers
+    if isinstance(value, bool):  # a bool is an int in Python
         raise ValueError("a number is wanted")
     return value
 
@@ -59,8 +56,8 @@ def _default_policy(given: object) -> AutoCommitPolicy | None:
         raise ValueError("it is no object")
     try:
         return AutoCommitPolicy.from_json(given)
-    except BadPolicy as wrong:
-        raise ValueError(str(wrong)) from None
+    except BadPolicy as error:
+        raise ValueError(str(error)) from None
 
 
 def _database(url: str | None) -> str | None:
@@ -112,7 +109,7 @@ MaybeZone = Annotated[
 ModelName = Annotated[
     str | None,
     AfterValidator(_model),
-    # Of models with open weights: what one provider retires is still there at another.
+    # Examples with open weights: if one provider retires a model, another still offers it.
     Wanted("provider:name such as 'openai-chat:gpt-oss-120b' or 'ollama:smollm2', or 'offline'"),
 ]
 DatabaseUrl = Annotated[

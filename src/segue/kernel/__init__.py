@@ -1,1 +1,1 @@
-"""The engine: its API, its transactions, its workers, and what lives only in this process."""
+"""The engine: its API, its transactions, its workers, and the in-memory state of this process."""

@@ -1,10 +1,10 @@
-"""The kernel: opens the house, runs its workers, and holds the public verbs.
+"""Kernel: opens the database, runs the workers, and has the public methods.
 
     async with Kernel("sqlite:///agent.db", agent=my_agent) as kernel:
         await kernel.schedule("telegram:42", Cron("0 9 * * 1-5", tz="Europe/Berlin"), Ask("What is new?"))
         await kernel.run()
 
-The verbs work whether or not `run` is under way, here or in another process: they write a row and ring.
+The methods work whether or not `run` is running, here or in another process: they write a row and ring.
 """
 
 import os
@@ -40,6 +40,22 @@ from segue.times.clock import Clock, SystemClock
 
 
 class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi, MemoryApi):
+    """Opens the database, runs the workers and has the public verbs.
+
+    Use it as `async with Kernel(…) as kernel`: on entry it opens the database and brings its tables up to
+    date, on exit it closes it. `docs/reference/settings.md` explains the arguments. Raises `BadSetting` for
+    an argument that cannot be used, `StoreUnusable` or `SchemaTooNew` for a database that must not be
+    changed.
+
+    The verbs write rows and wake the workers. They work whether or not `run` is active, in this process or in
+    another. All of them raise `StoreError` when the database cannot do it.
+
+    `owner=OPERATOR` stands for `Operator("default", "default")`: a call without `owner=` finds a session by
+    its key among all users of the account, the operator's own first, else the only one. If several users
+    have one, it raises `AmbiguousKey`; `owner=Owner(account, user)` says which. A new session belongs to the
+    user that its key names (`telegram:42` to the user `telegram:42`), else to the user `default`.
+    """
+
     def __init__(
         self,
         database: str | Database,
@@ -94,7 +110,7 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
                 ids=self.ids,
                 rng=self._rng,
             )
-            await opening.enter_async_context(database.watch(self._somebody_wrote))
+            await opening.enter_async_context(database.watch(self._on_external_write))
             self._closing = opening.pop_all()
         return self
 
@@ -102,23 +118,22 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
         await self._closing.aclose()
 
     async def run(self, *, listen: bool = True) -> None:
-        """Run the workers until cancelled. Then no new work is taken, and turns and sends under way have the
-        grace of the settings to end. `listen` brings in what arrives through the channels, too; one process
-        of all does that.
+        """Run the workers until cancelled. Then no new work starts, and running turns and sends get the grace
+        period of the settings to end. `listen`: also receive messages from channels; only one process may.
         """
-        beside = [
+        previews = [
             LivePreview(self.store, self.clock, self.hub, self.workers.turns, channel)
             for channel in self.channels.values()
             if channel.capabilities.edits and not channel.capabilities.stored
         ]
-        heard = [
+        listeners = [
             ChannelListener(channel, ChannelInbox(self, channel))
             for channel in self.channels.values()
             if listen
         ]
-        await self.workers.run([*beside, *heard])
+        await self.workers.run([*previews, *listeners])
 
-    def _somebody_wrote(self) -> None:
-        """In another process. Whoever waits here, for work or for words, looks again."""
+    def _on_external_write(self) -> None:
+        """Another process wrote to the database: workers and followers check for news."""
         self.bell.ring_all()
         self.hub.look_again()

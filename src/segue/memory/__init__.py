@@ -1,1 +1,1 @@
-"""What a session remembers: how it is put away, what is learned from it, and what a model is given of it."""
+"""Memory, read side: search, the context that a model is given, and what extractors learn from archives."""

@@ -1,4 +1,4 @@
-"""What an extractor is given, and what it gives back. Whether it is a model or rules is nobody's business."""
+"""The extractor protocol: its input and output. An extractor may be a model or a set of rules."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,7 +10,7 @@ from segue.record import record
 
 @record
 class Material:
-    """An archive to learn from, with what is known already."""
+    """An archive to learn from, with the memories that exist already."""
 
     messages: Sequence[Message]
     """In context order. One that has a `source` was caused by a schedule, not by the user."""
@@ -20,13 +20,13 @@ class Material:
 
     @property
     def spoken(self) -> list[Message]:
-        """Without what scheduled jobs asked and answered: memory must not learn its own echoes."""
+        """The messages without those of scheduled jobs: memory must not learn from its own output."""
         return [message for message in self.messages if message.source is None]
 
 
 @record
 class Lesson:
-    """Something to know of a user."""
+    """Something learned about a user."""
 
     kind: MemoryKind
     topic: str
@@ -35,17 +35,19 @@ class Lesson:
     confidence: int
     """In percent."""
     source_seq: int
-    """The message that says so."""
+    """The event number of the message that says so."""
 
 
 class Extractor(Protocol):
     """Reads archives. It may be called again for the same archive, after a failure or a crash."""
 
     name: str
-    """As results show it."""
+    """Shown in the results of tasks."""
 
     async def summarise(self, material: Material) -> str:
-        """What later turns are given of everything up to here."""
+        """Returns a summary of everything up to here, which later turns are given in place of it."""
         ...
 
-    async def learn(self, material: Material) -> Sequence[Lesson]: ...
+    async def learn(self, material: Material) -> Sequence[Lesson]:
+        """Returns what the archive says about the user."""
+        ...

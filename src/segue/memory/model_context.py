@@ -1,8 +1,8 @@
-"""The context: what a model is given of a session.
+"""Model context: selects what a model is given of a session, within a token budget.
 
-The newest summary stands for all that was put away before it; then come the messages since, archived or live,
-in context order; and what is known of the user that fits what is asked. Of a job that ran many times, only
-the newest occurrence is given, with a line that counts those before it: the whole text stays in the log.
+It consists of the newest archive summary, which covers everything before it; the messages since, in context
+order; and the user's memories that match the question. Of a job that ran many times only the newest run is
+given, with a line that counts the earlier ones: their full text stays in the log.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ class Context:
     messages: Sequence[Message]
     token_budget: int
     left_out: int = 0
-    """Messages that the budget has no room for, the oldest."""
+    """How many of the oldest messages did not fit into the budget."""
 
     @property
     def summary_tokens(self) -> int:
@@ -49,13 +49,13 @@ class Context:
         return sum(estimate(message.content) for message in self.messages)
 
     def as_messages(self) -> list[Message]:
-        """What was kept as one system message, and then the others."""
+        """The summary and the memories as one system message, followed by the messages."""
         notes = self._notes()
         if not notes:
             return list(self.messages)
         at = self.messages[0].at if self.messages else 0
-        kept = Message(seq=0, role="system", content=notes, at=at, turn_id=None, source=None)
-        return [kept, *self.messages]
+        system = Message(seq=0, role="system", content=notes, at=at, turn_id=None, source=None)
+        return [system, *self.messages]
 
     def _notes(self) -> str:
         known = [found.memory for found in self.memories if found.memory.kind is not MemoryKind.PASSAGE]
@@ -71,7 +71,7 @@ class Context:
 
 
 async def assemble(
-    shelf: MemoryReader,
+    reader: MemoryReader,
     session: Session,
     *,
     asked: str,
@@ -82,36 +82,41 @@ async def assemble(
     turn_id: str | None = None,
     job_id: str | None = None,
 ) -> Context:
-    """For what is asked. `before` is where the turn began that asks, `job_id` the job that it is a run of."""
-    archive = await shelf.summed_up(session.id)
+    """Returns the context for the question `asked`.
+
+    `turn_id` is the turn that asks, `before` the event number at which it began, `job_id` the job that it is
+    a run of.
+    """
+    archive = await reader.summed_up(session.id)
     after = archive.last_seq if archive else 0
-    log = await _log(shelf, session.id, after=after, before=before, limit=limit)
-    # Of the turn itself, only what a user added before its worker was lost.
-    known = [event for event in log if event.turn_id != turn_id or event.type == "message"]
-    messages = seen(folded(marked(list(in_context_order(known)))), view, job_id)[-limit:]
-    kept = _within(messages, token_budget)
-    room = token_budget - sum(estimate(message.content) for message in kept)
+    log = await _log(reader, session.id, after=after, before=before, limit=limit)
+    # Of the turn itself, only the messages that a user added before its worker was lost.
+    events = [event for event in log if event.turn_id != turn_id or event.type == "message"]
+    messages = fold_runs(mark_undelivered(list(in_context_order(events))))
+    messages = apply_view(messages, view, job_id)[-limit:]
+    fitting = _newest_within(messages, token_budget)
+    tokens_left = token_budget - sum(estimate(message.content) for message in fitting)
     summary = archive.summary if archive else None
-    if summary and estimate(summary) > room:
+    if summary and estimate(summary) > tokens_left:
         summary = None
-    room -= estimate(summary) if summary else 0
+    tokens_left -= estimate(summary) if summary else 0
     return Context(
         summary=summary,
-        memories=await _relevant(shelf, session, asked, room),
-        messages=kept,
+        memories=await _relevant(reader, session, asked, tokens_left),
+        messages=fitting,
         token_budget=token_budget,
-        left_out=len(messages) - len(kept),
+        left_out=len(messages) - len(fitting),
     )
 
 
 async def _log(
-    shelf: MemoryReader, session_id: str, *, after: int, before: int | None, limit: int
+    reader: MemoryReader, session_id: str, *, after: int, before: int | None, limit: int
 ) -> list[Event]:
-    """Read further back where jobs have filled a page: their runs are folded, and what people said must not
-    be crowded out by them."""
+    """Reads further back where jobs fill a page: their runs are folded, and must not displace what the user
+    wrote."""
     log: list[Event] = []
     for _ in range(_MOST_PAGES):
-        page = await shelf.newest(session_id, after=after, before=before, limit=limit * 2)
+        page = await reader.newest(session_id, after=after, before=before, limit=limit * 2)
         log = [*page, *log]
         spoken = sum(event.role is not None and event.source is None for event in log)
         if len(page) < limit * 2 or spoken >= limit:
@@ -120,32 +125,33 @@ async def _log(
     return log
 
 
-def seen(messages: list[Message], view: View, job_id: str | None) -> list[Message]:
+def apply_view(messages: list[Message], view: View, job_id: str | None) -> list[Message]:
+    """The messages that a job with this view is given."""
     match view:
         case View.SUMMARY:
             return []
         case View.TAIL:
             return messages[-_TAIL:]
         case View.SINCE_LAST_RUN:
-            runs = [place for place, message in enumerate(messages) if _job_of(message) == job_id and job_id]
-            starts = [place for place in runs if messages[place].role == "user"]
+            runs = [index for index, message in enumerate(messages) if _job_of(message) == job_id and job_id]
+            starts = [index for index in runs if messages[index].role == "user"]
             return messages[starts[-1] :] if starts else messages
         case View.FULL:
             return messages
 
 
-def marked(messages: list[Message]) -> list[Message]:
-    """With each answer that could not be delivered it is told that the user has not read it."""
-    there = {message.seq for message in messages}
+def mark_undelivered(messages: list[Message]) -> list[Message]:
+    """Adds to each answer that could not be delivered a line that the user has not read it."""
+    seqs = {message.seq for message in messages}
     notes = {note["seq"]: note for message in messages if (note := message.undelivered)}
-    shown: list[Message] = []
+    marked: list[Message] = []
     for message in messages:
-        if message.undelivered and message.undelivered["seq"] in there:
-            continue  # the answer itself says it
+        if message.undelivered and message.undelivered["seq"] in seqs:
+            continue  # the answer itself is marked
         note = notes.get(message.seq)
-        said = f"{message.content}\n\n{_undelivered(note)}" if note else message.content
-        shown.append(replace(message, content=said) if note else message)
-    return shown
+        content = f"{message.content}\n\n{_undelivered(note)}" if note else message.content
+        marked.append(replace(message, content=content) if note else message)
+    return marked
 
 
 def _undelivered(note: Mapping[str, Any]) -> str:
@@ -154,25 +160,25 @@ def _undelivered(note: Mapping[str, Any]) -> str:
     return f"[This message could not be delivered to the user: {note['reason']}]"
 
 
-def folded(messages: list[Message]) -> list[Message]:
-    """Of each job the newest occurrence, whose first line tells how many there were."""
+def fold_runs(messages: list[Message]) -> list[Message]:
+    """Leaves only the newest run of each job, with a first line that says how many there were."""
     runs: dict[str, list[Message]] = {}
     for message in messages:
         if message.turn_id and (job := _job_of(message)):
             runs.setdefault(job, []).append(message)
-    shown: list[Message] = []
+    folded: list[Message] = []
     for message in messages:
         occurrences = runs.get(_job_of(message) or "") if message.turn_id else None
         if occurrences is None:
-            shown.append(message)
+            folded.append(message)
         elif message.turn_id == occurrences[-1].turn_id:
             opens = message.role != "assistant"
-            shown.append(_counted(message, occurrences) if opens else message)
-    return shown
+            folded.append(_with_count(message, occurrences) if opens else message)
+    return folded
 
 
-def _counted(opening: Message, occurrences: list[Message]) -> Message:
-    """The line takes the place of the title that it began with: it says no less, and costs no more."""
+def _with_count(opening: Message, occurrences: list[Message]) -> Message:
+    """The line replaces the title of the run, so it costs no extra tokens."""
     count = len({message.turn_id for message in occurrences})
     if count == 1 or opening.source is None:
         return opening
@@ -182,27 +188,28 @@ def _counted(opening: Message, occurrences: list[Message]) -> Message:
         if later.content != earlier.content:
             changed = later
     line = f"({opening.source.label} ×{count}, last changed {to_moment(changed.at):%d %b})"
-    _, gap, asked = opening.content.partition("\n\n")
-    return replace(opening, content=line + gap + asked)
+    _, gap, prompt = opening.content.partition("\n\n")
+    return replace(opening, content=line + gap + prompt)
 
 
-def _within(messages: list[Message], token_budget: int) -> list[Message]:
-    """The newest that fit."""
-    room = token_budget
-    for place in range(len(messages), 0, -1):
-        room -= estimate(messages[place - 1].content)
-        if room < 0:
-            return messages[place:]
+def _newest_within(messages: list[Message], token_budget: int) -> list[Message]:
+    tokens_left = token_budget
+    for index in range(len(messages), 0, -1):
+        tokens_left -= estimate(messages[index - 1].content)
+        if tokens_left < 0:
+            return messages[index:]
     return messages
 
 
-async def _relevant(shelf: MemoryReader, session: Session, asked: str, room: int) -> list[FoundMemory]:
+async def _relevant(
+    reader: MemoryReader, session: Session, asked: str, tokens_left: int
+) -> list[FoundMemory]:
     if not asked.strip():
         return []
     fitting = []
-    for found in await shelf.search(session.owner, asked, limit=_MEMORIES):
-        room -= estimate(found.memory.content)
-        if room < 0:
+    for found in await reader.search(session.owner, asked, limit=_MEMORIES):
+        tokens_left -= estimate(found.memory.content)
+        if tokens_left < 0:
             break
         fitting.append(found)
     return fitting

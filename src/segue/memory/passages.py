@@ -1,4 +1,4 @@
-"""Passages: the exchanges of an archive, word for word, as search finds them."""
+"""Passages: splits an archive into exchanges, word for word, for the search index."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,18 +8,18 @@ _LONGEST = 2_000
 
 
 def exchanges(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
-    """Each with its first message: what a user said, and the answers to it."""
+    """Yields each exchange (a user's message and the answers to it) as its first message and its text."""
     group: list[Message] = []
     for message in messages:
         if message.role not in ("user", "assistant"):
             continue
         if group and message.role == "user":
-            yield group[0], _words(group)
+            yield group[0], _text(group)
             group = []
         group.append(message)
     if group:
-        yield group[0], _words(group)
+        yield group[0], _text(group)
 
 
-def _words(group: list[Message]) -> str:
+def _text(group: list[Message]) -> str:
     return "\n".join(f"{message.role}: {message.content.strip()}" for message in group)[:_LONGEST]

@@ -1,15 +1,15 @@
-"""The shelf: what is kept of sessions and users, as records. It reads; who writes is a transaction."""
+"""Memory reader: reads archives, tasks and memories from the store as records. Transactions write them."""
 
 from collections.abc import AsyncIterator
 
 from segue.errors import NotFound
-from segue.memory.search import MOST_ROWS, ranked, sought
+from segue.memory.search import MOST_ROWS, query_terms, rank
 from segue.model.memory import Archive, AwaitingCommit, FoundMemory, Memory, Task
 from segue.model.records import NEWEST, Asker, Event, Owner, Place
 from segue.store import queries
 from segue.store.database import Params, Value
 from segue.store.rows import core as rows
-from segue.store.rows import memory as kept_rows
+from segue.store.rows import memory as memory_rows
 from segue.store.store import Store
 
 _ALL = 1 << 62
@@ -23,33 +23,33 @@ class MemoryReader:
         self._database = store.database
 
     async def archives(self, session_id: str, *, limit: int, before: int | None = None) -> list[Archive]:
-        asked: Params = {
+        params: Params = {
             "session_id": session_id,
             "before": _ALL if before is None else before,
             "limit": limit,
         }
-        found = await self._database.read(queries.archives.newest_first, asked)
-        return [kept_rows.archive(row) for row in found]
+        found = await self._database.read(queries.archives.newest_first, params)
+        return [memory_rows.archive(row) for row in found]
 
     async def archive(self, session_id: str, n: int) -> Archive:
         found = await self._database.read(queries.archives.by_n, {"session_id": session_id, "n": n})
         if not found:
             raise NotFound(f"there is no archive {n} of this session")
-        return kept_rows.archive(found[0])
+        return memory_rows.archive(found[0])
 
     async def summed_up(self, session_id: str, *, before: int = _ALL) -> Archive | None:
-        """The newest archive that has a summary; what came before it is in there."""
-        asked: Params = {"session_id": session_id, "before": before}
-        found = await self._database.read(queries.archives.with_summary, asked)
-        return kept_rows.archive(found[0]) if found else None
+        """The newest archive that has a summary. The summary covers the archives before it too."""
+        params: Params = {"session_id": session_id, "before": before}
+        found = await self._database.read(queries.archives.with_summary, params)
+        return memory_rows.archive(found[0]) if found else None
 
     async def log(self, session_id: str, *, after: int, until: int = _ALL, limit: int = _ALL) -> list[Event]:
-        """Messages, and where turns begin and end, in the order of the log."""
-        asked: Params = {"session_id": session_id, "after": after, "until": until, "limit": limit}
-        return [rows.event(row) for row in await self._database.read(queries.events.between, asked)]
+        """The messages, and the starts and ends of turns, in the order of the log."""
+        params: Params = {"session_id": session_id, "after": after, "until": until, "limit": limit}
+        return [rows.event(row) for row in await self._database.read(queries.events.between, params)]
 
     async def newest(self, session_id: str, *, after: int, before: int | None, limit: int) -> list[Event]:
-        """As `log`, the newest of it."""
+        """The newest events of `log`."""
         found = await self._store.newest_events(
             session_id, before=_ALL if before is None else before, limit=limit
         )
@@ -59,12 +59,12 @@ class MemoryReader:
         found = await self._database.read(queries.tasks.by_id, {"id": task_id})
         if not found:
             raise NotFound(f"there is no task {task_id}")
-        return kept_rows.task(found[0])
+        return memory_rows.task(found[0])
 
     async def tasks(
         self, asker: Asker, *, limit: int, before: str | None = None, state: str = "", session_key: str = ""
     ) -> list[Task]:
-        asked: dict[str, Value] = {
+        params: dict[str, Value] = {
             "account": asker.account,
             "before_id": before or _NEWEST_TASK,
             "state": state,
@@ -73,12 +73,12 @@ class MemoryReader:
         }
         query = queries.tasks.newest_in_account
         if isinstance(asker, Owner):
-            query, asked = queries.tasks.newest_first, {**asked, "user_id": asker.user}
-        return [kept_rows.task(row) for row in await self._database.read(query, asked)]
+            query, params = queries.tasks.newest_first, {**params, "user_id": asker.user}
+        return [memory_rows.task(row) for row in await self._database.read(query, params)]
 
     async def memories(self, owner: Owner, *, limit: int, before: Place = NEWEST) -> list[Memory]:
-        """What is known, the newest first. Passages are for search alone."""
-        asked: Params = {
+        """The owner's memories, newest first, without passages, which only search returns."""
+        params: Params = {
             "account": owner.account,
             "user_id": owner.user,
             "before": before.at,
@@ -86,15 +86,16 @@ class MemoryReader:
             "limit": limit,
         }
         return [
-            kept_rows.memory(row) for row in await self._database.read(queries.memories.newest_first, asked)
+            memory_rows.memory(row)
+            for row in await self._database.read(queries.memories.newest_first, params)
         ]
 
     async def owners(self) -> AsyncIterator[Owner]:
-        """Those of whom something is known, one look-up each."""
+        """The owners that have memories, with one query each."""
         last = Owner("", "")
         while True:
-            asked: Params = {"account": last.account, "user_id": last.user}
-            found = await self._database.read(queries.memories.next_owner, asked)
+            params: Params = {"account": last.account, "user_id": last.user}
+            found = await self._database.read(queries.memories.next_owner, params)
             if not found:
                 return
             last = Owner(found[0]["account"], found[0]["user_id"])
@@ -102,33 +103,33 @@ class MemoryReader:
 
     async def memory(self, memory_id: str, asker: Asker) -> Memory:
         found = await self._database.read(queries.memories.by_id, {"id": memory_id})
-        if not found or not asker.reaches(kept_rows.memory(found[0]).owner):
+        if not found or not asker.reaches(memory_rows.memory(found[0]).owner):
             raise NotFound(f"there is no memory {memory_id}")
-        return kept_rows.memory(found[0])
+        return memory_rows.memory(found[0])
 
     async def search(self, owner: Owner, query: str, *, limit: int) -> list[FoundMemory]:
-        """Memories and archived passages that share terms with the query, the best first."""
-        asked = sought(query)
-        if not asked:
+        """Memories and archived passages that share terms with the query, best first."""
+        terms = query_terms(query)
+        if not terms:
             return []
-        whose: Params = {"account": owner.account, "user_id": owner.user}
-        total = (await self._database.read(queries.memories.count, whose))[0]["found"]
+        of_owner: Params = {"account": owner.account, "user_id": owner.user}
+        total = (await self._database.read(queries.memories.count, of_owner))[0]["found"]
         if not total:
             return []
-        terms: Params = {**whose, "terms": rows.list_text(sorted(asked)), "limit": MOST_ROWS}
-        matches = await self._database.read(queries.memories.matching, terms)
-        held: dict[str, dict[str, int]] = {}
+        params: Params = {**of_owner, "terms": rows.list_text(sorted(terms)), "limit": MOST_ROWS}
+        matches = await self._database.read(queries.memories.matching, params)
+        candidates: dict[str, dict[str, int]] = {}
         for row in matches:
-            held.setdefault(row["memory_id"], {})[row["term"]] = row["weight"]
-        best = ranked(asked, held, total)[: limit * 2]
+            candidates.setdefault(row["memory_id"], {})[row["term"]] = row["weight"]
+        best = rank(terms, candidates, total)[: limit * 2]
         found = []
         for memory_id, score in best:
-            there = await self._database.read(queries.memories.by_id, {"id": memory_id})
-            found += [FoundMemory(memory=kept_rows.memory(row), score=score) for row in there]
+            memories = await self._database.read(queries.memories.by_id, {"id": memory_id})
+            found += [FoundMemory(memory=memory_rows.memory(row), score=score) for row in memories]
         return found[:limit]
 
     async def awaiting_commit(self, limit: int) -> list[AwaitingCommit]:
-        """The sessions that wait for a silence: policy on, a timeout set, and something to put away."""
+        """The sessions that wait for a silence: policy on, a timeout set, and something to archive."""
         found = await self._database.read(queries.sessions.awaiting_commit, {"limit": limit})
         waiting = []
         for row in found:
@@ -140,7 +141,7 @@ class MemoryReader:
         return waiting
 
     async def last_put_away(self) -> int | None:
-        """When a session of anybody was committed last, as far as tasks are kept."""
+        """When a session of any owner was last archived; None if no task is left to tell."""
         found = await self._database.read(queries.tasks.newest, {})
         return found[0]["created_at"] if found else None
 
@@ -149,20 +150,20 @@ class MemoryReader:
         return [row["id"] for row in found]
 
     async def next_look(self) -> int | None:
-        """The next moment at which a session may want to be committed, or a task to be done."""
+        """The next moment at which a session may be due to be archived, or a task may be done."""
         commit = (await self._database.read(queries.sessions.next_commit, {}))[0]["commit_at"]
         moments = [moment for moment in (commit, await self.next_task()) if moment is not None]
         return min(moments, default=None)
 
     async def next_task(self) -> int | None:
-        """The moment from which on a task that waits may be done."""
+        """The earliest moment at which a waiting task may be done."""
         moment: int | None = (await self._database.read(queries.tasks.next_due, {}))[0]["not_before"]
         return moment
 
     async def expired_tasks(self, limit: int) -> list[Task]:
-        judged: Params = {
+        params: Params = {
             "lease_now": self._store.lease_now(),
             "horizon": self._store.horizon(),
             "limit": limit,
         }
-        return [kept_rows.task(row) for row in await self._database.read(queries.tasks.expired, judged)]
+        return [memory_rows.task(row) for row in await self._database.read(queries.tasks.expired, params)]

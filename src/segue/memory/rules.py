@@ -1,7 +1,7 @@
-"""An extractor of rules: it needs no model, understands a few plain sentences, and says what it is.
+"""Rule-based extractor: summarises and learns by regular expressions, without a model.
 
-Its summary is an excerpt: the user's own sentences, cut, and of each job what it found last. What it learns
-it takes from sentences that state it outright, such as "my name is Ada", "I moved to Lisbon", "I prefer tea",
+Its summary is an excerpt: the user's own sentences, shortened, and the last result of each job. It learns
+from sentences that state a fact outright, such as "my name is Ada", "I moved to Lisbon", "I prefer tea",
 "let's go with PostgreSQL", "remember that the door code is 4711", and the same in Chinese.
 """
 
@@ -18,7 +18,7 @@ from segue.times.clock import to_moment
 
 _LINES = 40
 _LINE = 200
-# These, and the rules below, are compiled when they are first needed.
+# Strings, not compiled patterns, to keep imports fast; `re` caches them at their first use.
 _SENTENCE = r"[^.!?。！？\n]+(?:[.](?=\S)[^.!?。！？\n]*)*[.!?。！？]?"
 _QUESTION = r"[?？]\s*$|吗\s*$"
 
@@ -27,17 +27,17 @@ class RuleExtractor:
     name = "rules"
 
     async def summarise(self, material: Material) -> str:
-        said = [message for message in material.messages if message.role in ("user", "assistant")]
-        found = {
-            _job(message.source): _line(message)
-            for message in said
+        messages = [message for message in material.messages if message.role in ("user", "assistant")]
+        job_results = {
+            _job_prefix(message.source): _line(message)
+            for message in messages
             if message.source and message.role == "assistant"
         }
         earlier = [] if material.earlier is None else material.earlier.splitlines()[1:]
-        lines = [line for line in earlier if not line.startswith(tuple(found))]
-        lines += [_line(message) for message in said if message.source is None and message.role == "user"]
-        lines += found.values()
-        head = f"{len(said)} messages, by excerpt (no model was asked):"
+        lines = [line for line in earlier if not line.startswith(tuple(job_results))]
+        lines += [_line(message) for message in messages if message.source is None and message.role == "user"]
+        lines += job_results.values()
+        head = f"{len(messages)} messages, by excerpt (no model was asked):"
         return "\n".join([head, *lines[-_LINES:]]) if lines else ""
 
     async def learn(self, material: Material) -> Sequence[Lesson]:
@@ -60,19 +60,19 @@ class _Rule(NamedTuple):
 def _rule(
     pattern: str, kind: MemoryKind, topic: Callable[[re.Match[str]], str] | str, confidence: int
 ) -> _Rule:
-    named = topic if callable(topic) else (lambda found: topic)
-    return _Rule(pattern, kind, named, confidence)
+    topic_of = topic if callable(topic) else (lambda match: topic)
+    return _Rule(pattern, kind, topic_of, confidence)
 
 
 def _about(name: str) -> Callable[[re.Match[str]], str]:
-    return lambda found: f"{name} {_key(found['what'])}"
+    return lambda match: f"{name} {_topic_key(match['what'])}"
 
 
-def _of(found: re.Match[str]) -> str:
-    return _key(found["whose"])
+def _named_topic(match: re.Match[str]) -> str:
+    return _topic_key(match["topic"])
 
 
-def _key(words: str) -> str:
+def _topic_key(words: str) -> str:
     return " ".join(sorted(terms_of(words)))[:120] or words.strip().casefold()[:120]
 
 
@@ -91,8 +91,8 @@ _RULES = (
         "work",
         80,
     ),
-    _rule(r"\bmy (?P<whose>favou?rite [\w ]{2,40}?) (?:is|are)\b", MemoryKind.PREFERENCE, _of, 85),
-    _rule(r"我最喜欢的(?P<whose>.{1,10}?)是", MemoryKind.PREFERENCE, _of, 85),
+    _rule(r"\bmy (?P<topic>favou?rite [\w ]{2,40}?) (?:is|are)\b", MemoryKind.PREFERENCE, _named_topic, 85),
+    _rule(r"我最喜欢的(?P<topic>.{1,10}?)是", MemoryKind.PREFERENCE, _named_topic, 85),
     _rule(
         r"\bI (?:do not|don't|really |no longer )?\s*(?:prefer|like|love|hate|dislike|enjoy)\b"
         r" (?P<what>.{2,80})",
@@ -115,28 +115,30 @@ _RULES = (
     _rule(r"我(?:还)?(?:需要|得|要去)(?P<what>.{1,40})", MemoryKind.THREAD, _about("open"), 60),
     _rule(
         r"\b(?:remember|note|keep in mind)\b(?: that|:)? (?:my |the |our )?"
-        r"(?P<whose>.{2,80}?)(?= (?:is|are|was)\b|$)",
+        r"(?P<topic>.{2,80}?)(?= (?:is|are|was)\b|$)",
         MemoryKind.FACT,
-        _of,
+        _named_topic,
         80,
     ),
-    _rule(r"(?:请)?记(?:住|得)[:：，,]?(?:我的)?(?P<whose>.{1,40}?)(?=是|$)", MemoryKind.FACT, _of, 80),
-    _rule(r"\bmy (?P<whose>[\w' ]{2,40}?) (?:is|are|has|was)\b", MemoryKind.FACT, _of, 70),
-    _rule(r"我的(?P<whose>[^，。,]{1,10}?)(?:是|叫|有)", MemoryKind.FACT, _of, 70),
+    _rule(
+        r"(?:请)?记(?:住|得)[:：，,]?(?:我的)?(?P<topic>.{1,40}?)(?=是|$)", MemoryKind.FACT, _named_topic, 80
+    ),
+    _rule(r"\bmy (?P<topic>[\w' ]{2,40}?) (?:is|are|has|was)\b", MemoryKind.FACT, _named_topic, 70),
+    _rule(r"我的(?P<topic>[^，。,]{1,10}?)(?:是|叫|有)", MemoryKind.FACT, _named_topic, 70),
 )
 
 
 def _lessons(message: Message) -> Iterable[Lesson]:
     for sentence in re.findall(_SENTENCE, message.content):
-        words = sentence.strip()
-        if not words or re.search(_QUESTION, words):
+        text = sentence.strip()
+        if not text or re.search(_QUESTION, text):
             continue
         for rule in _RULES:
-            if found := re.search(rule.pattern, words, re.IGNORECASE):
+            if match := re.search(rule.pattern, text, re.IGNORECASE):
                 yield Lesson(
                     kind=rule.kind,
-                    topic=rule.topic(found),
-                    content=words[:500],
+                    topic=rule.topic(match),
+                    content=text[:500],
                     confidence=rule.confidence,
                     source_seq=message.seq,
                 )
@@ -145,10 +147,10 @@ def _lessons(message: Message) -> Iterable[Lesson]:
 
 def _line(message: Message) -> str:
     words = " ".join(message.content.split())
-    begins = f"{_job(message.source)}{to_moment(message.at):%d %b}) " if message.source else "- "
-    return f"{begins}{words[:_LINE]}{'…' if len(words) > _LINE else ''}"
+    prefix = f"{_job_prefix(message.source)}{to_moment(message.at):%d %b}) " if message.source else "- "
+    return f"{prefix}{words[:_LINE]}{'…' if len(words) > _LINE else ''}"
 
 
-def _job(source: Source) -> str:
-    """How the line begins that tells what a job found last."""
+def _job_prefix(source: Source) -> str:
+    """The beginning of the line with the last result of a job."""
     return f"- ({source.label}, "

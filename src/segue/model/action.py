@@ -13,14 +13,16 @@ from segue.times.format import quoted
 
 
 class View(StrEnum):
+    """How much of its conversation a scheduled turn is given."""
+
     FULL = "full"
-    """All that fits."""
+    """Everything that fits."""
     SINCE_LAST_RUN = "since_last_run"
-    """Its job's last run, and what came after it."""
+    """The job's last run, and everything after it."""
     TAIL = "tail"
     """The newest twenty messages."""
     SUMMARY = "summary"
-    """The summary and the memories, and no message."""
+    """The summary and the memories, without messages."""
 
 
 JSON: TypeAlias = dict[str, Any]
@@ -28,17 +30,17 @@ JSON: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A turn of the session: the agent is asked this, with the session's history before it."""
+    """Asks the agent in a turn of the session, with the session's history before it."""
 
     prompt: str
     hidden: bool = False
-    """The session shows that the job ran, not the prompt."""
+    """The transcript shows that the job ran, not the prompt."""
     mode: Mode = Mode.TURN
     to: str | None = None
-    """Of legacy jobs, which run in a session of their own: the session their answer is said in, if any."""
+    """For legacy jobs, which run in a session of their own: the session that gets the answer, if any."""
     view: View = View.FULL
     channel_meta: Mapping[str, Any] | None = None
-    """Of legacy jobs: where in that session's chat it is said, such as a topic. Their channel gets it."""
+    """For legacy jobs: where in that session's chat the answer belongs, such as a topic."""
 
     def __post_init__(self) -> None:
         check_text(self.prompt, "the prompt of Ask")
@@ -54,15 +56,15 @@ class Ask:
             _check_json(dict(self.channel_meta), "the channel_meta of Ask")
 
     def to_json(self) -> JSON:
-        said = {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden, "mode": str(self.mode)}
-        said |= {"view": str(self.view)} if self.view is not View.FULL else {}
-        said |= {"channel_meta": dict(self.channel_meta)} if self.channel_meta else {}
-        return said | ({"to": self.to} if self.to else {})
+        data = {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden, "mode": str(self.mode)}
+        data |= {"view": str(self.view)} if self.view is not View.FULL else {}
+        data |= {"channel_meta": dict(self.channel_meta)} if self.channel_meta else {}
+        return data | ({"to": self.to} if self.to else {})
 
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A text written now and sent then, with no model call."""
+    """A text that is written now and sent later, without a model call."""
 
     text: str
 
@@ -75,7 +77,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function that was given to the kernel under this name: `Kernel(functions={…})`."""
+    """Calls a function of `Kernel(functions={…})` by its name: `async def function(turn, **arguments)`."""
 
     function: str
     arguments: Mapping[str, Any] = field(default_factory=dict)

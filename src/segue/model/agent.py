@@ -1,6 +1,6 @@
-"""The agent: the caller's own loop around a model, behind one method.
+"""The agent protocol: the caller's own loop around a model, behind one method.
 
-A plain async function will do. It gets the open turn and yields what the model says as it says it:
+A plain async function is enough. It gets the open turn and yields the model's text as it comes:
 
     async def my_agent(turn: OpenTurn) -> AsyncIterator[Delta | str]:
         history = await turn.history()
@@ -11,8 +11,8 @@ or returns the whole answer at once:
 
     async def my_agent(turn: OpenTurn) -> str: ...
 
-An agent that reports each tool before it is called (`ToolStarted`) and says so by `reports_tools` can
-be run again after a crash that came before any tool. Of one that does not, it is not known what it did.
+An agent that reports each tool before it is called (`ToolStarted`), and declares so by `reports_tools`, can
+be run again after a crash that came before any tool. Of other agents it is unknown what they did.
 """
 
 import inspect
@@ -29,17 +29,21 @@ from segue.record import positional, record
 
 @positional
 class Text:
+    """A piece of the answer."""
+
     text: str
 
 
 @positional
 class Thinking:
+    """A piece of the model's thinking. Readers who follow the turn see it; it is not stored."""
+
     text: str
 
 
 @record
 class ToolStarted:
-    """Said before the call; it is in the store before the agent goes on."""
+    """Yielded before a tool is called. It is stored before the agent continues."""
 
     call_id: str
     name: str
@@ -48,6 +52,8 @@ class ToolStarted:
 
 @record
 class ToolCalled:
+    """Yielded after a tool was called."""
+
     call_id: str
     name: str
     result: str | None = None
@@ -58,36 +64,37 @@ class ToolCalled:
 
 @positional
 class Usage:
-    """Tokens, cost, model: what the provider reported, as it said it."""
+    """Tokens, cost, model, as the provider reported them. The turn and its run store the last one."""
 
     figures: Mapping[str, Any]
 
 
 Delta: TypeAlias = Text | Thinking | ToolStarted | ToolCalled | Usage
+"""What an agent yields. A plain string stands for `Text`."""
 
 
 @record
 class OpenTurn:
-    """A turn under way, as its agent sees it."""
+    """A running turn, as its agent sees it."""
 
     id: str
     session: Session
-    """The conversation it is a part of."""
+    """The conversation that the turn belongs to."""
     via: Session
-    """The chat it came by, to which belongs what is made in it; in unified mode another session."""
+    """The chat that it came through, which owns the jobs made in it; in unified mode another session."""
     text: str
-    """What is asked, in the words of whoever asks: the user, or the job. It is not in the history."""
+    """What the user or the job asks. It is not in the history."""
     prompt: str
-    """What a model is to be given after the history: the text, in a scheduled turn with the facts of its
-    slot before it. It is never stored as a message."""
+    """What to give the model after the history: the text, preceded in a scheduled turn by the facts of its
+    slot. It is never stored as a message."""
     role: str
-    """Whose words the prompt is: `user`, or `system` for what the agent left for itself (a recall)."""
+    """The role of the prompt: `user`, or `system` for a recall, which the agent wrote itself."""
     prompt_ref: PromptRef | None
     """Which template the prompt was rendered from; None for a user's turn."""
     source: Source | None
     """None for a user's turn."""
     attempt: int
-    """2 and more after a crash or a failure: something may have been said before."""
+    """2 or more after a crash or a failure: an earlier attempt may have said something."""
     started_at: int
     _history: Callable[[int], Awaitable[list[Message]]]
     _joined: Callable[[], Awaitable[list[Message]]]
@@ -97,18 +104,22 @@ class OpenTurn:
         return await self._history(limit)
 
     async def joined(self) -> list[Message]:
-        """What the user has added meanwhile (`when_busy = "inject"`). Ask before each model step."""
+        """The messages that the user has added since (`when_busy="inject"`). Ask before each model step."""
         return await self._joined()
 
 
 @runtime_checkable
 class Agent(Protocol):
-    reports_tools: bool
-    """True only for a loop in which a tool runs after `ToolStarted` was yielded and control came back: a loop
-    of your own, or one that hands you each step before it takes it. A framework that runs tools in tasks of
-    its own does not wait for the report, and after a crash its tool would run twice."""
+    """An agent that is more than a plain function."""
 
-    def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]: ...
+    reports_tools: bool
+    """True only if each tool runs after `ToolStarted` was yielded and control came back: in a loop of your
+    own, or one that hands you each step before it takes it. A framework that runs tools in its own tasks does
+    not wait for the report, and after a crash its tool would run twice. See `docs/guides/embed.md`."""
+
+    def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
+        """Yield the answer in pieces, as strings or deltas."""
+        ...
 
 
 AgentFunction: TypeAlias = Callable[[OpenTurn], Any]
@@ -122,17 +133,18 @@ class FunctionAgent:
         self.reports_tools = reports_tools
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
-        said = self._function(turn)
-        if inspect.isawaitable(said):
-            said = await said
-        if hasattr(said, "__aiter__"):
-            async for piece in said:
+        answer = self._function(turn)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if hasattr(answer, "__aiter__"):
+            async for piece in answer:
                 yield piece
-        elif said is not None:
-            yield said
+        elif answer is not None:
+            yield answer
 
 
 def as_agent(agent: Agent | AgentFunction) -> Agent:
+    """Returns the agent, or a function as an agent. Raises BadSetting."""
     if isinstance(agent, Agent):
         return agent
     if callable(agent):

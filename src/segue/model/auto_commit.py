@@ -1,8 +1,7 @@
-"""When a session is put away by itself: its policy, what is live in it, and when to look at it.
+"""Automatic archiving: the policy, the counts of unarchived messages, and the decision when to archive.
 
-The live part of a session is what no commit has put away. It is counted as it grows, so that nobody has to
-read a session to know how much there is of it. Of a turn under way nothing is counted: it joins the live part
-when it ends, for until then no commit may touch it.
+The counts are updated with every message, so that no session has to be read for them. Messages of a running
+turn are counted when the turn ends: until then they cannot be archived.
 
 Everything here is a pure function of these counts and the time.
 """
@@ -15,7 +14,7 @@ from segue.errors import BadPolicy
 from segue.record import positional, record
 
 MOST_KEPT = 10_000
-"""Messages that a commit may be told to leave live."""
+"""The largest `keep_recent_count`."""
 
 _FIRST_PAUSE_MS = 60_000
 _LONGEST_PAUSE_MS = 3_600_000
@@ -24,19 +23,19 @@ _LARGEST = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutoCommitPolicy:
-    """What of a session is put away, and when. A trigger that is None is off."""
+    """When a session is archived automatically, and how much of it. A threshold that is None is off."""
 
     enabled: bool
     token_threshold: int | None = None
-    """Commit when what may be put away comes to this many tokens."""
+    """Archive when this many tokens can be archived."""
     message_count_threshold: int | None = None
-    """Commit when there are this many messages to put away."""
+    """Archive when this many messages can be archived."""
     idle_timeout_seconds: int | None = None
-    """Commit when the user has been silent for this long."""
+    """Archive when the user has been silent for this long."""
     min_commit_interval_seconds: int = 0
-    """Between two commits that nobody asked for."""
+    """The least time between two automatic commits."""
     keep_recent_count: int = 0
-    """The newest messages, which a commit leaves live."""
+    """How many of the newest messages a commit leaves in the session."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.enabled, bool):
@@ -52,7 +51,7 @@ class AutoCommitPolicy:
 
     @classmethod
     def stored(cls, data: Mapping[str, Any]) -> Self:
-        """As the store has it: what a newer version added to it is left out, and the session goes on."""
+        """The policy of a stored object, without fields that a newer version added."""
         return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
 
     @classmethod
@@ -76,19 +75,19 @@ def _check(name: str, value: object, *, least: int, most: int) -> None:
 
 @record
 class Unarchived:
-    """What no commit has put away, and what was said about putting it away."""
+    """Counts of a session's unarchived messages, with its policy and the state of archiving."""
 
     messages: int = 0
     tokens: int = 0
     kept_tokens: int = 0
-    """Of the newest messages, which a commit would leave."""
+    """Tokens of the newest messages, which an archive leaves in the session."""
     keep_recent_count: int = 0
     archived_seq: int = 0
-    """Up to this number of its log, a session is put away."""
+    """The event number up to which the session is archived."""
     archives: int = 0
     policy: AutoCommitPolicy | None = None
     commit_at: int | None = None
-    """When to look whether it is time to commit."""
+    """When to check whether it is time to archive."""
     last_auto_commit_at: int | None = None
     last_error: str = ""
     last_error_at: int | None = None
@@ -96,7 +95,7 @@ class Unarchived:
 
     @property
     def pending_tokens(self) -> int:
-        """Of all but the newest messages that are kept."""
+        """Tokens of the messages that an archive would take."""
         return max(0, self.tokens - self.kept_tokens)
 
     @property
@@ -110,28 +109,28 @@ class Unarchived:
 
 @positional
 class CommitNow:
-    """It is time."""
+    """Archive now."""
 
     reason: str
 
 
 @positional
 class CommitLater:
-    """Look again then."""
+    """Check again at `at`."""
 
     at: int
 
 
 @positional
 class NeverCommit:
-    """There is nothing to wait for until the next message."""
+    """Do nothing until the next message."""
 
 
 Verdict: TypeAlias = CommitNow | CommitLater | NeverCommit
 
 
 def verdict(live: Unarchived, heard_at: int | None, now: int, *, idle_enabled: bool) -> Verdict:
-    """Whether to commit. Asked when the armed moment has come, of a session as it is then."""
+    """Whether to archive a session, decided by its current state when the armed moment has come."""
     policy = live.active_policy
     if policy is None or not live.uncommitted:
         return NeverCommit()
@@ -146,10 +145,10 @@ def verdict(live: Unarchived, heard_at: int | None, now: int, *, idle_enabled: b
 
 
 def next_look(live: Unarchived, heard_at: int | None, now: int) -> int | None:
-    """The moment to arm after the live part has grown; None leaves what is armed.
+    """The moment to arm after a message; None leaves the armed moment as it is.
 
-    Idle is armed, not moved: when its moment comes, `verdict` looks at the last message. Except after a
-    failed commit: what is armed then is the end of a pause, and a new message resets that.
+    The idle timeout is armed once and not moved by messages: when its moment comes, `verdict` looks at the
+    last message. After a failed attempt the armed moment is the end of a pause, which a new message resets.
     """
     policy = live.active_policy
     if policy is None or not live.uncommitted:
@@ -160,12 +159,12 @@ def next_look(live: Unarchived, heard_at: int | None, now: int) -> int | None:
     if waits_for_silence or policy.idle_timeout_seconds is None:
         return None
     quiet_at = _quiet_at(policy, heard_at)
-    # What schedules say is no sign of life, but it is there to be committed: a silence after it.
+    # Messages of jobs are no user activity, but they too are archived after a silence.
     return quiet_at if quiet_at is not None and quiet_at > now else now + policy.idle_timeout_seconds * 1000
 
 
 def pause_ms(failures: int) -> int:
-    """Until a commit that failed so often in a row is tried again."""
+    """How long to wait after this many failed attempts in a row."""
     return min(_LONGEST_PAUSE_MS, _FIRST_PAUSE_MS << max(0, min(failures, 10) - 1))
 
 

@@ -1,7 +1,8 @@
-"""A channel: a surface that a session speaks through, named by the first part of the session's key.
+"""The channel protocol: how a session exchanges messages with a chat network or another surface.
 
-A channel takes messages out (`send`) and brings them in (`receive`), and says what it is able to do. Some
-surfaces read the log themselves, such as a page or a terminal: for those, stored is sent (`Stored`).
+The first part of a session's key names its channel. A channel sends messages (`send`), brings them in
+(`receive`) and declares what it can do. Surfaces that read the log themselves, such as a page or a terminal,
+need no sending: for them stored is sent (`Stored`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ from segue.record import positional, record
 
 
 class NotTaken(Exception):
-    """The channel refused the message before taking it, so a repeat cannot double it."""
+    """Raised by a channel that refused a message before taking it, so that a retry cannot send it twice."""
 
     def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
         super().__init__(reason)
@@ -22,95 +23,99 @@ class NotTaken(Exception):
 
 
 class Unreachable(NotTaken):
-    """Nobody was there to take it. It is tried again for as long as it may still be of use."""
+    """The receiver could not be reached. The delivery is retried for a day."""
 
 
 class Rejected(NotTaken):
-    """It will never be taken, however often it is tried: the chat is gone, or does not want us."""
+    """The message will never be accepted: the chat is gone, or has blocked us. It is not retried."""
 
 
 class Markdown(StrEnum):
-    """How a channel's readers are shown emphasis, lists and code."""
+    """How a channel shows emphasis, lists and code."""
 
     PLAIN = "plain"
-    """Not at all: the text stands there as it was written."""
+    """Not at all: the text is shown as written."""
     COMMON = "common"
-    """As CommonMark says."""
+    """As CommonMark."""
     HTML = "html"
-    """As a part of HTML, into which the channel translates."""
+    """As a subset of HTML; the channel translates."""
 
 
 @record
 class Capabilities:
+    """What a channel can do."""
+
     idempotent: bool = False
     """Sending the same delivery id twice delivers once."""
     stored: bool = False
-    """Its readers look at the log: stored is sent, and nothing is handed to it."""
+    """Its readers read the log: a stored message counts as sent, and `send` is not called."""
     edits: bool = False
-    """A message can be changed after it was sent, so an answer can be shown while it is being said."""
+    """A sent message can be edited, so an answer can be shown while it is written."""
     longest: int | None = None
-    """Characters in one message. What is longer is split by the channel, at a sensible place."""
+    """Characters in one message. The channel splits longer ones."""
     markdown: Markdown = Markdown.PLAIN
     groups: bool = False
-    """It speaks in groups too, not only with one person."""
+    """It supports groups, not only private chats."""
     per_second: float | None = None
-    """Messages that it takes in a second, in all chats together."""
+    """Messages that it accepts per second, in all chats together."""
 
 
 @positional
 class Receipt:
-    """The channel took it. `message_id` is its own name for the message, where it has one."""
+    """The channel accepted the message. `message_id` is the channel's own id of it, if it has one."""
 
     message_id: str | None = None
 
 
 @record
 class Arrival:
-    """Words that somebody wrote on the other side."""
+    """A message that arrived through a channel."""
 
     chat_id: str
     text: str
     id: str | None = None
-    """The channel's own name for the message, by which a second arrival of it is known."""
+    """The channel's own id of the message: a second arrival with the same id is ignored."""
     chat_type: str = "private"
     title: str | None = None
     sender: str | None = None
-    """Who wrote it, by the channel's own name for them; None where everybody who gets here may."""
+    """The sender, by the channel's own id; None in channels that let every sender in."""
     sender_name: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Where in the chat it was written, such as a topic. It is kept with the session, and comes back with
-    what is sent there. None as a value removes the name."""
+    """Where in the chat it was written, such as a topic. The session stores it, and each delivery carries it.
+    None as a value removes the name."""
 
 
 class Reception(Protocol):
-    """Where a channel hands in what arrived."""
+    """Takes the messages that arrive through a channel."""
 
     async def take(self, arrival: Arrival) -> str | None:
-        """When it returns, the message is kept and will have its turn, or it is nothing for us.
+        """Take a message. When it returns, the message is stored as a turn, or was ignored.
 
-        Words that come back are to be said at once to somebody who is not known yet.
+        A returned text is to be sent to the sender at once, who is not allowed yet.
         """
         ...
 
     async def welcomes(self, sender: str) -> bool:
-        """Whether this person may talk to us, or may ask to."""
+        """Whether this sender may write, or may ask to."""
         ...
 
     async def mark(self) -> str | None:
-        """How far the channel had listened, as it last said."""
+        """The channel's read position, as last set by `set_mark`."""
         ...
 
-    async def set_mark(self, mark: str) -> None: ...
+    async def set_mark(self, mark: str) -> None:
+        """Store the channel's read position."""
+        ...
 
 
 @record
 class Door:
-    """Who may talk to us through a channel."""
+    """Which senders may write through a channel."""
 
     allow: frozenset[str] = frozenset()
-    """Senders, by the channel's own name for them; `*` stands for everybody."""
+    """Senders, by the channel's own ids; `*` stands for all."""
     pairing: bool = False
-    """Somebody else gets a code, which lets them in when an operator says it to `segue channels allow`."""
+    """Other senders get a code, and an operator allows them by `segue channels allow CODE`."""
 
     def admits(self, sender: str | None) -> bool:
         return sender is None or sender in self.allow or "*" in self.allow
@@ -120,28 +125,33 @@ OPEN = Door(allow=frozenset({"*"}))
 
 
 class Channel(Protocol):
-    """Whoever derives from it may leave out what is the same for most."""
+    """Sends and receives messages for the sessions whose keys begin with its name: `docs/guides/channels.md`.
+
+    Derive from it and override what differs.
+    """
 
     name: str
     """The first part of its sessions' keys."""
     door: Door = OPEN
+    """Which senders may write."""
 
     @property
     def capabilities(self) -> Capabilities:
+        """What it can do."""
         return Capabilities()
 
     async def send(self, delivery: Delivery) -> Receipt:
-        """Deliver, or raise `NotTaken` when it certainly was not. Any other error: nobody knows."""
+        """Deliver a message. Raise `NotTaken` if it was not taken; after any other error that is unknown."""
         ...
 
     async def receive(self, take: Reception) -> None:
-        """Bring messages in until cancelled. One that has nothing to bring in returns at once."""
+        """Bring messages in until cancelled. A channel without incoming messages returns at once."""
         return
 
     async def show(
         self, chat_id: str, turn_id: str, text: str, *, metadata: Mapping[str, Any] | None = None
     ) -> None:
-        """Where `edits`: what is said so far in a turn whose answer will be sent when it is complete.
+        """With `edits`: show the text so far of a turn whose answer is sent when it is complete.
 
         `metadata` is what the delivery of the answer will carry.
         """
@@ -149,7 +159,7 @@ class Channel(Protocol):
 
 
 class Stored(Channel):
-    """A surface whose readers look at the log: a page, a terminal, a program that calls the API."""
+    """A channel whose readers read the log: a page, a terminal, a client of the API. Stored is sent."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -163,17 +173,17 @@ class Stored(Channel):
 
 
 INSIDE = frozenset({"cron", "system", "unified"})
-"""How the keys of the house's own sessions begin: nobody talks there, and what is said is in the log."""
+"""The first parts of the keys of Segue's own sessions. No user writes there; their answers are in the log."""
 
 NETWORKS = frozenset({"telegram", "matrix"})
-"""The chat networks that Segue speaks to, switched on or not: a key has the same owner on every day."""
+"""The chat networks that Segue supports, configured or not, so that the owner of a key never changes."""
 
 
 def network_names(channels: Iterable[Channel]) -> frozenset[str]:
-    """The channels whose chats are users: the networks, and every channel that brings messages in."""
+    """The channels on which each chat is a user: the networks, and every channel that receives messages."""
     return NETWORKS | {each.name for each in channels if type(each).receive is not Channel.receive}
 
 
 def stored_names(channels: Iterable[Channel]) -> frozenset[str]:
-    """The channels for which stored is sent."""
+    """The channels for which a stored message counts as sent."""
     return INSIDE | {channel.name for channel in channels if channel.capabilities.stored}

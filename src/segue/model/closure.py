@@ -1,6 +1,6 @@
-"""The closure: the visible end that every turn leaves in its session.
+"""The closure: the end of a turn, which every turn leaves in its session as one short message.
 
-What happened, in full, belongs to the run record. What the conversation shows is one short message.
+The details are stored with the run.
 """
 
 from collections.abc import Mapping
@@ -15,24 +15,24 @@ NOTHING_TO_SAY = "(no answer)"
 NOTHING_TO_REPORT = "(nothing to report)"
 HELD_BACK = "(nothing worth saying)"
 NOT_EVALUATED = "(the answer was held back: it could not be evaluated)"
-PAUSED = "This job failed {failures} times in a row and is paused. Resume it when the cause is mended."
+PAUSED = "This job failed {failures} times in a row and is paused. Resume it once the problem is fixed."
 
 
 @record
 class Closure:
-    """How a turn ended: for the turn, for its run, and for the people who watch."""
+    """How a turn ended, for the turn, its run and its readers."""
 
     state: TurnState
     outcome: Outcome
     shown: str
-    """The closure, as it stands in the transcript."""
+    """The text in the transcript."""
     reply: str | None = None
-    """The agent's own words, if it had any."""
+    """The agent's own text, if any."""
     error: str | None = None
     reason: str | None = None
-    """For the run's record, where the outcome alone does not say it."""
+    """Stored with the run, where the outcome alone does not explain it."""
     quiet: bool = False
-    """Its closure is a status line that the page may fold away and no channel is sent."""
+    """It is a status line, which the page may fold away and which is not sent to a channel."""
     usage: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -52,12 +52,12 @@ def nothing_to_report(answered: Closure) -> Closure:
 
 
 def held_back(answered: Closure) -> Closure:
-    """An answer that nobody is shown is no message either; it stays on the turn's record."""
+    """An answer that is not shown: it is no message, but stays on the turn's record."""
     return replace(answered, shown=HELD_BACK, reason="held back by evaluate_response", quiet=True)
 
 
 def not_evaluated(answered: Closure, error: str) -> Closure:
-    """Whether the answer may go out could not be found out, so it does not."""
+    """The evaluation failed, so the answer is not sent."""
     return replace(
         failed(f"evaluate_response failed: {error}", shown=NOT_EVALUATED, usage=answered.usage),
         reply=answered.reply,
@@ -80,12 +80,12 @@ def timed_out(seconds: float) -> Closure:
 
 
 def stopped(so_far: str, usage: Mapping[str, Any]) -> Closure:
-    said = clean(so_far.strip())
+    text = clean(so_far.strip())
     return Closure(
         state=TurnState.CANCELLED,
         outcome=Outcome.STOPPED,
-        shown=f"{said}\n\n(stopped)" if said else "(stopped)",
-        reply=said or None,
+        shown=f"{text}\n\n(stopped)" if text else "(stopped)",
+        reply=text or None,
         usage=usage,
     )
 
@@ -100,7 +100,7 @@ def interrupted(reason: str) -> Closure:
 
 
 def trigger_words(kind: str, name: str, prompt: str, *, hidden: bool) -> str:
-    """What the transcript shows in place of the prompt that a scheduled turn runs with."""
+    """The text that the transcript shows instead of the prompt of a scheduled turn."""
     if kind == "recall":
         return f"Recall: {name}"
     title = f"Scheduled cron job triggered: {name}"

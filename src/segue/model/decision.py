@@ -1,16 +1,16 @@
-"""What becomes of a slot that came due: a pure function of the job's policy and the facts of the moment.
+"""The decision about a due slot: a pure function of the job's policy and the current facts.
 
     decide(due, now)  ->  Fire       run a slot, and record the older ones that passed as missed
-                          Pass       run nothing, and record why
+                          PassOver   run nothing, and record why
                           Postpone   look at the same slot again later
 
-The questions are asked in this order; the first that says no decides:
+The checks are made in this order; the first that fails decides:
 
-  1. is it time?        a clock may have been set back; a silence may have been broken since
-  2. is the job over?   `max_runs`, `until`
-  3. is it too late?    `late`, `grace_seconds`, `catch_up`: which of the slots that passed may still run
-  4. is it alone?       `overlap`: an earlier run of the same job waits or runs
-  5. is there room?     `busy`: the session is busy with somebody else
+  1. is it time?         a clock may have been set back; a message may have broken the silence
+  2. has the job ended?  `max_runs`, `until`
+  3. is it too late?     `late`, `grace_seconds`, `catch_up`: which of the slots that passed may still run
+  4. is it alone?        `overlap`: an earlier run of the same job waits or runs
+  5. is the lane free?   `busy`: another turn runs or waits in the session
 
 Invariants
   - every slot from the due one up to the next one is accounted for: fired, missed or skipped
@@ -30,7 +30,7 @@ from segue.times.format import spoken
 from segue.times.trigger import Every, Idle, Phase, Trigger
 
 LATE_AFTER = timedelta(seconds=60)
-"""A slot is on time for so long: timers, restarts and busy machines take their seconds."""
+"""A slot counts as on time for this long: timers, restarts and busy machines take some seconds."""
 
 POSTPONED_BY = timedelta(seconds=60)
 
@@ -39,7 +39,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 @record
 class DueSlot:
-    """A job whose slot has come, and what is known about its session."""
+    """A job with a due slot, and the state of its session."""
 
     trigger: Trigger
     policy: Policy
@@ -49,14 +49,14 @@ class DueSlot:
     queued_runs: int = 0
     """Runs of this job that wait in the lane."""
     running: bool = False
-    """A run of this job is under way."""
+    """A run of this job is running."""
     lane_busy: bool = False
-    """A turn runs or waits in the session, no matter whose."""
+    """Any turn runs or waits in the session."""
     last_message_at: datetime | None = None
     put_off_until: datetime | None = None
     """When to look again at a slot that found its session busy."""
     put_off_because: str | None = None
-    """What was stored with it; None too of what an older version put off."""
+    """The stored reason; also None for a slot that an older version put off."""
 
 
 class End(StrEnum):
@@ -73,12 +73,12 @@ BUSY = "busy: the session was at work"
 AWAY = "no worker looked in time"
 
 PUT_OFF = "put off: "
-"""How the reason of a run begins that had to wait for its session before it came into the lane."""
+"""The beginning of the stored reason of a run that was put off before it entered the lane."""
 
 
 @positional
 class Missed:
-    """So many slots, counted from this one, that passed and will not run: one row for all of them."""
+    """`count` slots, from `first` on, that passed and will not run: one row for all of them."""
 
     first: datetime
     count: int
@@ -87,12 +87,12 @@ class Missed:
 
 @record
 class Fire:
-    """Run that slot now."""
+    """Run this slot now."""
 
     slot: datetime
     missed: Missed | None = None
     next: datetime | None = None
-    """The job's next slot; already past while `late = all` is catching up."""
+    """The job's next slot; already in the past while `late = all` is catching up."""
     end: End | None = None
     reason: str | None = None
     """Why it was put off, if it was."""
@@ -100,7 +100,7 @@ class Fire:
 
 @record
 class PassOver:
-    """Run nothing: `count` slots, counted from this one, are recorded as one row."""
+    """Run nothing: `count` slots, from `slot` on, are recorded as one row."""
 
     slot: datetime
     outcome: Outcome
@@ -113,7 +113,7 @@ class PassOver:
 
 @record
 class Postpone:
-    """Look at the same slot again at that moment."""
+    """Look at the same slot again at `until`."""
 
     until: datetime
     reason: str
@@ -123,43 +123,44 @@ Decision: TypeAlias = Fire | PassOver | Postpone
 
 
 class _Pick(NamedTuple):
-    """The slot that may run, of those that have come due."""
+    """The one of the due slots that may run."""
 
     slot: datetime
     catching_up: bool = False
-    """It is a late one that `late = all` owes; it runs however many of its kind wait."""
+    """A late slot that `late = all` catches up with; it runs even if other runs of the job wait."""
 
 
 def decide(due: DueSlot, now: datetime) -> Decision:
-    if now < (slot := _true_slot(due)):
+    """Returns what to do with the due slot at this moment."""
+    if now < (slot := _current_slot(due)):
         moved = slot != due.slot
         return Postpone(until=slot, reason="a message broke the silence" if moved else "it is not time yet")
     if slot != due.slot:
         due = replace(due, slot=slot)
-    if over := _over(due):
-        return PassOver(slot=due.slot, outcome=Outcome.SKIPPED, reason=f"{over}: the job is over", end=over)
+    if end := _end(due):
+        return PassOver(slot=due.slot, outcome=Outcome.SKIPPED, reason=f"{end}: the job is over", end=end)
     pick = _pick(due, now)
     if pick is None:
         return _all_missed(due, now)
     if not pick.catching_up and (reason := _overlap(due)):
         return _skip(due, pick, now, reason)
-    if _crowded_out(due):
+    if _is_blocked(due):
         if due.policy.busy is Busy.SKIP:
             return _skip(due, pick, now, BUSY)
         return Postpone(until=now + POSTPONED_BY, reason=BUSY)
     return _fire(due, pick, now)
 
 
-def _true_slot(due: DueSlot) -> datetime:
-    """A silence begins anew with each message, and its slot moves along; other slots stay where they are."""
+def _current_slot(due: DueSlot) -> datetime:
+    """The slot of an idle job moves with each message; other slots do not move."""
     if not isinstance(due.trigger, Idle) or due.last_message_at is None:
         return due.slot
     quiet_at = due.trigger.next_after(due.last_message_at)
     return due.slot if quiet_at is None else max(due.slot, quiet_at)
 
 
-def _over(due: DueSlot) -> End | None:
-    """The slot was promised, but the policy was tightened since."""
+def _end(due: DueSlot) -> End | None:
+    """Why the job has ended before this slot: its policy was tightened after the slot was set."""
     if due.policy.max_runs is not None and due.runs_so_far >= due.policy.max_runs:
         return End.MAX_RUNS
     if due.policy.until is not None and due.slot > due.policy.until:
@@ -168,7 +169,7 @@ def _over(due: DueSlot) -> End | None:
 
 
 def _pick(due: DueSlot, now: datetime) -> _Pick | None:
-    """The slot that may still run; None when every one of them is too late."""
+    """The slot that may still run; None when all are too late."""
     if keeps_no_appointments(due.trigger):
         return _Pick(due.slot)
     newest = due.trigger.latest_at_or_before(_last_moment(due, now), due.slot) or due.slot
@@ -181,16 +182,16 @@ def _pick(due: DueSlot, now: datetime) -> _Pick | None:
 
 
 def _in_time(due: DueSlot, now: datetime) -> bool:
-    """To skip is to let all of a gap go, also the slot at its end that would just be in time.
+    """With `late = skip`, all slots of a gap are skipped, even the last one if it is just in time.
 
-    One that was put off because its session was busy is no gap: somebody was there.
+    A slot that was put off because its session was busy is no gap: a worker was running.
     """
     looked = due.put_off_until or due.slot
     return _lateness(due, looked, now) <= LATE_AFTER and _lateness(due, due.slot, now) <= _grace(due)
 
 
 def _oldest_owed(due: DueSlot, newest: datetime, now: datetime) -> datetime | None:
-    """The first of the late slots to catch up with. The newest may be on time; then it is not one of them."""
+    """The first of the late slots to catch up with. The newest slot is not one of them if it is on time."""
     on_time = _lateness(due, newest, now) <= LATE_AFTER
     slot = _before(due, newest) if on_time else newest
     owed = None
@@ -209,12 +210,12 @@ def _before(due: DueSlot, slot: datetime) -> datetime | None:
 
 
 def keeps_no_appointments(trigger: Trigger) -> bool:
-    """Its slot says "not before", never "at": it cannot be late, and nothing is missed while it waits."""
+    """Whether a slot means "not before" and not "at": it cannot be late, and nothing is missed."""
     return isinstance(trigger, Idle) or (isinstance(trigger, Every) and trigger.phase is Phase.RELATIVE)
 
 
 def _lateness(due: DueSlot, slot: datetime, now: datetime) -> timedelta:
-    """Not counting the jitter, which is a delay that was asked for."""
+    """Without the jitter, which is a requested delay."""
     return now - slot - timedelta(seconds=due.policy.jitter_seconds)
 
 
@@ -223,12 +224,12 @@ def _grace(due: DueSlot) -> timedelta:
 
 
 def _last_moment(due: DueSlot, now: datetime) -> datetime:
-    """Slots beyond `until` are none of the job's."""
+    """Slots after `until` do not belong to the job."""
     return now if due.policy.until is None else min(now, due.policy.until)
 
 
 def _overlap(due: DueSlot) -> str | None:
-    """Why the job's own open runs keep a slot out of the lane."""
+    """Why the job's own unfinished runs keep a slot out of the lane."""
     if due.policy.overlap is Overlap.BUFFER_ALL:
         return None
     if due.queued_runs:
@@ -238,16 +239,17 @@ def _overlap(due: DueSlot) -> str | None:
     return None
 
 
-def _crowded_out(due: DueSlot) -> bool:
+def _is_blocked(due: DueSlot) -> bool:
+    """Whether turns other than the job's own keep the slot out of the lane."""
     if due.policy.busy is Busy.WAIT:
         return False
-    # Where the job's own runs make the lane busy, `overlap` has spoken already.
+    # If the job's own runs make the lane busy, `overlap` has already decided.
     return due.lane_busy and not due.running and not due.queued_runs
 
 
 def _fire(due: DueSlot, pick: _Pick, now: datetime) -> Fire:
     older = _older(due, pick)
-    following, end = _then(due, pick.slot if pick.catching_up else now, fired=True)
+    following, end = _next_slot(due, pick.slot if pick.catching_up else now, fired=True)
     return Fire(
         slot=pick.slot,
         missed=Missed(due.slot, older, _why_passed(due, now)) if older else None,
@@ -258,7 +260,7 @@ def _fire(due: DueSlot, pick: _Pick, now: datetime) -> Fire:
 
 
 def _put_off(due: DueSlot) -> str | None:
-    """Why the slot was put off; an idle one, which has no moment to keep, never was."""
+    """Why the slot was put off. The slot of an idle job is never put off: it only moves."""
     if due.put_off_until is None or isinstance(due.trigger, Idle):
         return None
     return due.put_off_because or BUSY
@@ -274,21 +276,21 @@ def _why_passed(due: DueSlot, now: datetime) -> str:
 
 def _skip(due: DueSlot, pick: _Pick, now: datetime, reason: str) -> PassOver:
     count = 1 + _older(due, pick)
-    following, end = _then(due, pick.slot if pick.catching_up else now, fired=False)
+    following, end = _next_slot(due, pick.slot if pick.catching_up else now, fired=False)
     return PassOver(
         slot=due.slot, outcome=Outcome.SKIPPED, reason=reason, count=count, next=following, end=end
     )
 
 
 def _older(due: DueSlot, pick: _Pick) -> int:
-    """How many slots from the due one on lie before the one that was picked."""
+    """How many slots from the due one on lie before the picked one."""
     return due.trigger.count_between(due.slot, pick.slot) if pick.slot > due.slot else 0
 
 
 def _all_missed(due: DueSlot, now: datetime) -> PassOver:
     last = _last_moment(due, now)
     newest = due.trigger.latest_at_or_before(last, due.slot) or due.slot
-    following, end = _then(due, now, fired=False)
+    following, end = _next_slot(due, now, fired=False)
     return PassOver(
         slot=due.slot,
         outcome=Outcome.MISSED,
@@ -308,8 +310,8 @@ def _too_late(due: DueSlot, lateness: timedelta) -> str:
     return f"{late}, and its grace is {spoken(_grace(due), units=2)}"
 
 
-def _then(due: DueSlot, after: datetime, *, fired: bool) -> tuple[datetime | None, End | None]:
-    """The slot that comes next, or why there is none."""
+def _next_slot(due: DueSlot, after: datetime, *, fired: bool) -> tuple[datetime | None, End | None]:
+    """The job's next slot, or why there is none."""
     if not due.trigger.repeats:
         return None, End.RAN_ONCE if fired else End.PASSED_OVER
     if fired and due.runs_so_far + 1 == due.policy.max_runs:

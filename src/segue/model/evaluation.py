@@ -1,7 +1,7 @@
-"""Whether an answer is worth somebody's attention.
+"""Response evaluation: decides whether an answer is sent to the user.
 
-Asked where nobody may be waiting for one: of the answers of system and legacy jobs, and of a check. The
-answer of a job that belongs to its conversation is never asked about.
+It applies to answers that no user may be waiting for: those of system jobs, legacy jobs and checks. The
+answers of other jobs are always sent.
 """
 
 from enum import StrEnum
@@ -11,33 +11,33 @@ from segue.model.agent import OpenTurn
 from segue.model.prompts import QUIET
 
 _WRAPPING = " \t\r\n*_`\"'“”.!()[]"
-"""What models put around a word that they were told to answer with."""
+"""Characters that models put around a word that they were told to answer with."""
 
 
 class Evaluation(StrEnum):
-    """Who judges, in a process that is set up by its configuration."""
+    """The configured way to evaluate answers."""
 
     RULES = "rules"
-    """Whatever says something goes out."""
+    """Every answer that says something is sent."""
     MODEL = "model"
-    """The model of the settings is asked."""
+    """The configured model decides."""
 
 
 class EvaluateResponse(Protocol):
-    """Given to the kernel as `evaluate_response`. Only True lets an answer out; an error holds it back."""
+    """`Kernel(evaluate_response=…)`. An answer is sent only if it returns True; an error holds it back."""
 
     async def __call__(self, turn: OpenTurn, answer: str) -> bool: ...
 
 
 async def evaluate_response(turn: OpenTurn, answer: str) -> bool:
-    """The gate of a kernel that was given none: whatever says something may go out."""
+    """The default of a kernel: every answer that says something is sent."""
     return not says_nothing(answer)
 
 
 def says_nothing(answer: str) -> bool:
-    """Blank, or the agreed word and nothing else, in whatever case and however it is wrapped.
+    """Whether an answer is blank or only the agreed word, in any case and with any quotes around it.
 
-    One word more is something to say: what a check found must not get lost because it was announced badly.
+    One word more counts as an answer: a check's finding must not be lost because of its form.
     """
     word = answer.strip(_WRAPPING)
     return not word or word.casefold() == QUIET.casefold()

@@ -1,8 +1,8 @@
-"""Why a slot ran, waited, was skipped or missed, and what comes next: from stored facts, as sentences.
+"""Explains in sentences why a slot ran, waited, was skipped or missed, and which slots come next.
 
-A pure core: `Kernel.explain` reads the facts, and the route, the command and the page show what is said here.
-A slot is explained by its run, where it has one. Where it has none, it lies ahead, or the job was not there
-to have it, or its record has been forgotten: each is told apart.
+Pure functions: `Kernel.explain` reads the facts; the route, the command and the page show the sentences. A
+slot is explained by its run. A slot without a run lies in the future, or the job did not have it, or its
+record was pruned; the sentences tell these apart.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,53 +23,53 @@ from segue.times.format import spoken
 from segue.times.trigger import Cron, Idle
 
 NEXT = 5
-"""How many of the coming moments are told."""
+"""How many coming slots are listed."""
 
 _MINUTE = timedelta(minutes=1)
 _MOST_BLOCKERS = 3
 
 
 class Verdict(StrEnum):
-    """What became of a slot, or what it is waiting for. A run that ended has its outcome instead."""
+    """The state of a slot that has no outcome, or of the job. A run that ended has its outcome instead."""
 
     RUNNING = "running"
     QUEUED = "queued"
-    """It has its place in the session and waits for its turn."""
+    """It waits in the lane of its session."""
     DUE = "due"
     """Its moment has come, and no worker has looked at it yet."""
     POSTPONED = "postponed"
-    """It was looked at and put off."""
+    """A worker looked at it and put it off."""
     SCHEDULED = "scheduled"
-    """Its moment lies ahead."""
+    """Its moment lies in the future."""
     PAUSED = "paused"
     ENDED = "ended"
     UNKNOWN = "unknown"
-    """Nothing is recorded: the job had no such slot, or its record has been forgotten."""
+    """Nothing is recorded: the job had no such slot, or its record was pruned."""
 
 
 @record
 class ExplainFacts:
-    """What the store knows about a job and one of its slots."""
+    """The stored facts about a job and one of its slots."""
 
     job: Job
     session: Session
     now: datetime
     zone: str
-    """In which times are told, where the schedule has no zone of its own."""
+    """The zone of the times in the sentences, if the schedule has none of its own."""
     run: Run | None = None
-    """Of the slot that is asked about, or the newest; None: there is none."""
+    """The run of the slot in question, or the newest; None: there is none."""
     asked: datetime | None = None
-    """The slot that is asked about; None: how things stand."""
+    """The slot in question; None: explain the state of the job."""
     turn: Turn | None = None
-    """The run's."""
+    """The turn of the run."""
     running: Turn | None = None
-    """What runs in the session now."""
+    """The turn that runs in the session now."""
     queued: Sequence[Turn] = ()
-    """What waits in the session, in its order."""
+    """The turns that wait in the session, in their order."""
     held_up_by: Sequence[Turn] = ()
-    """What ran in the session while the run waited."""
+    """The turns that ran in the session while the run waited."""
     at_work: int = 0
-    """Turns that run anywhere now."""
+    """How many turns run now in all sessions."""
     runners: int = 0
     """How many scheduled turns a process runs at once."""
 
@@ -78,7 +78,7 @@ class ExplainFacts:
 class UpcomingSlot:
     at: datetime
     note: str | None = None
-    """What the clocks do to it."""
+    """How a change of the clocks affects it."""
 
 
 @record
@@ -89,7 +89,7 @@ class Explanation:
     slot: datetime | None
     run_id: str | None
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What decided it, for programs."""
+    """The facts that decided it, for programs."""
     next: tuple[UpcomingSlot, ...] = ()
 
     @property
@@ -98,8 +98,8 @@ class Explanation:
 
 
 @positional
-class _Said:
-    """One part of an explanation: a verdict, what is said of it, and the facts behind it."""
+class _Part:
+    """One part of an explanation: a verdict, its sentences, and the facts behind it."""
 
     verdict: str
     sentences: tuple[str, ...]
@@ -107,31 +107,32 @@ class _Said:
 
 
 def explain(facts: ExplainFacts) -> Explanation:
+    """Returns the explanation that follows from the facts."""
     tell = _Clock(facts)
     slot = facts.asked or (to_moment(facts.run.slot) if facts.run else None)
-    now_said = _standing(facts, tell)
+    of_job = _state_of_job(facts, tell)
     if facts.run is not None:
-        said = _of_run(facts, facts.run, tell)
+        part = _of_run(facts, facts.run, tell)
     elif facts.asked is not None:
-        said = _without_run(facts, facts.asked, tell)
+        part = _without_run(facts, facts.asked, tell)
     else:
-        said = now_said
-    about = facts.run is not None or facts.asked is not None
+        part = of_job
+    of_slot = facts.run is not None or facts.asked is not None
     coming = tuple(UpcomingSlot(at, clock_note(facts.job, at)) for at in upcoming(facts.job, NEXT))
-    sentences = [*said.sentences, *(now_said.sentences if about else ()), *_next(coming, tell)]
+    sentences = [*part.sentences, *(of_job.sentences if of_slot else ()), *_next(coming, tell)]
     return Explanation(
-        # Asked how things stand, the job's state decides; asked about a slot, what became of it.
-        verdict=said.verdict if facts.asked is not None or _open(facts.run) else now_said.verdict,
+        # A question about a slot gets the verdict of the slot, any other that of the job.
+        verdict=part.verdict if facts.asked is not None or _open(facts.run) else of_job.verdict,
         sentences=tuple(sentences),
         slot=slot,
         run_id=facts.run.id if facts.run else None,
-        facts={**now_said.facts, **said.facts},
+        facts={**of_job.facts, **part.facts},
         next=coming,
     )
 
 
 def stands_for(run: Run, job: Job, slot: datetime) -> bool:
-    """Whether the record of a run tells what became of that slot: one row may stand for many."""
+    """Whether a run records that slot: the row of a skipped or missed run may stand for many slots."""
     first = to_moment(run.slot)
     if first == slot:
         return True
@@ -146,11 +147,11 @@ def _moments(run: Run) -> int:
 
 
 def clock_note(job: Job, slot: datetime) -> str | None:
-    """What a change of the clocks does to a slot of a cron line; None on all other days."""
+    """How a change of the clocks affects a slot of a cron line; None on all other days."""
     if not isinstance(job.trigger, Cron) or job.trigger.tz is None:
         return None
     if job.trigger.next_after(slot - timedelta(milliseconds=1)) != slot:
-        return None  # of a schedule that the job had before
+        return None  # a slot of the job's earlier schedule
     line, zone = cron_line.read_line(job.trigger.expr), ZoneInfo(job.trigger.tz)
     here = slot.astimezone(zone)
     read = here.replace(tzinfo=None, fold=0)
@@ -166,7 +167,7 @@ def clock_note(job: Job, slot: datetime) -> str | None:
 
 
 class _Clock:
-    """How moments and lengths are told."""
+    """Writes moments and lengths of time."""
 
     def __init__(self, facts: ExplainFacts) -> None:
         self._zone = ZoneInfo(zone_of(facts.job.trigger, facts.zone))
@@ -190,52 +191,52 @@ def _open(run: Run | None) -> bool:
     return run is not None and run.outcome is None
 
 
-# What became of a slot that has a run
+# A slot with a run
 
 
-def _of_run(facts: ExplainFacts, run: Run, tell: _Clock) -> _Said:
+def _of_run(facts: ExplainFacts, run: Run, tell: _Clock) -> _Part:
     first = [f"{facts.job.name!r} was due on {tell.at(run.slot)}."]
     if note := clock_note(facts.job, to_moment(run.slot)):
         first.append(f"{note[0].upper()}{note[1:]}.")
     if run.missed_count and run.outcome is not Outcome.MISSED:
         first.append(f"It also stands for {run.missed_count} earlier moments that did not run.")
     if run.outcome is None:
-        said = _running(facts, run, tell) if run.state == "running" else _waiting(facts, run, tell)
+        part = _running(facts, run, tell) if run.state == "running" else _waiting(facts, run, tell)
     elif run.outcome in (Outcome.SKIPPED, Outcome.MISSED):
-        said = _passed(run, tell)
+        part = _passed(run, tell)
     else:
-        said = _ended(facts, run, tell)
+        part = _ended(facts, run, tell)
     known = {"slot": run.slot, "run_id": run.id, "lateness_ms": run.lateness_ms}
-    return _Said(said.verdict, (*first, *said.sentences), {**known, **said.facts})
+    return _Part(part.verdict, (*first, *part.sentences), {**known, **part.facts})
 
 
-def _running(facts: ExplainFacts, run: Run, tell: _Clock) -> _Said:
+def _running(facts: ExplainFacts, run: Run, tell: _Clock) -> _Part:
     assert run.started_at is not None
     attempt = f", in attempt {run.attempt}" if run.attempt > 1 else ""
-    return _Said(
+    return _Part(
         Verdict.RUNNING,
         (f"It is running for {tell.since(run.started_at)} now{attempt}.", *_waited(facts, run, tell)),
         {"turn_id": run.turn_id, "attempt": run.attempt},
     )
 
 
-def _waiting(facts: ExplainFacts, run: Run, tell: _Clock) -> _Said:
+def _waiting(facts: ExplainFacts, run: Run, tell: _Clock) -> _Part:
     waits = f"It waits for {tell.since(run.queued_at)} now"
     turn, busy = facts.turn, facts.running
     if turn is not None and to_moment(turn.not_before) > facts.now:
         why = f"an attempt failed, and the next is on {tell.at(turn.not_before)}"
-        return _Said(Verdict.QUEUED, (f"{waits}: {why}.",), {"retry_at": turn.not_before})
+        return _Part(Verdict.QUEUED, (f"{waits}: {why}.",), {"retry_at": turn.not_before})
     if busy is not None and busy.started_at is not None:
         ahead = _ahead(facts, run)
         behind = f", and {ahead} more before it" if ahead else ""
         known = {"busy_with": busy.id, "busy_since": busy.started_at, "ahead": ahead}
-        why = f"its session is busy with {_whose(busy)} for {tell.since(busy.started_at)}{behind}"
-        return _Said(Verdict.QUEUED, (f"{waits}: {why}.",), known)
+        why = f"its session is busy with {_turn_name(busy)} for {tell.since(busy.started_at)}{behind}"
+        return _Part(Verdict.QUEUED, (f"{waits}: {why}.",), known)
     why = (
         f"its session is free, but no worker has taken it up. {facts.at_work} turns are running, and a "
         f"process runs at most {facts.runners} scheduled ones at once"
     )
-    return _Said(Verdict.QUEUED, (f"{waits}: {why}.",), {"at_work": facts.at_work, "runners": facts.runners})
+    return _Part(Verdict.QUEUED, (f"{waits}: {why}.",), {"at_work": facts.at_work, "runners": facts.runners})
 
 
 def _ahead(facts: ExplainFacts, run: Run) -> int:
@@ -243,25 +244,25 @@ def _ahead(facts: ExplainFacts, run: Run) -> int:
     return ids.index(run.turn_id) if run.turn_id in ids else 0
 
 
-def _passed(run: Run, tell: _Clock) -> _Said:
+def _passed(run: Run, tell: _Clock) -> _Part:
     count = _moments(run)
     slots = f" It stands for {count} moments." if count > 1 else ""
     verb = "was skipped" if run.outcome is Outcome.SKIPPED else "was missed"
     decided = f"It {verb} on {tell.at(run.queued_at)}: {run.reason or 'no reason is recorded'}.{slots}"
-    return _Said(str(run.outcome), (decided,), {"reason": run.reason, "moments": count})
+    return _Part(str(run.outcome), (decided,), {"reason": run.reason, "moments": count})
 
 
-def _ended(facts: ExplainFacts, run: Run, tell: _Clock) -> _Said:
+def _ended(facts: ExplainFacts, run: Run, tell: _Clock) -> _Part:
     known = {"turn_id": run.turn_id, "attempt": run.attempt, "reason": run.reason, "error": run.error}
-    said = [*_waited(facts, run, tell)]
+    sentences = [*_waited(facts, run, tell)]
     tries = f" in attempt {run.attempt}" if run.attempt > 1 else ""
     because = f": {run.reason}" if run.reason and not run.reason.startswith(PUT_OFF) else ""
     if run.finished_at is not None:
-        said.append(f"It ended as {run.outcome}{tries} on {tell.at(run.finished_at)}{because}.")
+        sentences.append(f"It ended as {run.outcome}{tries} on {tell.at(run.finished_at)}{because}.")
     if run.error:
-        said.append(f"The error was: {run.error.strip().splitlines()[-1]}")
+        sentences.append(f"The error was: {run.error.strip().splitlines()[-1]}")
     waited = None if run.started_at is None else run.started_at - run.queued_at
-    return _Said(str(run.outcome), tuple(said), {**known, "waited_ms": waited})
+    return _Part(str(run.outcome), tuple(sentences), {**known, "waited_ms": waited})
 
 
 def _waited(facts: ExplainFacts, run: Run, tell: _Clock) -> Iterator[str]:
@@ -274,77 +275,79 @@ def _waited(facts: ExplainFacts, run: Run, tell: _Clock) -> Iterator[str]:
     elif late >= 1000:
         yield f"Its moment was taken up {tell.length(late)} late."
     if waited >= 1000 and facts.held_up_by:
-        whose = ", ".join(_whose(turn) for turn in facts.held_up_by[:_MOST_BLOCKERS])
-        yield f"It then waited {tell.length(waited)}, while its session was busy with {whose}."
+        turns = ", ".join(_turn_name(turn) for turn in facts.held_up_by[:_MOST_BLOCKERS])
+        yield f"It then waited {tell.length(waited)}, while its session was busy with {turns}."
     elif waited >= 1000:
         yield f"It then waited {tell.length(waited)} for a free runner."
 
 
-def _whose(turn: Turn) -> str:
-    who = "a user's turn" if turn.source is None else f"the job {turn.source.label!r}"
+def _turn_name(turn: Turn) -> str:
+    name = "a user's turn" if turn.source is None else f"the job {turn.source.label!r}"
     if turn.started_at is None or turn.finished_at is None:
-        return f"{who} ({turn.id})"
-    return f"{who} ({turn.id}, {_Clock.length(turn.finished_at - turn.started_at)})"
+        return f"{name} ({turn.id})"
+    return f"{name} ({turn.id}, {_Clock.length(turn.finished_at - turn.started_at)})"
 
 
-# A slot that has none
+# A slot without a run
 
 
-def _without_run(facts: ExplainFacts, asked: datetime, tell: _Clock) -> _Said:
+def _without_run(facts: ExplainFacts, asked: datetime, tell: _Clock) -> _Part:
     job = facts.job
     when = tell.at(asked)
     if to_ms(asked) < job.created_at:
-        return _Said(Verdict.UNKNOWN, (f"On {when} the job was not there yet: it was made later.",))
+        return _Part(Verdict.UNKNOWN, (f"On {when} the job was not there yet: it was made later.",))
     if not isinstance(job.trigger, Idle) and not job.trigger.count_between(asked - _JUST, asked):
-        return _Said(Verdict.UNKNOWN, (f"{when} is no moment of this job, which runs {job.trigger}.",))
+        return _Part(Verdict.UNKNOWN, (f"{when} is no moment of this job, which runs {job.trigger}.",))
     if asked > facts.now:
-        return _Said(Verdict.SCHEDULED, (f"{when} has not come yet.",))
+        return _Part(Verdict.SCHEDULED, (f"{when} has not come yet.",))
     if job.state is JobState.PAUSED and job.updated_at <= to_ms(asked):
-        return _Said(Verdict.PAUSED, (f"On {when} the job was paused, and it is paused still.",))
+        return _Part(Verdict.PAUSED, (f"On {when} the job was paused, and it is paused still.",))
     if job.slot is not None and to_moment(job.slot) <= asked:
-        return _Said(Verdict.DUE, (f"The moment of {when} has not been taken up yet.",))
+        return _Part(Verdict.DUE, (f"The moment of {when} has not been taken up yet.",))
     reason = "the job was paused then, or had another schedule, or the record has been forgotten since"
-    return _Said(Verdict.UNKNOWN, (f"Nothing is recorded for {when}: {reason}.",))
+    return _Part(Verdict.UNKNOWN, (f"Nothing is recorded for {when}: {reason}.",))
 
 
 _JUST = timedelta(milliseconds=1)
 
 
-# How the job stands
+# The state of the job
 
 
-def _standing(facts: ExplainFacts, tell: _Clock) -> _Said:
+def _state_of_job(facts: ExplainFacts, tell: _Clock) -> _Part:
     job = facts.job
     because = f": {job.state_reason}" if job.state_reason else ""
     if job.state is JobState.PAUSED:
         known = {"paused_at": job.updated_at, "reason": job.state_reason, "failures": job.failures}
         again = "" if job.policy.unreadable else " Resume it, and it runs again."
-        said = f"The job is paused since {tell.at(job.updated_at)}{because}.{again}"
-        return _Said(Verdict.PAUSED, (said,), known)
+        sentence = f"The job is paused since {tell.at(job.updated_at)}{because}.{again}"
+        return _Part(Verdict.PAUSED, (sentence,), known)
     if job.state is not JobState.ACTIVE:
-        said = f"The job is over since {tell.at(job.updated_at)}{because}."
-        return _Said(Verdict.ENDED, (said,), {"reason": job.state_reason})
+        sentence = f"The job is over since {tell.at(job.updated_at)}{because}."
+        return _Part(Verdict.ENDED, (sentence,), {"reason": job.state_reason})
     if job.policy.unreadable:
-        said = f"It will be paused when its moment comes: {job.policy.unreadable}."
-        return _Said(Verdict.SCHEDULED, (said,), {"reason": job.policy.unreadable})
+        sentence = f"It will be paused when its moment comes: {job.policy.unreadable}."
+        return _Part(Verdict.SCHEDULED, (sentence,), {"reason": job.policy.unreadable})
     if job.slot is None or job.next_at is None:
-        return _Said(Verdict.SCHEDULED, ("It waits for a message, from which the silence is counted.",))
-    return _aimed(job, facts.now, tell, job.slot, job.next_at)
+        return _Part(Verdict.SCHEDULED, ("It waits for a message, from which the silence is counted.",))
+    return _next_slot(job, facts.now, tell, job.slot, job.next_at)
 
 
-def _aimed(job: Job, now: datetime, tell: _Clock, slot: int, next_at: int) -> _Said:
+def _next_slot(job: Job, now: datetime, tell: _Clock, slot: int, next_at: int) -> _Part:
     known = {"next_slot": slot, "next_look": next_at}
     if to_moment(next_at) <= now:
-        said = (
+        sentence = (
             f"It is due since {tell.at(next_at)}, and no worker has looked yet: is `segue serve` or "
             "`segue worker` running?"
         )
-        return _Said(Verdict.DUE, (said,), known)
+        return _Part(Verdict.DUE, (sentence,), known)
     if to_moment(slot) <= now and (job.state_reason or not job.policy.jitter_seconds):
         why = job.state_reason or BUSY
-        said = f"It was due on {tell.at(slot)} and was put off ({why}): it looks again on {tell.at(next_at)}."
-        return _Said(Verdict.POSTPONED, (said,), {**known, "reason": why})
-    return _Said(Verdict.SCHEDULED, (), known)
+        sentence = (
+            f"It was due on {tell.at(slot)} and was put off ({why}): it looks again on {tell.at(next_at)}."
+        )
+        return _Part(Verdict.POSTPONED, (sentence,), {**known, "reason": why})
+    return _Part(Verdict.SCHEDULED, (), known)
 
 
 def _next(coming: Sequence[UpcomingSlot], tell: _Clock) -> Iterator[str]:

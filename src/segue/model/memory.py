@@ -1,4 +1,4 @@
-"""The records of memory: what a session has put away, what was learned from it, and the task that learns."""
+"""Memory records: archives of sessions, the memories learned from them, and the tasks that learn."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -12,7 +12,7 @@ class ArchiveState(StrEnum):
     EXTRACTING = "extracting"
     DONE = "done"
     FAILED = "failed"
-    """Nothing was learned from it. Its messages are there, and the archives after it are not held up."""
+    """Nothing was learned from it. Its messages still exist, and the archives after it are not blocked."""
 
 
 class TaskState(StrEnum):
@@ -29,9 +29,9 @@ class MemoryKind(StrEnum):
     PREFERENCE = "preference"
     DECISION = "decision"
     THREAD = "thread"
-    """Something that was begun, and is still open."""
+    """Something that was begun and is still open."""
     PASSAGE = "passage"
-    """An archived exchange, word for word: found by search, never taken for something known."""
+    """An archived exchange, word for word: found by search, but not a memory."""
 
 
 KNOWN = (MemoryKind.FACT, MemoryKind.PREFERENCE, MemoryKind.DECISION, MemoryKind.THREAD)
@@ -39,7 +39,7 @@ KNOWN = (MemoryKind.FACT, MemoryKind.PREFERENCE, MemoryKind.DECISION, MemoryKind
 
 @record
 class Archive:
-    """A stretch of a session's log that a commit has put away."""
+    """A range of a session's log that was archived."""
 
     session_id: str
     n: int
@@ -60,7 +60,7 @@ class Archive:
 
 @record
 class Task:
-    """The learning from one archive."""
+    """The task of learning from one archive."""
 
     id: str
     owner: Owner
@@ -85,7 +85,7 @@ class Task:
 
 @record
 class Memory:
-    """Something known of a user. Of one topic there is one memory: what is newer takes its place."""
+    """A fact about a user. A topic has one memory: a newer one replaces it."""
 
     id: str
     owner: Owner
@@ -95,7 +95,7 @@ class Memory:
     confidence: int
     """In percent."""
     session_id: str | None
-    """Where it was learned; None where a person or a dream wrote it."""
+    """Where it was learned; None if it was not learned from an archive."""
     archive_n: int | None
     source_seq: int | None
     created_at: int
@@ -108,7 +108,7 @@ class Memory:
 
 @record
 class FoundMemory:
-    """A memory that a search found, and how well it fits."""
+    """A memory that a search found, with its score."""
 
     memory: Memory
     score: float
@@ -116,21 +116,21 @@ class FoundMemory:
 
 @record
 class AwaitingCommit:
-    """A session that waits for a silence to be committed."""
+    """A session that will be archived after a silence."""
 
     owner: Owner
     key: str
     since: int
-    """The moment from which its silence was counted when it was last armed."""
+    """The start of the silence, as of the last time it was armed."""
 
 
 @record
 class Index:
-    """Those that wait, and when that last changed, by what their rows and the commits' tell.
+    """The sessions that wait for a silence, and when they last changed.
 
-    Whoever left because their policy or their session is gone has left no moment behind.
+    Sessions that were deleted, or whose policy was removed, do not update `changed_at`.
     """
 
     members: Sequence[AwaitingCommit]
     changed_at: int | None
-    """None: nobody has waited yet."""
+    """None: no session has waited yet."""

@@ -1,6 +1,6 @@
-"""What a job does when it is late, when its session is busy, when it overtakes itself, when it fails.
+"""Job policies: what a job does when it is late, its session is busy, it overlaps itself or it fails.
 
-A policy is a value with an answer for each of these; `decision` applies it to a slot that came due.
+`decision` applies a policy to a due slot.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import random
 
 PAUSE_AFTER_FAILURES = 10
-"""A job that failed this often in a row pauses itself and says so."""
+"""A job that failed this often in a row is paused, and its session is told."""
 
 _FIRST_BACKOFF_SECONDS = 10
 _LONGEST_BACKOFF_SECONDS = 600
@@ -27,23 +27,23 @@ JSON: TypeAlias = dict[str, Any]
 
 
 class Late(StrEnum):
-    """What happens to slots that passed while no worker was there."""
+    """What happens to slots that passed while no worker was running."""
 
     RUN_ONCE = "run_once"
     """The newest one runs, if it is within the grace; the others are recorded as missed."""
     SKIP = "skip"
     """None of them runs; the job goes on with its next slot."""
     ALL = "all"
-    """Those within the grace run in order, the newest `catch_up` of them, whatever waits already."""
+    """Those within the grace run in order, at most the newest `catch_up` of them, even if others wait."""
 
 
 class Busy(StrEnum):
     """What happens to a due slot while its session is busy with something else."""
 
     WAIT = "wait"
-    """It joins the lane and runs in its turn."""
+    """It joins the lane and runs after the turns before it."""
     POSTPONE = "postpone"
-    """It stays out of the lane and looks again a minute later."""
+    """It stays out of the lane and is tried again a minute later."""
     SKIP = "skip"
     """It is recorded as skipped."""
 
@@ -56,7 +56,7 @@ class Overlap(StrEnum):
     SKIP = "skip"
     """It is recorded as skipped."""
     BUFFER_ALL = "buffer_all"
-    """It waits, however many wait already."""
+    """It waits, no matter how many wait already."""
 
 
 class Crash(StrEnum):
@@ -90,6 +90,11 @@ _RANGES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
+    """What a job does when it is late, its session is busy, it overlaps itself or it fails.
+
+    `docs/guides/policies.md` explains every field. Raises `BadPolicy` for a value that cannot be used.
+    """
+
     late: Late = Late.RUN_ONCE
     grace_seconds: float = 86_400
     """How late a slot may still run."""
@@ -98,10 +103,10 @@ class Policy:
     retries: int = 0
     """How often a failed turn is tried again, at growing intervals."""
     jitter_seconds: float = 0
-    """Slots are looked at up to so much later, each by its own share, so that many jobs are not due at once.
-    Best kept below the job's interval: slots that pass meanwhile are late ones."""
+    """Each slot fires up to this much later, so that many jobs are not due at once. Keep it below the job's
+    interval: slots that pass in that time count as late."""
     max_runs: int | None = None
-    """The job ends when it has fired so often; slots that were missed or skipped do not count."""
+    """The job ends after this many runs; missed and skipped slots do not count."""
     until: datetime | None = None
     """The job ends with its last slot at or before this moment."""
     timeout_seconds: float = 900
@@ -123,16 +128,16 @@ class Policy:
 
     @property
     def unreadable(self) -> str | None:
-        """What of it this version cannot read, as a sentence. A job with such a policy is paused, not run."""
+        """A sentence about the parts that this version cannot read. A job with such a policy is paused."""
         return None
 
     def changed(self, given: Mapping[str, Any]) -> "Policy":
-        """The same with these fields."""
+        """The policy with these fields changed. Raises BadPolicy."""
         return Policy.from_json({**self.to_json(), **given})
 
     @staticmethod
     def stored(data: object) -> "Policy":
-        """As the store has it. What this version cannot read is kept: it may be a guard of a newer one."""
+        """The policy of a stored object. Parts that this version cannot read are kept for newer versions."""
         if not isinstance(data, Mapping):
             raise BadPolicy(f"a stored policy is an object, got {quoted(data)}")
         known = {name: value for name, value in data.items() if name in _FIELDS}
@@ -160,13 +165,13 @@ _FIELDS = tuple(each.name for each in fields(Policy))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewerPolicy(Policy):
-    """A stored policy with parts that this version cannot read. They are written back as they are."""
+    """A stored policy with parts that this version cannot read. They are written back unchanged."""
 
     unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def unreadable(self) -> str | None:
-        # A field without a value asks for nothing: a newer version writes it with every policy.
+        # A field without a value has no effect: a newer version writes it with every policy.
         parts = [f"{name}={quoted(value)}" for name, value in self.unread.items() if value is not None]
         if not parts:
             return None
@@ -181,7 +186,7 @@ class NewerPolicy(Policy):
         return {**known, **self.unread}
 
     def changed(self, given: Mapping[str, Any]) -> Policy:
-        """As for every policy. An unread part goes when it is given: as null, or as a value that is read."""
+        """As for every policy. An unread part is dropped if it is given as null or as a readable value."""
         unread = {name: value for name, value in self.unread.items() if name not in given}
         known = {name: value for name, value in self.to_json().items() if name not in self.unread}
         dropped = {name for name in self.unread if name not in _FIELDS and given.get(name) is None}
@@ -190,7 +195,7 @@ class NewerPolicy(Policy):
 
 
 def jittered(slot: datetime, policy: Policy, job_id: str) -> datetime:
-    """When to look at a slot. The same job and slot give the same moment in every process."""
+    """When the timer looks at a slot. The same job and slot give the same moment in every process."""
     if not policy.jitter_seconds:
         return slot
     digest = hashlib.sha256(f"{job_id} {slot.timestamp():.3f}".encode()).digest()
@@ -201,7 +206,8 @@ def jittered(slot: datetime, policy: Policy, job_id: str) -> datetime:
 def backoff(attempt: int, rng: "random.Random") -> timedelta:
     """How long to wait after the failure of an attempt (1 is the first).
 
-    Any length up to a limit that doubles: if a thousand turns fail at once, they do not come back at once.
+    A random time up to a limit that doubles, so that a thousand turns that fail at once are not retried at
+    once.
     """
     doublings = min(attempt - 1, 10)
     limit = min(_LONGEST_BACKOFF_SECONDS, _FIRST_BACKOFF_SECONDS * 2**doublings)
@@ -219,7 +225,7 @@ def _check_number(name: str, value: object, limits: _Range) -> None:
     if value is None and limits.optional:
         return
     number = isinstance(value, int if limits.whole else int | float) and not isinstance(value, bool)
-    # NaN is refused here too: it compares as false with everything.
+    # NaN is refused here too: every comparison with it is false.
     if not number or not limits.low <= value <= limits.high:  # type: ignore[operator]
         what = "a whole number" if limits.whole else "a number"
         raise BadPolicy(f"{name} is {what} from {limits.low:,} to {limits.high:,}; got {quoted(value)}")

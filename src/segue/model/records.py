@@ -1,4 +1,4 @@
-"""The records: what the store keeps, as values. No behaviour but what follows from the fields."""
+"""Records: the rows of the store as immutable values, with properties that follow from their fields."""
 
 import random
 from collections.abc import Collection, Mapping
@@ -25,7 +25,7 @@ from segue.times.trigger import Trigger
 
 
 class Owner(NamedTuple):
-    """Whose a session is. The same key under two owners is two sessions."""
+    """The account and the user that own a session. The same key under two owners is two sessions."""
 
     account: str = "default"
     user: str = "default"
@@ -43,7 +43,7 @@ class Owner(NamedTuple):
 
 @positional
 class Operator:
-    """The person who runs an account. It reaches the sessions of all users of the account.
+    """The person who runs an account. As `owner=`, it reaches the sessions of all users of the account.
 
     `user` is the operator's own user: of two sessions with the same key, the operator's own comes first.
     """
@@ -64,17 +64,17 @@ class Operator:
 
 
 Asker: TypeAlias = Owner | Operator
-"""On whose behalf a call is made."""
+"""The owner or operator that a call is made for."""
 
 
 def user_of(key: str, networks: Collection[str]) -> str | None:
-    """The user that a session key names: a chat on a network is a user of its own. None: no user."""
+    """The user that a session key names: on a chat network each chat is a user of its own. None: no user."""
     return key if key.partition(":")[0] in networks else None
 
 
 @positional
 class Lookup:
-    """How the session of a key is found, and whose it becomes when it has to be made."""
+    """How the session of a key is found, and its owner if it has to be made."""
 
     owner: Owner
     """The owner of a new session."""
@@ -86,10 +86,14 @@ class Lookup:
 
 @record
 class Session:
+    """A conversation. Its lane, in which one turn runs at a time, is `ready_at`, `holder` and `fence`."""
+
     id: str
     owner: Owner
     key: str
+    """The channel and the chat, such as `telegram:42`."""
     chat_type: str
+    """`private` or `group`."""
     title: str | None
     timezone: str | None
     when_busy: str | None
@@ -98,11 +102,12 @@ class Session:
     last_message_at: int | None
     last_seq: int
     unarmed: bool
-    """An idle job of this session waits for a sign of life to count from."""
+    """An idle job of this session waits for a message to count from."""
     ready_at: int | None
     holder: str | None
     fence: int
     live: Unarchived
+    """Counts of the messages that are not archived yet."""
 
     @property
     def channel(self) -> str:
@@ -114,29 +119,30 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """A turn runs, or one waits."""
+        """Whether a turn is running or waiting."""
         return self.holder is not None or self.ready_at is not None
 
 
 @record
 class Overview:
-    """A session with what is counted in it."""
+    """A session with its counts."""
 
     session: Session
     message_count: int
-    """Of the live part, and of the turn under way."""
+    """Messages that are not archived yet, those of the running turn included."""
     last_line: str | None
-    """How the newest message begins, whoever wrote it."""
+    """The beginning of the newest message."""
     last_line_at: int | None
     queued: int
+    """Turns that wait."""
     automations: int
-    """Jobs that people read as such: of kind `cron`, active or paused."""
+    """Jobs of kind `cron` that are active or paused."""
     recall: "Recall | None"
-    """The pending one."""
+    """The pending recall."""
 
     @property
     def pending_tokens(self) -> int:
-        """By estimate, of what a commit would put away."""
+        """Estimated tokens of the messages that a commit would archive."""
         return self.session.live.pending_tokens
 
     @property
@@ -147,12 +153,12 @@ class Overview:
 
 @record
 class Recall:
-    """A job by which an agent calls itself back into a conversation, as people are shown it."""
+    """A job by which an agent calls itself back into a conversation, as users see it."""
 
     id: str
     call_type: CallType
     trigger_at: int
-    """When it fires next; while it waits, since when; of one that is over, its last moment."""
+    """When it fires next; if it waits for a busy session, since when; if it has ended, its last moment."""
     interval_seconds: float | None
     comment: str | None
     instruction: str
@@ -167,7 +173,7 @@ class Recall:
 
 @record
 class ScheduledMessage:
-    """A text written now and sent then, as people are shown it: a job, its delivery and who asked for it."""
+    """A text that is written now and sent later, as users see it: its job and its delivery in one record."""
 
     id: str
     session_id: str
@@ -180,10 +186,10 @@ class ScheduledMessage:
     created_by_tool_call_id: str | None
     cancelled_by_tool_call_id: str | None
     replaced_by: str | None
-    """The message that was written in its place."""
+    """The id of the message that replaced it."""
     replace_existing: bool
     sent_message_id: str | None
-    """The channel's own name for it."""
+    """The channel's own id of the message."""
     sent_at: int | None
     last_error: str | None
 
@@ -193,19 +199,19 @@ class ScheduledMessage:
 
 
 class Place(NamedTuple):
-    """In a list that is read newest first: what comes after it is older."""
+    """A cursor in a list that is read newest first: what follows it is older."""
 
     at: int
     id: str
 
 
 NEWEST = Place(1 << 62, "")
-"""Before anything that is there."""
+"""The cursor of the first page."""
 
 
 @record
 class Source:
-    """Where a scheduled turn or message comes from; None stands for the user."""
+    """The job and run that a scheduled turn or message comes from; None stands for the user."""
 
     kind: str
     job_id: str
@@ -215,17 +221,19 @@ class Source:
 
 @record
 class Turn:
+    """One question to the agent and its answer. The fields from `call` to `not_before` are for workers."""
+
     id: str
     session_id: str
-    """The session it runs in: lane, memory, log."""
+    """The session in whose lane it runs, with its memory and its log."""
     via_id: str
-    """The session it came by; another one only in unified mode."""
+    """The session that it came through; different from `session_id` only in unified mode."""
     run_id: str | None
     state: TurnState
     content: str
-    """The words that join the transcript when it starts."""
+    """The text that joins the transcript when the turn starts."""
     prompt: str | None
-    """What the agent is asked, where that differs from the words shown."""
+    """What the agent is asked, if that differs from `content`."""
     brief: PromptFacts | None
     """The facts that the prompt of a scheduled turn is rendered from."""
     call: Mapping[str, Any] | None
@@ -254,7 +262,7 @@ class Turn:
 
     @property
     def on_trial(self) -> bool:
-        """Another crash would park it."""
+        """Whether one more crash parks the turn."""
         return self.crashes == MAX_CRASHES - 1
 
     def rendered(self) -> RenderedPrompt | None:
@@ -266,6 +274,8 @@ class Turn:
 
 @record
 class Job:
+    """A trigger, an action and a policy, stored in a session."""
+
     id: str
     session_id: str
     account: str
@@ -273,14 +283,16 @@ class Job:
     name: str
     state: JobState
     state_reason: str | None
+    """Why it is paused or has ended, or why its slot was postponed."""
     protected: bool
+    """It belongs to the system: no verb changes, skips or removes it."""
     trigger: Trigger
     action: Action
     policy: Policy
     slot: int | None
-    """The nominal moment that comes next."""
+    """The next nominal moment."""
     next_at: int | None
-    """When to look: the slot, later by jitter or postponement."""
+    """When the timer looks at it: the slot, or later by jitter or postponement."""
     revision: int
     run_count: int
     failures: int
@@ -293,6 +305,8 @@ class Job:
 
 @record
 class Run:
+    """One slot of a job and what became of it."""
+
     id: str
     job_id: str
     session_id: str
@@ -303,21 +317,23 @@ class Run:
     started_at: int | None
     finished_at: int | None
     outcome: Outcome | None
+    """None until it has ended."""
     reason: str | None
     lateness_ms: int
     missed_count: int
     prompt_ref: PromptRef | None
-    """Which prompt its newest attempt ran with; None before it has started."""
+    """Which prompt template its newest attempt used; None before it has started."""
     prompt_vars: Mapping[str, Any] | None
     rendered_prompt: str | None
     attempt: int
     error: str | None
     usage: Mapping[str, Any] | None
     state: str | None
-    """`queued` or `running` until it has an outcome; read off its turn."""
+    """`queued` or `running` until it has an outcome; taken from its turn."""
     delivery: str | None = None
-    """Of its answer: `sent`, `failed` or `unknown`; None while it is on its way, and where stored is sent."""
+    """Of its answer, as in `Message.delivery`. It does not change the outcome."""
     delivery_error: str | None = None
+    """Why the delivery failed."""
 
     @property
     def place(self) -> Place:
@@ -326,7 +342,7 @@ class Run:
 
 @record
 class Event:
-    """A numbered fact of a session's log. One that has a role is a message of the transcript."""
+    """A numbered entry of a session's log: `docs/reference/events.md`. One with a role is a message."""
 
     session_id: str
     seq: int
@@ -342,6 +358,8 @@ class Event:
 
 @record
 class Delivery:
+    """A message on its way through a channel."""
+
     id: str
     session_id: str
     run_id: str | None
@@ -359,19 +377,19 @@ class Delivery:
     sent_message_id: str | None
     error: str | None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Where in the chat it belongs, such as a topic: resolved from its session when it is sent."""
+    """Where in the chat it belongs, such as a topic: that of its session when it is sent."""
 
 
 def merged(metadata: Mapping[str, Any], *later: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata with what was said later; None removes a name."""
-    whole = dict(metadata)
+    """The metadata with later values; None removes a name."""
+    result = dict(metadata)
     for given in later:
-        whole |= given
-    return {name: value for name, value in whole.items() if value is not None}
+        result |= given
+    return {name: value for name, value in result.items() if value is not None}
 
 
 class Ids:
-    """Makes ids that sort by time, and in the order they were made within one process."""
+    """Makes ids that sort by time and, within one process, in the order in which they were made."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -388,5 +406,5 @@ def run_id(job_id: str, slot: int) -> str:
 
 
 def message_id(session_id: str, seq: int) -> str:
-    """The same for as long as the message is there."""
+    """The message's id in the API, stable for as long as the message exists."""
     return f"{session_id}-{seq:x}"

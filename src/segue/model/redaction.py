@@ -1,4 +1,4 @@
-"""Errors as they may be kept and shown: without keys."""
+"""Redaction: removes secrets from error texts before they are stored or shown."""
 
 import os
 import re
@@ -17,17 +17,17 @@ _LONG = 16
 
 
 def stands_out(secret: str) -> bool:
-    """Whether a secret can be hidden wherever it stands: a short one of letters only may be any word.
+    """Whether a secret can be replaced anywhere in a text: a short one of letters only may be any word.
 
-    A word is hidden where it stands as a secret: in an address, or behind `password=`.
+    Such a word is replaced only where it is clearly a secret: in an address, or behind `password=`.
     """
     return len(secret) >= _LONG or (len(secret) >= _SHORTEST and not secret.isalpha())
 
 
 def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Less what looks like a key, and what this process was given as one.
+    """The text without anything that looks like a key, and without the secrets in the environment.
 
-    Providers quote the key that they refuse, some of them whole.
+    Providers quote the key that they refuse, some of them completely.
     """
     for name, value in (os.environ if environment is None else environment).items():
         if _SECRET_NAME.search(name) and stands_out(value):

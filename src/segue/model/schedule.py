@@ -1,7 +1,7 @@
-"""A schedule as people write it: from words or an object to a trigger, and to the moments it names.
+"""Schedules: reads one from words or an object into a trigger, and lists a job's coming slots.
 
 `{"kind": "at", "at": …}`, `{"kind": "every", "every_seconds": …}`, `{"kind": "cron", "expr": …, "tz": …}`, or
-words: `every 2h`, `every weekday at 9`, `0 9 * * 1-5`, an ISO time. What cannot be read whole is refused.
+words: `every 2h`, `every weekday at 9`, `0 9 * * 1-5`, an ISO time. A text is read completely or refused.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,12 +17,12 @@ from segue.times.format import quoted, spoken
 from segue.times.trigger import At, Cron, Every, Idle, Trigger, resolve, trigger_from_json
 
 _KINDS = ("at", "every", "cron")
-_LOOKED_AT = 100
-"""How many slots of a cron line are looked at for two that are too close together."""
+_CHECKED_SLOTS = 100
+"""How many slots of a cron line are checked for two that are too close together."""
 
 
 def read_trigger(schedule: str | Mapping[str, Any], *, now: datetime, zone: str | None) -> Trigger:
-    """`zone` is for times that name none."""
+    """Returns the trigger of a schedule; `zone` is for times that name none. Raises BadTrigger, BadTime."""
     if isinstance(schedule, str):
         return _from_words(schedule, now, zone)
     if schedule.get("kind") not in _KINDS:
@@ -35,15 +35,15 @@ def read_trigger(schedule: str | Mapping[str, Any], *, now: datetime, zone: str 
 
 def _from_words(words: str, now: datetime, zone: str | None) -> Trigger:
     from segue.times.reader import (  # the grammar is large, and seldom needed
-        CronLine,
         Interval,
+        RepeatedCronLine,
         read_schedule,
     )
 
     match read_schedule(words, now=now, zone=zone):
         case Interval(seconds=seconds):
             return Every(seconds)
-        case CronLine(expr=expr, zone=named):
+        case RepeatedCronLine(expr=expr, zone=named):
             return Cron(expr, tz=named)
         case moment:
             return At(moment.at, tz=_name_of(moment.at) or zone)
@@ -54,7 +54,7 @@ def _name_of(moment: datetime) -> str | None:
 
 
 def check_rhythm(trigger: Trigger, least: timedelta, now: datetime) -> None:
-    """BadTrigger when two of its slots are closer together than users may have them."""
+    """Raises BadTrigger when two slots are closer together than `least`, the limit for users."""
     gap = _shortest_gap(trigger, now)
     if gap is not None and gap < least:
         raise BadTrigger(
@@ -68,7 +68,9 @@ def _shortest_gap(trigger: Trigger, now: datetime) -> timedelta | None:
         case Every(interval=interval):
             return interval
         case Cron():
-            gaps = (later - earlier for earlier, later in pairwise(islice(_slots(trigger, now), _LOOKED_AT)))
+            gaps = (
+                later - earlier for earlier, later in pairwise(islice(_slots(trigger, now), _CHECKED_SLOTS))
+            )
             return min(gaps, default=None)
         case _:
             return None
@@ -82,11 +84,11 @@ def _slots(trigger: Trigger, after: datetime) -> Iterator[datetime]:
 
 
 def upcoming(job: Job, count: int) -> list[datetime]:
-    """The job's next slots, as things stand: fewer when it ends before, or nobody can know."""
+    """The job's next slots, as it is now: fewer than `count` if it ends before, or if they are unknown."""
     if job.slot is None:
         return []
     first = to_moment(job.slot)
-    if isinstance(job.trigger, Idle):  # each silence is armed by the message before it
+    if isinstance(job.trigger, Idle):  # the slots after it depend on messages
         return [first]
     if job.policy.max_runs is not None:
         count = min(count, job.policy.max_runs - job.run_count)
@@ -100,6 +102,6 @@ def local(moment: datetime, zone: str | None) -> datetime:
 
 
 def zone_of(trigger: Trigger, otherwise: str | None) -> str:
-    """In which zone its moments are told."""
+    """The zone in which the trigger's slots are shown."""
     own = trigger.tz if isinstance(trigger, At | Cron) else None
     return own or otherwise or "UTC"

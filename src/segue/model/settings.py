@@ -1,4 +1,4 @@
-"""The kernel's settings, checked when they are made."""
+"""Settings of a kernel, checked when they are made."""
 
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
@@ -27,45 +27,47 @@ _LEAST = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
+    """The settings of a kernel: `docs/reference/settings.md`. Raises `BadSetting`."""
+
     runners: int = 3
-    """Scheduled turns at once in this process."""
+    """Scheduled turns that run at once in this process."""
     user_runners: int = 32
-    """Users' turns at once in this process."""
+    """Users' turns that run at once in this process."""
     lease_seconds: float = 15
-    """How long a lane stays with a worker that went silent. Renewed every third of it; a worker that cannot
-    renew it stops its turn a third of it before the end."""
+    """How long a lane stays with a worker that stopped responding. A worker renews it after each third, and
+    stops its turn a third before the end if it cannot renew it."""
     patience_seconds: float = 120
-    """How long a scheduled turn lets users go first in its lane."""
+    """How long users' turns go before a waiting scheduled turn in the same lane."""
     turn_timeout_seconds: float = 900
-    """For users' turns; a scheduled one has its job's."""
+    """For users' turns; a scheduled turn has the timeout of its job."""
     shutdown_grace_seconds: float = 20
     """How long running turns may take to end before the crash rule ends them."""
     send_timeout_seconds: float = 60
-    """How long a channel may take over one message; after that nobody knows whether it arrived."""
+    """How long a channel may take to send one message; after that it is unknown whether it arrived."""
     when_busy: WhenBusy = WhenBusy.ENQUEUE
-    """For sessions that have no rule of their own."""
+    """For sessions without a rule of their own."""
     recall_on_busy: Busy = Busy.WAIT
     """What a recall does when it is due in a busy session."""
     unified_session: bool = False
     """Whether all chats of a user share one conversation, `unified:default`."""
     unified_owner: UnifiedOwner = UnifiedOwner.CHAT
-    """Who owns a cron job that is made while they do."""
+    """The session that owns a cron job that is made in this mode."""
     timezone: str | None = None
-    """For times that name no zone in sessions that have none. Unset, such times are refused."""
+    """For times without a zone in sessions without a zone. If unset, such times are refused."""
     runs_per_job: int = 200
-    """Run records kept of each job."""
+    """How many runs of each job are stored."""
     retention_days: int = 90
-    """How long records of turns and runs are kept; the newest run of a job stays."""
+    """How long turns and runs are stored; the newest run of a job stays."""
     jobs_per_session: int = 50
     """Automations that users may have in one session."""
     least_interval_seconds: float = 10
-    """How close together the runs of a user's automation may be."""
+    """The least time between two runs of a user's automation."""
     auto_commit_policy: AutoCommitPolicy | None = None
-    """For sessions that are made without a word about it."""
+    """For sessions that are made without a policy."""
     idle_commits: bool = True
-    """Whether quiet sessions are committed at all."""
+    """Whether sessions are archived after a silence."""
     commit_check_seconds: float = 60
-    """The longest time between two looks for sessions to commit; due moments need none."""
+    """The longest time between two checks for sessions to archive; due sessions do not wait for it."""
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -84,6 +86,7 @@ class Settings:
 
 
 def check_zone(name: object) -> None:
+    """Raises BadSetting unless this is the IANA name of a zone."""
     try:
         ZoneInfo(name)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError, OSError) as error:  # not found · not a name · a folder

@@ -1,4 +1,4 @@
-"""The states and outcomes, and the one state machine of the house.
+"""States and outcomes, and the state machine of a turn.
 
             admit             lease               settle
     (new) ────────► queued ────────► running ────────────► done      ok · empty
@@ -7,19 +7,19 @@
                       ▼   crash or retry  └──────────────► cancelled stopped
                   cancelled
 
-Moves and who makes them
-  admit     a message or a due slot enters the lane               lane.admit
-  lease     the lane's owner takes the first turn in rank         leasing.lease
-  begin     both at once: a due slot, an empty lane, a free seat  leasing.begin
-  settle    the owner, under its fence, writes the end            settle.settle
-  retry     a failed turn whose policy allows another try         settle.retry
-  crash     the lease ran out before any tool was started         settle.take_back, settle.hand_back
-  cancel    a queued turn is taken out                            lane.cancel
+Transitions, and the transactions that make them
+  admit     a message or a due slot enters the lane                      lane.admit
+  lease     a worker leases the lane and starts its first turn           lease.lease
+  begin     both at once: a due slot, an empty lane and free capacity    lease.begin
+  settle    the worker writes the end, under its fence                   settle.settle
+  retry     a failed turn is requeued, as its policy allows              settle.retry
+  crash     the lease expired before the turn started a tool             settle.take_back, settle.hand_back
+  cancel    a queued turn leaves the lane                                lane.cancel
 
 Invariants
   - at most one turn of a session is running (index `turns_running`)
-  - a running turn ends only under the fence it was started with
-  - a state that ended never changes again
+  - a running turn ends only under the fence that it was started with
+  - a final state never changes
 """
 
 from enum import StrEnum
@@ -27,10 +27,12 @@ from enum import StrEnum
 from segue.record import positional
 
 MAX_CRASHES = 3
-"""A turn that took its worker down this often in a row is parked, not tried again."""
+"""A turn whose worker was lost this often in a row is parked and not tried again."""
 
 
 class TurnState(StrEnum):
+    """The state of a turn. The last three are final."""
+
     QUEUED = "queued"
     RUNNING = "running"
     DONE = "done"
@@ -39,27 +41,29 @@ class TurnState(StrEnum):
 
 
 class UnifiedOwner(StrEnum):
-    """Who owns a cron job that is made while all chats of a user share one conversation."""
+    """The session that owns a cron job that is made while all chats of a user share one conversation."""
 
     CHAT = "chat"
-    """The chat it was made in: that one lists it, delivers it, and does not go without a word."""
+    """The chat it was made in: it lists and delivers the job, and is not deleted without a warning."""
     UNIFIED = "unified"
-    """The common session: every chat lists it, and it outlives them."""
+    """The common session: every chat lists the job, and it outlives the chats."""
 
 
 class Outcome(StrEnum):
+    """How a slot or a turn ended: `docs/lifecycle.md`."""
+
     OK = "ok"
     """The agent answered."""
     EMPTY = "empty"
-    """The agent ended without a word."""
+    """The agent ended without text."""
     ERROR = "error"
     """The agent failed, or ran out of time."""
     STOPPED = "stopped"
-    """Somebody stopped it."""
+    """A user or an operator stopped it."""
     SKIPPED = "skipped"
-    """Its policy said not to run: busy, overlap, or a skip that was asked for."""
+    """Its policy said not to run (busy, overlap), or a skip was requested."""
     MISSED = "missed"
-    """It did not run in time: no worker looked, or its session was busy for too long."""
+    """It did not run in time: no worker was running, or its session was busy for too long."""
     INTERRUPTED = "interrupted"
     """Its worker was lost after it may have acted, so it is not run again."""
     CANCELLED = "cancelled"
@@ -71,6 +75,8 @@ FAILURES = frozenset({Outcome.ERROR, Outcome.INTERRUPTED})
 
 
 class JobState(StrEnum):
+    """The state of a job. An `ended` job does not fire again; a `removed` one is no longer listed."""
+
     ACTIVE = "active"
     PAUSED = "paused"
     ENDED = "ended"
@@ -78,15 +84,22 @@ class JobState(StrEnum):
 
 
 class JobKind(StrEnum):
+    """What users see a job as. By default `schedule` derives it from the action."""
+
     CRON = "cron"
+    """Asks the agent; the default for `Ask`."""
     RECALL = "recall"
+    """An agent calls itself back; made by `set_recall`."""
     MESSAGE = "message"
+    """Sends a text; the default for `Say`."""
     SYSTEM = "system"
+    """Calls a function; the default for `Call`."""
     LEGACY = "legacy"
+    """Imported from another scheduler; it runs in a session of its own."""
 
 
 class CallType(StrEnum):
-    """When a recall calls its agent back."""
+    """When a recall fires."""
 
     ONCE = "once"
     """At a moment."""
@@ -97,29 +110,31 @@ class CallType(StrEnum):
 
 
 class RecallStatus(StrEnum):
+    """The status of a recall. The last two are final."""
+
     PENDING = "pending"
-    """Its moment is to come, or has come while its session is busy: its turn has not started."""
+    """Its turn has not started: its time has not come, or its session is busy."""
     RUNNING = "running"
     """Its turn has started and has not ended."""
     FIRED = "fired"
     """Its turn has ended well, or was stopped."""
     CANCELLED = "cancelled"
-    """Somebody took it back, or it failed."""
+    """It was cancelled, or it failed."""
 
 
 class MessageStatus(StrEnum):
-    """What became of a scheduled message. The last three are ends."""
+    """The status of a scheduled message. The last three are final."""
 
     PENDING = "pending"
     SENT = "sent"
     CANCELLED = "cancelled"
-    """Taken back, or replaced by another."""
+    """Cancelled, or replaced by another message."""
     FAILED = "failed"
-    """It could not be sent, or nobody knows whether it was."""
+    """It could not be sent, or it is unknown whether it was."""
 
 
 EVALUATED = frozenset({JobKind.SYSTEM, JobKind.LEGACY})
-"""The jobs whose answers go out only if `evaluate_response` says so."""
+"""The kinds of jobs whose answers are sent only if `evaluate_response` returns True."""
 
 
 class DeliveryState(StrEnum):
@@ -143,7 +158,7 @@ class WhenBusy(StrEnum):
 
 
 def recall_status(state: JobState, turn_state: str | None, outcome: Outcome | None) -> RecallStatus:
-    """By the state of its job, that of its unfinished turn, and the outcome of its newest run.
+    """The status of a recall, from the states of its job and unfinished turn and its newest run's outcome.
 
     `turn_state` is `queued` until the turn starts for the first time, then `running`.
     """
@@ -156,7 +171,7 @@ def recall_status(state: JobState, turn_state: str | None, outcome: Outcome | No
 
 
 def message_status(state: JobState, fired: bool, outcome: Outcome | None) -> MessageStatus:
-    """By the state of its job and, once that has fired, by the outcome of its run, if that has ended."""
+    """The status of a scheduled message, from the state of its job and the outcome of its run, if any."""
     if not fired:
         waits = state in (JobState.ACTIVE, JobState.PAUSED)
         return MessageStatus.PENDING if waits else MessageStatus.CANCELLED
@@ -184,7 +199,7 @@ class Close:
 
 
 def after_crash(*, crash: str, acted: bool, crashes: int) -> Rerun | Close:
-    """What becomes of a turn whose worker was lost; `crashes` counts this one."""
+    """Decides about a turn whose worker was lost; `crashes` includes this loss."""
     if crashes >= MAX_CRASHES:
         return Close(f"parked: its worker was lost {crashes} times in a row")
     if crash == "close":

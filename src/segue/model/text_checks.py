@@ -1,4 +1,4 @@
-"""What may be stored as a key, a name or a text. Checked once, where it enters the house."""
+"""Checks of keys, names and texts, made once, where a text enters Segue."""
 
 import re
 from typing import NoReturn
@@ -14,7 +14,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def check_text(text: object, what: str, *, longest: int = MAX_TEXT) -> str:
-    """The text itself, or BadText: not empty, not endless, and storable in both databases."""
+    """Returns the text. Raises BadText if it is empty, too long, or cannot be stored in both databases."""
     if not isinstance(text, str):
         raise BadText(f"{what} must be a string, got {type(text).__name__}")
     if not text.strip():
@@ -29,7 +29,7 @@ def check_text(text: object, what: str, *, longest: int = MAX_TEXT) -> str:
 
 
 def check_key(key: object) -> str:
-    """The session key itself, or BadKey."""
+    """Returns the session key, or raises BadKey."""
     if not isinstance(key, str):
         raise BadKey(f"a session key must be a string, got {type(key).__name__}")
     if len(key) > MAX_KEY:
@@ -46,7 +46,7 @@ def _refuse_key(key: str) -> NoReturn:
 
 
 def clean(text: str) -> str:
-    """Words that came from a model or an exception: kept, less what no database can hold."""
+    """The text of a model or an exception, with the characters replaced that no database can store."""
     if text.isascii() and "\0" not in text:
         return text
     return _UNSTORABLE.sub("\ufffd", text)

@@ -1,12 +1,12 @@
-"""How many tokens a text will be, about: counted by characters, without a tokenizer.
+"""Token estimate: counts characters, without a tokenizer.
 
-What a provider reports is the truth. In between, this is what thresholds are measured by.
+Thresholds and budgets use it; the exact numbers are those that a provider reports.
 """
 
 import re
 from math import ceil
 
-# Compiled when they are first needed, which takes longer than all the rest of this file.
+# Strings, not compiled patterns, to keep imports fast; `re` caches them at their first use.
 _CJK = "[\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 _ASTRAL = "[\U00010000-\U0010ffff]"
 

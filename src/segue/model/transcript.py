@@ -1,8 +1,7 @@
-"""The transcript: a session's messages as a fold over its log.
+"""The transcript: a session's messages, computed from its log.
 
-In the log, a message that was written from outside stands where it was sent, perhaps in the middle of
-a turn. A model must not see it there, between a tool call and its result: in context order it stands
-after the turn that it interrupted.
+In the log, a message from outside a turn stands where it was sent, perhaps in the middle of a turn. A model
+must not see it between a tool call and its result: in context order it stands after that turn.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +13,8 @@ from segue.record import record
 
 @record
 class Message:
+    """A message of a session's transcript."""
+
     seq: int
     role: str
     content: str
@@ -21,11 +22,12 @@ class Message:
     turn_id: str | None
     source: Source | None
     prompt_ref: Mapping[str, Any] | None = None
-    """On the words that a scheduled turn begins with: which prompt its agent was given in their place."""
+    """On the first message of a scheduled turn: which prompt template the agent was given instead."""
     delivery: str | None = None
-    """Of an answer: `sent`, `failed` or `unknown`; None while it is on its way, and where stored is sent."""
+    """Of an answer: `sent`, `failed` or `unknown`. None while it is on its way, in channels whose readers
+    read the log, and once the delivery record is pruned."""
     undelivered: Mapping[str, Any] | None = None
-    """On the note that an answer could not be delivered: `seq`, `turn_id`, `delivery` and `reason` of it."""
+    """On the note that an answer was not delivered: its `seq`, `turn_id`, `delivery` and `reason`."""
 
 
 def message_of(event: Event) -> Message | None:
@@ -45,12 +47,12 @@ def message_of(event: Event) -> Message | None:
 
 
 def in_context_order(events: Iterable[Event]) -> Iterator[Message]:
-    """Messages of events in log order, those from outside a turn moved behind it."""
+    """The messages of events in log order, with those from outside a turn moved behind it."""
     open_turn: str | None = None
     outside: list[Message] = []
     for event in events:
         if event.type == "stream_start" and event.turn_id != open_turn:
-            # A start while another turn seems open: that one went back to the lane after a crash.
+            # A start while another turn seems open: that turn was requeued after a crash.
             yield from outside
             outside = []
             open_turn = event.turn_id

@@ -1,6 +1,6 @@
-"""The server: HTTP, WebSocket and server-sent events around a kernel. Nothing below knows of it.
+"""The server: HTTP, WebSocket and server-sent events for a kernel.
 
-Importing this is cheap: a command that only shows what is there shares the shapes, and needs no web server.
+This module imports nothing heavy: CLI commands use the schemas without a web server.
 """
 
 from typing import TYPE_CHECKING, Any

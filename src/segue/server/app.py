@@ -1,6 +1,6 @@
-"""The application: a kernel with HTTP, WebSocket and server-sent events around it.
+"""The FastAPI application: serves a kernel by HTTP, WebSocket and server-sent events.
 
-The kernel is the caller's, who opens and closes it. The app runs its workers if it is asked to.
+The caller opens and closes the kernel. With `run_workers` the app runs the kernel's workers.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from segue.config import Configuration
 from segue.kernel.kernel import Kernel
 from segue.server import error_responses
 from segue.server.auth import COOKIE, ApiKeys
-from segue.server.guard import Gate, Hosts
-from segue.server.health import Checkup
+from segue.server.guard import Hosts, RequestGuard
+from segue.server.health import HealthCheck
 from segue.server.metrics import Metrics
 from segue.server.request_context import AppState
 from segue.server.routes import (
@@ -39,13 +39,13 @@ from segue.server.routes import (
 )
 from segue.server.schemas.common import Problem
 
-_ABOUT = """Durable scheduling for LLM agents, in the conversation it belongs to.
+_ABOUT = """Durable scheduling for LLM agents.
 
-Times are RFC 3339 with an offset, ids are strings. A list has one plural key and a `next_cursor`. Errors
-are `application/problem+json` with a stable `code`. `Idempotency-Key` on a POST that creates makes a repeat
-answer the first result."""
+Times are RFC 3339 with an offset. Ids are strings. A list has one plural key and a `next_cursor`. Errors
+are `application/problem+json` with a stable `code`. Send `Idempotency-Key` with a POST that creates
+something: a repeated request then returns the first result."""
 
-_PARTS = (
+_ROUTE_MODULES = (
     sessions,
     turns,
     log,
@@ -69,10 +69,10 @@ def create_app(
     *,
     run_workers: bool,
 ) -> FastAPI:
-    """An app around an open kernel."""
+    """Return an app that serves an open kernel."""
     metrics = Metrics(__version__, kernel.workers.turns)
-    house = AppState(
-        kernel, configuration, ApiKeys(configuration.api_keys), metrics, Checkup(kernel), run_workers
+    state = AppState(
+        kernel, configuration, ApiKeys(configuration.api_keys), metrics, HealthCheck(kernel), run_workers
     )
     app = FastAPI(
         title="Segue",
@@ -81,17 +81,17 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        # Our own traces are of runs (`telemetry.tracing`). Those of requests would tell keys by their paths.
+        # Segue traces runs (`telemetry.tracing`). Traces of requests would expose session keys in paths.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
-    app.state.segue = house
-    hosts = Hosts(configuration.host, open_to_all=bool(house.keys), more=configuration.allowed_hosts)
-    app.add_middleware(Gate, hosts=hosts, metrics=metrics)
+    app.state.segue = state
+    hosts = Hosts(configuration.host, open_to_all=bool(state.keys), more=configuration.allowed_hosts)
+    app.add_middleware(RequestGuard, hosts=hosts, metrics=metrics)
     error_responses.install(app)
-    for part in _PARTS:
-        # As they are: a router that is included looks for its route twice, in every request.
-        app.router.routes.extend(part.router.routes)
-    app.openapi = lambda: _openapi(app, house)  # type: ignore[method-assign]
+    for module in _ROUTE_MODULES:
+        # Not include_router: an included router matches each request's route twice.
+        app.router.routes.extend(module.router.routes)
+    app.openapi = lambda: _openapi(app, state)  # type: ignore[method-assign]
     return app
 
 
@@ -103,58 +103,63 @@ def mount(
     path: str = "/segue",
     run_workers: bool = True,
 ) -> FastAPI:
-    """The whole server inside another application, which runs our workers for as long as it lives itself."""
+    """Mount the server below `path` of another application and run the workers during its lifespan.
+
+    Returns the mounted app.
+    """
     inner = create_app(kernel, configuration, run_workers=run_workers)
-    outer_life = app.router.lifespan_context
+    outer_lifespan = app.router.lifespan_context
 
     @asynccontextmanager
-    async def both(outer: FastAPI) -> AsyncIterator[Any]:
-        async with outer_life(outer) as state, _lifespan(inner):
+    async def both_lifespans(outer: FastAPI) -> AsyncIterator[Any]:
+        async with outer_lifespan(outer) as state, _lifespan(inner):
             yield state
 
-    app.router.lifespan_context = both
+    app.router.lifespan_context = both_lifespans
     app.router.routes.append(Mount(path, inner))
     return inner
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    house: AppState = app.state.segue
-    if not house.run_workers:
+    state: AppState = app.state.segue
+    if not state.run_workers:
         yield
         return
     async with asyncio.TaskGroup() as tasks:
-        house.working = True
-        workers = tasks.create_task(_work(house))
+        state.workers_running = True
+        workers = tasks.create_task(_run_workers(state))
         try:
             yield
         finally:
             workers.cancel()
 
 
-async def _work(house: AppState) -> None:
+async def _run_workers(state: AppState) -> None:
     try:
-        await house.kernel.run()
+        await state.kernel.run()
     finally:
-        house.working = False
+        state.workers_running = False
 
 
-def _openapi(app: FastAPI, house: AppState) -> dict[str, Any]:
+def _openapi(app: FastAPI, state: AppState) -> dict[str, Any]:
     if app.openapi_schema is None:
-        described = get_openapi(
+        schema = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        parts = described["components"]
-        parts["schemas"]["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        if house.keys:
-            parts["securitySchemes"] = {
+        components = schema["components"]
+        components["schemas"]["Problem"] = Problem.model_json_schema(
+            ref_template="#/components/schemas/{model}"
+        )
+        if state.keys:
+            components["securitySchemes"] = {
                 "key": {"type": "http", "scheme": "bearer"},
                 "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
             }
-            described["security"] = [{"key": []}, {"cookie": []}]
+            schema["security"] = [{"key": []}, {"cookie": []}]
             for path in ("/health", "/auth/session"):
                 for method in ("get", "post", "delete") if path == "/health" else ("post", "delete"):
-                    if method in described["paths"][path]:
-                        described["paths"][path][method]["security"] = []
-        app.openapi_schema = described
+                    if method in schema["paths"][path]:
+                        schema["paths"][path][method]["security"] = []
+        app.openapi_schema = schema
     return app.openapi_schema

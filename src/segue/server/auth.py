@@ -1,9 +1,9 @@
-"""Who calls: by a key in the Authorization header, or by the cookie that a key was exchanged for.
+"""Authentication: by a key in the Authorization header, or by a cookie that was issued for a key.
 
 Invariants
-  - a key is compared with every known one in constant time, whether or not one has matched
-  - a cookie is signed with its key: it ends with the key, and no server has to remember it
-  - without keys every caller is the operator, and the gate lets in no other machine than this one
+  - a given key is compared with every configured key in constant time, whether or not one matched
+  - a cookie is signed with its key: removing the key revokes it, and no server stores cookies
+  - without keys every caller is the operator, and the guard accepts only host names of this machine
 """
 
 import base64
@@ -29,7 +29,10 @@ class Caller:
     role: Role
 
     def asking_for(self, user: str | None) -> Asker:
-        """On whose behalf the caller asks: an admin for the whole account, or for the user that is named."""
+        """The owner that the caller acts for: an admin for the whole account, or for the given user.
+
+        Raises Refused (404) if a caller who is not an admin names another user.
+        """
         if user is None and self.role is Role.ADMIN:
             return Operator(*self.owner)
         if user is None or user == self.owner.user:
@@ -39,23 +42,24 @@ class Caller:
         return Owner(self.owner.account, user)
 
 
-ANYBODY = Caller(Owner(), Role.ADMIN)
+LOCAL_OPERATOR = Caller(Owner(), Role.ADMIN)
+"""The caller on a server without keys."""
 
 
 class ApiKeys:
     def __init__(self, keys: Iterable[ApiKey]) -> None:
-        self._known = [(each.key.get_secret_value().encode(), _caller(each)) for each in keys]
+        self._callers = [(each.key.get_secret_value().encode(), _caller(each)) for each in keys]
 
     def __bool__(self) -> bool:
-        return bool(self._known)
+        return bool(self._callers)
 
-    def caller_of(self, key: str) -> Caller | None:
+    def caller_by_key(self, key: str) -> Caller | None:
         given = hashlib.sha256(key.encode("utf-8", "replace")).digest()
-        found = None
-        for known, caller in self._known:
+        matched = None
+        for known, caller in self._callers:
             if hmac.compare_digest(hashlib.sha256(known).digest(), given):
-                found = caller
-        return found
+                matched = caller
+        return matched
 
     def cookie_for(self, key: str, now_ms: int) -> str:
         until = now_ms // 1000 + COOKIE_SECONDS
@@ -65,21 +69,21 @@ class ApiKeys:
         until, _, signature = cookie.partition(".")
         if not (until.isascii() and until.isdigit() and len(until) < 12) or int(until) * 1000 < now_ms:
             return None
-        found = None
-        for known, caller in self._known:
+        matched = None
+        for known, caller in self._callers:
             expected = _signature(known, int(until))
             if hmac.compare_digest(expected.encode(), signature.encode("utf-8", "replace")):
-                found = caller
-        return found
+                matched = caller
+        return matched
 
 
 def authenticate(connection: HTTPConnection, keys: ApiKeys, now_ms: int) -> Caller:
     if not keys:
-        return ANYBODY
+        return LOCAL_OPERATOR
     scheme, _, key = connection.headers.get("authorization", "").partition(" ")
     caller = None
     if scheme:
-        caller = keys.caller_of(key.strip()) if scheme.lower() == "bearer" else None
+        caller = keys.caller_by_key(key.strip()) if scheme.lower() == "bearer" else None
     elif cookie := connection.cookies.get(COOKIE):
         caller = keys.caller_by_cookie(cookie, now_ms)
     if caller is None:
@@ -97,8 +101,8 @@ def require_admin(caller: Caller) -> None:
         raise Refused(403, "forbidden", "this is for keys of the role admin")
 
 
-def secure(request: Request) -> bool:
-    """Whether the browser speaks to us over TLS, as far as we can see."""
+def uses_tls(request: Request) -> bool:
+    """Whether the request came over TLS, as far as this server sees."""
     return request.url.scheme == "https"
 
 

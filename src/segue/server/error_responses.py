@@ -1,4 +1,4 @@
-"""Errors as problem+json. The codes are those of `segue.errors`; the HTTP codes live here."""
+"""Error responses: convert errors to problem+json and choose the HTTP status. Codes are of `segue.errors`."""
 
 import logging
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _STATUS: Mapping[type[errors.SegueError], int] = {
 
 _TITLES = {
     400: "Bad request",
-    401: "Who are you?",
+    401: "Unauthorized",
     403: "Not allowed",
     404: "Not found",
     405: "Method not allowed",
@@ -54,7 +54,7 @@ _CODES = {
 
 
 class Refused(HTTPException):
-    """A refusal of the edge itself, with its own code."""
+    """The server refuses the request. Has a status and an error code."""
 
     def __init__(
         self, status: int, code: str, detail: str, *, headers: Mapping[str, str] | None = None
@@ -64,7 +64,7 @@ class Refused(HTTPException):
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How a route documents the ways it may refuse."""
+    """OpenAPI `responses` of a route for these error statuses."""
     refusal = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": _TITLES[status], "content": refusal} for status in statuses}
 
@@ -72,7 +72,7 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def problem_of(error: Exception) -> Problem:
     match error:
         case RequestValidationError():
-            field, detail = _first_wrong(error)
+            field, detail = _first_error(error)
             return _problem(422, "invalid", detail, field=field)
         case Refused():
             return _problem(error.status_code, error.code, error.detail)
@@ -80,16 +80,16 @@ def problem_of(error: Exception) -> Problem:
             code = _CODES.get(error.status_code, "error")
             return _problem(error.status_code, code, str(error.detail))
         case errors.StoreError():
-            # Its sentence may name files and servers, which are nobody's business outside.
+            # The sentence may name files and servers, which clients must not see.
             detail = "the database could not do it; nothing was promised, try again"
             return _problem(_status_of(error), error.code, detail)
         case errors.SegueError():
             return _problem(_status_of(error), error.code, str(error))
         case _:
-            return _problem(500, "internal", "something went wrong here; the server's log says what")
+            return _problem(500, "internal", "internal error; see the server's log")
 
 
-def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:
+def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:
     return JSONResponse(
         problem.model_dump(exclude_none=True), problem.status, dict(headers or {}), media_type=MEDIA_TYPE
     )
@@ -107,18 +107,18 @@ async def _handle(request: Request, error: Exception) -> JSONResponse:
     headers = dict(getattr(error, "headers", None) or {})
     if problem.status == 405:
         headers["Allow"] = ", ".join(_methods_at(request))
-    return answer(problem, headers)
+    return problem_response(problem, headers)
 
 
 def _methods_at(request: Request) -> list[str]:
-    """Of all the routes of a path; the one that refused knows only its own."""
+    """The methods of all routes of the path; the route that refused knows only its own."""
     path = getattr(request.scope.get("route"), "path", "")
     return [method.upper() for method in request.app.openapi()["paths"].get(path, {"get": {}})]
 
 
 async def refuse(refusal: Refused, scope: Scope, receive: Receive, send: Send) -> None:
-    """Before any route has seen the request."""
-    await answer(problem_of(refusal), refusal.headers)(scope, receive, send)
+    """Send a refusal before the request reaches a route."""
+    await problem_response(problem_of(refusal), refusal.headers)(scope, receive, send)
 
 
 def _problem(status: int, code: str, detail: str, *, field: str | None = None) -> Problem:
@@ -130,10 +130,10 @@ def _status_of(error: errors.SegueError) -> int:
     return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
 
 
-def _first_wrong(error: RequestValidationError) -> tuple[str | None, str]:
+def _first_error(error: RequestValidationError) -> tuple[str | None, str]:
     first = error.errors()[0]
-    place = [str(part) for part in first["loc"][1:]]
+    path = [str(part) for part in first["loc"][1:]]
     if first["type"] == "json_invalid":
         return None, "the body is not JSON"
-    field = ".".join(place) or None
+    field = ".".join(path) or None
     return field, f"{field or 'the body'}: {first['msg'][:1].lower()}{first['msg'][1:]}"

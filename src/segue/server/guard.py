@@ -1,7 +1,7 @@
-"""The gate: what every request passes before a route sees it, and every answer on its way out.
+"""Request guard: ASGI middleware that checks each request and adds security headers to each response.
 
-A page of another site must not speak to us through somebody's browser: not by a name of its own that it
-points at this machine (`Host`), and not by its own scripts (`Origin`). Programs send no `Origin`.
+A page of another site must not reach this server through a user's browser: neither by DNS rebinding (`Host`)
+nor by cross-site requests (`Origin`). Programs send no `Origin`.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from segue.server.error_responses import Refused, refuse
 from segue.server.metrics import Metrics
 
 LARGEST_BODY = 4 << 20
-"""Bytes. Larger than any message, smaller than what would hurt."""
+"""Bytes. Larger than any valid message."""
 
 _SAME_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_ANYWHERE = frozenset({"0.0.0.0", "::"})
+_ALL_INTERFACES = frozenset({"0.0.0.0", "::"})
 
 _HEADERS = tuple(
     (name.encode(), value.encode())
@@ -43,33 +43,33 @@ _HEADERS = tuple(
 
 
 @record
-class Patience:
-    """How long a body may take, whatever server is around this application."""
+class BodyDeadlines:
+    """How long a request body may take. Holds under any ASGI server."""
 
     piece_seconds: float = 30
     body_seconds: float = 300
 
 
 class Hosts:
-    """The names that we answer to."""
+    """The host names that this server answers to."""
 
     def __init__(self, host: str, *, open_to_all: bool, more: Collection[str] = ()) -> None:
-        listens = host.strip("[]").lower()
-        # Where anybody may connect, everybody is asked for a key: that keeps a stranger's page out.
-        self._any = open_to_all and listens in _ANYWHERE
-        self._names = _SAME_MACHINE | {listens} | {name.lower() for name in more}
+        own_name = host.strip("[]").lower()
+        # A server on all interfaces requires a key, which another site's page does not have.
+        self._any = open_to_all and own_name in _ALL_INTERFACES
+        self._names = _SAME_MACHINE | {own_name} | {name.lower() for name in more}
 
-    def knows(self, host: str | None) -> bool:
+    def allows(self, host: str | None) -> bool:
         name = _name(host)
         return name is not None and (self._any or name in self._names or _is_loopback(name))
 
 
-class Gate:
+class RequestGuard:
     def __init__(
-        self, app: ASGIApp, hosts: Hosts, metrics: Metrics, patience: Patience | None = None
+        self, app: ASGIApp, hosts: Hosts, metrics: Metrics, deadlines: BodyDeadlines | None = None
     ) -> None:
         self._app = app
-        self._patience = patience or Patience()
+        self._deadlines = deadlines or BodyDeadlines()
         self._hosts = hosts
         self._metrics = metrics
 
@@ -80,85 +80,85 @@ class Gate:
         try:
             self._check(Headers(scope=scope))
         except Refused as refusal:
-            await refuse(refusal, scope, receive, _dressed(send))
+            await refuse(refusal, scope, receive, _with_headers(send))
             return
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
         else:
-            await self._answer(scope, receive, _dressed(send))
+            await self._answer(scope, receive, _with_headers(send))
 
     def _check(self, headers: Headers) -> None:
         host, origin = headers.get("host"), headers.get("origin")
-        if not self._hosts.knows(host):
+        if not self._hosts.allows(host):
             raise Refused(403, "forbidden_host", "this server does not answer to that name")
-        if origin is not None and not _same(origin, host or ""):
+        if origin is not None and not _is_same_origin(origin, host or ""):
             raise Refused(403, "forbidden_origin", "this request comes from a page of another site")
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length) > LARGEST_BODY:
             raise _too_large()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, status = perf_counter(), 500
+        started, status = perf_counter(), 500
 
-        async def noting(message: Message) -> None:
+        async def send_and_record(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, _measured(receive, self._patience), noting)
+            await self._app(scope, _limited(receive, self._deadlines), send_and_record)
         finally:
             route = getattr(scope.get("route"), "path", "none")
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._metrics.requests.labels(method, route, str(status)).inc()
-            self._metrics.seconds.labels(route).observe(perf_counter() - began)
+            self._metrics.seconds.labels(route).observe(perf_counter() - started)
 
 
-def _dressed(send: Send) -> Send:
-    async def dressed(message: Message) -> None:
+def _with_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
         if message["type"].endswith("http.response.start"):
-            given = message.get("headers", ())
-            named = {name for name, _ in given}
-            message["headers"] = [*given, *(header for header in _HEADERS if header[0] not in named)]
+            headers = message.get("headers", ())
+            present = {name for name, _ in headers}
+            message["headers"] = [*headers, *(header for header in _HEADERS if header[0] not in present)]
         await send(message)
 
-    return dressed
+    return send_with_headers
 
 
-def _measured(receive: Receive, patience: Patience) -> Receive:
-    """A body is counted and timed as it comes. Behind its end nothing is: that is how an end is noticed."""
+def _limited(receive: Receive, deadlines: BodyDeadlines) -> Receive:
+    """Limit the size and the time of a body. After its end `receive` only waits for a disconnect."""
     length, complete = 0, False
-    until = asyncio.get_running_loop().time() + patience.body_seconds
+    until = asyncio.get_running_loop().time() + deadlines.body_seconds
 
-    async def measured() -> Message:
+    async def receive_limited() -> Message:
         nonlocal length, complete
         if complete:
             return await receive()
         try:
-            async with asyncio.timeout_at(min(until, _seconds_from_now(patience.piece_seconds))):
+            async with asyncio.timeout_at(min(until, _seconds_from_now(deadlines.piece_seconds))):
                 message = await receive()
         except TimeoutError:
-            raise _too_slow(patience) from None
+            raise _too_slow(deadlines) from None
         complete = not message.get("more_body", False)
         length += len(message.get("body", b""))
         if length > LARGEST_BODY:
             raise _too_large()
         return message
 
-    return measured
+    return receive_limited
 
 
 def _seconds_from_now(seconds: float) -> float:
     return asyncio.get_running_loop().time() + seconds
 
 
-def _too_slow(patience: Patience) -> Refused:
+def _too_slow(deadlines: BodyDeadlines) -> Refused:
     return Refused(
         408,
         "too_slow",
-        f"the rest of the body did not come: a piece of it must come every {patience.piece_seconds:g} s, "
-        f"and all of it within {patience.body_seconds:g} s; send it again",
+        f"the rest of the body did not arrive: data must arrive every {deadlines.piece_seconds:g} s, "
+        f"and all of it within {deadlines.body_seconds:g} s; send it again",
         headers={"Connection": "close"},
     )
 
@@ -168,24 +168,24 @@ def _too_large() -> Refused:
 
 
 def _name(host: str | None) -> str | None:
-    """The name in a Host header, without its port."""
+    """The host name of a Host header, without its port."""
     try:
         return urlsplit(f"//{host}").hostname if host else None
     except ValueError:
         return None
 
 
-def _same(origin: str, host: str) -> bool:
+def _is_same_origin(origin: str, host: str) -> bool:
     try:
         parts = urlsplit(origin)
-        return parts.scheme in ("http", "https") and _port(parts.netloc, parts.scheme) == _port(
-            host, parts.scheme
-        )
+        return parts.scheme in ("http", "https") and _host_and_port(
+            parts.netloc, parts.scheme
+        ) == _host_and_port(host, parts.scheme)
     except ValueError:
         return False
 
 
-def _port(netloc: str, scheme: str) -> tuple[str | None, int]:
+def _host_and_port(netloc: str, scheme: str) -> tuple[str | None, int]:
     parts = urlsplit(f"//{netloc}")
     return parts.hostname, parts.port or {"http": 80, "https": 443}[scheme]
 

@@ -1,4 +1,4 @@
-"""The `Idempotency-Key` header: names a request, so that a repeated one returns the stored result."""
+"""The `Idempotency-Key` header: a repeated request with the same key returns the stored result."""
 
 from hashlib import sha256
 from typing import Annotated, TypeAlias
@@ -16,14 +16,14 @@ IdempotencyKey: TypeAlias = Annotated[
         min_length=1,
         max_length=LONGEST,
         pattern=r"^[\x21-\x7e]+$",
-        description="A name of your choice: within a day, a repeat under it answers the first result.",
+        description="Any unique text. A repeat with the same key within a day returns the first result.",
     ),
 ]
 
 
-async def named(asked: AuthenticatedRequest, name: str | None) -> idempotency.Request | None:
+async def idempotency_request(request: AuthenticatedRequest, name: str | None) -> idempotency.Request | None:
     if name is None:
         return None
-    # What a request asks for is its route and its body; how long it is willing to wait is not.
-    wanted = f"{asked.method} {asked.url.path}\n".encode("utf-8", "surrogatepass") + await asked.body()
-    return idempotency.Request(owner=asked.owner.own, name=name, digest=sha256(wanted).hexdigest())
+    # Query parameters are left out: a repeat may use another `wait`.
+    content = f"{request.method} {request.url.path}\n".encode("utf-8", "surrogatepass") + await request.body()
+    return idempotency.Request(owner=request.owner.own, name=name, digest=sha256(content).hexdigest())

@@ -1,8 +1,8 @@
-"""Markdown to HTML that is safe to show, with bounded work: a text that would need more is shown as it is.
+"""Markdown renderer: safe HTML with bounded work. A text that needs more work is shown as plain text.
 
 Invariants
-  - the work for a text grows with its length, not with the square of it; and it ends at a time limit
-  - what a text may become is bounded too: a link that is defined once can be used thousands of times
+  - rendering time is linear in the length of the text, and ends at a time limit
+  - the size of the output is limited: a link that is defined once can be used thousands of times
 """
 
 import re
@@ -17,12 +17,12 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 SECONDS = 1.0
-"""Of processor time, for one text. 100,000 characters of ordinary Markdown need half of it."""
-_CALLS_BETWEEN_LOOKS = 64
-_MOST_IN_ATTRIBUTES = 1_000_000
+"""Processor time for one text. 100,000 characters of ordinary Markdown need half of it."""
+_CALLS_BETWEEN_CHECKS = 64
+_MAX_ATTRIBUTE_LENGTH = 1_000_000
 """Characters of all addresses and titles of one text."""
 _LONGEST_LINK = 2_000
-"""Characters. The search for links needs time by the square of what it is given at once."""
+"""Characters. The link search takes quadratic time in the length of its input."""
 _SCHEME = re.compile(r"(?:^|[^a-z0-9.+-])(https?)$", re.IGNORECASE)
 _SCHEME_AND_BEFORE = len("https") + 1
 _BETWEEN_WORDS = re.compile(r"[\s、。，；：！？（）「」『』【】《》]")
@@ -36,17 +36,17 @@ _SCHEMES = {"http", "https", "mailto"}
 
 
 class TooMuchWork(Exception):
-    """This text will not be rendered."""
+    """The text exceeds a limit and is not rendered."""
 
 
 def plain(text: str) -> str:
-    """The text as it was written, as HTML."""
+    """The unrendered text, escaped as HTML."""
     lines = escape(text, quote=False).replace("\n", "<br>\n")
     return f"<p>{lines}</p>\n"
 
 
 class Renderer:
-    """For one thread: it counts the work of the text that it is at."""
+    """Use one per thread: it counts the work of the current text."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
@@ -54,15 +54,15 @@ class Renderer:
         self._calls = 0
         self._markdown = MarkdownIt("commonmark", {"html": False, "linkify": True, "breaks": True})
         self._markdown.enable(["table", "strikethrough", "linkify"])
-        links = _Links(self._markdown.linkify, self._look)
+        links = _LinkFinder(self._markdown.linkify, self._check_time)
         self._markdown.linkify = links
         self._markdown.inline.ruler.at("linkify", links.address)
-        # Rules that match nothing: they are asked at each block and at each mark inside one.
-        self._markdown.block.ruler.before("table", "work", self._count)
-        self._markdown.inline.ruler.before("text", "work", self._count)
+        # Rules that match nothing: the parser calls them at each block and at each mark inside one.
+        self._markdown.block.ruler.before("table", "work", self._count_call)
+        self._markdown.inline.ruler.before("text", "work", self._count_call)
 
     def html(self, text: str) -> str:
-        """Pictures are left out: showing one would tell its server who reads."""
+        """Return safe HTML. Images are left out: loading one would reveal the reader to its server."""
         self._until, self._calls = time.thread_time() + self._seconds, 0
         try:
             return self._render(text)
@@ -71,9 +71,9 @@ class Renderer:
 
     def _render(self, text: str) -> str:
         tokens = self._markdown.parse(text)
-        if sum(map(_in_attributes, tokens)) > _MOST_IN_ATTRIBUTES:
+        if sum(map(_attribute_length, tokens)) > _MAX_ATTRIBUTE_LENGTH:
             raise TooMuchWork
-        self._look()
+        self._check_time()
         return nh3.clean(
             self._markdown.renderer.render(tokens, self._markdown.options, {}),
             tags=_TAGS,
@@ -82,58 +82,58 @@ class Renderer:
             link_rel="noopener noreferrer nofollow",
         )
 
-    def _count(self, *_: object) -> bool:
-        if self._calls % _CALLS_BETWEEN_LOOKS == 0:
-            self._look()
+    def _count_call(self, *_: object) -> bool:
+        if self._calls % _CALLS_BETWEEN_CHECKS == 0:
+            self._check_time()
         self._calls += 1
         return False
 
-    def _look(self) -> None:
+    def _check_time(self) -> None:
         if time.thread_time() > self._until:
             raise TooMuchWork
 
 
-def _in_attributes(token: Token) -> int:
+def _attribute_length(token: Token) -> int:
     own = sum(len(str(value)) for value in token.attrs.values())
-    return own + sum(map(_in_attributes, token.children or ()))
+    return own + sum(map(_attribute_length, token.children or ()))
 
 
-class _Links:
-    """What finds links for markdown-it, given only pieces of a text: it needs the square of their length."""
+class _LinkFinder:
+    """Wraps the link finder of markdown-it and passes short pieces to it, because it takes quadratic time."""
 
-    def __init__(self, finder: Any, look: Callable[[], None]) -> None:
+    def __init__(self, finder: Any, check_time: Callable[[], None]) -> None:
         self._finder = finder
-        self._look = look
-        self._found: tuple[str, list[Any]] = ("", [])
+        self._check_time = check_time
+        self._last_match: tuple[str, list[Any]] = ("", [])
 
     def pretest(self, text: str) -> bool:
         return bool(self._finder.pretest(text))
 
     def test(self, text: str) -> bool:
-        self._found = (text, [link for piece in _pieces(text) for link in self._links_in(*piece)])
-        return bool(self._found[1])
+        self._last_match = (text, [link for piece in _pieces(text) for link in self._links_in(*piece)])
+        return bool(self._last_match[1])
 
     def match(self, text: str) -> list[Any]:
-        """Asked directly after `test`, about the same text."""
-        return self._found[1] if self._found[0] == text else []
+        """The links that `test` found. markdown-it calls it directly after `test` with the same text."""
+        return self._last_match[1] if self._last_match[0] == text else []
 
     def _links_in(self, start: int, piece: str) -> Iterator[Any]:
-        self._look()
+        self._check_time()
         for link in self._finder.match(piece) or ():
             link.index += start
             link.last_index += start
             yield link
 
     def address(self, state: StateInline, silent: bool) -> bool:
-        """A rule for `https://…`, so that no mark inside it counts as emphasis."""
+        """Inline rule for `https://…`, so that no mark inside it counts as emphasis."""
         if state.linkLevel > 0 or not state.src.startswith("://", state.pos):
             return False
         scheme = _SCHEME.search(state.pending[-_SCHEME_AND_BEFORE:])
         word = scheme and _word(state.src, state.pos - len(scheme[1]))
-        found = word and self._finder.match_at_start(word)
-        if not scheme or not found:
+        link = word and self._finder.match_at_start(word)
+        if not scheme or not link:
             return False
-        url = found.url.rstrip("*")
+        url = link.url.rstrip("*")
         address = state.md.normalizeLink(url)
         if not state.md.validateLink(address):
             return False
@@ -147,7 +147,7 @@ class _Links:
 
 
 def _word(text: str, start: int) -> str | None:
-    """The word that begins there, if it is not too long for a link."""
+    """The word that begins at `start`, if it is not too long for a link."""
     end = _BETWEEN_WORDS.search(text, start, start + _LONGEST_LINK)
     if end is not None:
         return text[start : end.start()]
@@ -155,7 +155,7 @@ def _word(text: str, start: int) -> str | None:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Whole words, as many as fit into the length of a link. A word that is longer is none."""
+    """Split into pieces of whole words, at most _LONGEST_LINK long. Longer words are skipped."""
     start = 0
     while start < len(text):
         end = start + _LONGEST_LINK

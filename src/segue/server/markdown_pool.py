@@ -1,7 +1,7 @@
-"""Messages as HTML, rendered on threads of their own: the event loop never renders.
+"""Markdown pool: renders messages on two threads and caches the HTML, so that the event loop never renders.
 
-Short and long texts have a thread each, so that a message of a line does not wait for a page of somebody
-else's. A request waits for its texts a bounded time; what is not ready by then is shown as plain text.
+Short and long texts have a thread each, so that a short message does not wait for a long one. A request waits
+a limited time for its texts; a text that is not ready by then is shown as plain text.
 """
 
 import asyncio
@@ -13,20 +13,20 @@ from threading import Lock
 from segue.server.markdown import Renderer, plain
 
 REQUEST_SECONDS = 2.0
-"""That a request waits for all of its texts."""
+"""How long a request waits for all of its texts."""
 _SHORT = 2_000
-_MOST_KEPT = 2_048
-_MOST_KEPT_CHARACTERS = 20_000_000
+_MAX_CACHED = 2_048
+_MAX_CACHED_CHARACTERS = 20_000_000
 
 
-class Kept:
-    """What was rendered last, by its text: many clients are shown the same message."""
+class HtmlCache:
+    """LRU cache of HTML by text. Many clients read the same message."""
 
-    def __init__(self, most: int = _MOST_KEPT, characters: int = _MOST_KEPT_CHARACTERS) -> None:
+    def __init__(self, most: int = _MAX_CACHED, characters: int = _MAX_CACHED_CHARACTERS) -> None:
         self._most = most
         self._characters = characters
         self._html: OrderedDict[str, str] = OrderedDict()
-        self._held = 0
+        self._length = 0
         self._lock = Lock()
 
     def get(self, text: str) -> str | None:
@@ -40,43 +40,43 @@ class Kept:
             if text in self._html:
                 return
             self._html[text] = html
-            self._held += len(text) + len(html)
-            while len(self._html) > self._most or self._held > self._characters:
-                oldest, its_html = self._html.popitem(last=False)
-                self._held -= len(oldest) + len(its_html)
+            self._length += len(text) + len(html)
+            while len(self._html) > self._most or self._length > self._characters:
+                oldest, oldest_html = self._html.popitem(last=False)
+                self._length -= len(oldest) + len(oldest_html)
 
 
-class Lane:
-    """One thread, and the renderer that only it uses."""
+class RenderThread:
+    """One thread with its own renderer."""
 
-    def __init__(self, name: str, kept: Kept) -> None:
+    def __init__(self, name: str, cache: HtmlCache) -> None:
         self._renderer = Renderer()
-        self._kept = kept
+        self._cache = cache
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"segue-markdown-{name}")
 
     async def html(self, text: str) -> str:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._rendered, text)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._render, text)
 
-    def _rendered(self, text: str) -> str:
-        html = self._kept.get(text)
+    def _render(self, text: str) -> str:
+        html = self._cache.get(text)
         if html is None:
             html = self._renderer.html(text)
-            self._kept.put(text, html)
+            self._cache.put(text, html)
         return html
 
 
-_kept = Kept()
-_short, _long = Lane("short", _kept), Lane("long", _kept)
+_cache = HtmlCache()
+_short, _long = RenderThread("short", _cache), RenderThread("long", _cache)
 
 
 async def html_of(texts: Iterable[str], *, seconds: float = REQUEST_SECONDS) -> dict[str, str]:
-    """The HTML of each text."""
+    """Return the HTML of each text, by text."""
     until = asyncio.get_running_loop().time() + seconds
-    shown: dict[str, str] = {}
+    html: dict[str, str] = {}
     for text in texts:
-        if text not in shown:
-            shown[text] = _kept.get(text) or await _html(text, until)
-    return shown
+        if text not in html:
+            html[text] = _cache.get(text) or await _html(text, until)
+    return html
 
 
 async def _html(text: str, until: float) -> str:

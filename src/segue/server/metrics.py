@@ -1,4 +1,4 @@
-"""What is counted, in Prometheus's words. No label holds an id, a key or a name that a caller chose."""
+"""Prometheus metrics. No label holds an id, a key or a name that a client chose."""
 
 from collections.abc import Iterable
 
@@ -13,25 +13,29 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 class Metrics:
-    """A registry of its own for each app: two in one process do not count into each other."""
+    """Has its own registry, so that two apps in one process count separately."""
 
     def __init__(self, version: str, turns: RunningTurns) -> None:
         registry = CollectorRegistry()
         labels = ("method", "route", "status")
-        self.requests = Counter("segue_http_requests", "Requests answered.", labels, registry=registry)
+        self.requests = Counter("segue_http_requests", "HTTP requests answered.", labels, registry=registry)
         self.seconds = Histogram(
             "segue_http_request_seconds",
-            "How long an answer took.",
+            "Duration of HTTP requests in seconds.",
             ("route",),
             buckets=_SECONDS,
             registry=registry,
         )
-        self.clients = Gauge("segue_live_clients", "Who listens just now.", ("transport",), registry=registry)
-        self.sent = Counter("segue_live_events", "Events sent to clients.", ("transport",), registry=registry)
-        self.lag = Gauge(
-            "segue_scheduler_lag_seconds", "By how much the most overdue job is late.", registry=registry
+        self.clients = Gauge(
+            "segue_live_clients", "Connected clients of live events.", ("transport",), registry=registry
         )
-        info = Gauge("segue_info", "The version that runs.", ("version",), registry=registry)
+        self.sent = Counter(
+            "segue_live_events", "Live events sent to clients.", ("transport",), registry=registry
+        )
+        self.lag = Gauge(
+            "segue_scheduler_lag_seconds", "Lateness of the most overdue job in seconds.", registry=registry
+        )
+        info = Gauge("segue_info", "Version of Segue.", ("version",), registry=registry)
         info.labels(version).set(1)
         registry.register(_Turns(turns))
         self._registry = registry
@@ -45,4 +49,4 @@ class _Turns(Collector):
         self._turns = turns
 
     def collect(self) -> Iterable[Metric]:
-        yield GaugeMetricFamily("segue_turns_running", "Turns that this process runs.", len(self._turns))
+        yield GaugeMetricFamily("segue_turns_running", "Turns running in this process.", len(self._turns))

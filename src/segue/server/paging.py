@@ -1,4 +1,4 @@
-"""Cursors: where a list is read on. Opaque to callers; inside, a place or a number."""
+"""Pagination: encodes and decodes cursors, which are opaque to clients."""
 
 import base64
 import binascii
@@ -13,39 +13,39 @@ from segue.server.error_responses import Refused
 
 LARGEST_SEQ = 1 << 53
 MOST_CHARACTERS = 1_000_000
-"""Of the messages of one page: an answer is written in one piece, and other requests wait for that."""
+"""Of the messages of one page. A response is serialised in one step, which blocks other requests."""
 
-Limit: TypeAlias = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
+Limit: TypeAlias = Annotated[int, Query(ge=1, le=500, description="The maximum number of items.")]
 Cursor: TypeAlias = Annotated[
     str | None,
-    Query(max_length=400, pattern=r"^[A-Za-z0-9_-]+$", description="`next_cursor` of the answer before."),
+    Query(max_length=400, pattern=r"^[A-Za-z0-9_-]+$", description="`next_cursor` of the previous page."),
 ]
 
 
-def that_fit(lengths: Iterable[int], limit: int) -> int:
-    """How many of them make a page: at most `limit`, and no more characters than are written at once."""
+def page_length(lengths: Iterable[int], limit: int) -> int:
+    """How many of these texts go on a page: at most `limit`, and at most MOST_CHARACTERS together."""
     sums = accumulate(lengths)
-    return max(1, sum(whole <= MOST_CHARACTERS for whole in islice(sums, limit)))
+    return max(1, sum(total <= MOST_CHARACTERS for total in islice(sums, limit)))
 
 
-def cursor_of(place: Place) -> str:
-    return _encode(f"{place.at}:{place.id}")
+def encode_cursor(position: Place) -> str:
+    return _encode(f"{position.at}:{position.id}")
 
 
-def place_of(cursor: str | None) -> Place:
+def decode_cursor(cursor: str | None) -> Place:
     if cursor is None:
         return NEWEST
     at, colon, id = _decode(cursor).partition(":")
     if not colon:
-        raise _foreign()
+        raise _bad_cursor()
     return Place(_number(at), id)
 
 
-def cursor_of_seq(seq: int) -> str:
+def encode_seq(seq: int) -> str:
     return _encode(str(seq))
 
 
-def seq_of(cursor: str | None, after: int) -> int:
+def decode_seq(cursor: str | None, after: int) -> int:
     return after if cursor is None else _number(_decode(cursor))
 
 
@@ -57,17 +57,17 @@ def _decode(cursor: str) -> str:
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
     except (binascii.Error, ValueError):
-        raise _foreign() from None
+        raise _bad_cursor() from None
     if "\x00" in text:
-        raise _foreign()
+        raise _bad_cursor()
     return text
 
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 16):
-        raise _foreign()
+        raise _bad_cursor()
     return int(text)
 
 
-def _foreign() -> Refused:
-    return Refused(422, "bad_cursor", "cursor: give the next_cursor of an answer as it was")
+def _bad_cursor() -> Refused:
+    return Refused(422, "bad_cursor", "cursor: give the next_cursor of a response unchanged")

@@ -1,4 +1,4 @@
-"""What the routes of one app share, and how a route gets at it and at its caller."""
+"""Request context: the state that the routes of one app share, and the caller of a request."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -15,7 +15,7 @@ from segue.kernel.kernel import Kernel
 from segue.model.records import Asker, user_of
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.server.auth import ApiKeys, Caller, authenticate
-from segue.server.health import Checkup
+from segue.server.health import HealthCheck
 from segue.server.metrics import Metrics
 
 
@@ -25,10 +25,10 @@ class AppState:
     configuration: Configuration
     keys: ApiKeys
     metrics: Metrics
-    checkup: Checkup
+    health_check: HealthCheck
     run_workers: bool
-    working: bool = False
-    """The workers of this process are at work."""
+    workers_running: bool = False
+    """The app's workers are running."""
     _closing: bool = False
     _waits: set[asyncio.Timeout] = field(default_factory=set)
 
@@ -37,7 +37,7 @@ class AppState:
 
     @asynccontextmanager
     async def waiting(self, seconds: float) -> AsyncIterator[None]:
-        """Raise TimeoutError after that time, or at once when the server closes."""
+        """Raise TimeoutError after `seconds`, or at once when the server closes."""
         async with asyncio.timeout(0 if self._closing else seconds) as limit:
             self._waits.add(limit)
             try:
@@ -46,7 +46,7 @@ class AppState:
                 self._waits.discard(limit)
 
     def close(self) -> None:
-        """End every wait, so that each request can answer before its connection is cut."""
+        """End every `waiting` block, so that each request is answered before its connection is closed."""
         self._closing = True
         for limit in self._waits:
             if not limit.expired():
@@ -54,54 +54,54 @@ class AppState:
 
 
 def app_state(connection: HTTPConnection) -> AppState:
-    house: AppState = connection.app.state.segue
-    return house
+    state: AppState = connection.app.state.segue
+    return state
 
 
 def asker_of(caller: Caller, connection: HTTPConnection) -> Asker:
-    """On whose behalf a caller asks. An admin may choose one user of the account by `?user=`."""
+    """The owner that a caller acts for. An admin may choose one user of the account by `?user=`."""
     user = connection.query_params.get("user")
     return caller.asking_for(user if user is None else check_text(user, "user", longest=MAX_NAME))
 
 
 async def check_may_open(kernel: Kernel, caller: Caller, asker: Asker, key: str) -> None:
-    """`NotFound` for a chat on a network that is not the caller's.
+    """Raise NotFound if the key is of a network chat that belongs to another user.
 
-    Such a chat is made by what arrives in it, or by an admin. A user who made it would write to the people
-    in it.
+    Only an incoming message or an admin creates such a session. A user who could create it could write to
+    other people's chats.
     """
     if caller.role is not Role.ADMIN and user_of(key, kernel.networks) not in (None, asker.user):
         await kernel.session(key, owner=asker)
 
 
 class AuthenticatedRequest(Request):
-    """A request of somebody we know. Only routes of the class `Guarded` are given one."""
+    """A request with its authenticated caller. Routes of the class `AuthenticatedRoute` receive it."""
 
     def __init__(self, request: Request) -> None:
         super().__init__(request.scope, request.receive)
-        self.house = app_state(self)
-        self.caller = self.house.caller(self)
+        self.app_state = app_state(self)
+        self.caller = self.app_state.caller(self)
         self.owner = asker_of(self.caller, self)
 
     @property
     def kernel(self) -> Kernel:
-        return self.house.kernel
+        return self.app_state.kernel
 
     async def may_open(self, key: str) -> None:
         await check_may_open(self.kernel, self.caller, self.owner, key)
 
 
-class Guarded(APIRoute):
-    """It knows who calls before a byte of the body is read.
+class AuthenticatedRoute(APIRoute):
+    """Authenticates the caller before the body is read.
 
-    What its function wants of the house it takes from the request: each dependency would cost more than all
-    of this, every time.
+    Route functions take the kernel and the owner from the request: a FastAPI dependency for each would cost
+    more time than the rest of the request handling.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
-        async def known(request: Request) -> Response:
+        async def authenticated(request: Request) -> Response:
             return await handle(AuthenticatedRequest(request))
 
-        return known
+        return authenticated

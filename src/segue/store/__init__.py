@@ -1,1 +1,1 @@
-"""The cellar: everything that knows SQL."""
+"""Database access: the only package that contains SQL."""

@@ -1,9 +1,9 @@
-"""What the kernel asks of a database, and how a transaction is written.
+"""Database driver protocol, and transactions as generators.
 
-A transaction is a generator. It yields statements and receives their rows:
+A transaction yields statements and receives their rows:
 
     def rename(session_id: str, title: str) -> Transaction[bool]:
-        rows = yield sql.sessions.rename, {"id": session_id, "title": title}
+        rows = yield queries.sessions.rename, {"id": session_id, "title": title}
         return bool(rows)
 
 The body is written once. SQLite's writer thread drives it synchronously, PostgreSQL drives it with
@@ -13,7 +13,7 @@ Invariants
   - all of a transaction's statements commit, or none does
   - a transaction may be driven again from its start (after a lost connection, or alone after its
     group failed): it makes no id, reads no clock and touches nothing but the rows it receives
-  - a generator that raises rolls back its own statements and nobody else's
+  - a generator that raises rolls back its own statements and no others
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -29,11 +29,11 @@ Value: TypeAlias = str | int | float | None
 Params: TypeAlias = Mapping[str, Value]
 
 Statement: TypeAlias = tuple[Query, Params | list[Params]]
-"""A query and its parameters; a list of them runs it once for each, and all rows come back in order."""
+"""A query and its parameters. With a list, the query runs once for each item; all rows come back in order."""
 
 
 class Row(Protocol):
-    """What `sqlite3.Row` and `asyncpg.Record` have in common: columns by name, or all of them in order."""
+    """The common part of `sqlite3.Row` and `asyncpg.Record`: columns by name, or all of them in order."""
 
     def __getitem__(self, column: str, /) -> Any: ...
 
@@ -43,11 +43,11 @@ class Row(Protocol):
 Rows: TypeAlias = Sequence[Row]
 Transaction: TypeAlias = Generator[Statement, Rows, T]
 Begin: TypeAlias = Callable[[], Transaction[T]]
-"""Makes a fresh transaction; called again when it must be driven again."""
+"""Creates the generator; called again when the transaction must be driven again."""
 
 
 class Database(Protocol):
-    """One database, opened. Drivers live in `sqlite.py` and `postgres.py`."""
+    """One open database. The drivers are `sqlite.database.Sqlite` and `postgres.database.Postgres`."""
 
     dialect: str
     """`sqlite` or `postgres`."""
@@ -55,19 +55,19 @@ class Database(Protocol):
     """Whether it succeeded."""
 
     async def run(self, begin: Begin[T]) -> T:
-        """Commit one transaction and return what it returned. Concurrent callers may share a commit."""
+        """Commit one transaction and return its result. Concurrent callers may share a commit."""
         ...
 
     async def run_alone(self, begin: Begin[T]) -> T:
-        """The same for what may take minutes: in a commit of its own, and with all the time it needs."""
+        """`run` for a transaction that may take minutes: in its own commit, without a time limit."""
         ...
 
     async def read(self, query: Query, params: Params) -> Rows:
-        """Rows of one query, beside the writers, as of a moment not earlier than the call."""
+        """The rows of one query, read concurrently with writers; never staler than the call."""
         ...
 
     def watch(self, ring: Callable[[], None]) -> AbstractAsyncContextManager[None]:
-        """While inside, call `ring` on the loop when another process may have written."""
+        """While the context is open, call `ring` on the loop when another process may have written."""
         ...
 
     def wall_ms(self) -> int:

@@ -1,8 +1,8 @@
-"""Whether the last write to the database succeeded, and if not, why.
+"""Write health: whether the last write to the database succeeded, and if not, why.
 
-A database can be read while nothing can be written: its disk is full, it became read-only, its connections
-are used up. Drivers record here what became of each write; `/health` reports it. Where nothing else is
-written, `try_to_write` finds out whether the fault is over.
+A database can be readable but not writable: its disk is full, it became read-only, its connections are used
+up. Drivers record the outcome of each write here; `/health` reports it. When nothing else is written,
+`try_to_write` finds out whether the fault is over.
 """
 
 from collections.abc import Callable
@@ -30,30 +30,30 @@ class Reason(StrEnum):
 
 
 class LastWrite:
-    def __init__(self, has_room: Callable[[], bool] = lambda: True) -> None:
-        """`has_room`: whether the disk has room for more than a few bytes, as far as that can be known."""
-        self._has_room = has_room
+    def __init__(self, has_disk_space: Callable[[], bool] = lambda: True) -> None:
+        """`has_disk_space`: whether the disk has space for more than a few bytes, as far as can be known."""
+        self._has_disk_space = has_disk_space
         self.reason: Reason | None = None
         """None: the last write succeeded."""
 
     def failed(self, reason: Reason | None) -> None:
-        """None: the fault was the caller's, and says nothing about the database."""
+        """With None the caller was at fault: that says nothing about the database."""
         if reason is not None:
             self.reason = reason
 
     def succeeded(self) -> None:
-        # On a full disk, small writes still fit in where larger ones do not: that says nothing.
+        # On a full disk small writes may still succeed.
         if self.reason is not Reason.DISK_FULL:
             self.reason = None
 
     def tried(self) -> None:
-        """A write that was as large as an ordinary one has succeeded."""
-        if self._has_room():
+        """Record that a write of ordinary size succeeded."""
+        if self._has_disk_space():
             self.reason = None
 
 
 async def try_to_write(database: "Database") -> None:
-    """Write something, change nothing. What prevents it is raised, and recorded."""
+    """Write without changing anything. A failure is recorded and raised."""
     await database.run(_trial)
     database.last_write.tried()
 
@@ -61,4 +61,4 @@ async def try_to_write(database: "Database") -> None:
 def _trial() -> "Transaction[None]":
     yield queries.schema.touch, {"by": 1}
     yield queries.schema.touch, {"by": -1}
-    yield queries.schema.take_room, {}
+    yield queries.schema.use_disk_space, {}

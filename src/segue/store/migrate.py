@@ -1,12 +1,12 @@
 """Migrations: numbered files that bring a database to the schema this version needs.
 
-`migrations/0002_name.sql` holds statements for both databases (see `sql.py`), each ended by a semicolon. A
-file that has been released is never edited: what it did is written down with its hash.
+`migrations/0002_name.sql` holds statements for both databases (see `queries.py`), each ended by a semicolon.
+A released file is never edited: its hash is recorded in the databases it was applied to.
 
 Invariants
   - a migration and the row that records it commit together, or not at all
   - of several processes that start at once, one applies it
-  - what is recorded must be the beginning of what we know; anything else is refused before it is touched
+  - the recorded migrations must be a prefix of the known ones; any other database is refused unchanged
 """
 
 import re
@@ -25,9 +25,9 @@ from segue.store.queries import Query, translate
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 _FILE = re.compile(r"(\d{4})_\w+\.sql")
-_WORDS = r"""(?P<words>'[^']*'|"[^"]*")"""
-_WORDS_OR_COMMENT = re.compile(rf"{_WORDS}|--[^\n]*|/\*.*?\*/", re.DOTALL)
-_WORDS_OR_SEMICOLON = re.compile(rf"{_WORDS}|;")
+_QUOTED = r"""(?P<quoted>'[^']*'|"[^"]*")"""
+_QUOTED_OR_COMMENT = re.compile(rf"{_QUOTED}|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_QUOTED_OR_SEMICOLON = re.compile(rf"{_QUOTED}|;")
 
 
 @positional
@@ -52,30 +52,33 @@ class Migration:
 
 @positional
 class Status:
-    """The names of the migrations that a database has had, and of those it has yet to get."""
+    """The names of a database's applied and pending migrations."""
 
     applied: list[str]
     pending: list[str]
 
 
 async def migrate(database: Database, folder: Path = MIGRATIONS, *, now_ms: int | None = None) -> list[str]:
-    """Apply what is pending, each in a transaction of its own; the names of what was applied by us."""
+    """Apply pending migrations, each in its own transaction. Returns the names of those applied here.
+
+    Raises `SchemaTooNew` or `StoreUnusable`; a migration that fails changes nothing.
+    """
     known = load(folder)
     now = database.wall_ms() if now_ms is None else now_ms
-    # When there is nothing to do, nothing is written, and no lock is taken.
-    to_come = pending(known, await _recorded(database))
-    return [each.name for each in to_come if await _apply_whole(database, each, known, now)]
+    # An up-to-date database is only read: no write, no lock.
+    to_apply = pending(known, await _recorded(database))
+    return [each.name for each in to_apply if await _apply_whole(database, each, known, now)]
 
 
 async def status(database: Database, folder: Path = MIGRATIONS) -> Status:
     known = load(folder)
-    to_come = [migration.name for migration in pending(known, await _recorded(database))]
+    to_apply = [migration.name for migration in pending(known, await _recorded(database))]
     names = [migration.name for migration in known]
-    return Status(names[: len(names) - len(to_come)], to_come)
+    return Status(names[: len(names) - len(to_apply)], to_apply)
 
 
 async def schema_of(database: Database) -> str:
-    """The schema as sorted lines: equal schemas give equal lines, however they came to be."""
+    """The schema as sorted lines, independent of the order in which it was created."""
     facts = [row["fact"] for row in await database.read(queries.schema.facts, {})]
     for row in await database.read(queries.schema.table_texts, {}):
         facts += [f"check {row['name']} {check}" for check in _checks(row["sql"])]
@@ -83,8 +86,8 @@ async def schema_of(database: Database) -> str:
 
 
 def load(folder: Path) -> list[Migration]:
-    """The migrations of a folder in their order, from 1 without a gap."""
-    # Read as text: a checkout with other line ends is no other migration.
+    """The migrations of a folder, numbered from 1 without a gap."""
+    # Read as text: other line endings must not change the hash.
     migrations = [
         Migration(int(match.group(1)), file.name.removesuffix(".sql"), file.read_text("utf-8"))
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
@@ -99,7 +102,7 @@ def load(folder: Path) -> list[Migration]:
 
 
 def pending(known: Sequence[Migration], recorded: Rows) -> Sequence[Migration]:
-    """What is yet to come after what is recorded."""
+    """The known migrations that follow the recorded ones. Raises `SchemaTooNew` or `StoreUnusable`."""
     applied = {row["version"]: (row["name"], row["sha256"]) for row in recorded}
     newest = max(applied, default=0)
     if newest > len(known):
@@ -128,7 +131,7 @@ async def _recorded(database: Database) -> Rows:
     except StoreUnavailable:
         raise
     except StoreError as error:
-        # Other programs call theirs by the same name.
+        # Other programs use the same table name.
         raise StoreUnusable(
             f"the table schema_migrations here is not Segue's own ({error}): "
             "give Segue a database of its own; nothing was changed"
@@ -143,17 +146,17 @@ async def _apply_whole(database: Database, migration: Migration, known: list[Mig
     except StoreError as error:
         raise StoreUnusable(
             f"{migration.name} could not be applied, and nothing of it was: {error}. "
-            "If somebody began it by hand, restore the database from a backup"
+            "If it was begun by hand, restore the database from a backup"
         ) from error
 
 
 def _apply(migration: Migration, known: list[Migration], dialect: str, now: int) -> Transaction[bool]:
-    yield queries.schema.take_your_time, {}
+    yield queries.schema.lift_time_limits, {}
     yield queries.schema.lock, {}
     yield queries.schema.create, {}
     recorded = yield queries.schema.applied, {}
     if migration not in pending(known, recorded):
-        # Another process was quicker.
+        # Another process has applied it.
         return False
     for statement in migration.statements(dialect):
         yield statement, {}
@@ -165,10 +168,10 @@ def _apply(migration: Migration, known: list[Migration], dialect: str, now: int)
 
 
 def _split(text: str) -> Iterator[str]:
-    """The statements of a text, without its comments: a semicolon in one ends nothing."""
-    bare = _WORDS_OR_COMMENT.sub(lambda match: match.group("words") or " ", text)
+    """The statements of a text. Comments are removed first, because they may contain semicolons."""
+    bare = _QUOTED_OR_COMMENT.sub(lambda match: match.group("quoted") or " ", text)
     start = 0
-    for match in _WORDS_OR_SEMICOLON.finditer(f"{bare};"):
+    for match in _QUOTED_OR_SEMICOLON.finditer(f"{bare};"):
         if match.group() == ";":
             if statement := bare[start : match.start()].strip():
                 yield statement
@@ -176,11 +179,11 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _checks(table: str) -> Iterator[str]:
-    """Each `CHECK (…)` in the text of a table, up to the parenthesis that closes it."""
+    """Each `CHECK (…)` in the text of a table, up to its closing parenthesis."""
     for start in re.finditer(r"\bCHECK\s*(?=\()", table, re.IGNORECASE):
         depth = 0
-        for place in range(start.end(), len(table)):
-            depth += {"(": 1, ")": -1}.get(table[place], 0)
+        for index in range(start.end(), len(table)):
+            depth += {"(": 1, ")": -1}.get(table[index], 0)
             if depth == 0:
-                yield table[start.end() : place + 1]
+                yield table[start.end() : index + 1]
                 break

@@ -1,4 +1,4 @@
-"""From a URL to an open database with its schema up to date."""
+"""Opens a database from its URL and migrates its schema."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ _MEMORY = ":memory:"
 
 
 async def open_database(url: str) -> Database:
+    """The database with its schema up to date. `BadSetting` for a URL of another kind."""
     database = await connect(url)
     try:
         await migrate(database)
@@ -21,13 +22,13 @@ async def open_database(url: str) -> Database:
 
 
 async def connect(url: str) -> Database:
-    """The database as it is; its schema may be older than this version, or missing."""
-    scheme, found, place = url.partition("://")
-    if scheme == "sqlite" and found:
+    """The database without migrating it: its schema may be older than this version, or missing."""
+    scheme, separator, path = url.partition("://")
+    if scheme == "sqlite" and separator:
         from segue.store.sqlite.database import Sqlite
 
-        return await Sqlite.open(_MEMORY if place == _MEMORY else str(_file(place)))
-    if scheme in ("postgresql", "postgres") and found:
+        return await Sqlite.open(_MEMORY if path == _MEMORY else str(_file(path)))
+    if scheme in ("postgresql", "postgres") and separator:
         from segue.store.postgres.database import Postgres
 
         return await Postgres.open(url)
@@ -36,12 +37,12 @@ async def connect(url: str) -> Database:
 
 def sqlite_file(url: str) -> Path | None:
     """The file that a URL names; None when it names something else."""
-    scheme, _, place = url.partition("://")
-    return _file(place) if scheme == "sqlite" and place != _MEMORY else None
+    scheme, _, path = url.partition("://")
+    return _file(path) if scheme == "sqlite" and path != _MEMORY else None
 
 
-def _file(place: str) -> Path:
-    path = place.removeprefix("/")
+def _file(path: str) -> Path:
+    path = path.removeprefix("/")
     if not path:
         raise BadSetting(f"sqlite:// needs a file, for example {_EXAMPLES}")
     return Path(path)

@@ -1,13 +1,13 @@
-"""Named queries: the only door between Python and SQL.
+"""Named queries: loads `sql/*.sql` and translates each query for both databases.
 
 Each file in `sql/` belongs to a table and holds queries under `-- name: some_name` lines.
-`sql.turns.finish` is the query `finish` of `sql/turns.sql`. One text serves both databases:
+`queries.turns.finish` is the query `finish` of `sql/turns.sql`. One text serves both databases:
 
   - parameters are `:name`; PostgreSQL gets them as `$1, $2, …`
   - `/*pg … */` is a comment to SQLite, and PostgreSQL reads what is inside
   - `/*lite … */` is the same the other way round
-  - whatever else must be true of a row that is named by its id is asked through COALESCE: else PostgreSQL may
-    look for it in an index of all of which that is true, when it takes these for few (decision 0024)
+
+`sql/turns.sql` says why conditions on a row selected by id are wrapped in COALESCE.
 """
 
 import re
@@ -20,7 +20,7 @@ from typing import Any
 _FOLDER = Path(__file__).with_name("sql")
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
-"""What stands for a value in the text that both databases share."""
+"""A parameter in the text that both databases share."""
 _LINE_COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
 
 
@@ -32,9 +32,9 @@ class Query:
     sqlite: str
     postgres: str
     parameters: tuple[str, ...]
-    """The order in which positional parameters take their names."""
+    """The names of the positional parameters, in order."""
     pick: Callable[[Mapping[str, Any]], tuple[Any, ...]]
-    """Takes their values, in that order, from a mapping."""
+    """Returns their values, in that order, from a mapping."""
 
 
 class Queries:
@@ -44,7 +44,7 @@ class Queries:
         self.table = table
         text = (_FOLDER / f"{table}.sql").read_text("utf-8")
         self._queries = {name: translate(f"{table}.{name}", body) for name, body in _split(text)}
-        vars(self).update(self._queries)  # plain attributes: __getattr__ is for what is not there
+        vars(self).update(self._queries)  # plain attributes: __getattr__ runs for unknown names only
 
     def __getattr__(self, name: str) -> Query:
         raise AttributeError(f"there is no query {name!r} in sql/{self.table}.sql")
@@ -55,7 +55,7 @@ class Queries:
 
 def translate(name: str, body: str) -> Query:
     text = _LINE_COMMENT.sub("", body).strip().rstrip(";").strip()
-    postgres = _open(_drop(text, "lite"), "pg")
+    postgres = _uncomment(_drop(text, "lite"), "pg")
     order: list[str] = []
 
     def number(match: re.Match[str]) -> str:
@@ -65,7 +65,7 @@ def translate(name: str, body: str) -> Query:
         return f"${order.index(parameter) + 1}"
 
     numbered = PARAMETER.sub(number, postgres)
-    return Query(name, _open(_drop(text, "pg"), "lite"), numbered, tuple(order), _picker(order))
+    return Query(name, _uncomment(_drop(text, "pg"), "lite"), numbered, tuple(order), _picker(order))
 
 
 def _picker(names: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
@@ -77,7 +77,7 @@ def _picker(names: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
     return itemgetter(*names)
 
 
-def _open(text: str, dialect: str) -> str:
+def _uncomment(text: str, dialect: str) -> str:
     return re.sub(rf"/\*{dialect}\s(.*?)\*/", r"\1", text, flags=re.DOTALL)
 
 
@@ -112,7 +112,7 @@ TABLES = (
 
 def __getattr__(name: str) -> Queries:
     if name in TABLES:
-        # Read when it is first asked for; from then on it is found without asking here.
+        # Read at first use. It then is a module attribute, and this function is not called again for it.
         table: Queries = globals().setdefault(name, Queries(name))
         return table
     raise AttributeError(f"module 'segue.store.queries' has no attribute {name!r}")

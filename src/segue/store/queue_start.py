@@ -1,13 +1,14 @@
-"""The head of a queue: the first that waits in an index, found without a walk over those who have left it.
+"""Scan start of a queue index: skips obsolete entries at its beginning.
 
-PostgreSQL keeps an entry in its index for as long as anybody may still see the row that it led to. While a
-backup runs, or a transaction is forgotten, that is all who have come and gone since, and they stand where the
-queue begins: every look would walk over them. So after a look that took long, the next ones begin where the
-first one stood, and only now and then one begins at the bottom again.
+PostgreSQL keeps an index entry for as long as any transaction may still see its row. While a backup runs or a
+transaction stays open, entries of all rows that left the queue remain, at the beginning of the index, and
+every scan would walk over them. So after a slow scan the next scans start at the first waiting row it found,
+and only some scans start at the bottom again (full scans).
 
 Invariants
-  - whoever waits is found: below where looks begin by the next one from the bottom, else at once
-  - looks from the bottom take a small part of the time, however long each of them takes
+  - every waiting row is found: rows at or above the scan start immediately, rows below it by the next full
+    scan
+  - full scans take a small part of the time, however long each of them takes
 """
 
 from math import inf
@@ -19,52 +20,52 @@ from segue.store.queries import Query
 BOTTOM = 0
 
 LONG_SECONDS = 0.005
-"""Whoever looks for less has nothing to save."""
+"""A full scan that takes longer counts as slow."""
 ONE_IN = 20
-"""The part of the time that looks from the bottom may take."""
+"""Full scans may take one part in this many of the time."""
 LONGEST_SECONDS = 60.0
-"""Between two of them."""
+"""The longest pause between two full scans."""
 STALE_SECONDS = 1.0
-"""While looks are long: how soon one is taken at how far the queue has come."""
+"""While scans are slow: how often the scan start is moved forward."""
 FRESH_SECONDS = 10.0
-"""While they are not: how soon one is taken at whether they still are not."""
+"""While scans are fast: how often it is checked that they still are."""
 BEHIND_MS = 10_000
-"""Who comes in now was given its place a little earlier, by a clock that may not be ours."""
+"""The scan start stays this far in the past: a new row's moment was set earlier, maybe by another clock."""
 
 
 class QueueStart:
     def __init__(self, database: Database, query: Query) -> None:
-        """`query` gives the place of the first one that does not stand below `:since`."""
+        """`query` returns the first index value that is not below `:since`."""
         self._database = database
         self._query = query
         self._since = BOTTOM
-        self._looked = self._bottom_at = -inf
+        self._scanned_at = self._full_scan_at = -inf
         self._lowest: float = inf
-        """Of whom we were told since the last look began."""
+        """The lowest value passed to `lower` since the last scan began."""
 
     async def since(self, now: int) -> int:
-        """Where a walk along the queue may begin."""
+        """Where a scan of the queue may start. May scan once to find out."""
         fresh = FRESH_SECONDS if self._since == BOTTOM else STALE_SECONDS
-        if self._database.dialect == "postgres" and monotonic() - self._looked > fresh:
-            await self._look(now)
+        if self._database.dialect == "postgres" and monotonic() - self._scanned_at > fresh:
+            await self._scan(now)
         return self._since
 
-    async def _look(self, now: int) -> None:
-        began = self._looked = monotonic()
-        since = self._since if began < self._bottom_at else BOTTOM
+    async def _scan(self, now: int) -> None:
+        began = self._scanned_at = monotonic()
+        since = self._since if began < self._full_scan_at else BOTTOM
         self._lowest = inf
         try:
             ((first,),) = await self._database.read(self._query, {"since": since})
         finally:
             took = monotonic() - began
             if since == BOTTOM:
-                self._bottom_at = began + min(took * ONE_IN, LONGEST_SECONDS)
+                self._full_scan_at = began + min(took * ONE_IN, LONGEST_SECONDS)
         if since == BOTTOM and took < LONG_SECONDS:
             self._since = BOTTOM
         else:
             self._since = int(min(now - BEHIND_MS, now if first is None else first, self._lowest))
 
-    def lower(self, place: int) -> None:
-        """Somebody came in there, who has waited elsewhere."""
-        self._since = min(self._since, place)
-        self._lowest = min(self._lowest, place)
+    def lower(self, value: int) -> None:
+        """Call when a row enters the queue at a value that may be below the scan start."""
+        self._since = min(self._since, value)
+        self._lowest = min(self._lowest, value)

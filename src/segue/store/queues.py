@@ -1,10 +1,10 @@
-"""The queues: what workers look for, and when they have to look again.
+"""Work queues: what workers can claim now, and when they must check again.
 
-Jobs that are due, lanes that are ready, deliveries that wait, and leases that have run out. Each queue is an
-index of the rows it is about, and a look at it begins at its head (see `head`).
+Due jobs, ready lanes, waiting deliveries and expired leases. Each queue is an index of its table, scanned
+from its start (see `queue_start`).
 
-What is found here was so when somebody looked. Whoever acts on it says what was found, and the database
-decides whether it still holds.
+Results may be out of date when they are used. The write that acts on one repeats its condition, and the
+database decides whether it still holds.
 """
 
 from segue.model.records import Delivery, Job
@@ -19,7 +19,7 @@ from segue.times.clock import Clock
 _ACCOUNTS_AT_ONCE = 50
 
 EVERY_CHANNEL = "*"
-"""In place of names, each between commas."""
+"""Used instead of a list of channels, which is written as names between commas."""
 
 REBOOTED_MS = 60_000
 """A lease that begins this far in the future was written before the machine restarted."""
@@ -27,7 +27,7 @@ REBOOTED_MS = 60_000
 
 @record
 class DueJob:
-    """A job whose moment has come, with the facts its policy is decided on."""
+    """A due job, with the facts its policy is decided on."""
 
     job: Job
     heard_at: int | None
@@ -39,12 +39,12 @@ class DueJob:
 
 @positional
 class Unreadable:
-    """A job whose row makes no sense to this version. It is paused, and the others go on."""
+    """A job whose row this version cannot read. It is paused; other jobs go on."""
 
     job_id: str
     reason: str
     job: Job | None = None
-    """Where it is only its policy that cannot be read."""
+    """Set when only its policy cannot be read."""
 
 
 class Queues:
@@ -59,16 +59,17 @@ class Queues:
         self._sending = QueueStart(database, queries.deliveries.first_leased)
 
     def lease_now(self) -> int | None:
-        """By which clock leases are judged: a test's, else the machine's, else the database's own."""
-        mine = self._clock.lease_ms()
-        return self.database.lease_now() if mine is None else mine
+        """The moment leases are judged by, from a test's clock or the driver; None: the database's own."""
+        of_test = self._clock.lease_ms()
+        return self.database.lease_now() if of_test is None else of_test
 
     def horizon(self) -> int | None:
+        """A lease that begins after this moment has expired (see `REBOOTED_MS`)."""
         lease_now = self.lease_now()
         return None if lease_now is None else lease_now + REBOOTED_MS
 
-    async def _judged(self, leases: QueueStart) -> Params:
-        """By what it is told which of them have run out."""
+    async def _expiry_params(self, leases: QueueStart) -> Params:
+        """The parameters of a query for expired leases."""
         lease_now = self.lease_now()
         since = await leases.since(self.database.wall_ms() if lease_now is None else lease_now)
         return {"since": since, "lease_now": lease_now, "horizon": self.horizon()}
@@ -76,17 +77,17 @@ class Queues:
     # Jobs
 
     async def due_jobs(self, now: int, limit: int) -> list[DueJob | Unreadable]:
-        """What is due, soonest first; of a flood, a share for each of some accounts in turn."""
+        """Due jobs, soonest first. If there are more than `limit`, some accounts in turn get a share each."""
         since = await self._jobs.since(now)
-        found = await self.database.read(queries.jobs.due, {"since": since, "now": now, "limit": limit})
-        if len(found) == limit:
+        due = await self.database.read(queries.jobs.due, {"since": since, "now": now, "limit": limit})
+        if len(due) == limit:
             accounts = await self._next_accounts(since)
             if len(accounts) > 1:
                 return await self._shares(accounts, since, now, limit)
-        return [_due(row) for row in found]
+        return [_row_to_due_job(row) for row in due]
 
     def is_due(self, since: int) -> None:
-        """A job was put to a slot that may have passed while the one before it was put off."""
+        """Call when a job's next slot is set to a time that may already be in the past."""
         self._jobs.lower(since)
 
     async def _shares(
@@ -94,22 +95,23 @@ class Queues:
     ) -> list[DueJob | Unreadable]:
         due: list[DueJob | Unreadable] = []
         for account in accounts:
-            asked: Params = {
+            params: Params = {
                 "account": account,
                 "since": since,
                 "now": now,
                 "limit": max(1, limit // len(accounts)),
             }
-            due += [_due(row) for row in await self.database.read(queries.jobs.due_of_account, asked)]
+            share = await self.database.read(queries.jobs.due_of_account, params)
+            due += [_row_to_due_job(row) for row in share]
         return due
 
     async def _next_accounts(self, since: int) -> list[str]:
-        """Some accounts that have jobs, those first that were not looked at last time."""
+        """The next accounts that have jobs, in turn: it goes on after the last account of the last call."""
         accounts: list[str] = []
         after = self._account
         while len(accounts) < _ACCOUNTS_AT_ONCE:
-            found = await self.database.read(queries.jobs.next_account, {"account": after, "since": since})
-            after = found[0]["account"] or ""
+            next_one = await self.database.read(queries.jobs.next_account, {"account": after, "since": since})
+            after = next_one[0]["account"] or ""
             if after in accounts or (not after and not self._account):
                 break
             if after:
@@ -124,51 +126,52 @@ class Queues:
     # Lanes
 
     async def expired_lanes(self, limit: int) -> list[str]:
-        judged: Params = {**await self._judged(self._leased), "limit": limit}
-        return [row["id"] for row in await self.database.read(queries.sessions.expired, judged)]
+        params: Params = {**await self._expiry_params(self._leased), "limit": limit}
+        return [row["id"] for row in await self.database.read(queries.sessions.expired, params)]
 
     async def next_ready(self, pool: int) -> int | None:
-        asked: Params = {"user_waits": pool, "since": await self.ready_since()}
-        return number(await self.database.read(queries.sessions.next_ready, asked), "ready_at")
+        params: Params = {"user_waits": pool, "since": await self.ready_since()}
+        return number(await self.database.read(queries.sessions.next_ready, params), "ready_at")
 
     async def ready_since(self) -> int:
-        """No lane has been ready for longer, as far as it is known."""
+        """The scan start for ready lanes: a lower bound on `ready_at`, as far as it is known."""
         return await self._ready.since(self._clock.ms())
 
     def is_ready(self, since: int) -> None:
-        """A lane was released with a turn in it that has waited since then."""
+        """Call when a lane is released with a turn that has waited since then."""
         self._ready.lower(since)
 
     # Deliveries
 
     async def next_delivery(self, channels: str = EVERY_CHANNEL) -> int | None:
-        asked: Params = {"channels": channels, "since": await self.waiting_since()}
-        return number(await self.database.read(queries.deliveries.next_due, asked), "not_before")
+        params: Params = {"channels": channels, "since": await self.waiting_since()}
+        return number(await self.database.read(queries.deliveries.next_due, params), "not_before")
 
     async def waiting_since(self) -> int:
-        """No delivery has waited for longer, as far as it is known."""
+        """The scan start for deliveries: a lower bound on `not_before`, as far as it is known."""
         return await self._waiting.since(self._clock.ms())
 
     async def stranded_deliveries(self, before: int, limit: int) -> list[Delivery]:
-        """Due since before that moment, and nobody came for them."""
-        asked: Params = {"before": before, "limit": limit}
+        """Due since before that moment, and never leased by a courier."""
+        params: Params = {"before": before, "limit": limit}
         return [
-            overviews.delivery(row) for row in await self.database.read(queries.deliveries.stranded, asked)
+            overviews.delivery(row) for row in await self.database.read(queries.deliveries.stranded, params)
         ]
 
     async def expired_deliveries(self, channels: str, limit: int) -> list[Delivery]:
-        judged: Params = {**await self._judged(self._sending), "channels": channels, "limit": limit}
+        lease: Params = await self._expiry_params(self._sending)
+        params: Params = {**lease, "channels": channels, "limit": limit}
         return [
-            overviews.delivery(row) for row in await self.database.read(queries.deliveries.expired, judged)
+            overviews.delivery(row) for row in await self.database.read(queries.deliveries.expired, params)
         ]
 
 
-def number(found: Rows, column: str) -> int | None:
-    """In the only row; None too if there is no row."""
-    return found[0][column] if found else None
+def number(result: Rows, column: str) -> int | None:
+    """The column's value in the only row; None if there is no row."""
+    return result[0][column] if result else None
 
 
-def _due(row: Row) -> DueJob | Unreadable:
+def _row_to_due_job(row: Row) -> DueJob | Unreadable:
     try:
         job = rows.job(row)
     except rows.UNREADABLE as error:

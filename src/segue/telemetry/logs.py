@@ -1,7 +1,7 @@
-"""The log of a process: lines for people on a terminal, JSON for machines elsewhere, never a secret.
+"""Logging: readable lines on a terminal, JSON elsewhere, with secrets redacted.
 
-Everything logs through the standard library; this puts one handler at its root. What is written is redacted
-as the last step, when a line is whole: whatever a library put into it, in a field or in a traceback, is seen.
+All modules log through the standard library; `configure` installs one handler at its root. Redaction is the
+last step, on the rendered line, so it covers fields and tracebacks of libraries too.
 """
 
 import json
@@ -20,10 +20,10 @@ from segue.model.redaction import stands_out
 
 HIDDEN = "•••"
 
-_QUIETER = ("asyncio", "httpcore", "httpcore2", "httpx", "httpx2", "mcp", "uvicorn.error")
-"""Libraries that tell of every step: only their warnings are for us."""
+_VERBOSE_LIBRARIES = ("asyncio", "httpcore", "httpcore2", "httpx", "httpx2", "mcp", "uvicorn.error")
+"""Libraries that log every step: only their warnings are kept."""
 
-_LOOKS_LIKE_ONE = (
+_SECRET_PATTERNS = (
     # Authorization: Bearer …, also as a field of JSON or of a Python dict
     re.compile(r"""(?i)(authorization["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)[^\s"',}]+"""),
     re.compile(r"(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{8,}"),
@@ -35,7 +35,7 @@ _LOOKS_LIKE_ONE = (
 
 
 class Redaction:
-    """Hides the secrets it was told, and whatever looks like one or stands as one."""
+    """Hides the given secrets, and text that looks like one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {form for secret in secrets if stands_out(secret) for form in _forms(secret)}
@@ -44,7 +44,7 @@ class Redaction:
     def __call__(self, text: str) -> str:
         for secret in self._longest_first:
             text = text.replace(secret, HIDDEN)
-        for pattern in _LOOKS_LIKE_ONE:
+        for pattern in _SECRET_PATTERNS:
             text = pattern.sub(rf"\1{HIDDEN}", text)
         return text
 
@@ -56,30 +56,30 @@ def configure(
     level: int = logging.INFO,
     stream: TextIO | None = None,
 ) -> None:
-    """Send every log of this process to standard error, or to `stream`; a second call replaces the first."""
+    """Send all logs of this process to standard error, or to `stream`. A second call replaces the first."""
     stream = sys.stderr if stream is None else stream
     terminal = stream.isatty()
     human = format == "human" or (format == "auto" and terminal)
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_facts(human),
+            foreign_pre_chain=_collectors(human),
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *_rendering(human, colours=terminal and not os.environ.get("NO_COLOR")),
-                _Last(Redaction(secrets)),
+                *_renderers(human, colours=terminal and not os.environ.get("NO_COLOR")),
+                _RedactLine(Redaction(secrets)),
             ],
         )
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for name in _QUIETER:
+    for name in _VERBOSE_LIBRARIES:
         logging.getLogger(name).setLevel(max(level, logging.WARNING))
 
 
-class _Last:
-    """The redaction, as the step after the line was made."""
+class _RedactLine:
+    """The last processor: redacts the rendered line."""
 
     def __init__(self, redaction: Redaction) -> None:
         self._redaction = redaction
@@ -88,7 +88,7 @@ class _Last:
         return self._redaction(str(line))
 
 
-def _facts(human: bool) -> list[Processor]:
+def _collectors(human: bool) -> list[Processor]:
     return [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -97,13 +97,13 @@ def _facts(human: bool) -> list[Processor]:
     ]
 
 
-def _rendering(human: bool, *, colours: bool) -> list[Processor]:
+def _renderers(human: bool, *, colours: bool) -> list[Processor]:
     if human:
         return [
             structlog.dev.ConsoleRenderer(
                 colors=colours,
                 pad_event_to=0,
-                # Not the fancy one: it shows local variables, and those hold secrets.
+                # The default formatter shows local variables, which may hold secrets.
                 exception_formatter=structlog.dev.plain_traceback,
             )
         ]
@@ -115,11 +115,11 @@ def _rendering(human: bool, *, colours: bool) -> list[Processor]:
 
 
 def _event_as_message(logger: WrappedLogger, method: str, line: EventDict) -> EventDict:
-    """`message` is the name that collectors of logs look for; the time and the level come first."""
+    """Rename `event` to `message`, which log collectors expect; time and level come first."""
     first = {"timestamp": line.pop("timestamp"), "level": line.pop("level"), "logger": line.pop("logger")}
     return {**first, "message": line.pop("event"), **line}
 
 
 def _forms(secret: str) -> set[str]:
-    """The secret as JSON, Python or a URL would spell it."""
+    """Return the secret as JSON, Python and a URL spell it."""
     return {secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, safe="")}

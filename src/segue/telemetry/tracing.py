@@ -1,12 +1,11 @@
-"""Traces with OpenTelemetry: one for each run, from the moment it was due to its delivery.
+"""OpenTelemetry traces: one for each run, from the time it was due to its delivery.
 
     async with Kernel(...) as kernel, traced(kernel):
         await kernel.run()
 
-A trace is told when its run has ended, from what is stored of it: nothing is measured on the way, and without
-this nothing is loaded. The number of a trace is made of its run's id, so that what one process did and what
-another one delivered stand in one trace. Attributes hold ids, numbers and our own words; never a text, a name
-or a key that somebody chose.
+Spans are made when a run has ended, from what is stored of it: nothing is measured while it runs, and without
+`traced` OpenTelemetry is not loaded. The trace id is derived from the run's id, so that spans of several
+processes form one trace. Attributes hold ids, numbers and fixed words; never a text, a name or a session key.
 """
 
 import asyncio
@@ -34,7 +33,7 @@ Value: TypeAlias = str | int
 
 @asynccontextmanager
 async def traced(kernel: Kernel, provider: "TracerProvider | None" = None) -> AsyncIterator[None]:
-    """Trace what this kernel runs and delivers, with the provider that is given or the process's own."""
+    """Trace what this kernel runs and delivers, with the given provider or the process's own."""
     from opentelemetry import trace
 
     tracer = (provider or trace.get_tracer_provider()).get_tracer("segue", __version__)
@@ -44,12 +43,12 @@ async def traced(kernel: Kernel, provider: "TracerProvider | None" = None) -> As
         yield
     finally:
         watching.cancel()
-        await tasks.__aexit__(None, None, None)  # what the caller raises stays as it is
+        await tasks.__aexit__(None, None, None)  # an exception of the caller is not wrapped in a group
 
 
 @asynccontextmanager
 async def exporting() -> AsyncIterator["TracerProvider"]:
-    """A provider that sends traces where the usual variables say, `OTEL_EXPORTER_OTLP_ENDPOINT` and so on."""
+    """Yield a provider that exports as `OTEL_EXPORTER_OTLP_ENDPOINT` etc. say. Raises `BadSetting`."""
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
@@ -62,34 +61,34 @@ async def exporting() -> AsyncIterator["TracerProvider"]:
     try:
         yield provider
     finally:
-        await asyncio.to_thread(provider.shutdown)  # what is still to be sent takes its time
+        await asyncio.to_thread(provider.shutdown)  # it blocks until pending spans are sent
 
 
 async def _watch(kernel: Kernel, tracer: "Tracer") -> None:
     with kernel.hub.listen(EVERYTHING) as listener:
         while True:
-            heard = await listener.next()
-            run_id = _ended(heard) if isinstance(heard, Event) else None
+            notice = await listener.next()
+            run_id = _ended_run(notice) if isinstance(notice, Event) else None
             try:
                 if run_id is not None:
-                    _tell_run(tracer, await kernel.store.run(run_id))
-                elif isinstance(heard, DeliverySent) and heard.delivery.turn_id and heard.delivery.source:
-                    _tell_delivery(tracer, heard, heard.delivery.source.run_id)
-            except SegueError as error:  # deleted meanwhile, or the database is away
-                _log.warning("a run could not be traced: %s", error)
+                    _trace_run(tracer, await kernel.store.run(run_id))
+                elif isinstance(notice, DeliverySent) and notice.delivery.turn_id and notice.delivery.source:
+                    _trace_delivery(tracer, notice, notice.delivery.source.run_id)
+            except SegueError as error:  # the run was deleted, or the database is unreachable
+                _log.warning("run not traced: %s", error)
 
 
-def _ended(event: Event) -> str | None:
-    """The run that ended with this event: with its turn, or as a written message that was sent."""
+def _ended_run(event: Event) -> str | None:
+    """Return the run that ended with this event: by its turn's end, or by a scheduled message sent."""
     if event.source is None or event.type not in ("stream_end", "message"):
         return None
     return event.source.run_id if event.type == "stream_end" or "delivery_id" in event.body else None
 
 
-def _tell_run(tracer: "Tracer", run: Run) -> None:
-    if run.outcome is None or run.finished_at is None:  # it will be tried again
+def _trace_run(tracer: "Tracer", run: Run) -> None:
+    if run.outcome is None or run.finished_at is None:  # it will be retried
         return
-    told: dict[str, Value] = {
+    attributes: dict[str, Value] = {
         "segue.run_id": run.id,
         "segue.job_id": run.job_id,
         "segue.outcome": str(run.outcome),
@@ -97,29 +96,29 @@ def _tell_run(tracer: "Tracer", run: Run) -> None:
         "segue.lateness_ms": run.lateness_ms,
         "segue.missed": run.missed_count,
     }
-    trace = _trace_of(run.id)
-    _span(tracer, trace, "due", run.slot, run.queued_at, told)
+    trace = _context_of(run.id)
+    _span(tracer, trace, "due", run.slot, run.queued_at, attributes)
     if run.started_at is None:
-        _span(tracer, trace, "delivery", run.queued_at, run.finished_at, told)
+        _span(tracer, trace, "delivery", run.queued_at, run.finished_at, attributes)
     else:
-        _span(tracer, trace, "wait", run.queued_at, run.started_at, told)
-        _span(tracer, trace, "turn", run.started_at, run.finished_at, told)
+        _span(tracer, trace, "wait", run.queued_at, run.started_at, attributes)
+        _span(tracer, trace, "turn", run.started_at, run.finished_at, attributes)
 
 
-def _tell_delivery(tracer: "Tracer", sent: DeliverySent, run_id: str) -> None:
-    """Of an answer; a written message is delivered when its run ends."""
+def _trace_delivery(tracer: "Tracer", sent: DeliverySent, run_id: str) -> None:
+    """Make the span of an answer's delivery. That of a scheduled message is made with its run."""
     delivery = sent.delivery
-    told: dict[str, Value] = {
+    attributes: dict[str, Value] = {
         "segue.run_id": run_id,
         "segue.delivery_id": delivery.id,
-        "segue.model.channel": delivery.channel,
+        "segue.channel": delivery.channel,
         "segue.attempt": delivery.attempt,
     }
-    _span(tracer, _trace_of(run_id), "delivery", delivery.created_at, sent.at, told)
+    _span(tracer, _context_of(run_id), "delivery", delivery.created_at, sent.at, attributes)
 
 
-def _trace_of(run_id: str) -> "Context":
-    """The same in every process that has a part in the run."""
+def _context_of(run_id: str) -> "Context":
+    """Return the trace context of a run, which is the same in every process."""
     from opentelemetry import trace
 
     digest = sha256(run_id.encode()).digest()
@@ -133,7 +132,7 @@ def _trace_of(run_id: str) -> "Context":
 
 
 def _span(
-    tracer: "Tracer", trace: "Context", name: str, start: int, end: int, told: dict[str, Value]
+    tracer: "Tracer", trace: "Context", name: str, start: int, end: int, attributes: dict[str, Value]
 ) -> None:
-    span = tracer.start_span(name, context=trace, attributes=told, start_time=start * _NANOSECONDS)
+    span = tracer.start_span(name, context=trace, attributes=attributes, start_time=start * _NANOSECONDS)
     span.end(max(start, end) * _NANOSECONDS)

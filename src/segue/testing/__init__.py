@@ -1,4 +1,4 @@
-"""For your own tests: a clock you hold, an agent that reads from a script, a channel that remembers.
+"""Test helpers for users of Segue: a manual clock, a scripted agent, a recording channel.
 
     async def test_my_schedule(kernel, clock, agent):
         agent.script("Build 418 is green.")
@@ -7,7 +7,7 @@
         await quiet(kernel)
         assert [m.content for m in await kernel.messages("web:1")][-1] == "Build 418 is green."
 
-`pytest` finds the fixtures by itself where Segue is installed.
+If Segue is installed, `pytest` finds the fixtures by itself.
 """
 
 from segue.testing.conformance import check_arrival, check_channel

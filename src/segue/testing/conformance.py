@@ -1,8 +1,8 @@
-"""Whether a channel keeps what it promises: for those who write one.
+"""Channel conformance: checks that a channel does what its capabilities promise.
 
     await check_channel(MyChannel(…), chat_id="42", seen=what_the_chat_shows)
 
-`seen` gives the texts that the chat shows, oldest first. What does not hold is said by an AssertionError.
+`seen` returns the texts that the chat shows, oldest first. A failed check raises AssertionError.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _MARKS = "1 < 2 & 3 > 2; a_b_c, 2 * 3 * 4, [x](y), #1, `code`, ~, |, {}, ., !, -
 
 
 async def check_channel(channel: Channel, *, chat_id: str, seen: Seen) -> None:
-    """Everything about sending that can be tried with one chat."""
+    """Check everything about sending that one chat can show."""
     able = channel.capabilities
     _check_words(channel, able, chat_id)
     if able.stored:
@@ -35,24 +35,24 @@ async def check_channel(channel: Channel, *, chat_id: str, seen: Seen) -> None:
 
 
 async def check_arrival(channel: Channel, write: Callable[[str], Awaitable[None]]) -> Arrival:
-    """What a person writes (`write`) arrives once and whole, and listening ends when it is cancelled."""
-    desk = _Desk()
-    listening = asyncio.get_running_loop().create_task(channel.receive(desk))
+    """Check that a written message (`write`) arrives once and complete; return it."""
+    reception = _RecordingReception()
+    listening = asyncio.get_running_loop().create_task(channel.receive(reception))
     try:
         async with asyncio.timeout(30):
             await write("Good morning, and *welcome*.")
-            await desk.arrived.wait()
+            await reception.arrived.wait()
     finally:
         listening.cancel()
         ended, _ = await asyncio.wait([listening], timeout=10)
     assert ended, "receive goes on after it was cancelled"
-    assert [each.text for each in desk.taken] == ["Good morning, and *welcome*."], desk.taken
-    check_key(f"{channel.name}:{desk.taken[0].chat_id}")
-    assert desk.taken[0].id is not None, "without an id, a message that comes again is answered twice"
-    return desk.taken[0]
+    assert [each.text for each in reception.taken] == ["Good morning, and *welcome*."], reception.taken
+    check_key(f"{channel.name}:{reception.taken[0].chat_id}")
+    assert reception.taken[0].id is not None, "without an id, a message that comes again is answered twice"
+    return reception.taken[0]
 
 
-class _Desk:
+class _RecordingReception:
     def __init__(self) -> None:
         self.taken: list[Arrival] = []
         self.arrived = asyncio.Event()
@@ -76,7 +76,7 @@ def _check_words(channel: Channel, able: Capabilities, chat_id: str) -> None:
     check_key(f"{channel.name}:{chat_id}")
     assert "," not in channel.name, "the name of a channel has no comma"
     assert able.longest is None or able.longest >= 100, "a message holds at least a hundred characters"
-    assert able.per_second is None or able.per_second > 0, "a pace is more than nothing"
+    assert able.per_second is None or able.per_second > 0, "per_second is more than 0"
 
 
 async def _check_order(channel: Channel, chat_id: str, seen: Seen) -> None:
@@ -98,8 +98,8 @@ async def _check_repeat(channel: Channel, chat_id: str, seen: Seen) -> None:
     before = len(await seen())
     same = delivery(channel, chat_id, "same", "Only once.")
     receipts = {(await channel.send(same)).message_id for _ in range(3)}
-    assert len(await seen()) == before + 1, "idempotent, and it came more than once"
-    assert len(receipts) == 1, "idempotent, and it was named differently"
+    assert len(await seen()) == before + 1, "idempotent, but the message arrived more than once"
+    assert len(receipts) == 1, "idempotent, but a repeat has another message id"
 
 
 async def _check_length(channel: Channel, longest: int, chat_id: str, seen: Seen) -> None:
@@ -107,13 +107,13 @@ async def _check_length(channel: Channel, longest: int, chat_id: str, seen: Seen
     words = " ".join(f"word{number}" for number in range(longest // 3))
     await channel.send(delivery(channel, chat_id, "long", words))
     parts = (await seen())[before:]
-    assert len(parts) > 1, "longer than a message, and it came as one"
+    assert len(parts) > 1, "a text longer than a message was not split"
     assert max(map(len, parts)) <= longest, "a part is longer than a message may be"
     assert " ".join(parts).split() == words.split(), "words were lost, doubled or cut"
 
 
 def delivery(channel: Channel, chat_id: str, id: str, content: str) -> Delivery:
-    """One as the courier would hand it over."""
+    """Return a delivery as the courier would pass it."""
     return Delivery(
         id=f"conformance-{id}",
         session_id="conformance",

@@ -1,10 +1,10 @@
-"""A database that fails at the n-th statement, to see whether the house is sound after it.
+"""Fault injection: a database that fails at the n-th statement, to test that the invariants still hold.
 
 for n in itertools.count(1):
     faulty = FaultyStore(database, fail_at=n)
     try:
         await do_something(Kernel(faulty, …))
-        break                       # it got through untouched: every statement has failed once
+        break                       # no fault: every statement has failed once
     except Fault:
         assert not await audit(database)
 """
@@ -15,11 +15,11 @@ from segue.testing.forwarding import ForwardingDatabase
 
 
 class Fault(StoreError):
-    """The fault that was asked for."""
+    """The injected fault."""
 
 
 class FaultyStore(ForwardingDatabase):
-    """Passes everything on to a real database until the n-th statement of a transaction."""
+    """Forwards to a real database until the n-th statement within transactions."""
 
     def __init__(self, database: Database, *, fail_at: int) -> None:
         super().__init__(database)

@@ -1,4 +1,4 @@
-"""A database that passes everything on to another one; those derived from it do so in their own way."""
+"""Forwarding database: passes every call on to another database; a base class for test doubles."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager

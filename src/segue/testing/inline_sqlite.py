@@ -1,7 +1,7 @@
-"""SQLite without threads: every transaction runs to its end where it was called.
+"""SQLite without threads: every transaction runs to its end inside the call.
 
-For tests and simulation. Nothing waits, so what happens depends only on the order of the calls. Several
-handles may share one database, as several processes would: `other = database.share()`.
+For tests and simulation. Nothing waits, so the result depends only on the order of the calls. Several handles
+may share one database, as several processes would: `other = database.share()`.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class _Shared:
 
 
 class InlineSqlite:
-    """One handle on a SQLite database, opened by `InlineSqlite.open()`; the file is closed with the last."""
+    """A handle on a SQLite database, from `InlineSqlite.open()`. Closing the last handle closes the file."""
 
     dialect = "sqlite"
 

@@ -1,4 +1,4 @@
-"""A clock that stands still until it is moved."""
+"""Manual clock: stands still until a test moves it."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -10,9 +10,9 @@ START = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 
 
 class ManualClock:
-    """Moved by `advance`. Whoever sleeps until a moment that has come is woken.
+    """A clock moved by `advance`, which wakes the tasks whose time has come.
 
-    It judges leases too, so that a test can let one run out.
+    Leases use it too, so that a test can let one expire.
     """
 
     def __init__(self, start: datetime = START) -> None:
@@ -32,11 +32,11 @@ class ManualClock:
         return to_moment(self._ms)
 
     def advance(self, by: timedelta | None = None, **amount: float) -> datetime:
-        """Move on, by a timedelta or by its parts: `advance(minutes=10)`."""
+        """Move forward by a timedelta or its parts, as in `advance(minutes=10)`. Return the new time."""
         return self.set(self.now() + (by or timedelta()) + timedelta(**amount))
 
     def set(self, moment: datetime) -> datetime:
-        """Any moment, also an earlier one, as when somebody sets a machine's clock."""
+        """Move to any time, also an earlier one, as when a machine's clock is set."""
         self._ms = to_ms(moment)
         due = [event for until, event in self._sleepers if until <= self._ms]
         self._sleepers = [sleeper for sleeper in self._sleepers if sleeper[0] > self._ms]

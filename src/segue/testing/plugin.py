@@ -1,6 +1,6 @@
-"""Fixtures for users' tests: `kernel`, `clock`, `agent`, `channel`, on a database in memory.
+"""pytest plugin: the fixtures `kernel`, `clock`, `agent` and `channel`, on a database in memory.
 
-Each test of a kernel ends with the audit: an invariant that broke fails it.
+After each test with a kernel the audit runs: a broken invariant fails the test.
 """
 
 from collections.abc import AsyncIterator
@@ -22,19 +22,19 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def agent() -> ScriptedAgent:
-    """Says what `agent.script(…)` told it to; `agent.asked` is what it was asked."""
+    """Answers as `agent.script(…)` says; `agent.asked` lists what it was asked."""
     return ScriptedAgent()
 
 
 @pytest.fixture
 def channel() -> RecordingChannel:
-    """Takes what is sent to sessions whose key begins with `test:`."""
+    """Records what is sent to sessions whose key begins with `test:`."""
     return RecordingChannel("test")
 
 
 try:
     from pytest_asyncio import fixture as async_fixture
-except ImportError:  # whoever tests without it makes a kernel of their own
+except ImportError:  # without pytest-asyncio, tests make their own kernel
     pass
 else:
 
@@ -42,7 +42,7 @@ else:
     async def kernel(
         clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
     ) -> AsyncIterator[Kernel]:
-        """A kernel in memory, stepped by `quiet(kernel)`. Of sessions `web:…`, stored is sent."""
+        """A kernel in memory, stepped by `quiet(kernel)`. In sessions `web:…`, a stored message is sent."""
         channels = [channel, Stored("web")]
         async with Kernel("sqlite://:memory:", agent=agent, clock=clock, channels=channels) as kernel:
             yield kernel

@@ -1,4 +1,4 @@
-"""Let a kernel come to rest, and see whether its house is in order."""
+"""Quiescence and audit: step a kernel until it has nothing to do, and check the invariants."""
 
 from segue.kernel.kernel import Kernel
 from segue.store.database import Database
@@ -11,7 +11,8 @@ _MOST_ROUNDS = 10_000
 async def quiet(kernel: Kernel) -> None:
     """Step the workers by hand until nothing is left to do at this moment of the clock.
 
-    For a kernel that is not running. Turns that wait for a later moment stay where they are.
+    For a kernel that is not running. Turns that are due later are not started. Raises AssertionError if the
+    kernel never comes to rest.
     """
     workers = kernel.workers
     for _ in range(_MOST_ROUNDS):
@@ -29,7 +30,7 @@ async def quiet(kernel: Kernel) -> None:
 
 
 async def audit(database: Database, *, now: int | None = None) -> dict[str, list[str]]:
-    """The invariants that do not hold in this database. Empty is well.
+    """Return the broken invariants of this database; empty if all hold.
 
     With `now`, slots that were due an hour before it and left no row are reported too.
     """

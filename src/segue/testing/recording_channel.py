@@ -1,4 +1,4 @@
-"""A channel that keeps what it was given."""
+"""Recording channel: keeps what it is given to send."""
 
 from collections import deque
 
@@ -22,7 +22,7 @@ class RecordingChannel(Channel):
         return [delivery.content for delivery in self.sent]
 
     def fail(self, *errors: Exception) -> None:
-        """The next sends raise these, one each: `NotTaken`, or anything for a send nobody knows of."""
+        """Let the next sends raise these, one each: `NotTaken`, or any other error for an unknown outcome."""
         self._failures.extend(errors)
 
     async def send(self, delivery: Delivery) -> Receipt:

@@ -1,4 +1,4 @@
-"""An agent that says what its script says, and remembers what it was asked."""
+"""Scripted agent: answers from a script, and records what it was asked."""
 
 import asyncio
 from collections import deque
@@ -15,7 +15,7 @@ Line: TypeAlias = "str | BaseException | Sequence[Delta | str] | None"
 
 @positional
 class Asked:
-    """One call of the agent: what it was given."""
+    """What the agent was given in one call."""
 
     turn: OpenTurn
     history: list[Message]
@@ -28,7 +28,7 @@ class Asked:
 @dataclass
 class ScriptedAgent:
     """Each turn takes the next line: a string is the answer, a list is yielded piece by piece, an
-    exception is raised, None says nothing. Off the script, it answers `ok`."""
+    exception is raised, None yields nothing. After the last line, it answers `ok`."""
 
     reports_tools: bool = True
     asked: list[Asked] = field(default_factory=list)
@@ -40,7 +40,7 @@ class ScriptedAgent:
         self._lines.extend(lines)
 
     def pause(self) -> None:
-        """From now on each turn waits before its answer, until `go_on`."""
+        """Let each turn wait before its answer, until `go_on`."""
         self._gate = asyncio.Event()
         self._waiting.clear()
 
@@ -50,7 +50,7 @@ class ScriptedAgent:
             self._gate = None
 
     async def under_way(self) -> None:
-        """Until a turn waits at the gate that `pause` closed."""
+        """Wait until a turn waits because of `pause`."""
         await self._waiting.wait()
         self._waiting.clear()
 

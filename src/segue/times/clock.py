@@ -1,7 +1,6 @@
-"""The time, as a thing that is passed in.
+"""The clock: tells milliseconds since 1970 and waits for a moment.
 
-A clock tells milliseconds since 1970 and knows how to wait. `Kernel(clock=…)` is the only place one
-enters; everything below takes `now` as an argument.
+A clock is passed in at `Kernel(clock=…)` only; pure functions take `now` as an argument.
 """
 
 import asyncio
@@ -11,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 _LONGEST_NAP = 1.0
-"""Seconds. A wall clock may be set while we sleep; looking at it once a second costs nothing."""
+"""Seconds. The wall clock may be set during a sleep, so it is checked once a second."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -26,28 +25,30 @@ def to_moment(ms: int) -> datetime:
 
 
 class Clock(Protocol):
+    """Tells the time and waits. `segue.testing.ManualClock` is one for tests."""
+
     def ms(self) -> int:
         """Milliseconds since 1970."""
         ...
 
     def steady_ms(self) -> int:
-        """Milliseconds that nobody sets, from no particular moment on: for how long something took."""
+        """Monotonic milliseconds, to measure how long something took."""
         ...
 
     def lease_ms(self) -> int | None:
-        """The clock that judges leases, if it is this one; None leaves it to the store."""
+        """The time by which leases expire; None: the store's own clock decides."""
         ...
 
     async def wait(self, event: asyncio.Event, until: int | None) -> None:
-        """Until the event is set or the moment has come, whichever is first.
+        """Wait until the event is set or the moment has come, whichever is first.
 
-        It may end earlier when the clock is set back: whoever waits looks again.
+        It may return earlier when the clock is set back, so callers check again.
         """
         ...
 
 
 class SystemClock:
-    """The machine's wall clock, or another source of the same milliseconds."""
+    """The machine's wall clock, or on PostgreSQL the database's; the default."""
 
     def __init__(self, source: Callable[[], int] | None = None) -> None:
         self.ms = source or _wall_ms
@@ -62,7 +63,7 @@ class SystemClock:
         before = self.ms()
         while not event.is_set():
             now = self.ms()
-            # Set back by an hour, a nap of a second must not become one of an hour.
+            # If the clock is set back by an hour, a sleep of a second must not take an hour.
             if until is not None and (now >= until or now < before):
                 return
             before = now

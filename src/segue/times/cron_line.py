@@ -1,21 +1,21 @@
-"""Wall time: which moments a cron line names on the clocks of a zone.
+"""Cron lines: computes the moments that a cron line names in a time zone, also when its clocks change.
 
-A *wall* is a reading of a wall clock, to the minute, with no zone. A line names walls; a zone shows each of
-them once, never (the clock jumps over it in spring) or twice (in autumn). A zone is walked as *stretches*,
-spans of UTC in which its offset does not change, so that inside one stretch walls and moments differ by a
-constant and can be counted without being visited.
+A *wall* is a reading of a wall clock, to the minute, without a zone. A line names walls; a zone shows each of
+them once, never (the clock jumps over it in spring) or twice (in autumn). A zone is divided into *stretches*,
+spans of UTC with a constant offset, so that inside one stretch walls and moments differ by a constant and can
+be counted without visiting them.
 
-What a line means where the clock jumps is Debian cron's rule:
+Where the clocks change, the rule is that of Debian cron:
 
   - a line whose minute or hour begins with `*` follows the clock: it fires whenever the clock reads one of
     its walls, so an hourly line fires in every real hour, and a wall that is shown twice counts twice
   - any other line fires once for each wall, when the clock first reads that wall or a later one: 02:30 on a
     day that goes from 02:00 to 03:00 fires at 03:00, and on a day that shows 02:30 twice, the first time
 
-cronsim reads the lines; the walking is done here because cronsim, started within a repeated hour, answers
-with a moment that has passed, and steps over an hour where the clock turns back by half of one (Lord Howe).
+cronsim parses the lines. It does not compute the moments, because it returns a past moment when started
+within a repeated hour, and skips an hour where the clock turns back by half an hour (Lord Howe).
 
-Everything in this file is naive on purpose: walls have no zone, and moments are in UTC throughout.
+All datetimes in this file are naive on purpose: walls have no zone, and moments are in UTC.
 """
 
 import re
@@ -43,10 +43,10 @@ _SEARCHED = timedelta(days=50 * 365)
 
 _PLACE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
 _NOT_PLACES = ("posix/", "right/", "localtime", "Factory")
-"""Names the zone database also has: copies, clocks that count leap seconds, whatever this machine uses."""
+"""Other entries of the zone database: copies, clocks with leap seconds, the zone of this machine."""
 
 _BETWEEN_PROBES = timedelta(days=3)
-"""No two changes may slip between two probes; in no zone since 1970 are any closer than six days."""
+"""Short enough that two changes never lie between two probes: since 1970 none are closer than six days."""
 
 
 class CronLine:
@@ -113,20 +113,20 @@ class CronLine:
             day -= _DAY
 
     def _has_a_day(self) -> bool:
-        # Whether a day matches hangs on the length of its month and its weekday, and these 28 years
-        # hold every kind of year there is: beginning on each weekday, leap and common.
+        # Whether a day matches depends on its weekday and the length of its month. These 28 years contain
+        # every kind of year: beginning on each weekday, leap and common.
         return any(True for _ in self._days(_new_year(2001), _new_year(2029)))
 
 
 @lru_cache(maxsize=4096)
 def read_line(expr: str) -> CronLine:
-    """The line, read once: many jobs share one, and every look at a due job asks for it."""
+    """Returns the parsed line, cached: many jobs share a line, and each check of a due job needs it."""
     return CronLine(expr)
 
 
 @lru_cache(maxsize=1024)
 def zone_named(name: str) -> ZoneInfo | None:
-    """The place of that name in the zone database, if there is one."""
+    """Returns the zone of that IANA name, or None."""
     if not _PLACE.fullmatch(name) or name.startswith(_NOT_PLACES):
         return None
     try:
@@ -172,7 +172,7 @@ class _Stretch(NamedTuple):
     end: datetime
     offset: timedelta
     reached: datetime
-    """The highest reading the clock had come to when the stretch began."""
+    """The latest reading that the clock had shown when the stretch began."""
 
     def opening(self, line: CronLine, after: datetime) -> datetime:
         """The first reading that may make a slot of this line after that moment."""
@@ -186,12 +186,12 @@ class _Stretch(NamedTuple):
         return min(self.end, until + _INSTANT) + self.offset
 
     def moment(self, wall: datetime) -> datetime:
-        # A wall that the clock jumped over would lie before the start.
+        # For a wall that the clock jumped over, the difference would lie before the start.
         return max(self.start, wall - self.offset)
 
 
 def _stretches(zone: ZoneInfo, start: datetime, end: datetime) -> Iterator[_Stretch]:
-    """The stretches that hold the moments of [start, end], in order."""
+    """The stretches that contain the moments of [start, end], in order."""
     for year in range(start.year, end.year + 1):
         for stretch in _stretches_of(zone, year):
             if stretch.end > start and stretch.start <= end:
@@ -201,7 +201,7 @@ def _stretches(zone: ZoneInfo, start: datetime, end: datetime) -> Iterator[_Stre
 @lru_cache(maxsize=4096)
 def _stretches_of(zone: ZoneInfo, year: int) -> tuple[_Stretch, ...]:
     """The stretches of one UTC year, the first and the last cut at New Year."""
-    # An hour that was being repeated at New Year is still a repetition after it.
+    # An hour that is repeated across New Year is still a repetition after it.
     reached = max(end + offset for _, end, offset in _spans(zone, year - 1))
     stretches = []
     for start, end, offset in _spans(zone, year):
@@ -258,7 +258,7 @@ def _parse(expr: str) -> CronSim:
     try:
         return CronSim(expr, _new_year(1970))
     except CronSimError as error:
-        # cronsim has one error for a day that cannot be read and for a day that these months do not have.
+        # cronsim raises the same error for an unreadable day and for a day that these months do not have.
         if "day-of-month" in str(error) and _can_be_read([*fields[:3], "*", fields[4]]):
             raise BadTrigger(_NEVER.format(quoted(expr))) from None
         raise BadTrigger(f"the cron line {quoted(expr)} cannot be read: {str(error).lower()}") from None

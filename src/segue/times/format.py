@@ -1,4 +1,4 @@
-"""How values read inside a sentence: an error, a reason, the words of a schedule."""
+"""Formats values for sentences: errors, reasons, descriptions of schedules."""
 
 from datetime import timedelta
 
@@ -13,10 +13,10 @@ _UNITS = (
 
 
 def quoted(value: object) -> str:
-    """What the caller gave, quoted, and no longer than a sentence can carry."""
+    """The caller's value in quotes, shortened to fit into a sentence."""
     try:
         text = repr(value)
-    except ValueError:  # Python refuses to spell an int of more than 4,300 digits
+    except ValueError:  # Python refuses to print an int of more than 4,300 digits
         return f"an enormous {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 

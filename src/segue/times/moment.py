@@ -1,4 +1,4 @@
-"""The moments and durations that Segue can hold: whole milliseconds, from 1970 to the year 8999, in UTC."""
+"""Limits of moments and durations: whole milliseconds in UTC, from 1970 to the year 8999."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,12 +14,12 @@ LONGEST_SECONDS = 10 * 365 * 86_400
 
 
 def storable(moment: object, what: str) -> datetime:
-    """The moment as the store will give it back, or BadTrigger."""
+    """Returns the moment as the store will return it. Raises BadTrigger if it cannot be stored."""
     if not isinstance(moment, datetime) or moment.tzinfo is None:
         raise BadTrigger(f"{what} needs a datetime with a zone, got {quoted(moment)}")
     try:
         stored = whole(moment.astimezone(UTC))
-    except OverflowError:  # the calendar's first and last day have no UTC everywhere
+    except OverflowError:  # in some zones, the calendar's first and last day lie outside of UTC's range
         stored = LATEST
     if not EARLIEST <= stored < LATEST:
         raise BadTrigger(f"{what} must lie between the years 1970 and 8999, got {quoted(moment)}")
@@ -27,7 +27,7 @@ def storable(moment: object, what: str) -> datetime:
 
 
 def bounded(moment: datetime) -> datetime:
-    """A moment to count from: in UTC, and no further out than the first and the last that can be stored."""
+    """Returns the moment in UTC, clamped to the range that can be stored."""
     if moment.tzinfo is None:
         raise BadTrigger(f"a moment needs a zone, got {quoted(moment)}")
     return min(max(moment.astimezone(UTC), EARLIEST), LATEST)
@@ -42,11 +42,11 @@ def whole(moment: datetime) -> datetime:
 
 
 def duration(value: object, what: str) -> timedelta:
-    """So many seconds, or BadTrigger."""
+    """Returns a number of seconds as a timedelta. Raises BadTrigger."""
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     if not isinstance(seconds, int | float) or isinstance(seconds, bool):
         raise BadTrigger(f"{what} needs a number of seconds or a timedelta, got {quoted(value)}")
-    # This one comparison refuses zero, negatives, infinities, NaN and what no timedelta could hold.
+    # This comparison also refuses zero, negatives, infinities, NaN and what no timedelta can hold.
     if not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS:
         limits = f"from {SHORTEST_SECONDS} to {LONGEST_SECONDS:,} seconds (10 years)"
         raise BadTrigger(f"{what} takes {limits}, got {quoted(value)}")
@@ -54,6 +54,6 @@ def duration(value: object, what: str) -> timedelta:
 
 
 def in_seconds(length: timedelta) -> int | float:
-    """A number for JSON: whole where it can be."""
+    """A number of seconds for JSON, an int if possible."""
     seconds = length.total_seconds()
     return int(seconds) if seconds.is_integer() else seconds

@@ -1,7 +1,7 @@
-"""When a job is due: at a moment, at an interval, by a cron line, or after a silence.
+"""Triggers: when a job is due: at a moment, at an interval, by a cron line, or after a silence.
 
-A trigger names *slots*, the nominal moments of a job's runs. It is a value: it reads no clock, and what it
-answers hangs on its fields and its arguments alone.
+A trigger names *slots*, the nominal moments of a job's runs. It is a value: it reads no clock, and its
+results depend only on its fields and its arguments.
 
     next_after(moment)                    the first slot strictly after a moment; None: there is none
     latest_at_or_before(moment, after)    the newest slot in (after, moment]; None: there is none
@@ -9,8 +9,8 @@ answers hangs on its fields and its arguments alone.
     first(now)                            the first slot of a job that is made now; None: it would never run
 
 Invariants
-  - moments are aware on the way in, UTC on the way out, and whole milliseconds, as the store keeps them:
-    a slot that went through the store is equal to the one that the trigger names
+  - arguments are aware moments; results are in UTC and in whole milliseconds, as the store keeps them: a slot
+    that was stored and read is equal to the one that the trigger names
   - no slot lies before 1970 or in the year 9000 or later
   - intervals add in UTC; cron lines are wall time in their zone (`cron_line` has the rule for clock changes)
 """
@@ -36,17 +36,18 @@ class Phase(StrEnum):
     """What the next slot of an `Every` counts from."""
 
     FIXED = "fixed"
-    """From the start: the rhythm never moves, however late a run was, and survives restarts."""
+    """From the start: the rhythm does not move when a run is late, and survives restarts."""
     RELATIVE = "relative"
-    """From the last slot or from now, whichever is later: always a whole interval of rest, never a burst."""
+    """From the last slot or from now, whichever is later: runs are always a whole interval apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class At:
     """Once, at a moment.
 
-    `at` is a datetime with a zone, a naive one that `tz` places, or words such as "tomorrow at 08:00", which
-    `resolved` reads when the job is made.
+    `at` is a datetime with a zone, a naive one in the zone `tz`, or words such as "tomorrow at 08:00"
+    (`docs/reference/times.md`). Words are read when the job is made: in the zone that they name, else `tz`,
+    else the session's zone, else `Settings.timezone`.
     """
 
     at: datetime | str
@@ -70,9 +71,9 @@ class At:
         return self.at
 
     def resolved(self, now: datetime, zone: str | None = None) -> "At":
-        """With a moment for its words; `zone` stands in where neither the words nor `tz` name one.
+        """Returns it with a moment instead of words; `zone` is used if neither the words nor `tz` name one.
 
-        The zone that they were read in is kept, for showing the moment.
+        The zone in which the words were read is kept, to show the moment. Raises BadTime.
         """
         if isinstance(self.at, datetime):
             return self
@@ -106,7 +107,10 @@ class At:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Every:
-    """Again and again, an interval apart. The start itself is a slot, when it lies ahead."""
+    """Repeatedly, at an interval of 1 second to 10 years, given in seconds or as a `timedelta`.
+
+    A `start` in the future is the first slot.
+    """
 
     interval: timedelta
     start: datetime | None
@@ -123,7 +127,7 @@ class Every:
         object.__setattr__(self, "phase", _phase(phase))
 
     def anchored(self, now: datetime) -> "Every":
-        """With a start, so that its rhythm is kept for good. A relative one has no rhythm to keep."""
+        """Returns it with a start, from which the slots are counted. A relative one needs none."""
         if self.start is not None or self.phase is Phase.RELATIVE:
             return self
         return replace(self, start=now)
@@ -145,7 +149,7 @@ class Every:
         return self._anchor + (passed - 1) * self.interval
 
     def count_between(self, after: datetime, until: datetime) -> int:
-        """A relative one has one slot at a time: the next begins to count when this one is done."""
+        """A relative trigger has one slot at a time: the next is counted from the end of this one."""
         if self.phase is Phase.RELATIVE:
             return int(self.latest_at_or_before(until, after) is not None)
         return max(0, self._passed(bounded(until)) - self._passed(bounded(after)))
@@ -175,19 +179,19 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """By a line of five fields, in the wall time of a zone.
+    """By a cron line of five fields, in the wall time of a zone.
 
-    What cronsim reads, it reads: lists, ranges, steps, names (`MON`, `JAN`), `L`, `LW`, `5L`, `MON#2`. Day
-    and weekday are joined by "or", and by "and" where one of them begins with `*`.
+    It reads lists, ranges, steps, names (`MON`, `JAN`), `L`, `LW`, `5L` and `MON#2`, as cronsim does. A slot
+    matches day or weekday; if one of them begins with `*`, it matches both.
 
-    Where the clock jumps: a line with `*` at the head of its minute or hour fires in every real hour. Any
-    other fires once a day for each of its times: one that does not exist, at the first moment after the gap;
-    one that comes twice, the first time.
+    When the clocks change, a line whose minute or hour begins with `*` fires in every real hour. Any other
+    fires once a day for each of its times: a time that does not exist, at the first moment after the gap; a
+    time that comes twice, the first time.
     """
 
     expr: str
     tz: str | None = None
-    """An IANA name. None: that of the session or of the settings, by `resolved`."""
+    """An IANA name. None: that of the session, else `Settings.timezone`, else `ZoneNeeded` is raised."""
 
     kind: ClassVar[str] = "cron"
     repeats: ClassVar[bool] = True
@@ -201,7 +205,7 @@ class Cron:
             _check_zone(self.tz)
 
     def resolved(self, zone: str | None) -> "Cron":
-        """With its own zone, or else this one."""
+        """Returns it with its own zone, or else this one. Raises ZoneNeeded if both are missing."""
         if self.tz is None and zone is None:
             raise ZoneNeeded(
                 f"the cron line {quoted(self.expr)} needs a time zone, and none is known; give it one, for "
@@ -243,7 +247,7 @@ class Cron:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Idle:
-    """Once the session has been quiet for so long; every sign of life begins the wait anew."""
+    """When the session has been quiet for this long. A user's message restarts the wait."""
 
     quiet: timedelta
 
@@ -254,7 +258,7 @@ class Idle:
         object.__setattr__(self, "quiet", duration(quiet, "Idle"))
 
     def next_after(self, moment: datetime) -> datetime | None:
-        """When the silence is long enough; `moment` is the last sign of life."""
+        """When the silence is long enough; `moment` is that of the last message."""
         return within_limits(whole(bounded(moment)) + self.quiet)
 
     def latest_at_or_before(self, moment: datetime, after: datetime) -> datetime | None:
@@ -274,10 +278,11 @@ class Idle:
 
 
 Trigger: TypeAlias = At | Every | Cron | Idle
+"""When a job is due."""
 
 
 def resolve(trigger: Trigger, *, now: datetime, zone: str | None) -> Trigger:
-    """The trigger with all it left open decided: what a job is stored with."""
+    """Returns the trigger as it is stored with a job: with its moment, its start or its zone."""
     match trigger:
         case At():
             return trigger.resolved(now, zone)
@@ -317,7 +322,7 @@ def _only(fields: JSON, *known: str) -> JSON:
 
 
 def _moment_or_words(value: object) -> Any:
-    """A text with date, time and offset is a moment; anything else stays as it came, for others to judge."""
+    """A text with date, time and offset as a moment; any other value unchanged, for the caller to check."""
     if not isinstance(value, str):
         return value
     try:
@@ -343,7 +348,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _placed(moment: object, tz: str | None) -> object:
-    """A naive moment with the named zone; anything else as it came."""
+    """A naive moment with the named zone; any other value unchanged."""
     if isinstance(moment, datetime) and moment.tzinfo is None and tz is not None:
         return moment.replace(tzinfo=_zone(tz))
     return moment

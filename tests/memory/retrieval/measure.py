@@ -3,7 +3,7 @@
 The set is one user's conversations, in English and in Chinese, and the questions that are asked about them
 later. All of them are put away and learned from; a question counts if its answer is among the first five that
 are found. Ranking is changed by the first half alone: the questions about every other conversation, from the
-first on. The second half shows whether that helps questions that nobody looked at. The fresh part is newer
+first on. The second half shows whether that helps with unseen questions. The fresh part is newer
 than the ranking, was written without a look at it, and is asked when all the others are put away as well.
 """
 

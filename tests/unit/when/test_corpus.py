@@ -1,4 +1,4 @@
-"""Every line of the corpus is read as it says. The corpus is the specification: read it first.
+"""Every line of the corpus is read as the line says. The corpus is the specification: read it first.
 
 C2.2: durations, `in …`, days, ISO 8601. C2.3: what cannot be read, an absolute time without a zone and a
 time in the past are refused, each with its own reason. Issue 5: six languages, schedules, days on which
@@ -14,7 +14,16 @@ from typing import NamedTuple
 import pytest
 
 from segue.errors import BadTime
-from segue.times.reader import CronLine, Interval, Moment, When, describe, explain, read, read_schedule
+from segue.times.reader import (
+    Interval,
+    Moment,
+    RepeatedCronLine,
+    When,
+    describe,
+    explain,
+    read,
+    read_schedule,
+)
 from segue.times.reader.readers import LANGUAGES
 
 CORPUS = Path(__file__).with_name("corpus")
@@ -65,7 +74,7 @@ def said(when: When, zone: str | None) -> str:
             return at.isoformat()
         case Interval(seconds):
             return f"every {seconds}"
-        case CronLine(expr, there):
+        case RepeatedCronLine(expr, there):
             return f"cron {expr}" + (f" in {there}" if there != zone else "")
 
 

@@ -1,4 +1,4 @@
-"""The zone that a person means, by the words they use for it."""
+"""Zone lookup: the zone that a user means."""
 
 import pytest
 
@@ -30,5 +30,5 @@ def test_a_name_a_city_or_whole_hours_name_a_zone(words: str, zone: str) -> None
     "words",
     ["", "Munich", "EST", "CET", "IST", "MST7MDT", "UTC+25", "UTC+5:30", "hello", "../etc/passwd", "\x00"],
 )
-def test_what_means_no_place_or_several_names_none(words: str) -> None:
+def test_words_for_no_place_or_several_name_no_zone(words: str) -> None:
     assert zone_called(words) is None

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from segue.errors import BadTime
-from segue.times.reader import CronLine, describe, explain, read, read_duration, read_schedule
+from segue.times.reader import RepeatedCronLine, describe, explain, read, read_duration, read_schedule
 from segue.times.reader.language import Language
 from segue.times.reader.moments import FIRST_YEAR, LAST_YEAR
 from segue.times.reader.readers import LANGUAGES
@@ -92,7 +92,7 @@ def test_a_date_in_words_is_that_date(words: Wordings, day: datetime, clock: str
 @given(wordings, clocks)
 def test_a_daily_schedule_in_words_is_that_cron_line(words: Wordings, clock: str) -> None:
     hour, minute = clock.split(":")
-    line = CronLine(f"{int(minute)} {int(hour)} * * *", "UTC")
+    line = RepeatedCronLine(f"{int(minute)} {int(hour)} * * *", "UTC")
     assert read_schedule(words.daily.format(time=clock), now=NOW, zone="UTC") == line
 
 
@@ -148,7 +148,7 @@ def _fragments(language: Language) -> list[str]:
 
 
 def _seconds(text: str) -> float:
-    """The processor's time it takes, at best: what else the machine did meanwhile is not the text's fault."""
+    """The least processor time it takes, because other work of the machine must not count."""
     spent = []
     for _ in range(5):
         start = thread_time()

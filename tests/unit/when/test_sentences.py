@@ -1,7 +1,7 @@
-"""Every line of `sentences.txt` is found as it says.
+"""In every line of `sentences.txt` the finder finds what the line says.
 
-Issue 19, item 20: when a word of time touches the phrase that was found and was not read, it is said what was
-not read, and there is no moment.
+Issue 19, item 20: when a time word beside the found phrase was not read, the result says which, and there is
+no moment.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from segue.times.reader import CronLine, Interval, Moment, When
-from segue.times.reader.finder import FoundTime, Verdict, find
+from segue.times.reader import Interval, Moment, RepeatedCronLine, When
+from segue.times.reader.finder import FinderVerdict, FoundTime, find
 
 SENTENCES = Path(__file__).with_name("sentences.txt")
 LANGUAGES = ("English", "German", "French", "Spanish", "Russian", "Chinese")
@@ -41,12 +41,12 @@ def sentences() -> Iterator[Line]:
 
 def said(found: FoundTime) -> str:
     match found.verdict:
-        case Verdict.READ:
+        case FinderVerdict.READ:
             assert found.when is not None
             return f"passed {when(found.when)}" if found.passed else when(found.when)
-        case Verdict.AMBIGUOUS:
+        case FinderVerdict.AMBIGUOUS:
             return f"? {' | '.join(found.readings)}"
-        case Verdict.NOT_READ:
+        case FinderVerdict.NOT_READ:
             return f"! {found.unread}" if found.unread else "-"
 
 
@@ -56,7 +56,7 @@ def when(found: When) -> str:
             return at.isoformat()
         case Interval(seconds):
             return f"every {seconds}"
-        case CronLine(expr, _):
+        case RepeatedCronLine(expr, _):
             return f"cron {expr}"
 
 
@@ -83,9 +83,9 @@ def test_there_are_sentences_in_every_language_and_for_every_verdict() -> None:
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.text)
 def test_a_verdict_holds_together(line: Line) -> None:
     found = find(line.text, now=line.now, zone=line.zone)
-    is_read = found.verdict is Verdict.READ
+    is_read = found.verdict is FinderVerdict.READ
     assert (found.when is not None) == is_read
-    assert bool(found.readings) == (found.verdict is Verdict.AMBIGUOUS)
+    assert bool(found.readings) == (found.verdict is FinderVerdict.AMBIGUOUS)
     assert bool(found.unread) == bool(found.reason)
     assert not (is_read and found.unread)
     assert found.phrase in line.text

@@ -1,4 +1,4 @@
-"""How moments and schedules are put into the words of each language, for what holds in all of them."""
+"""Writes moments and schedules in the words of each language, for the tests of all languages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Recurring jobs of the system itself: the heartbeat, and merging memories that say the same."""
+"""Recurring jobs of Segue itself: the heartbeat, and merging duplicate memories."""

@@ -1,11 +1,10 @@
-"""The heartbeat: every half hour, a look at what the workspace says is still to be done.
+"""Heartbeat: every half hour, asks the agent about the active tasks of the workspace.
 
-`HEARTBEAT.md` of the workspace holds the list; active is what stands under `## Active Tasks`. Without an
-active task nothing happens and no model is asked. Otherwise the agent is asked about them, and what it
-answers is said in the private chat that was used last, if `evaluate_response` lets it out.
+The tasks stand in `HEARTBEAT.md` under `## Active Tasks`. Without an active task no model is asked. Otherwise
+the agent's answer goes to the private chat that was used last, if `evaluate_response` approves it.
 
-It is a job of the system, made once under a fixed id: its state and its runs survive restarts, and nobody
-can change or remove it.
+The heartbeat is a protected job with a fixed id: its state and its runs survive restarts, and users cannot
+change or remove it.
 """
 
 import asyncio
@@ -38,11 +37,11 @@ _SECTION = re.compile(
 )
 _COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 _IDLE_LINE = re.compile(r"\s*([-*+]|\d+\.)?\s*(\[x\].*|\[ \])?\s*|\s*#.*", re.IGNORECASE)
-"""Blank, an empty bullet, a box that is ticked or empty of words, a heading."""
+"""A blank line, an empty bullet, a ticked or empty checkbox, a heading."""
 
 
 def active_tasks(text: str) -> str:
-    """The lines under `## Active Tasks` that ask for something; empty when none does."""
+    """Return the lines under `## Active Tasks` that are open tasks; an empty string if there are none."""
     section = _SECTION.search(_COMMENT.sub("", text))
     if section is None:
         return ""
@@ -51,7 +50,7 @@ def active_tasks(text: str) -> str:
 
 
 class Heartbeat:
-    """The function that its job calls."""
+    """The function that the heartbeat job calls."""
 
     def __init__(self, workspace: Path, agent: Agent, kernel_of: Callable[[], Kernel]) -> None:
         self._workspace = workspace
@@ -59,18 +58,18 @@ class Heartbeat:
         self._kernel_of = kernel_of
 
     async def __call__(self, turn: OpenTurn) -> str | None:
-        """What was said, for the record; None when there was nothing to do or to say."""
-        assert turn.source is not None  # it is called by its job
+        """Return what was sent, for the run record; None if there was nothing to do or to send."""
+        assert turn.source is not None  # only its job calls it
         kernel = self._kernel_of()
         tasks = active_tasks(await asyncio.to_thread(self._read))
-        listener = await _used_last(kernel, turn.session.owner) if tasks else None
-        if listener is None:
+        target = await _last_used(kernel, turn.session.owner) if tasks else None
+        if target is None:
             return None
         answer = await self._ask(turn, tasks, kernel)
-        # An error in it ends this turn as failed, and nothing is said.
+        # If the evaluation raises, the turn fails and nothing is sent.
         if not answer or await kernel.evaluate_response(turn, answer) is not True:
             return None
-        await kernel.say(listener.key, answer, source=turn.source, owner=listener.owner)
+        await kernel.say(target.key, answer, source=turn.source, owner=target.owner)
         return answer
 
     def _read(self) -> str:
@@ -80,24 +79,24 @@ class Heartbeat:
                 return ""
             with file.open("rb") as opened:
                 return opened.read(_LARGEST_FILE).decode(errors="replace")
-        except OSError:  # there is none, or it is not ours to read
+        except OSError:  # the file is missing or not readable
             return ""
 
     async def _ask(self, turn: OpenTurn, tasks: str, kernel: Kernel) -> str:
         local = to_moment(turn.started_at).astimezone(find_zone(kernel.settings.timezone or "UTC"))
         now = local.isoformat(timespec="seconds")
         prompt = newest("heartbeat.agent_turn").fill({"now": now, "message": tasks})
-        asked = replace(turn, text=tasks, prompt=prompt, role="user")
-        said = [
+        request = replace(turn, text=tasks, prompt=prompt, role="user")
+        pieces = [
             piece if isinstance(piece, str) else piece.text
-            async for piece in self._agent.answer(asked)
+            async for piece in self._agent.answer(request)
             if isinstance(piece, str | Text)
         ]
-        return "".join(said).strip()
+        return "".join(pieces).strip()
 
 
 async def install(kernel: Kernel, *, owner: Owner | None = None) -> Job:
-    """Its job, made if it is missing."""
+    """Return the heartbeat job; create it if it is missing."""
     return await kernel.keep(
         SESSION,
         Every(INTERVAL_SECONDS),
@@ -108,10 +107,10 @@ async def install(kernel: Kernel, *, owner: Owner | None = None) -> Job:
     )
 
 
-async def _used_last(kernel: Kernel, owner: Owner) -> Session | None:
-    """The newest private chat in which somebody has said something."""
+async def _last_used(kernel: Kernel, owner: Owner) -> Session | None:
+    """Return the private chat that has the newest message."""
     for session in await kernel.sessions(owner=owner, limit=_MOST_SESSIONS):
-        talks = session.last_message_at is not None and session.chat_type == "private"
-        if talks and session.key != unified.KEY and session.channel not in unified.APART:
+        is_chat = session.last_message_at is not None and session.chat_type == "private"
+        if is_chat and session.key != unified.KEY and session.channel not in unified.APART:
             return session
     return None

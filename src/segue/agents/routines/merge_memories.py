@@ -1,7 +1,7 @@
-"""The dream: every two hours, memories that say the same are folded into the newest of them.
+"""Memory merging (the job `dream`): every two hours, merges duplicate memories into the newest of them.
 
-A job of the system, made once under a fixed id. One that fails ends as failed, like any run, and the next one
-begins anew: each owner's memories are folded in a transaction of their own.
+It is a protected job with a fixed id. Each owner's memories are merged in a transaction of their own;
+after a failed run the next one starts over.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,19 +20,19 @@ SESSION = "system:dream"
 INTERVAL_SECONDS = 7200
 
 _ALIKE = 0.8
-"""The share of their terms that two memories have in common when they say the same."""
+"""Two memories are duplicates if they share at least this part of their terms."""
 _MOST_MEMORIES = 1_000
-"""Of one owner, the newest."""
+"""The newest memories of one owner that are compared."""
 
 
 class MergeMemories:
-    """The function that its job calls."""
+    """The function that the job calls."""
 
     def __init__(self, kernel_of: Callable[[], Kernel]) -> None:
         self._kernel_of = kernel_of
 
     async def __call__(self, turn: OpenTurn) -> str | None:
-        """What was folded, for the record; None when there was nothing."""
+        """Return how many were merged, for the run record; None if there were none."""
         kernel = self._kernel_of()
         folded = 0
         async for owner in kernel.shelf.owners():
@@ -42,23 +42,23 @@ class MergeMemories:
 
 
 async def install(kernel: Kernel) -> Job:
-    """Its job, made if it is missing."""
+    """Return the job; create it if it is missing."""
     return await kernel.keep(SESSION, Every(INTERVAL_SECONDS), Call(FUNCTION), job_id=JOB_ID, name="dream")
 
 
 def duplicates(newest_first: Sequence[Memory]) -> list[Memory]:
-    """Those that a newer one of the same kind says again."""
+    """Return the memories that a newer one of the same kind repeats."""
     kept: list[tuple[Memory, frozenset[str]]] = []
-    again: list[Memory] = []
+    repeated: list[Memory] = []
     for memory in newest_first:
         terms = frozenset(terms_of(memory.content))
         if any(memory.kind is other.kind and _alike(terms, theirs) for other, theirs in kept):
-            again.append(memory)
+            repeated.append(memory)
         else:
             kept.append((memory, terms))
-    return again
+    return repeated
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    together = one | other
-    return bool(together) and len(one & other) / len(together) >= _ALIKE
+    union = one | other
+    return bool(union) and len(one & other) / len(union) >= _ALIKE

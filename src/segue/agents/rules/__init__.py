@@ -1,4 +1,4 @@
-"""What the offline model understands: one file per topic, tried in this order."""
+"""Rules of the offline agent: one file per topic, tried in this order."""
 
 from segue.agents.rules import (
     cron,
@@ -21,6 +21,6 @@ _TOPICS = (
     overview.RULES,
     timezone.RULES,
 )
-"""What is to be done later comes first: it may say to read a file then."""
+"""Scheduling comes first: what is scheduled may mention a file or a page."""
 
 RULES: tuple[Rule, ...] = (*(one for topic in _TOPICS for one in topic), *small_talk.rules_about(*_TOPICS))

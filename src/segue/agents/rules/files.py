@@ -1,27 +1,27 @@
-"""Files and pages: the rules that call `read_file`, `list_files` and `fetch_url`."""
+"""Files and web pages: the rules that call `read_file`, `list_files` and `fetch_url`."""
 
 import re
 
-from segue.agents.rules.rule import Heard, Use, rule
+from segue.agents.rules.rule import RuleRequest, Use, rule
 from segue.model.agent import ToolCalled
 
 _SHOWN = 1_500
 """Characters of a file or page that an answer quotes."""
 
 
-async def _read(heard: Heard, found: re.Match[str]) -> Use:
-    path = found["path"]
+async def _read(request: RuleRequest, match: re.Match[str]) -> Use:
+    path = match["path"]
     return Use("read_file", {"path": path}, lambda called: _quoted(f"Here is {path}:", called))
 
 
-async def _list(heard: Heard, found: re.Match[str]) -> Use:
-    folder = found["folder"] or "."
-    title = "These are the files" + (f" in {folder}:" if found["folder"] else " of the workspace:")
+async def _list(request: RuleRequest, match: re.Match[str]) -> Use:
+    folder = match["folder"] or "."
+    title = "These are the files" + (f" in {folder}:" if match["folder"] else " of the workspace:")
     return Use("list_files", {"path": folder}, lambda called: _quoted(title, called))
 
 
-async def _fetch(heard: Heard, found: re.Match[str]) -> Use:
-    url = found["url"].rstrip(".,;!?")
+async def _fetch(request: RuleRequest, match: re.Match[str]) -> Use:
+    url = match["url"].rstrip(".,;!?")
     return Use("fetch_url", {"url": url}, lambda called: _quoted(f"This is what {url} says:", called))
 
 

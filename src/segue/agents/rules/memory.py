@@ -1,17 +1,17 @@
-"""What was said before: the rules that call `memory_search`."""
+"""Memory search: the rules that call `memory_search`."""
 
 import re
 
-from segue.agents.rules.rule import Heard, Use, rule
+from segue.agents.rules.rule import RuleRequest, Use, rule
 from segue.model.agent import ToolCalled
 
 
-async def _search(heard: Heard, found: re.Match[str]) -> Use:
-    about = found["about"].strip(" .?!\"'")
-    return Use("memory_search", {"query": about}, _told)
+async def _search(request: RuleRequest, match: re.Match[str]) -> Use:
+    about = match["about"].strip(" .?!\"'")
+    return Use("memory_search", {"query": about}, _result_text)
 
 
-def _told(called: ToolCalled) -> str:
+def _result_text(called: ToolCalled) -> str:
     if called.error is not None:
         return f"That did not work: {called.error}."
     return f"This is what I have kept (by word, not by meaning):\n\n{called.result}"

@@ -1,22 +1,22 @@
-"""What is scheduled in this conversation."""
+"""Overview: the rule that lists what is scheduled in this conversation."""
 
 import re
 
-from segue.agents.rules.rule import Heard, Use, rule
+from segue.agents.rules.rule import RuleRequest, Use, rule
 from segue.model.agent import ToolCalled
 from segue.model.records import Job
 from segue.model.states import JobKind, JobState
 from segue.times.clock import to_moment
 
 
-async def _scheduled(heard: Heard, found: re.Match[str]) -> str | Use:
-    """What the `cron` tool lists, and beside it the reminders and messages that wait here."""
-    context = heard.box.context
+async def _scheduled(request: RuleRequest, match: re.Match[str]) -> str | Use:
+    """Answer with what `cron` lists, and with the pending recalls and messages of this conversation."""
+    context = request.box.context
     jobs = await context.kernel.jobs(context.here.key, owner=context.owner)
     waiting = [job for job in jobs if job.state in (JobState.ACTIVE, JobState.PAUSED)]
-    if "cron" not in heard.box.tools:
-        return _answer([_line(job, heard) for job in waiting])
-    others = [_line(job, heard) for job in waiting if job.kind in (JobKind.RECALL, JobKind.MESSAGE)]
+    if "cron" not in request.box.tools:
+        return _answer([_line(job, request) for job in waiting])
+    others = [_line(job, request) for job in waiting if job.kind in (JobKind.RECALL, JobKind.MESSAGE)]
     cron = len(waiting) > len(others)
 
     def then(called: ToolCalled) -> str:
@@ -30,10 +30,10 @@ def _answer(lines: list[str]) -> str:
     return "\n".join(["This is scheduled here:", "", *lines]) if lines else "Nothing is scheduled here."
 
 
-def _line(job: Job, heard: Heard) -> str:
+def _line(job: Job, request: RuleRequest) -> str:
     if job.state is JobState.PAUSED or job.next_at is None:
         return f"- {job.name} ({job.state})"
-    at = to_moment(job.next_at).astimezone(heard.now.tzinfo)
+    at = to_moment(job.next_at).astimezone(request.now.tzinfo)
     return f"- {job.name}: next on {at:%A, %d %B at %H:%M}"
 
 

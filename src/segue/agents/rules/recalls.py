@@ -1,14 +1,14 @@
-"""Coming back to something later: the rules that call `schedule_recall` and `manage_recall`.
+"""Reminders: the rules that call `schedule_recall` and `manage_recall`.
 
-What this model leaves for itself it must understand again when it is called back: `RULES` has a rule for each
-of the instructions that are written here.
+The agent must understand its own instruction when the recall fires: `RULES` has a rule for each instruction
+that is written here.
 """
 
 import re
 from datetime import datetime
 from typing import NamedTuple
 
-from segue.agents.rules.rule import Heard, Use, rule
+from segue.agents.rules.rule import RuleRequest, Use, rule
 from segue.model.agent import ToolCalled
 from segue.times.reader import Moment, explain
 
@@ -19,92 +19,94 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
 
 
-class _Errand(NamedTuple):
+class _Reminder(NamedTuple):
     when: str
     moment: datetime
-    about: str
+    topic: str
 
 
-def _errand(words: str, heard: Heard) -> _Errand | str:
-    """A time and what it is about, whichever comes first; else why no time was read, if there is a reason."""
-    found = heard.find(words)
-    if not isinstance(found.when, Moment) or found.passed:
-        return heard.why_unread(found)
-    before, _, after = words.rstrip(" .!?。！？").partition(found.phrase.rstrip("."))
+def _reminder(words: str, request: RuleRequest) -> _Reminder | str:
+    """Return the time and the topic, in either order; or a sentence why no time was found, perhaps empty."""
+    time = request.find(words)
+    if not isinstance(time.when, Moment) or time.passed:
+        return request.why_unread(time)
+    before, _, after = words.rstrip(" .!?。！？").partition(time.phrase.rstrip("."))
     about = " ".join((*before.split(), *after.lstrip(" .,;:").split()))
-    return _Errand(found.phrase, found.when.at, _JOINING.sub("", about))
+    return _Reminder(time.phrase, time.when.at, _JOINING.sub("", about))
 
 
-async def _remind(heard: Heard, found: re.Match[str]) -> str | Use:
-    errand = _errand(found["words"], heard)
-    if isinstance(errand, str) or not errand.about:
-        why = errand if isinstance(errand, str) else ""
+async def _remind(request: RuleRequest, match: re.Match[str]) -> str | Use:
+    reminder = _reminder(match["words"], request)
+    if isinstance(reminder, str) or not reminder.topic:
+        why = reminder if isinstance(reminder, str) else ""
         return f"{why}When, and of what? Say it like “remind me in 10 minutes to drink water”."
     instruction = (
-        f"Todo: write here “Reminder: {errand.about}.” The user asked for it at {heard.now:%H:%M}. If the "
-        "conversation shows that it is done or called off, say that instead."
+        f"Todo: write here “Reminder: {reminder.topic}.” The user asked for it at {request.now:%H:%M}. If "
+        "the conversation shows that it is done or called off, say that instead."
     )
-    return _recall(heard, errand, instruction)
+    return _recall(request, reminder, instruction)
 
 
-async def _remind_in_chinese(heard: Heard, found: re.Match[str]) -> str | Use:
-    errand = _errand_in_chinese(found, heard)
-    if isinstance(errand, str) or not errand.about:
-        why = errand if isinstance(errand, str) else ""
+async def _remind_in_chinese(request: RuleRequest, match: re.Match[str]) -> str | Use:
+    reminder = _reminder_in_chinese(match, request)
+    if isinstance(reminder, str) or not reminder.topic:
+        why = reminder if isinstance(reminder, str) else ""
         return f"{why}什么时候，提醒什么？比如：“10分钟后提醒我喝水”。"
-    return _recall(heard, errand, f"待办：在这里写“提醒：{errand.about}。”")
+    return _recall(request, reminder, f"待办：在这里写“提醒：{reminder.topic}。”")
 
 
-async def _back_in_chinese(heard: Heard, found: re.Match[str]) -> str | Use:
-    errand = _errand_in_chinese(found, heard)
-    if isinstance(errand, str):
-        return f"{errand}什么时候回来？比如：“2分钟后回来告诉我现在几点”。"
-    return _recall(heard, errand, f"待办：回到“{errand.about or '刚才的话'}”。")
+async def _back_in_chinese(request: RuleRequest, match: re.Match[str]) -> str | Use:
+    reminder = _reminder_in_chinese(match, request)
+    if isinstance(reminder, str):
+        return f"{reminder}什么时候回来？比如：“2分钟后回来告诉我现在几点”。"
+    return _recall(request, reminder, f"待办：回到“{reminder.topic or '刚才的话'}”。")
 
 
-def _errand_in_chinese(found: re.Match[str], heard: Heard) -> _Errand | str:
-    """There the time stands before the verb, and what it is about after it."""
-    when = heard.find(found["when"])
-    if not isinstance(when.when, Moment) or when.passed:
-        return heard.why_unread(when, chinese=True)
-    return _Errand(when.phrase, when.when.at, found["about"].strip(" ，,：:。！？!?"))
+def _reminder_in_chinese(match: re.Match[str], request: RuleRequest) -> _Reminder | str:
+    """Like `_reminder`: in Chinese the time stands before the verb, and the topic after it."""
+    time = request.find(match["when"])
+    if not isinstance(time.when, Moment) or time.passed:
+        return request.why_unread(time, chinese=True)
+    return _Reminder(time.phrase, time.when.at, match["about"].strip(" ，,：:。！？!?"))
 
 
-async def _check_back(heard: Heard, found: re.Match[str]) -> str | Use:
-    errand = _errand(found["words"], heard)
-    if isinstance(errand, str):
-        return f"{errand}When? Say it like “check back in 2 hours on https://example.org”."
-    return _recall(heard, errand, _looked_up(errand.about, heard))
+async def _check_back(request: RuleRequest, match: re.Match[str]) -> str | Use:
+    reminder = _reminder(match["words"], request)
+    if isinstance(reminder, str):
+        return f"{reminder}When? Say it like “check back in 2 hours on https://example.org”."
+    return _recall(request, reminder, _instruction(reminder.topic, request))
 
 
-def _looked_up(about: str, heard: Heard) -> str:
-    """What is to be done then, with the tool for it where one is meant."""
+def _instruction(about: str, request: RuleRequest) -> str:
+    """Return the instruction for the recall, with the tool to use if a URL or a file is named."""
     if url := _URL.search(about):
         return f"Fetch {url[0]} with fetch_url, and report what it says."
     if path := _FILE.search(about):
         return f"Call read_file and report what it says: read file {path['path']}"
     return (
         f"Todo: go back to “{about or 'what was said last'}”. Look through this conversation for what was "
-        f"said of it since {heard.now:%H:%M}, and write here what is still open."
+        f"said of it since {request.now:%H:%M}, and write here what is still open."
     )
 
 
-def _recall(heard: Heard, errand: _Errand, instruction: str) -> Use:
+def _recall(request: RuleRequest, reminder: _Reminder, instruction: str) -> Use:
     arguments = {
         "call_type": "once",
-        "when": errand.when,
-        "timezone_offset": _offset(errand.moment),
-        "internal_comment": errand.about or "check back",
+        "when": reminder.when,
+        "timezone_offset": _offset(reminder.moment),
+        "internal_comment": reminder.topic or "check back",
         "additional_context_message": instruction,
     }
 
     def then(called: ToolCalled) -> str:
         if called.error is not None:
             return f"That did not work: {called.error}"
-        if _CHINESE.search(errand.when):
-            return f"好的，{errand.moment:%m月%d日 %H:%M} 我会回来：{errand.about or '看看有没有新情况'}。"
-        about = f" about “{errand.about}”" if errand.about else ""
-        return f"I will be back{about}: {explain(errand.moment, heard.now)}."
+        if _CHINESE.search(reminder.when):
+            return (
+                f"好的，{reminder.moment:%m月%d日 %H:%M} 我会回来：{reminder.topic or '看看有没有新情况'}。"
+            )
+        about = f" about “{reminder.topic}”" if reminder.topic else ""
+        return f"I will be back{about}: {explain(reminder.moment, request.now)}."
 
     return Use("schedule_recall", arguments, then)
 
@@ -114,7 +116,7 @@ def _offset(moment: datetime) -> str:
     return f"{text[:3]}:{text[3:5]}"
 
 
-async def cancel(heard: Heard, found: re.Match[str]) -> Use:
+async def cancel(request: RuleRequest, match: re.Match[str]) -> Use:
     def then(called: ToolCalled) -> str:
         if called.error is not None:
             return f"There is nothing to cancel: {called.error}."
@@ -123,18 +125,18 @@ async def cancel(heard: Heard, found: re.Match[str]) -> Use:
     return Use("manage_recall", {"action": "cancel"}, then)
 
 
-async def _write_reminder(heard: Heard, found: re.Match[str]) -> str:
-    return found["reminder"]
+async def _write_reminder(request: RuleRequest, match: re.Match[str]) -> str:
+    return match["reminder"]
 
 
-async def _tell_time_in_chinese(heard: Heard, found: re.Match[str]) -> str:
-    return f"现在是 {heard.now:%H:%M}，我回来了：{found['about']}。"
+async def _tell_time_in_chinese(request: RuleRequest, match: re.Match[str]) -> str:
+    return f"现在是 {request.now:%H:%M}，我回来了：{match['about']}。"
 
 
-async def _go_back(heard: Heard, found: re.Match[str]) -> str:
-    written = [message.content for message in await heard.turn.history() if message.source is None]
+async def _go_back(request: RuleRequest, match: re.Match[str]) -> str:
+    written = [message.content for message in await request.turn.history() if message.source is None]
     last = f" What was said last: “{written[-1][:200]}”" if written else ""
-    return f"It is {heard.now:%H:%M}, and I am back about “{found['about']}”.{last}"
+    return f"It is {request.now:%H:%M}, and I am back about “{match['about']}”.{last}"
 
 
 RULES = (

@@ -1,4 +1,4 @@
-"""What a rule is: a pattern, and what to do about it."""
+"""Rules of the offline agent: a pattern, and the function that answers a text that matches it."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,59 +17,59 @@ if TYPE_CHECKING:
 
 
 @record
-class Heard:
-    """What was said, and where."""
+class RuleRequest:
+    """The text to answer, and the turn it belongs to."""
 
     turn: OpenTurn
     box: Toolbox
     zone: str | None
-    """That of a time that names none; None: the user has to be asked for it."""
-    said: str | None = None
-    """What is answered in place of the turn's text: the words before, which waited for something."""
+    """The zone of times that name none; None if the user must be asked for it."""
+    earlier_text: str | None = None
+    """Answered instead of the turn's text: an earlier message that waited for the time zone."""
 
     @property
     def text(self) -> str:
-        """A job's message is the last paragraph of what its turn is asked."""
-        if self.said is not None:
-            return self.said
-        asked = self.turn.text.strip()
-        return asked if self.turn.source is None else asked.rpartition("\n\n")[2]
+        """The text to answer. A job's message is the last paragraph of its turn's text."""
+        if self.earlier_text is not None:
+            return self.earlier_text
+        text = self.turn.text.strip()
+        return text if self.turn.source is None else text.rpartition("\n\n")[2]
 
     @property
     def now(self) -> datetime:
         return to_moment(self.box.context.kernel.clock.ms()).astimezone(ZoneInfo(self.zone or "UTC"))
 
     def find(self, words: str) -> "FoundTime":
-        """The time in these words, as it is read here."""
-        from segue.times.reader.finder import find  # its tables are large, and most turns never need them
+        """Find the time in these words, read at the current time in the request's zone."""
+        from segue.times.reader.finder import find  # its tables are large, and most turns do not need them
 
         return find(words, now=self.now, zone=self.zone)
 
-    def why_unread(self, found: "FoundTime", *, chinese: bool = False) -> str:
-        """Why nothing is scheduled, as a sentence before another; empty if there is no time."""
-        if found.passed:
+    def why_unread(self, time: "FoundTime", *, chinese: bool = False) -> str:
+        """Return a sentence that says why nothing is scheduled; empty if the text names no time."""
+        if time.passed:
             return (
-                f"“{found.phrase}”已经过去了，什么都没有安排。"
+                f"“{time.phrase}”已经过去了，什么都没有安排。"
                 if chinese
-                else f"{quoted(found.phrase)} is past, so I scheduled nothing. "
+                else f"{quoted(time.phrase)} is past, so I scheduled nothing. "
             )
-        if found.when is not None or not found.unread:
+        if time.when is not None or not time.unread:
             return ""
         if chinese:
-            return f"我没读懂“{found.unread}”，什么都没有安排。"
-        return f"I scheduled nothing: {found.reason}. "
+            return f"我没读懂“{time.unread}”，什么都没有安排。"
+        return f"I scheduled nothing: {time.reason}. "
 
 
 @positional
 class Use:
-    """A tool to call, and what to say or do after it."""
+    """A tool to call, and a function from its result to the answer or the next tool."""
 
     tool: str
     arguments: Mapping[str, Any]
     then: "Callable[[ToolCalled], str | Use]"
 
 
-Move: TypeAlias = Callable[[Heard, re.Match[str]], Awaitable[str | Use]]
+Move: TypeAlias = Callable[[RuleRequest, re.Match[str]], Awaitable[str | Use]]
 
 
 @positional
@@ -77,9 +77,9 @@ class Rule:
     pattern: re.Pattern[str]
     move: Move
     example: str | None = None
-    """What a user may write, as `what can you do` shows it."""
+    """A text that matches, shown in the answer to “what can you do?”."""
     tool: str | None = None
-    """The tool that it is of no use without."""
+    """The tool that the rule needs."""
 
 
 def rule(pattern: str, move: Move, *, example: str | None = None, tool: str | None = None) -> Rule:

@@ -1,8 +1,8 @@
-"""Words for later: the rules that call `schedule_private_message`."""
+"""Scheduled messages: the rules that call `schedule_private_message`."""
 
 import re
 
-from segue.agents.rules.rule import Heard, Use, rule
+from segue.agents.rules.rule import RuleRequest, Use, rule
 from segue.errors import BadTime, ZoneNeeded
 from segue.model.agent import ToolCalled
 from segue.times.reader import explain, read
@@ -10,10 +10,10 @@ from segue.times.reader import explain, read
 _ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
 
 
-async def _tell(heard: Heard, found: re.Match[str]) -> str | Use:
-    when, words = found["when"].strip(), found["words"].strip()
+async def _tell(request: RuleRequest, match: re.Match[str]) -> str | Use:
+    when, words = match["when"].strip(), match["words"].strip()
     try:
-        moment = read(when, now=heard.now, zone=heard.zone)
+        moment = read(when, now=request.now, zone=request.zone)
     except ZoneNeeded:
         raise
     except BadTime as error:
@@ -23,13 +23,13 @@ async def _tell(heard: Heard, found: re.Match[str]) -> str | Use:
     def then(called: ToolCalled) -> str:
         if called.error is not None:
             return f"That did not work: {called.error}"
-        return f"I will write “{message}” here: {explain(moment, heard.now)}."
+        return f"I will write “{message}” here: {explain(moment, request.now)}."
 
     arguments = {"send_at": moment.isoformat(), "message_text": message}
     return Use("schedule_private_message", arguments, then)
 
 
-async def _waiting(heard: Heard, found: re.Match[str]) -> Use:
+async def _waiting(request: RuleRequest, match: re.Match[str]) -> Use:
     def then(called: ToolCalled) -> str:
         return called.error or called.result or ""
 

@@ -1,31 +1,33 @@
-"""Small talk: greetings, the time, what it can do, and what is left when nothing else was understood."""
+"""Small talk: greetings, the time, help, and the answer to text that no other rule matches."""
 
 import re
 from collections.abc import Sequence
 
-from segue.agents.rules.rule import Heard, Rule, rule
+from segue.agents.rules.rule import Rule, RuleRequest, rule
 
 _WHO = "I am the offline model of Segue: a few rules, no language model."
 _QUOTED = 200
 
 
 def rules_about(*topics: Sequence[Rule]) -> tuple[Rule, ...]:
-    """The rules of this topic. They come last, and know the examples of the others."""
+    """Return the rules of this topic, which come last. `topics`: the other rules, for their examples."""
 
-    async def capable(heard: Heard, found: re.Match[str]) -> str:
-        shown = [one for topic in topics for one in topic if one.tool is None or one.tool in heard.box.tools]
-        examples = [one.example for one in shown if one.example] + ["what time is it?"]
+    async def capable(request: RuleRequest, match: re.Match[str]) -> str:
+        usable = [
+            one for topic in topics for one in topic if one.tool is None or one.tool in request.box.tools
+        ]
+        examples = [one.example for one in usable if one.example] + ["what time is it?"]
         return (
             f"{_WHO} I need no key and no network, and what I do is really done. Try:\n\n"
             + "\n".join(f"- {example}" for example in examples)
             + "\n\nSet `SEGUE_MODEL` to talk with a real model."
         )
 
-    async def other(heard: Heard, found: re.Match[str]) -> str:
-        words = " ".join(heard.text.split())
+    async def other(request: RuleRequest, match: re.Match[str]) -> str:
+        words = " ".join(request.text.split())
         quoted = f"“{words[:_QUOTED]}{'…' if len(words) > _QUOTED else ''}”"
-        if heard.turn.source is not None:
-            return f"It is {heard.now:%H:%M}, and this is due: {quoted}"
+        if request.turn.source is not None:
+            return f"It is {request.now:%H:%M}, and this is due: {quoted}"
         return f"You said {quoted}. {_WHO} Ask me “what can you do?” to see what I understand."
 
     return (
@@ -38,17 +40,17 @@ def rules_about(*topics: Sequence[Rule]) -> tuple[Rule, ...]:
     )
 
 
-async def _greet(heard: Heard, found: re.Match[str]) -> str:
+async def _greet(request: RuleRequest, match: re.Match[str]) -> str:
     return f"Hello! {_WHO} Ask me “what can you do?” to begin."
 
 
-async def _time(heard: Heard, found: re.Match[str]) -> str:
-    return f"It is {heard.now:%H:%M on %A, %d %B %Y} in {heard.zone or 'UTC'}."
+async def _time(request: RuleRequest, match: re.Match[str]) -> str:
+    return f"It is {request.now:%H:%M on %A, %d %B %Y} in {request.zone or 'UTC'}."
 
 
-async def _time_in_chinese(heard: Heard, found: re.Match[str]) -> str:
-    return f"现在是 {heard.now:%Y年%m月%d日 %H:%M}（{heard.zone or 'UTC'}）。"
+async def _time_in_chinese(request: RuleRequest, match: re.Match[str]) -> str:
+    return f"现在是 {request.now:%Y年%m月%d日 %H:%M}（{request.zone or 'UTC'}）。"
 
 
-async def _thanked(heard: Heard, found: re.Match[str]) -> str:
+async def _thanked(request: RuleRequest, match: re.Match[str]) -> str:
     return "You are welcome."

@@ -1,11 +1,11 @@
-"""The user's time zone: asked for when a time on the clock needs it, and kept by `set_timezone`.
+"""Time zone: asks for the user's zone when a time needs it, and stores it with `set_timezone`.
 
-The question is asked once. What the user wanted is done as soon as they have answered it.
+The question is asked once. The request that needed the zone is handled as soon as the user has answered.
 """
 
 import re
 
-from segue.agents.rules.rule import Heard, Use, rule
+from segue.agents.rules.rule import RuleRequest, Use, rule
 from segue.agents.tools.registry import SET_TIMEZONE
 from segue.errors import ZoneNeeded
 from segue.model.agent import ToolCalled
@@ -18,30 +18,30 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _AROUND = re.compile(
     r"^\W*(?:(?:i'm|i’m|i am|i live|it's|it’s|it is)\s+)?(?:in\s+)?(?=\w|[+-])|[\s.!。！]+$", re.I
 )
-_LOOKED_AT = 20
+_MESSAGES_SEARCHED = 20
 
 
-def ask(heard: Heard, refused: ZoneNeeded) -> str:
-    """The question, where the answer can be kept; else what was refused."""
-    if SET_TIMEZONE not in heard.box.tools:
+def ask(request: RuleRequest, refused: ZoneNeeded) -> str:
+    """Return the question if the answer can be stored, else the error."""
+    if SET_TIMEZONE not in request.box.tools:
         return f"I cannot tell when that is: {refused}."
-    return _QUESTION_IN_CHINESE if _CHINESE.search(heard.text) else _QUESTION
+    return _QUESTION_IN_CHINESE if _CHINESE.search(request.text) else _QUESTION
 
 
-async def waiting(heard: Heard) -> str | None:
-    """What the user wanted when they were asked for their zone, perhaps nothing; None if they were not asked.
+async def waiting(request: RuleRequest) -> str | None:
+    """Return the request that waits for the zone, perhaps empty; None if the user was not asked for it.
 
-    Answers that named no zone stand between what they wanted and their answer now.
+    Answers that named no zone may stand between that request and the answer now.
     """
-    asked: str | None = None
-    for message in reversed(await heard.turn.history(_LOOKED_AT)):
+    question: str | None = None
+    for message in reversed(await request.turn.history(_MESSAGES_SEARCHED)):
         if message.role != "user":
             if not message.content.endswith(_QUESTIONS):
                 break
-            asked = message.content
-        elif asked in _QUESTIONS:
+            question = message.content
+        elif question in _QUESTIONS:
             return message.content
-    return None if asked is None else ""
+    return None if question is None else ""
 
 
 def zone_in(answer: str) -> str | None:
@@ -53,7 +53,7 @@ def unknown(answer: str) -> str:
 
 
 def keep(zone: str, after: str | Use | None = None) -> Use:
-    """Keep it, and go on with what was wanted."""
+    """Store the zone, then continue with `after`."""
 
     def then(called: ToolCalled) -> str | Use:
         if called.error is not None:
@@ -63,9 +63,9 @@ def keep(zone: str, after: str | Use | None = None) -> Use:
     return Use(SET_TIMEZONE, {"timezone": zone}, then)
 
 
-async def _set(heard: Heard, found: re.Match[str]) -> str | Use:
-    zone = zone_in(found["place"])
-    return unknown(found["place"]) if zone is None else keep(zone)
+async def _set(request: RuleRequest, match: re.Match[str]) -> str | Use:
+    zone = zone_in(match["place"])
+    return unknown(match["place"]) if zone is None else keep(zone)
 
 
 RULES = (

@@ -1,1 +1,1 @@
-"""What an agent can do besides talking. One file per kind of tool; `registry` holds them together."""
+"""The agent's tools, one file per kind. `registry` lists and calls them."""

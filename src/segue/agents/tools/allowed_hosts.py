@@ -1,7 +1,7 @@
-"""Which addresses of the net may be reached from here.
+"""SSRF protection: decides which IP addresses `fetch_url` may connect to.
 
-A machine that runs agents stands next to things that trust it: a router's page, a database, a cloud's
-metadata. A model that reads a stranger's page must not become that stranger's hand there.
+A machine that runs agents can reach services that trust its network: a router, a database, a cloud's metadata
+endpoint. A hostile page must not be able to make a model call them.
 """
 
 import re
@@ -13,7 +13,7 @@ Address: TypeAlias = IPv4Address | IPv6Address
 _METADATA = frozenset(
     map(ip_address, ("169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"))
 )
-"""Where clouds hand out credentials. Nobody means these, not even where private addresses are allowed."""
+"""Metadata endpoints, where clouds hand out credentials. Refused even if private addresses are allowed."""
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 _GLOBAL = IPv6Network("2000::/3")
@@ -22,10 +22,10 @@ _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 
 
 def literal(host: str) -> Address | None:
-    """The address that a host is written as, or None for a name.
+    """Return the IP address that the host is written as, or None for a name.
 
-    ValueError for the other spellings of an address (`2130706433`, `0x7f.1`, `0177.0.0.1`): they exist to be
-    read differently by two readers.
+    Raises ValueError for unusual spellings (`2130706433`, `0x7f.1`, `0177.0.0.1`): parsers disagree on them,
+    which attacks use.
     """
     if ":" in host:
         return IPv6Address(host)
@@ -35,21 +35,21 @@ def literal(host: str) -> Address | None:
 
 
 def allowed(address: Address, *, private: bool) -> bool:
-    """Whether to go there. `private`: the house's own machine and network are allowed too."""
+    """Whether to connect to it. `private`: this machine and its network are allowed too."""
     if isinstance(address, IPv6Address) and address.scope_id:
         return False
-    meant = _meant(address)
-    if meant in _METADATA or meant.is_multicast or meant.is_unspecified or meant.is_link_local:
+    target = _unwrapped(address)
+    if target in _METADATA or target.is_multicast or target.is_unspecified or target.is_link_local:
         return False
-    if isinstance(meant, IPv4Address):
-        return meant.is_global or (private and not meant.is_reserved)
-    if meant in _GLOBAL:
-        return meant.is_global or private
-    return private and any(meant in network for network in _LOCAL)
+    if isinstance(target, IPv4Address):
+        return target.is_global or (private and not target.is_reserved)
+    if target in _GLOBAL:
+        return target.is_global or private
+    return private and any(target in network for network in _LOCAL)
 
 
-def _meant(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one only wraps."""
+def _unwrapped(address: Address) -> Address:
+    """Return the IPv4 address that an IPv6 address embeds, else the address itself."""
     if isinstance(address, IPv6Address):
         if address in _NAT64:
             return IPv4Address(int(address) & 0xFFFFFFFF)

@@ -1,7 +1,7 @@
-"""A model's arguments against a tool's schema. What is wrong is said in a sentence that helps to mend it.
+"""Tool arguments: validates what a model sent against the tool's schema, with errors that it can correct.
 
 Schemas are flat objects: each property is a string, an integer, a number, a boolean or a list of strings,
-perhaps one of a few values. Models fill flat forms more reliably than nested ones.
+perhaps one of a few values. Models fill flat schemas more reliably than nested ones.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 Schema: TypeAlias = Mapping[str, Any]
 
-_NAMES: dict[str, tuple[type, ...]] = {
+_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
     "number": (int, float),
@@ -22,11 +22,11 @@ _ARTICLES = {"integer": "an integer", "array": "a list of strings", "boolean": "
 
 
 class BadArguments(Exception):
-    """The sentence for the model."""
+    """The arguments are wrong; the message tells the model how to correct them."""
 
 
 def flat(properties: Mapping[str, Mapping[str, Any]], *, required: tuple[str, ...] = ()) -> Schema:
-    """The schema of a flat object with these properties and no others."""
+    """Return the schema of an object with these properties and no others."""
     return {
         "type": "object",
         "properties": {name: dict(form) for name, form in properties.items()},
@@ -36,7 +36,7 @@ def flat(properties: Mapping[str, Mapping[str, Any]], *, required: tuple[str, ..
 
 
 def parse(raw: str | Mapping[str, Any] | None) -> dict[str, Any]:
-    """The arguments as a model sent them: an object, its JSON text, or nothing at all."""
+    """Return the arguments from an object, its JSON text or nothing. Raises `BadArguments`."""
     if raw is None or raw == "":
         return {}
     if isinstance(raw, str):
@@ -54,26 +54,26 @@ def _refuse_constant(name: str) -> None:
 
 
 def check(tool: str, schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that were given, less those that are null. BadArguments says what is wrong with them."""
+    """Return the arguments without those that are null. Raises `BadArguments` if the schema is not met."""
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
-    found = {name: value for name, value in given.items() if value is not None}
-    for name in found:
+    arguments = {name: value for name, value in given.items() if value is not None}
+    for name in arguments:
         if name not in properties:
             raise BadArguments(_unknown(tool, name, list(properties)))
     for name in schema.get("required", ()):
-        if name not in found:
+        if name not in arguments:
             raise BadArguments(f"{tool} needs `{name}`, {_described(properties[name])}")
-    for name, value in found.items():
+    for name, value in arguments.items():
         _check_value(name, properties[name], value)
-    return found
+    return arguments
 
 
 def _check_value(name: str, form: Mapping[str, Any], value: Any) -> None:
     kind = form["type"]
-    right = isinstance(value, _NAMES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+    valid = isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
     if kind == "array":
-        right = right and all(isinstance(item, str) for item in value)
-    if not right:
+        valid = valid and all(isinstance(item, str) for item in value)
+    if not valid:
         raise BadArguments(f"`{name}` must be {_described(form)}, got {json.dumps(value)[:80]}")
     if "enum" in form and value not in form["enum"]:
         raise BadArguments(f"`{name}` is one of {', '.join(form['enum'])}, got {json.dumps(value)[:80]}")

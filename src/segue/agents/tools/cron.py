@@ -1,10 +1,10 @@
-"""`cron`: what a conversation has scheduled into itself.
+"""`cron` tool: adds, lists and changes the jobs of the conversation it is called in.
 
 Invariants
   - a job belongs to the conversation it was made in; no argument can name another one
-  - another chat's jobs are not there: not listed, not found
-  - a scheduled turn makes no further jobs; it may pause or remove its own
-  - what is refused leaves nothing behind
+  - another chat's jobs are neither listed nor found
+  - a scheduled turn cannot add jobs; it may pause or remove its own
+  - a refused call changes nothing
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,9 +20,9 @@ from segue.times.cron_line import zone_named
 from segue.times.format import quoted
 from segue.times.trigger import At, Cron, Every, Trigger
 
-_TOLD = 3
-"""How many of the next runs an answer states."""
-_LISTED = 100
+_NEXT_RUNS = 3
+"""How many of the next runs an answer names."""
+_MOST_LISTED = 100
 
 _DESCRIPTION = (
     "Schedule work in this conversation. A job gives you a turn here at its time, with the conversation so "
@@ -61,8 +61,8 @@ def cron_tool() -> Tool:
 
 
 async def _cron(context: ToolContext, *, action: str, deliver: object = None, **given: Any) -> str:
-    """`deliver` is from older callers in Python. A job speaks in its conversation, whatever it says."""
-    # Models fill what they do not need with empty strings. An empty message is left to be refused.
+    """Run one action. `deliver` is accepted from older Python callers and ignored."""
+    # Models fill unused arguments with empty strings. An empty message is kept, so that it is refused.
     given = {name: value for name, value in given.items() if value != "" or name == "message"}
     return await _ACTIONS[action](context, given)
 
@@ -70,34 +70,34 @@ async def _cron(context: ToolContext, *, action: str, deliver: object = None, **
 async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
     if context.source is not None:
         raise ToolRefused(
-            "a scheduled turn cannot add jobs, or they would breed; tell the user what you would schedule, "
-            "and do it when they ask"
+            "a scheduled turn cannot add jobs (this prevents runaway scheduling); tell the user what you "
+            "would schedule, and do it when they ask"
         )
-    home = context.here
+    session = context.here
     if "message" not in given:
         raise ToolRefused("add needs `message`: what is to be done when the time has come")
     trigger = _trigger(context, given)
     if trigger is None:
         raise ToolRefused("add needs a schedule: one of `every_seconds`, `cron_expr`, `at`")
     job = await context.kernel.automate(
-        home.key, trigger, given["message"], name=given.get("name"), owner=home.owner
+        session.key, trigger, given["message"], name=given.get("name"), owner=session.owner
     )
-    return f"Added. {_told(job, context)}"
+    return f"Added. {_describe(job, context)}"
 
 
 async def _list(context: ToolContext, given: Mapping[str, Any]) -> str:
     kernel = context.kernel
-    own = await kernel.automations(context.here.key, owner=context.owner, limit=_LISTED)
-    protected = await kernel.protected(owner=context.owner, limit=_LISTED)
+    own = await kernel.automations(context.here.key, owner=context.owner, limit=_MOST_LISTED)
+    protected = await kernel.protected(owner=context.owner, limit=_MOST_LISTED)
     if not own and not protected:
         return "Nothing is scheduled here."
-    lines = [_told(job, context) for job in own]
-    lines += [f"{_told(job, context)} (the system's; it cannot be changed)" for job in protected]
+    lines = [_describe(job, context) for job in own]
+    lines += [f"{_describe(job, context)} (the system's; it cannot be changed)" for job in protected]
     return "\n\n".join(lines)
 
 
 async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
-    job = await _found(context, given, "update")
+    job = await _find_job(context, given, "update")
     trigger = _trigger(context, given)
     if trigger is None and "tz" in given and isinstance(job.trigger, Cron):
         trigger = Cron(job.trigger.expr, tz=given["tz"])
@@ -105,28 +105,28 @@ async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
     if not changes and trigger is None:
         raise ToolRefused("update needs something to change: `name`, `message` or a schedule")
     changed = await context.kernel.amend(job.id, trigger=trigger, owner=context.owner, **changes)
-    return f"Updated. {_told(changed, context)}"
+    return f"Updated. {_describe(changed, context)}"
 
 
 async def _pause(context: ToolContext, given: Mapping[str, Any]) -> str:
-    job = await _found(context, given, "pause")
+    job = await _find_job(context, given, "pause")
     paused = await context.kernel.pause(job.id, reason="paused by the user", owner=context.owner)
-    return f"Paused. {_told(paused, context)}"
+    return f"Paused. {_describe(paused, context)}"
 
 
 async def _resume(context: ToolContext, given: Mapping[str, Any]) -> str:
-    job = await _found(context, given, "resume")
-    return f"Resumed. {_told(await context.kernel.resume(job.id, owner=context.owner), context)}"
+    job = await _find_job(context, given, "resume")
+    return f"Resumed. {_describe(await context.kernel.resume(job.id, owner=context.owner), context)}"
 
 
 async def _skip(context: ToolContext, given: Mapping[str, Any]) -> str:
-    job = await _found(context, given, "skip")
+    job = await _find_job(context, given, "skip")
     skipped = await context.kernel.skip(job.id, owner=context.owner)
-    return f"The next run is skipped. {_told(skipped, context)}"
+    return f"The next run is skipped. {_describe(skipped, context)}"
 
 
 async def _remove(context: ToolContext, given: Mapping[str, Any]) -> str:
-    job = await _found(context, given, "remove")
+    job = await _find_job(context, given, "remove")
     await context.kernel.remove(job.id, owner=context.owner)
     return f"Removed job {job.id} ({job.name!r})."
 
@@ -142,8 +142,8 @@ _ACTIONS: Mapping[str, Callable[[ToolContext, Mapping[str, Any]], Awaitable[str]
 }
 
 
-async def _found(context: ToolContext, given: Mapping[str, Any], action: str) -> Job:
-    """The job that is meant, if it is this conversation's or the system's."""
+async def _find_job(context: ToolContext, given: Mapping[str, Any], action: str) -> Job:
+    """Return the job `job_id`, if it is this conversation's or the system's. Raises `ToolRefused`."""
     job_id = given.get("job_id")
     if job_id is None:
         raise ToolRefused(f"{action} needs `job_id`; `list` shows the jobs of this conversation")
@@ -153,8 +153,8 @@ async def _found(context: ToolContext, given: Mapping[str, Any], action: str) ->
     except NotFound:
         job = None
     shared = await context.kernel.shared_jobs_of(session)
-    here = (session.id, shared.id) if shared else (session.id,)
-    if job is None or (job.session_id not in here and not job.protected):
+    session_ids = (session.id, shared.id) if shared else (session.id,)
+    if job is None or (job.session_id not in session_ids and not job.protected):
         raise ToolRefused(f"job {quoted(job_id)} is not found here; `list` shows what this conversation has")
     return job
 
@@ -179,13 +179,13 @@ def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:
     return None
 
 
-def _told(job: Job, context: ToolContext) -> str:
-    """Id, schedule in words, and the next runs with their offsets."""
+def _describe(job: Job, context: ToolContext) -> str:
+    """Describe the job: its id, its schedule in words, and the next runs with their offsets."""
     head = f"Job {job.id} ({job.name!r}): {job.trigger}."
     if job.state is not JobState.ACTIVE:
         return f"{head} It is {job.state}" + (f": {job.state_reason}." if job.state_reason else ".")
     zone = zone_of(job.trigger, context.zone)
-    slots = [local(slot, zone).isoformat(timespec="seconds") for slot in upcoming(job, _TOLD)]
+    slots = [local(slot, zone).isoformat(timespec="seconds") for slot in upcoming(job, _NEXT_RUNS)]
     if len(slots) == 1:
         return f"{head} It runs on {slots[0]}."
     return f"{head} Next runs: {', '.join(slots)}."

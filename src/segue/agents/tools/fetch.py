@@ -1,9 +1,9 @@
-"""`fetch_url`: a page or a document from the net, as text.
+"""`fetch_url` tool: fetches a page or a document from the internet as text.
 
-Only public addresses are gone to, unless the settings allow the private ones. A name is resolved once, every
-answer is looked at, and the connection goes to the very address that was looked at, with the name in `Host`
-and in the TLS handshake: a name server that answers differently the second time is never asked a second time.
-Each redirect begins anew. No proxy of the environment is used, which would resolve names for itself.
+It connects only to public addresses, unless the settings allow private ones. To prevent DNS rebinding, a name
+is resolved once, every address is checked, and the connection goes to a checked address, with the name in
+`Host` and in the TLS handshake. Each redirect is checked in the same way. Proxies of the environment are not
+used, because they would resolve names themselves.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ _PORTS = {"http": 80, "https": 443}
 _READABLE = ("text/", "application/json", "application/xml", "application/xhtml", "application/javascript")
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
-"""A name and a port to addresses."""
+"""Resolves a name and a port to addresses."""
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """By the machine's resolver."""
+    """Resolve with the machine's resolver."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+    answers = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in answers))
 
 
 def fetch_tool(
@@ -49,12 +49,11 @@ def fetch_tool(
     resolve: Resolve = resolve,
     transport: "httpx2.AsyncBaseTransport | None" = None,
 ) -> Tool:
-    """The tool. `private` lets it reach this machine and its network; `transport` is for tests."""
+    """Return the tool. `private` lets it reach this machine and its network; `transport` is for tests."""
 
     async def fetch_url(context: ToolContext, url: str) -> str:
-        await asyncio.to_thread(
-            import_module, "httpx2"
-        )  # the first time it takes a moment, beside the others
+        # The first import is slow; in a thread it does not block other turns.
+        await asyncio.to_thread(import_module, "httpx2")
         import httpx2
 
         timeout = httpx2.Timeout(_TOTAL_SECONDS, connect=_CONNECT_SECONDS)
@@ -83,7 +82,7 @@ def fetch_tool(
 
 @positional
 class _Target:
-    """A URL that may be fetched, if its address may."""
+    """The parts of a URL that may be fetched, if its address is allowed."""
 
     scheme: str
     host: str
@@ -92,8 +91,7 @@ class _Target:
     """Path and query."""
 
     @property
-    def named(self) -> str:
-        """As the `Host` header says it."""
+    def host_header(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -124,7 +122,7 @@ class _Fetch:
             raise ToolRefused(f"{target.host} is an odd way to write an address; write it plainly") from None
         addresses = [written] if written is not None else await self._resolved(target)
         for address in addresses:
-            # One answer that is not allowed spoils all: whoever mixes them means harm.
+            # One forbidden address refuses the host: mixing public and private ones is a sign of an attack.
             if not allowed(address, private=self.private):
                 raise ToolRefused(
                     f"{target.host} is not a public address, or leads to none; it is not fetched"
@@ -141,16 +139,16 @@ class _Fetch:
         return answers
 
     def _request(self, target: _Target, address: Address) -> "httpx2.Request":
-        """To that address, in the name of its host."""
-        place = f"[{address}]" if address.version == 6 else str(address)
+        """Build a request to that address that names the host."""
+        netloc = f"[{address}]" if address.version == 6 else str(address)
         return self.client.build_request(
             "GET",
-            f"{target.scheme}://{place}:{target.port}{target.rest}",
+            f"{target.scheme}://{netloc}:{target.port}{target.rest}",
             headers={
-                "Host": target.named,
+                "Host": target.host_header,
                 "User-Agent": "segue",
                 "Accept": "text/html, text/*;q=0.9, application/json;q=0.9",
-                # What is not compressed cannot grow while it is read.
+                # A compressed body could expand beyond the size limit while it is read.
                 "Accept-Encoding": "identity",
             },
             extensions={"sni_hostname": target.host},
@@ -158,7 +156,7 @@ class _Fetch:
 
 
 def _target(url: str) -> _Target:
-    """The parts of a URL, or the sentence that says why it is not fetched."""
+    """Return the parts of a URL. Raises `ToolRefused` if it is not fetched."""
     if len(url) > LONGEST_URL or not url.isprintable() or " " in url or "\\" in url:
         raise ToolRefused(f"{url[:100]!r} is no web address: it is too long, or holds what none has")
     try:
@@ -196,5 +194,5 @@ async def _read(url: str, response: "httpx2.Response") -> str:
 def _decoded(body: bytes, charset: str | None) -> str:
     try:
         return body.decode(charset or "utf-8", "replace")
-    except LookupError:  # a charset nobody knows
+    except LookupError:  # unknown charset
         return body.decode("utf-8", "replace")

@@ -1,9 +1,8 @@
-"""Files of the workspace, to read and to list.
+"""`read_file` and `list_files` tools: read the files of the workspace, and nothing outside it.
 
-Nothing outside the workspace can be reached. A path is walked from the workspace's folder name by name, each
-opened relative to the one before and never through a link, so there is no moment at which a path that was
-checked can be turned into another one. What is neither a file nor a folder (a device, a pipe, a socket) is
-not opened at all.
+A path is opened name by name from the workspace folder, each name relative to the folder before and never
+through a link, so a path cannot be replaced between its check and its use. Devices, pipes and sockets are not
+opened at all.
 """
 
 import asyncio
@@ -18,9 +17,9 @@ from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
 from segue.errors import BadSetting
 
 LARGEST_FILE = 1_000_000
-"""Bytes that are read of a file at most."""
+"""Bytes. A larger file is refused."""
 LONGEST_PAGE = 15_000
-"""Characters of it that are given at once."""
+"""Characters of a file that one call returns."""
 MOST_NAMES = 300
 
 _PATH = {"type": "string", "description": "a path inside the workspace, such as 'notes/today.md'"}
@@ -29,7 +28,7 @@ _FOLDER = {"type": "string", "description": "a folder inside the workspace; the 
 
 
 def file_tools(workspace: Path) -> list[Tool]:
-    """The tools for one workspace."""
+    """Return the tools for one workspace. Raises `BadSetting` if the folder does not exist."""
     if not workspace.is_dir():
         raise BadSetting(f"the workspace is a folder that exists, got {workspace}")
     root = workspace.resolve()
@@ -66,9 +65,9 @@ def _read(root: Path, path: str, start: int) -> str:
         if status.st_size > LARGEST_FILE:
             raise ToolRefused(f"{path} has {status.st_size:,} bytes; the most is {LARGEST_FILE:,}")
         with open(descriptor, "rb", closefd=False) as file:
-            held = file.read(LARGEST_FILE + 1)[:LARGEST_FILE]
+            data = file.read(LARGEST_FILE + 1)[:LARGEST_FILE]
     try:
-        text = held.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
@@ -77,16 +76,16 @@ def _read(root: Path, path: str, start: int) -> str:
 
 
 def _page(path: str, lines: list[str], start: int) -> str:
-    """Whole lines from `start` on, and where to go on."""
+    """Return whole lines from `start` on, and the line to continue with."""
     if not lines:
         return "(the file is empty)"
     if start > len(lines):
         raise ToolRefused(f"{path} has {len(lines):,} lines; there is no line {start:,}")
-    room = LONGEST_PAGE
+    left = LONGEST_PAGE
     shown: list[str] = []
     for line in lines[start - 1 :]:
-        room -= len(line) + 1
-        if room < 0 and shown:
+        left -= len(line) + 1
+        if left < 0 and shown:
             break
         shown.append(line[:LONGEST_PAGE])
     following = start + len(shown)
@@ -106,7 +105,7 @@ def _list(root: Path, path: str) -> str:
 
 
 def _described(entry: "os.DirEntry[str]") -> str:
-    # A name may be any bytes; what is not text is shown, not stored.
+    # A file name may hold any bytes; bytes that are not UTF-8 are replaced.
     name = os.fsencode(entry.name).decode("utf-8", "replace")
     if entry.is_dir(follow_symlinks=False):
         return f"{name}/"
@@ -130,7 +129,7 @@ def _opened(root: Path, path: str) -> Iterator[int]:
 
 
 def _names(path: str) -> list[str]:
-    """The names that a path leads through, or the sentence that says why nobody goes there."""
+    """Return the names of a path. Raises `ToolRefused` if it may lead out of the workspace."""
     if "\0" in path:
         raise ToolRefused("a path has no NUL character")
     if path.startswith(("/", "~")) or "\\" in path:
@@ -142,14 +141,14 @@ def _names(path: str) -> list[str]:
 
 
 def _step(parent: int, name: str, path: str) -> int:
-    """Into a file or folder. Its kind is looked at before: opening a pipe or a device acts on it."""
+    """Open a file or folder in `parent`. Its type is checked first: opening a pipe or device has effects."""
     try:
         mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
         if stat.S_ISLNK(mode):
             raise ToolRefused(f"{path} leads through a link, and links are not followed")
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise ToolRefused(f"{path} is neither a file nor a folder")
-        # Should it have been replaced since, then neither a link is followed nor a pipe waited for.
+        # It may have been replaced since the check: do not follow a link, do not wait for a pipe.
         inner = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
     except (FileNotFoundError, NotADirectoryError):
         raise ToolRefused(f"there is no {path} in the workspace; list_files shows what there is") from None

@@ -1,14 +1,14 @@
-"""The words of a web page, without its markup.
+"""HTML to text: extracts the title and the text of a web page.
 
-One pass, each character looked at once: pages come from strangers, and a parser that goes back and forth over
-a crafted one could be kept busy for minutes.
+A single linear pass: pages are not trusted, and a crafted one could keep a backtracking parser busy for
+minutes.
 """
 
 import re
 from html import unescape
 
-_UNREAD = frozenset({"script", "style", "noscript", "template", "svg", "title"})
-"""What stands between these tags is not part of the text. The title is taken from the page by itself."""
+_IGNORED = frozenset({"script", "style", "noscript", "template", "svg", "title"})
+"""The content of these tags is not part of the text. The title is read separately."""
 
 _INLINE = frozenset(
     {
@@ -31,15 +31,15 @@ _INLINE = frozenset(
     }
     | {"small", "span", "strong", "sub", "sup", "time", "u", "wbr"}
 )
-"""Tags that end no line."""
-_ENDS = {tag: re.compile(f"</{tag}", re.IGNORECASE | re.ASCII) for tag in _UNREAD}
+"""Tags that do not start a new line."""
+_ENDS = {tag: re.compile(f"</{tag}", re.IGNORECASE | re.ASCII) for tag in _IGNORED}
 _NAME = re.compile(r"/?([a-zA-Z][a-zA-Z0-9]{0,20})")
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*")
 
 
 def html_to_text(html: str) -> str:
-    """The title and the text of a page, a line per block."""
+    """Return the title and the text of a page, one line per block."""
     title = _title(html)
     words = _SPACES.sub(" ", unescape("".join(_pieces(html))))
     body = _LINES.sub("\n", words).strip()
@@ -55,28 +55,28 @@ def _pieces(html: str) -> list[str]:
             pieces.append(html[at:])
             break
         pieces.append(html[at:opened])
-        at, piece = _over(html, opened)
+        at, piece = _skip_markup(html, opened)
         pieces.append(piece)
     return pieces
 
 
-def _over(html: str, at: int) -> tuple[int, str]:
-    """Over the markup that begins here: where the text goes on, and what stands for the markup."""
+def _skip_markup(html: str, at: int) -> tuple[int, str]:
+    """Return where the text continues after the markup at `at`, and what replaces the markup."""
     if html.startswith("<!--", at):
-        return _behind(html, "-->", at), ""
+        return _after(html, "-->", at), ""
     name = _NAME.match(html, at + 1)
     if name is None:
-        # A "<" that opens nothing is a character like any other.
-        return (_behind(html, ">", at), "") if html[at + 1 : at + 2] in ("!", "?") else (at + 1, "<")
+        # A "<" that opens no tag is text.
+        return (_after(html, ">", at), "") if html[at + 1 : at + 2] in ("!", "?") else (at + 1, "<")
     tag = name[1].lower()
-    if tag in _UNREAD and html[at + 1] != "/":
+    if tag in _IGNORED and html[at + 1] != "/":
         end = _ENDS[tag].search(html, at)
-        return (_behind(html, ">", end.start()) if end else len(html)), " "
-    return _behind(html, ">", at), "" if tag in _INLINE else "\n"
+        return (_after(html, ">", end.start()) if end else len(html)), " "
+    return _after(html, ">", at), "" if tag in _INLINE else "\n"
 
 
-def _behind(text: str, mark: str, at: int) -> int:
-    """Behind the next mark. What is never closed reaches to the end: nothing is searched for twice."""
+def _after(text: str, mark: str, at: int) -> int:
+    """Return the index after the next mark; unclosed markup reaches to the end of the text."""
     found = text.find(mark, at)
     return len(text) if found < 0 else found + len(mark)
 

@@ -1,8 +1,8 @@
-"""What makes a good instruction to oneself, and how a lazy one is recognised.
+"""Recall instructions: the rule for good ones, and a check that finds lazy ones.
 
-A recall wakes the agent with nothing but the conversation and this text. "Tell the user that 2 hours have
-passed" gives it nothing to do. The rule here is coarse on purpose: it catches what only asks for talk and
-names nothing to look at, and lets everything else through.
+A recall gives the agent only the conversation and this text. "Tell the user that 2 hours have passed" leaves
+it nothing to do. The check is coarse on purpose: it finds instructions that only ask for talk and name
+nothing to look at, and accepts everything else.
 """
 
 import re
@@ -39,7 +39,7 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def lazy(instruction: str) -> bool:
-    """Whether it names nothing to work with, and asks for talk or for next to nothing."""
+    """Whether it names nothing to work with, and only asks for talk or has fewer than three words."""
     if _CONCRETE.search(instruction):
         return False
     short = len(instruction.split()) < _FEWEST_WORDS and not _CJK.search(instruction)

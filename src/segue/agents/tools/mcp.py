@@ -1,7 +1,7 @@
-"""MCP servers as further tools: programs that speak on their standard streams, and servers that speak HTTP.
+"""MCP tools: offers the tools of MCP servers, over standard streams or HTTP.
 
-The connection to a server is kept from call to call (`connection.py`); a server's crash reaches no turn that
-does not use it. What a server offers is asked for once in a while and remembered.
+The connection to a server is kept between calls (`mcp_connection.py`). A server's crash affects only turns
+that use it. The list of a server's tools is cached for five minutes.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from segue.agents.tools.mcp_connection import (
     CALL_SECONDS,
-    ODD,
+    NOT_IN_NAMES,
     OPENING_SECONDS,
     McpConnection,
     McpEndpoint,
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_REMEMBERED_MS = 300_000
-_RETRIED_MS = 30_000
-"""When a server that did not answer is asked again for what it offers."""
+_CACHE_MS = 300_000
+_RETRY_MS = 30_000
+"""Until a server that did not list its tools is asked again."""
 _LISTING_SECONDS = OPENING_SECONDS + 5
 _MOST_TOOLS = 100
 _LONGEST_DESCRIPTION = 1_000
 _LONGEST_NAME = 64
-"""What the providers allow."""
+"""The longest tool name that providers allow."""
 
 
 class McpTools:
-    """The tools of one server, their names behind the server's. Used within `async with`."""
+    """The tools of one server, prefixed with its name. Use it within `async with`."""
 
     def __init__(self, server: McpEndpoint) -> None:
         self._server = server
         self._connection = McpConnection(server)
         self._known: Sequence[Tool] = ()
-        self._ask_at: int | None = None
+        self._refresh_at: int | None = None
 
     async def __aenter__(self) -> Self:
         await self._connection.__aenter__()
@@ -53,20 +53,19 @@ class McpTools:
 
     async def tools(self, context: ToolContext) -> Sequence[Tool]:
         clock = context.kernel.clock
-        if self._ask_at is None or clock.steady_ms() >= self._ask_at:
-            asked, remembered = await self._asked()
-            self._known = asked
-            self._ask_at = clock.steady_ms() + remembered
+        if self._refresh_at is None or clock.steady_ms() >= self._refresh_at:
+            self._known, valid_ms = await self._refreshed()
+            self._refresh_at = clock.steady_ms() + valid_ms
         return self._known
 
-    async def _asked(self) -> tuple[Sequence[Tool], int]:
-        """What the server offers now, and for how long that is good."""
+    async def _refreshed(self) -> tuple[Sequence[Tool], int]:
+        """Return the server's tools, and for how many milliseconds to keep them."""
         try:
             async with asyncio.timeout(_LISTING_SECONDS):
-                return await self._listed(await self._connection.client()), _REMEMBERED_MS
-        except Exception as error:  # a turn goes on without a server that is down
-            _log.warning("the MCP server %s did not say what it offers: %s", self._server.name, reason(error))
-        return self._known, _RETRIED_MS
+                return await self._listed(await self._connection.client()), _CACHE_MS
+        except Exception as error:  # a turn continues without a server that is down
+            _log.warning("MCP tools not listed by server %s: %s", self._server.name, reason(error))
+        return self._known, _RETRY_MS
 
     async def _listed(self, client: "Client") -> list[Tool]:
         tools: dict[str, Tool] = {}
@@ -85,7 +84,7 @@ class McpTools:
             return await self._call(name, arguments)
 
         return Tool(
-            name=ODD.sub("_", f"{self._server.name}_{name}")[:_LONGEST_NAME],
+            name=NOT_IN_NAMES.sub("_", f"{self._server.name}_{name}")[:_LONGEST_NAME],
             description=description[:_LONGEST_DESCRIPTION],
             parameters=schema,
             run=run,
@@ -108,7 +107,7 @@ class McpTools:
 
 
 def _text(result: "CallToolResult") -> str:
-    """The words of a result; of the rest, that it is there."""
+    """Return the text of a result; other content is only named."""
     blocks = (
         block.text if block.type == "text" else f"({block.type} content, not shown)"
         for block in result.content

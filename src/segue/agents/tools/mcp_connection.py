@@ -1,10 +1,10 @@
-"""A connection to one MCP server, kept from call to call.
+"""MCP connection: one connection to one MCP server, kept between calls.
 
-A task of its own opens it, holds it and closes it: the library wants all of that in one place. One that may
-have died in the meantime is asked for a sign of life before it is used, so that no call is made twice to find
-out. Whoever gives up waiting for it gives up nothing for the others.
+One task opens, holds and closes the connection, because the MCP library requires that. Before each use the
+server is pinged, so that a call need not be repeated to find a dead connection. A caller that stops waiting
+does not cancel the connection for the others.
 
-The library is imported with the first connection: it takes longer to load than all of the house.
+The MCP library is imported with the first connection: it takes longer to load than the rest of Segue.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ _log = logging.getLogger(__name__)
 
 OPENING_SECONDS = 15.0
 CALL_SECONDS = 60.0
-_SIGN_SECONDS = 5.0
+_PING_SECONDS = 5.0
 _CLOSING_SECONDS = 5.0
-ODD = re.compile(r"[^a-zA-Z0-9_-]+")
-"""What a provider does not allow in the name of a tool."""
+NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]+")
+"""Characters that providers do not allow in the name of a tool."""
 
 
 @record
 class McpEndpoint:
-    """Where one is: a command to start, or a URL to call."""
+    """How to reach an MCP server: a command to start, or a URL to call."""
 
     name: str
     command: str | None = None
@@ -46,32 +46,32 @@ class McpEndpoint:
     def __post_init__(self) -> None:
         if (self.command is None) == (self.url is None):
             raise BadSetting(f"the MCP server {self.name!r} needs a command or a url, and not both")
-        if not self.name or ODD.search(self.name):
+        if not self.name or NOT_IN_NAMES.search(self.name):
             raise BadSetting(f"the name of an MCP server has letters, digits, '_' and '-', got {self.name!r}")
 
 
 class NotConnected(Exception):
-    """There is no connection, and this is why."""
+    """There is no connection; the message says why."""
 
 
-class _Held:
-    """One connection, from the moment it is wanted to its end."""
+class _Attempt:
+    """One attempt to connect, and the connection if it succeeds."""
 
     def __init__(self) -> None:
         self.client: Client | None = None
         self.error: Exception | None = None
-        self.decided = asyncio.Event()
-        """It is open, or cannot be opened."""
-        self.let_go = asyncio.Event()
+        self.finished = asyncio.Event()
+        """Set when the connection is open, or could not be opened."""
+        self.closing = asyncio.Event()
 
 
 class McpConnection:
-    """Opened, it may connect; closed, it has left its server."""
+    """Connects on first use within `async with`, and reconnects when the server is gone."""
 
     def __init__(self, server: McpEndpoint) -> None:
         self._server = server
-        self._held: _Held | None = None
-        self._one_at_a_time = asyncio.Lock()
+        self._current: _Attempt | None = None
+        self._lock = asyncio.Lock()
         self._tasks: asyncio.TaskGroup | None = None
 
     async def __aenter__(self) -> Self:
@@ -80,62 +80,62 @@ class McpConnection:
 
     async def __aexit__(self, *raised: Any) -> None:
         tasks, self._tasks = self._tasks, None
-        assert tasks is not None  # it was opened
-        self._leave()
+        assert tasks is not None  # set by __aenter__
+        self._close()
         try:
             async with asyncio.timeout(_CLOSING_SECONDS):
                 await tasks.__aexit__(None, None, None)
         except TimeoutError:
-            _log.warning("the MCP server %s did not let go in time", self._server.name)
+            _log.warning("MCP connection not closed in time, server %s", self._server.name)
 
     async def client(self) -> "Client":
-        """One that answers: the one at hand, or a new one."""
-        async with self._one_at_a_time:
-            held = self._held
-            if held is None or (held.client is not None and not await _shows_life(held.client)):
-                held = self._connect()
-            await held.decided.wait()
-            if held.client is None:
-                raise NotConnected(reason(held.error)) from held.error
-            return held.client
+        """Return a client that answers, connecting if necessary. Raises `NotConnected`."""
+        async with self._lock:
+            attempt = self._current
+            if attempt is None or (attempt.client is not None and not await _is_alive(attempt.client)):
+                attempt = self._connect()
+            await attempt.finished.wait()
+            if attempt.client is None:
+                raise NotConnected(reason(attempt.error)) from attempt.error
+            return attempt.client
 
-    def _connect(self) -> _Held:
+    def _connect(self) -> _Attempt:
         if self._tasks is None:
             raise NotConnected("its tools are used outside of `async with`")
-        self._leave()
-        held = self._held = _Held()
-        self._tasks.create_task(self._hold(held))
-        return held
+        self._close()
+        attempt = self._current = _Attempt()
+        self._tasks.create_task(self._hold(attempt))
+        return attempt
 
-    def _leave(self) -> None:
-        if self._held is not None:
-            self._held.let_go.set()
-            self._held = None
+    def _close(self) -> None:
+        if self._current is not None:
+            self._current.closing.set()
+            self._current = None
 
-    async def _hold(self, held: _Held) -> None:
+    async def _hold(self, attempt: _Attempt) -> None:
         try:
             async with AsyncExitStack() as opened:
                 async with asyncio.timeout(OPENING_SECONDS):
-                    held.client = await opened.enter_async_context(_connected(self._server))
-                held.decided.set()
-                await held.let_go.wait()
+                    attempt.client = await opened.enter_async_context(_connected(self._server))
+                attempt.finished.set()
+                await attempt.closing.wait()
         except Exception as error:
-            held.error = error
-            if held.client is not None:
-                _log.info("the connection to the MCP server %s ended: %s", self._server.name, reason(error))
+            attempt.error = error
+            if attempt.client is not None:
+                _log.info("MCP connection lost, server %s: %s", self._server.name, reason(error))
         finally:
-            held.decided.set()
-            if self._held is held:
-                self._held = None
+            attempt.finished.set()
+            if self._current is attempt:
+                self._current = None
 
 
-async def _shows_life(client: "Client") -> bool:
-    """Whatever it answers; a server that has no ping says so, which will do."""
+async def _is_alive(client: "Client") -> bool:
+    """Ping the server. Any answer counts, also that it does not support ping."""
     from mcp import MCPError
     from mcp.types import CONNECTION_CLOSED
 
     try:
-        async with asyncio.timeout(_SIGN_SECONDS):
+        async with asyncio.timeout(_PING_SECONDS):
             await client.session.send_ping()
     except MCPError as error:
         return error.code != CONNECTION_CLOSED
@@ -146,7 +146,7 @@ async def _shows_life(client: "Client") -> bool:
 
 @asynccontextmanager
 async def _connected(server: McpEndpoint) -> AsyncIterator["Client"]:
-    # Seconds of work on a small machine, in which no other turn may stand still.
+    # The import takes seconds on a small machine; in a thread it does not block other turns.
     await asyncio.to_thread(import_module, "mcp")
     import httpx2
     from mcp import Client, StdioServerParameters
@@ -167,7 +167,7 @@ async def _connected(server: McpEndpoint) -> AsyncIterator["Client"]:
 
 
 def reason(error: BaseException | None) -> str:
-    """The first cause: the library runs tasks in groups, and their errors come in groups of groups."""
+    """Return the first cause as text: the MCP library raises nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

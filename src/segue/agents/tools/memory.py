@@ -1,4 +1,4 @@
-"""`memory_search`: what is known of the user, and what was said before, by the words of a question."""
+"""`memory_search` tool: full-text search in the user's memories and archived conversations."""
 
 from segue.agents.tools.arguments import flat
 from segue.agents.tools.registry import Tool, ToolContext
@@ -32,14 +32,14 @@ def memory_tool() -> Tool:
 
 
 async def _search(context: ToolContext, query: str, limit: int = 5) -> str:
-    found = await context.kernel.recollect(query, owner=context.owner, limit=max(1, min(_MOST, limit)))
-    if not found:
+    results = await context.kernel.recollect(query, owner=context.owner, limit=max(1, min(_MOST, limit)))
+    if not results:
         return "Nothing is known about that."
-    return "\n".join(_line(each) for each in found)
+    return "\n".join(_line(each) for each in results)
 
 
-def _line(found: FoundMemory) -> str:
-    memory = found.memory
+def _line(result: FoundMemory) -> str:
+    memory = result.memory
     day = f"{to_moment(memory.updated_at):%d %b %Y}"
     if memory.kind is MemoryKind.PASSAGE:
         return f"- said on {day}:\n  " + memory.content.replace("\n", "\n  ")

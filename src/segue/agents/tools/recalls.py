@@ -1,9 +1,9 @@
-"""`schedule_recall` and `manage_recall`: the agent calls itself back into this conversation.
+"""`schedule_recall` and `manage_recall` tools: the agent schedules a turn for itself in this conversation.
 
 Invariants
   - a recall is set in the conversation that the tool is called in; no argument can name another one
-  - `manage_recall` may name another session of the same user; anybody else's is not there
-  - what is refused leaves nothing behind
+  - `manage_recall` may name another session of the same user; other users' sessions are not found
+  - a refused call changes nothing
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,7 +19,7 @@ from segue.times.clock import to_moment
 from segue.times.format import quoted
 from segue.times.reader import explain
 
-_LISTED = 50
+_MOST_LISTED = 50
 
 _SCHEDULE = (
     "Call yourself back into this conversation, to go on working without being asked: check a build in half "
@@ -34,7 +34,7 @@ _MANAGE = (
     "skip: let the next time of a recurring one go by. list: all recalls, pending, fired and cancelled."
 )
 
-_OF_SCHEDULE: Mapping[str, Mapping[str, Any]] = {
+_SCHEDULE_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
     "call_type": {
         "type": "string",
         "enum": [*CallType],
@@ -59,7 +59,7 @@ _OF_SCHEDULE: Mapping[str, Mapping[str, Any]] = {
         "description": "your instruction to yourself, a todo that names tools, files or URLs",
     },
 }
-_OF_MANAGE: Mapping[str, Mapping[str, Any]] = {
+_MANAGE_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
     "action": {"type": "string", "enum": ["cancel", "skip", "list"], "description": "what to do"},
     "session_id": {
         "type": "string",
@@ -73,13 +73,13 @@ def recall_tools() -> list[Tool]:
         Tool(
             name="schedule_recall",
             description=_SCHEDULE,
-            parameters=flat(_OF_SCHEDULE, required=("call_type", "additional_context_message")),
+            parameters=flat(_SCHEDULE_PROPERTIES, required=("call_type", "additional_context_message")),
             run=_schedule,
         ),
         Tool(
             name="manage_recall",
             description=_MANAGE,
-            parameters=flat(_OF_MANAGE, required=("action",)),
+            parameters=flat(_MANAGE_PROPERTIES, required=("action",)),
             run=_manage,
         ),
     ]
@@ -92,7 +92,7 @@ async def _schedule(
         raise ToolRefused(f"`additional_context_message` is empty. {RULE}")
     if lazy(additional_context_message):
         raise ToolRefused(f"nothing was set: that instruction gives you nothing to do. {RULE}")
-    # Models fill what they do not need with empty strings.
+    # Models fill unused arguments with empty strings.
     given = {name: value for name, value in given.items() if value != ""}
     recall = await context.kernel.set_recall(
         context.here.key,
@@ -105,7 +105,7 @@ async def _schedule(
         set_in=context.source,
         owner=context.owner,
     )
-    return f"Set. {_told(recall, context)}"
+    return f"Set. {_describe(recall, context)}"
 
 
 async def _manage(context: ToolContext, *, action: str, session_id: str = "") -> str:
@@ -118,14 +118,14 @@ async def _cancel(context: ToolContext, key: str) -> str:
 
 
 async def _skip(context: ToolContext, key: str) -> str:
-    return f"Skipped. {_told(await context.kernel.skip_recall(key, owner=context.owner), context)}"
+    return f"Skipped. {_describe(await context.kernel.skip_recall(key, owner=context.owner), context)}"
 
 
 async def _list(context: ToolContext, key: str) -> str:
-    recalls = await context.kernel.recalls(key, owner=context.owner, limit=_LISTED)
+    recalls = await context.kernel.recalls(key, owner=context.owner, limit=_MOST_LISTED)
     if not recalls:
         return f"No recall was ever set in {key}."
-    return "\n".join(_told(recall, context) for recall in recalls)
+    return "\n".join(_describe(recall, context) for recall in recalls)
 
 
 _ACTIONS: Mapping[str, Callable[[ToolContext, str], Awaitable[str]]] = {
@@ -135,8 +135,8 @@ _ACTIONS: Mapping[str, Callable[[ToolContext, str], Awaitable[str]]] = {
 }
 
 
-def _told(recall: Recall, context: ToolContext) -> str:
-    """Id, type, moment with offset, interval, and what it is about."""
+def _describe(recall: Recall, context: ToolContext) -> str:
+    """Describe the recall: id, type, status, time with offset, interval and comment."""
     at = to_moment(recall.trigger_at)
     moment = at.isoformat(timespec="seconds")
     if recall.status in (RecallStatus.PENDING, RecallStatus.RUNNING):

@@ -1,9 +1,9 @@
-"""The registry: the tools of an agent, and the one way in which they are called.
+"""Tool registry: the tools of an agent, and the one way to call them.
 
 Invariants
-  - a tool is told by its context which conversation it acts in; no argument can name another one
-  - a call always comes back: as a result, or as a sentence that says what to do; only a cancellation raises
-  - what a tool returns is cut to a length, and marked before a model sees it: it is data, nobody's order
+  - the context, not an argument, says which conversation a tool acts in
+  - a call returns a result or an error sentence that says what to do; only a cancellation raises
+  - a result is cut to a length and marked before a model sees it: it is data, not an instruction
 """
 
 import asyncio
@@ -25,29 +25,29 @@ from segue.record import positional, record
 _log = logging.getLogger(__name__)
 
 LONGEST_RESULT = 20_000
-"""Characters. What is longer costs tokens and is seldom read to its end."""
+"""Characters. Longer results cost tokens and are rarely used in full."""
 
 
 SET_TIMEZONE = "set_timezone"
-"""The tool that keeps what the user says about their time zone."""
+"""The tool that stores the user's time zone."""
 
 
 class ToolRefused(Exception):
-    """Raised by a tool that cannot do what it was asked: the sentence for the model."""
+    """Raised by a tool that cannot do what it was asked. The message is for the model."""
 
 
 @record
 class ToolContext:
-    """Where a tool is called from. It comes from the turn under way, never from the model."""
+    """Where a tool is called from. It comes from the running turn, never from the model."""
 
     kernel: Kernel
     session: Session | None
-    """None where a program calls a tool from outside any conversation."""
+    """None if a program calls the tool outside a conversation."""
     turn_id: str
     source: Source | None = None
     """None in a user's turn."""
     call_id: str | None = None
-    """The model's name for the call under way."""
+    """The model's id of the running call."""
 
     @classmethod
     def of(cls, turn: OpenTurn, kernel: Kernel) -> Self:
@@ -55,7 +55,7 @@ class ToolContext:
 
     @property
     def here(self) -> Session:
-        """The conversation. A tool that needs one refuses where there is none."""
+        """The conversation. Raises `ToolRefused` if there is none."""
         if self.session is None:
             raise ToolRefused(
                 "this tool works in a conversation, and the call came from none; call it in a turn of one"
@@ -84,21 +84,21 @@ class Tool:
     """`async def run(context, **arguments) -> str`; it raises `ToolRefused` when it cannot."""
     timeout_seconds: float = 60
     foreign: bool = False
-    """Its schema is another server's, which checks the arguments itself. Ours are flat and checked here."""
+    """Another server defines the schema and checks the arguments. Segue's own schemas are checked here."""
     outside: bool = False
-    """It brings in words that strangers wrote."""
+    """Its results may hold text from untrusted sources."""
     private: bool = False
-    """It is offered in chats with one person, and not in groups."""
+    """It is offered only in chats with one person, not in groups."""
 
 
 class Supplier(Protocol):
-    """Where tools have to be asked for, such as an MCP server."""
+    """A source of tools that is queried for each turn, such as an MCP server."""
 
     async def tools(self, context: ToolContext) -> Sequence[Tool]: ...
 
 
 class Registry:
-    """The agent opens it where it has suppliers that hold connections, and closes it when it ends."""
+    """An agent's tools and tool suppliers. `async with` opens and closes the suppliers' connections."""
 
     def __init__(self, tools: Iterable[Tool] = (), *, suppliers: Iterable[Supplier] = ()) -> None:
         self._tools = _by_name(tools)
@@ -116,15 +116,15 @@ class Registry:
 
     @property
     def names(self) -> list[str]:
-        """Of the tools that are always there."""
+        """Names of the tools that do not come from a supplier."""
         return list(self._tools)
 
     async def open(self, context: ToolContext) -> "Toolbox":
-        """The tools for one turn."""
+        """Return the tools for one turn."""
         supplied = await asyncio.gather(*(supplier.tools(context) for supplier in self._suppliers))
-        # What others call their tools is not in our hands: of two with one name, ours or the first is meant.
-        found = {tool.name: tool for tools in reversed(supplied) for tool in tools}
-        offered = {**found, **self._tools}
+        # Suppliers choose their tools' names: of two with one name, Segue's own or the first one wins.
+        foreign = {tool.name: tool for tools in reversed(supplied) for tool in tools}
+        offered = {**foreign, **self._tools}
         if context.session is not None and context.session.chat_type != "private":
             offered = {name: tool for name, tool in offered.items() if not tool.private}
         return Toolbox(context, offered)
@@ -138,14 +138,15 @@ class Toolbox:
     tools: Mapping[str, Tool] = field(default_factory=dict)
 
     def prepare(self, call_id: str, name: str, arguments: str | Mapping[str, Any] | None) -> "ToolCall":
+        """Return the call; unreadable arguments are reported when it runs."""
         try:
-            given, wrong = parse(arguments), None
+            parsed, parse_error = parse(arguments), None
         except BadArguments as error:
-            given, wrong = {}, str(error)
-        return ToolCall(self, ToolStarted(call_id=call_id, name=name, arguments=given), wrong)
+            parsed, parse_error = {}, str(error)
+        return ToolCall(self, ToolStarted(call_id=call_id, name=name, arguments=parsed), parse_error)
 
     def marked(self, called: ToolCalled) -> str:
-        """What a model is told of a call. A stranger's words cannot pass for anything else."""
+        """Return the text for the model. Untrusted text is enclosed in a tag that it cannot close."""
         if called.error is not None:
             return f"Error: {called.error}"
         text = called.result or "(nothing)"
@@ -161,16 +162,16 @@ class Toolbox:
 
 @positional
 class ToolCall:
-    """One call of a tool: to be announced by `started`, and then run."""
+    """One tool call: announce it with `started`, then run it."""
 
     box: Toolbox
     started: ToolStarted
-    wrong: str | None
-    """The sentence about arguments that could not even be read."""
+    parse_error: str | None
+    """Why the arguments could not be parsed."""
 
     async def run(self) -> ToolCalled:
         clock = self.box.context.kernel.clock
-        began = clock.steady_ms()
+        started_at = clock.steady_ms()
         result, error = await self._outcome()
         return ToolCalled(
             call_id=self.started.call_id,
@@ -178,32 +179,32 @@ class ToolCall:
             arguments=self.started.arguments,
             result=result,
             error=error,
-            duration_ms=clock.steady_ms() - began,
+            duration_ms=clock.steady_ms() - started_at,
         )
 
     async def _outcome(self) -> tuple[str | None, str | None]:
-        """The result, or the sentence that stands for it."""
+        """Return the result and None, or None and an error sentence."""
         name, arguments = self.started.name, self.started.arguments
         tool = self.box.tools.get(name)
         if tool is None:
-            return None, _no_such(name, list(self.box.tools))
+            return None, _unknown_tool(name, list(self.box.tools))
         try:
-            if self.wrong is not None:
-                raise BadArguments(self.wrong)
-            given = dict(arguments) if tool.foreign else check(name, tool.parameters, arguments)
+            if self.parse_error is not None:
+                raise BadArguments(self.parse_error)
+            checked = dict(arguments) if tool.foreign else check(name, tool.parameters, arguments)
             async with asyncio.timeout(tool.timeout_seconds):
                 context = replace(self.box.context, call_id=self.started.call_id)
-                return _cut(clean(await tool.run(context, **given))), None
+                return _cut(clean(await tool.run(context, **checked))), None
         except (ToolRefused, BadArguments, SegueError) as refusal:
             return None, _cut(clean(f"{refusal}{self._about_zone(refusal)}"))
         except TimeoutError:
             return None, f"{name} took longer than {tool.timeout_seconds:g} seconds and was given up"
         except Exception as error:
-            _log.exception("the tool %s failed", name)
+            _log.exception("tool failed: %s", name)
             return None, f"{name} failed with {type(error).__name__}; try another way, or tell the user"
 
     def _about_zone(self, refusal: Exception) -> str:
-        """What a model can do where the user's time zone is missing: ask for it once, and keep it."""
+        """Return advice for the model if the user's time zone is missing: ask for it and store it."""
         missing = isinstance(refusal, ZoneNeeded) or isinstance(refusal.__cause__, ZoneNeeded)
         if not missing or SET_TIMEZONE not in self.box.tools:
             return ""
@@ -222,7 +223,7 @@ def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
     return named
 
 
-def _no_such(name: str, known: Sequence[str]) -> str:
+def _unknown_tool(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, n=1)
     if near:
         return f"there is no tool {name}; did you mean {near[0]}?"

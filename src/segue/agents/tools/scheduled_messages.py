@@ -1,9 +1,9 @@
-"""`schedule_private_message` and its two companions: words written now, sent in this chat then.
+"""Scheduled message tools: write a message now that is sent in this private chat at a later time.
 
 Invariants
   - a message is for the conversation that the tool is called in; no argument can name another one
-  - nothing is sent when the tool is called, and no model is asked when the moment comes
-  - what is refused leaves nothing behind, and says why with one of the codes `not_private_chat`,
+  - nothing is sent when the tool is called, and no model is asked when the message is due
+  - a refused call changes nothing, and its error names one of the codes `not_private_chat`,
     `invalid_time`, `empty_text`, `storage_failure`
 """
 
@@ -20,18 +20,18 @@ from segue.model.states import MessageStatus
 from segue.times.clock import to_moment
 from segue.times.format import quoted
 
-_LISTED = 50
+_MOST_LISTED = 50
 
 _SCHEDULE = (
     "Write a message now that is sent to the user in this private chat at a time to come, word for word. You "
     "are not asked again then, so write it as it is to be read. The answer names its `task_id`. To move one, "
-    "cancel it and write it anew, or use `replace_existing`. For work that you are to do later, use "
+    "cancel it and write a new one, or use `replace_existing`. For work that you are to do later, use "
     "schedule_recall or cron instead."
 )
 _LIST = "The messages scheduled in this chat, newest first: what waits, was sent, failed or was cancelled."
-_CANCEL = "Take back a scheduled message of this chat that was not sent yet."
+_CANCEL = "Cancel a scheduled message of this chat that was not sent yet."
 
-_OF_SCHEDULE: Mapping[str, Mapping[str, Any]] = {
+_SCHEDULE_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
     "send_at": {
         "type": "string",
         "description": "when: '2027-03-03T18:00:00+01:00', 'tomorrow at 08:00', 'in 2 hours'. A time without "
@@ -44,10 +44,10 @@ _OF_SCHEDULE: Mapping[str, Mapping[str, Any]] = {
         "description": "cancel every message that still waits in this chat; by default they stay",
     },
 }
-_OF_LIST: Mapping[str, Mapping[str, Any]] = {
+_LIST_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
     "status": {"type": "string", "enum": [*MessageStatus], "description": "only these; all if left out"},
 }
-_OF_CANCEL: Mapping[str, Mapping[str, Any]] = {
+_CANCEL_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
     "task_id": {"type": "string", "description": "which one, as list_scheduled_private_messages shows it"},
 }
 
@@ -57,21 +57,21 @@ def message_tools() -> list[Tool]:
         Tool(
             name="schedule_private_message",
             description=_SCHEDULE,
-            parameters=flat(_OF_SCHEDULE, required=("send_at", "message_text")),
+            parameters=flat(_SCHEDULE_PROPERTIES, required=("send_at", "message_text")),
             run=_schedule,
             private=True,
         ),
         Tool(
             name="list_scheduled_private_messages",
             description=_LIST,
-            parameters=flat(_OF_LIST),
+            parameters=flat(_LIST_PROPERTIES),
             run=_list,
             private=True,
         ),
         Tool(
             name="cancel_scheduled_private_message",
             description=_CANCEL,
-            parameters=flat(_OF_CANCEL, required=("task_id",)),
+            parameters=flat(_CANCEL_PROPERTIES, required=("task_id",)),
             run=_cancel,
             private=True,
         ),
@@ -82,7 +82,7 @@ async def _schedule(
     context: ToolContext, *, send_at: str, message_text: str, replace_existing: bool = False
 ) -> str:
     try:
-        promised = await context.kernel.schedule_message(
+        scheduled = await context.kernel.schedule_message(
             context.here.key,
             send_at,
             message_text,
@@ -91,28 +91,28 @@ async def _schedule(
             owner=context.owner,
         )
     except StoreError as error:
-        # Its sentence may name files and servers, which are no model's business.
+        # The message of a StoreError may name files and servers, which the model must not see.
         raise ToolRefused(
             f"{error.code}: the message was not stored, so it will not be sent; try again, or tell the user"
         ) from error
     except SegueError as error:
         raise ToolRefused(f"{error.code}: {error}") from error
-    result = _told(promised.message, context) | {"replace_existing": replace_existing}
-    if promised.cancelled:
-        result["cancelled"] = list(promised.cancelled)
+    result = _fields(scheduled.message, context) | {"replace_existing": replace_existing}
+    if scheduled.cancelled:
+        result["cancelled"] = list(scheduled.cancelled)
     return _text(result)
 
 
 async def _list(context: ToolContext, *, status: str | None = None) -> str:
-    found = await context.kernel.scheduled_messages(
+    messages = await context.kernel.scheduled_messages(
         context.here.key,
         status=None if status is None else MessageStatus(status),
         owner=context.owner,
-        limit=_LISTED,
+        limit=_MOST_LISTED,
     )
-    if not found:
+    if not messages:
         return "No message is scheduled here." if status is None else f"No message here is {status}."
-    return "\n".join(_text(_told(one, context) | _end(one, context)) for one in found)
+    return "\n".join(_text(_fields(one, context) | _outcome(one, context)) for one in messages)
 
 
 async def _cancel(context: ToolContext, *, task_id: str) -> str:
@@ -129,10 +129,10 @@ async def _cancel(context: ToolContext, *, task_id: str) -> str:
     cancelled = await context.kernel.cancel_message(
         task_id, tool_call_id=context.call_id, owner=context.owner
     )
-    return _text(_told(cancelled, context) | _end(cancelled, context))
+    return _text(_fields(cancelled, context) | _outcome(cancelled, context))
 
 
-def _told(message: ScheduledMessage, context: ToolContext) -> dict[str, Any]:
+def _fields(message: ScheduledMessage, context: ToolContext) -> dict[str, Any]:
     return {
         "task_id": message.id,
         "session_id": context.here.key,
@@ -141,18 +141,18 @@ def _told(message: ScheduledMessage, context: ToolContext) -> dict[str, Any]:
     }
 
 
-def _end(message: ScheduledMessage, context: ToolContext) -> dict[str, Any]:
-    told: dict[str, Any] = {"status": str(message.status)}
+def _outcome(message: ScheduledMessage, context: ToolContext) -> dict[str, Any]:
+    fields: dict[str, Any] = {"status": str(message.status)}
     if message.sent_at is not None:
-        told["sent_at"] = _moment(message.sent_at, context)
+        fields["sent_at"] = _moment(message.sent_at, context)
     if message.status is MessageStatus.FAILED:
-        told["last_error"] = message.last_error
-    return told
+        fields["last_error"] = message.last_error
+    return fields
 
 
 def _moment(ms: int, context: ToolContext) -> str:
     return local(to_moment(ms), context.zone).isoformat()
 
 
-def _text(told: Mapping[str, Any]) -> str:
-    return json.dumps(told, ensure_ascii=False)
+def _text(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False)

@@ -1,8 +1,8 @@
-"""`set_timezone`: keeps the time zone of this conversation's user, once they have said it.
+"""`set_timezone` tool: stores the time zone of this conversation's user.
 
 Invariants
   - it changes the conversation that the tool is called in; no argument can name another one
-  - what is refused changes nothing
+  - a refused call changes nothing
 """
 
 from collections.abc import Mapping

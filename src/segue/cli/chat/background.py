@@ -1,7 +1,7 @@
-"""A kernel at work in a thread of its own, so that the main thread can belong to the terminal.
+"""Runs a kernel in a background thread, so that the main thread can read from the terminal.
 
-The main thread is where Python raises KeyboardInterrupt, and where a line can be edited. Nothing but the
-calls below crosses between the two.
+Python raises KeyboardInterrupt only in the main thread, and line editing needs it too. The two threads
+communicate only through the methods below.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Background:
-    """Opened, it works; closed, it sees its turns through within the grace."""
+    """Runs while it is open. On exit, running turns have the grace period to end."""
 
     kernel: Kernel
 
@@ -41,9 +41,9 @@ class Background:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         while self._thread.is_alive():
-            with suppress(RuntimeError):  # its loop has just been closed
-                self._loop.call_soon_threadsafe(self._told.tell)
-            with suppress(KeyboardInterrupt):  # told twice, it hurries
+            with suppress(RuntimeError):  # its loop was just closed
+                self._loop.call_soon_threadsafe(self._signals.on_signal)
+            with suppress(KeyboardInterrupt):  # Ctrl-C again: the loop sends the second signal
                 self._thread.join()
 
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
@@ -54,17 +54,17 @@ class Background:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._live())
+            asyncio.run(self._run_kernel())
         except BaseException as error:
             if self._opened.done():
                 raise
             self._opened.set_exception(error)
 
-    async def _live(self) -> None:
+    async def _run_kernel(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._told = StopSignals()
+        self._signals = StopSignals()
         async with kernel_with_workers(self._configuration) as self.kernel:
             self._opened.set_result(None)
-            if await work_until_stopped(self.kernel, self._told) is not None:
-                # The next call of the terminal says why.
-                await self._told.to_stop.wait()
+            if await work_until_stopped(self.kernel, self._signals) is not None:
+                # The next call from the terminal raises the reason.
+                await self._signals.stop_requested.wait()

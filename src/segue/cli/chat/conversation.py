@@ -1,4 +1,4 @@
-"""One side of a conversation: says what the user says, and hears whatever happens in the session."""
+"""Chat client: sends the user's messages and follows the events of the session."""
 
 import asyncio
 import logging
@@ -11,77 +11,78 @@ from segue.model.records import Asker, Event, Turn
 
 _log = logging.getLogger(__name__)
 
-_BREATH_MS = 1000
+_RETRY_MS = 1000
 
 
 class ChatDisplay(Protocol):
     def expect(self, turn_id: str, position: int) -> None:
-        """The turn was asked for here, and that many are before it."""
+        """This client started the turn. `position` turns are before it in the queue."""
 
-    def hear(self, heard: Heard) -> None: ...
+    def show(self, item: Heard) -> None: ...
 
 
 class ChatClient:
-    """Lives in the kernel's loop."""
+    """Runs in the kernel's event loop."""
 
-    def __init__(self, kernel: Kernel, key: str, owner: Asker, ear: ChatDisplay, *, after: int) -> None:
-        """`after`: the newest number of the log, so that nothing is missed that is said before it listens."""
+    def __init__(self, kernel: Kernel, key: str, owner: Asker, display: ChatDisplay, *, after: int) -> None:
+        """`after`: the newest `seq` of the log, so that no event before `listen` is missed."""
         self._kernel = kernel
         self._key = key
         self._owner = owner
-        self._ear = ear
+        self._display = display
         self._after = after
         self._listening = True
         self._ended: set[str] = set()
-        self._news = asyncio.Condition()
+        self._changed = asyncio.Condition()
         self._turn_id: str | None = None
 
     async def listen(self) -> None:
-        """Until cancelled, or the session is deleted. A database that is away costs a breath, and no word."""
+        """Follow the session until cancelled or deleted. If the database is unavailable, retry every second
+        without losing events."""
         try:
             while True:
                 try:
                     await self._follow()
                 except StoreError as error:
-                    _log.warning("the session cannot be followed: %s", error)
-                    await self._kernel.clock.wait(asyncio.Event(), self._kernel.clock.ms() + _BREATH_MS)
+                    _log.warning("retrying: session %s cannot be followed: %s", self._key, error)
+                    await self._kernel.clock.wait(asyncio.Event(), self._kernel.clock.ms() + _RETRY_MS)
         except NotFound:
-            _log.warning("the session %s was deleted", self._key)
+            _log.warning("session deleted: %s", self._key)
         finally:
             self._listening = False
-            await self._tell_waiters()
+            await self._notify()
 
     async def say(self, text: str) -> Turn:
-        """The user's turn, when it has ended and its end was heard here."""
+        """Send a message and return its turn when the turn has ended and its events were displayed."""
         self._turn_id = None
         admitted = await self._kernel.receive(self._key, text, owner=self._owner)
-        self._ear.expect(admitted.turn_id, admitted.position)
+        self._display.expect(admitted.turn_id, admitted.position)
         self._turn_id = admitted.turn_id
-        await self._tell_waiters()
+        await self._notify()
         turn = await self._kernel.wait(admitted)
         if turn.started_at is not None:
-            async with self._news:
-                await self._news.wait_for(lambda: turn.id in self._ended or not self._listening)
+            async with self._changed:
+                await self._changed.wait_for(lambda: turn.id in self._ended or not self._listening)
         return turn
 
     async def stop(self) -> None:
-        """Take the turn that was asked for out of its lane, or stop it if it runs."""
-        async with self._news:
-            await self._news.wait_for(lambda: self._turn_id is not None)
+        """Cancel the user's turn if it is queued, or stop it if it is running."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._turn_id is not None)
         try:
             await self._kernel.cancel(self._turn_id or "", owner=self._owner)
         except AlreadyStarted:
             await self._kernel.stop(self._key, owner=self._owner)
 
     async def _follow(self) -> None:
-        async for heard in self._kernel.follow(self._key, owner=self._owner, after=self._after):
-            self._ear.hear(heard)
-            if isinstance(heard, Event):
-                self._after = heard.seq
-                if heard.type == "session_sync" and heard.turn_id is not None:
-                    self._ended.add(heard.turn_id)
-                    await self._tell_waiters()
+        async for item in self._kernel.follow(self._key, owner=self._owner, after=self._after):
+            self._display.show(item)
+            if isinstance(item, Event):
+                self._after = item.seq
+                if item.type == "session_sync" and item.turn_id is not None:
+                    self._ended.add(item.turn_id)
+                    await self._notify()
 
-    async def _tell_waiters(self) -> None:
-        async with self._news:
-            self._news.notify_all()
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""The two ways to hold a talk: at a terminal, and through a pipe."""
+"""The two modes of `segue chat`: interactive in a terminal, and line by line from a pipe."""
 
 import signal
 import sys
@@ -22,32 +22,32 @@ from segue.model.states import Outcome
 from segue.model.transcript import Message
 
 _HISTORY = 20
-_WELL = (Outcome.OK, Outcome.EMPTY)
+_ANSWERED = (Outcome.OK, Outcome.EMPTY)
 
 
 def in_terminal(background: Background, key: str, owner: Asker, *, model: str | None) -> None:
-    """Until Ctrl-D, or Ctrl-C twice in a row."""
+    """Chat until Ctrl-D, or Ctrl-C twice in a row."""
     with suppress(ImportError):
-        import readline  # noqa: F401 - from here on a line can be edited, and old ones come back
+        import readline  # noqa: F401 - enables line editing and history
     screen = Screen()
-    with _opened(background, key, owner, screen) as talk:
+    with _open_session(background, key, owner, screen) as client:
         screen.show_history(background.call(_history(background, key, owner)))
         screen.note(f"{key}, with {model or 'the offline model'}. Ctrl-C stops an answer, Ctrl-D leaves.")
         for text in _lines_typed(screen):
-            if not _exchange(background, talk, screen, text):
+            if not _send_and_wait(background, client, screen, text):
                 return
 
 
 def from_pipe(background: Background, key: str, owner: Asker, *, as_json: bool) -> bool:
-    """A message for each line of the input. Whether every one was answered."""
-    well = True
-    with _opened(background, key, owner, _Deaf()) as talk:
+    """Send each line of the input as a message. Returns whether all were answered."""
+    all_ok = True
+    with _open_session(background, key, owner, _NoDisplay()) as client:
         for line in sys.stdin:
             if line.strip():
-                turn = background.call(talk.say(line.strip()))
-                well &= turn.outcome in _WELL
+                turn = background.call(client.say(line.strip()))
+                all_ok &= turn.outcome in _ANSWERED
                 _print_end(turn, as_json)
-    return well
+    return all_ok
 
 
 def _lines_typed(screen: Screen) -> Iterator[str]:
@@ -67,54 +67,56 @@ def _lines_typed(screen: Screen) -> Iterator[str]:
             yield text
 
 
-def _exchange(background: Background, talk: ChatClient, screen: Screen, text: str) -> bool:
-    """Say it and wait for the end of the answer. False when the user would rather leave."""
-    with _ctrl_c_stops(background, talk):
+def _send_and_wait(background: Background, client: ChatClient, screen: Screen, text: str) -> bool:
+    """Send a message and wait for the end of the answer. Returns False if the user wants to leave."""
+    with _ctrl_c_stops(background, client):
         try:
-            saying = background.start(talk.say(text))
-            if saying.result().started_at is None:
-                screen.note("(taken back)")
+            sending = background.start(client.say(text))
+            if sending.result().started_at is None:
+                screen.note("(cancelled)")
         except SegueError as error:
             screen.note(str(error))
-        except (KeyboardInterrupt, CancelledError):  # told twice, or whoever was at work there has ended
+        except (KeyboardInterrupt, CancelledError):  # Ctrl-C twice, or the kernel's thread has ended
             return False
     return True
 
 
 @contextmanager
-def _ctrl_c_stops(background: Background, talk: ChatClient) -> Iterator[None]:
-    """The first one stops the answer; the next is a KeyboardInterrupt.
+def _ctrl_c_stops(background: Background, client: ChatClient) -> Iterator[None]:
+    """The first Ctrl-C stops the answer; the next raises KeyboardInterrupt.
 
-    As an exception the first would end the talk whenever it came in another moment than the wait.
+    The first is not an exception, because it could arrive outside of the wait and would then end the chat.
     """
-    times = count(1)
+    presses = count(1)
 
-    def told(*_: object) -> None:
-        if next(times) > 1:
+    def on_signal(*_: object) -> None:
+        if next(presses) > 1:
             raise KeyboardInterrupt
-        background.start(talk.stop())
+        background.start(client.stop())
 
-    before = signal.signal(signal.SIGINT, told)
+    previous = signal.signal(signal.SIGINT, on_signal)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
 @contextmanager
-def _opened(background: Background, key: str, owner: Asker, ear: ChatDisplay) -> Iterator[ChatClient]:
-    """The session, made if it is missing, with somebody who listens."""
+def _open_session(
+    background: Background, key: str, owner: Asker, display: ChatDisplay
+) -> Iterator[ChatClient]:
+    """Open the session, create it if it does not exist, and follow it."""
 
-    async def begin() -> ChatClient:
+    async def start() -> ChatClient:
         session = (await background.kernel.open(key, owner=owner)).session
         if (zone := terminal_zone()) is not None and background.kernel.zone_in(session) is None:
             session = await background.kernel.suggest_zone(key, zone, owner=owner)
-        return ChatClient(background.kernel, key, session.owner, ear, after=session.last_seq)
+        return ChatClient(background.kernel, key, session.owner, display, after=session.last_seq)
 
-    talk = background.call(begin())
-    listening = background.start(talk.listen())
+    client = background.call(start())
+    listening = background.start(client.listen())
     try:
-        yield talk
+        yield client
     finally:
         listening.cancel()
 
@@ -129,16 +131,16 @@ def _print_end(turn: Turn, as_json: bool) -> None:
         print_json_line(
             {"turn_id": turn.id, "state": turn.state, "outcome": turn.outcome, "reply": turn.reply}
         )
-    elif turn.outcome in _WELL:
+    elif turn.outcome in _ANSWERED:
         typer.echo(printable(turn.reply or ""))
     else:
-        why = (turn.error or "").strip().splitlines()
-        typer.echo(f"Error: the turn ended as {turn.outcome}{': ' + why[-1] if why else ''}", err=True)
+        lines = (turn.error or "").strip().splitlines()
+        typer.echo(f"Error: the turn ended as {turn.outcome}{': ' + lines[-1] if lines else ''}", err=True)
 
 
-class _Deaf:
-    """A pipe gets the answers when they are whole."""
+class _NoDisplay:
+    """A pipe gets complete answers, not live text."""
 
     def expect(self, turn_id: str, position: int) -> None: ...
 
-    def hear(self, heard: Heard) -> None: ...
+    def show(self, item: Heard) -> None: ...

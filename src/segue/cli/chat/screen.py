@@ -1,7 +1,7 @@
-"""The terminal of `segue chat`: an answer as it is being said, and what happens beside it.
+"""Terminal display of `segue chat`: streams the answer and shows other events of the session.
 
-While the user is at the prompt nothing is said into the line: what happens meanwhile is shown whole when it
-has ended, above the prompt and what was typed so far.
+While the user types at the prompt, nothing is streamed. A complete message is then shown above the prompt and
+the typed text.
 """
 
 import json
@@ -21,15 +21,15 @@ _ERASE_LINE = "\r\x1b[2K"
 
 class Screen:
     def __init__(self) -> None:
-        self._faint = ("", "") if os.environ.get("NO_COLOR") else ("\x1b[2m", "\x1b[22m")
+        self._dim_codes = ("", "") if os.environ.get("NO_COLOR") else ("\x1b[2m", "\x1b[22m")
         self._at_prompt = False
         self._own: set[str] = set()
         self._turn_id: str | None = None
-        self._said = ""
+        self._shown_text = ""
         self._thinking = False
 
     def read_line(self) -> str:
-        """What the user types. EOFError and KeyboardInterrupt are theirs to raise."""
+        """Read a line. Raises EOFError on Ctrl-D and KeyboardInterrupt on Ctrl-C."""
         self._at_prompt = True
         try:
             return input(PROMPT)
@@ -37,46 +37,46 @@ class Screen:
             self._at_prompt = False
 
     def expect(self, turn_id: str, position: int) -> None:
-        """The turn was asked for here: its question is on the screen already."""
+        """This client started the turn, so its question is already on the screen."""
         self._own.add(turn_id)
         if position:
-            self.note(f"({position} before it)")
+            self.note(f"({position} queued before it)")
 
     def show_history(self, messages: Iterable[Message]) -> None:
         for message in messages:
             self._line(_as_line(message.role, message.content, message.source))
 
-    def note(self, words: str) -> None:
-        self._line(self._whisper(words))
+    def note(self, text: str) -> None:
+        self._line(self._dim(text))
 
-    def hear(self, heard: Heard) -> None:
-        if isinstance(heard, LiveText):
-            self._hear_live(heard)
-        elif isinstance(heard, Event):
-            self._hear_event(heard)
+    def show(self, item: Heard) -> None:
+        if isinstance(item, LiveText):
+            self._show_live_text(item)
+        elif isinstance(item, Event):
+            self._show_event(item)
 
-    def _hear_live(self, piece: LiveText) -> None:
+    def _show_live_text(self, piece: LiveText) -> None:
         if self._at_prompt:
             return
         if piece.type == "thinking_delta":
             self._thinking = True
-            self._write(self._whisper(printable(piece.text)))
+            self._write(self._dim(printable(piece.text)))
             return
         if self._thinking:
             self._thinking = False
             self._write("\n")
-        self._said += piece.text
+        self._shown_text += piece.text
         self._write(printable(piece.text))
 
-    def _hear_event(self, event: Event) -> None:
+    def _show_event(self, event: Event) -> None:
         match event.type:
             case "stream_start":
-                self._turn_id, self._said, self._thinking = event.turn_id, "", False
+                self._turn_id, self._shown_text, self._thinking = event.turn_id, "", False
                 if event.role is not None and event.turn_id not in self._own and not self._at_prompt:
                     self._line(_as_line(event.role, event.content or "", event.source))
             case "tool_started" if not self._at_prompt:
                 self._break_line()
-                self._line(self._whisper(_call(event)))
+                self._line(self._dim(_call(event)))
             case "stream_end":
                 self._end(event)
             case "message" if event.role is not None and "joined_turn_id" not in event.body:
@@ -88,14 +88,14 @@ class Screen:
             return
         if self._at_prompt:
             self._line(_as_line("assistant", content, event.source))
-        elif self._said and content.startswith(self._said):
-            self._line(printable(content[len(self._said) :]))
+        elif self._shown_text and content.startswith(self._shown_text):
+            self._line(printable(content[len(self._shown_text) :]))
         else:
             self._break_line()
             self._line(printable(content))
 
     def _break_line(self) -> None:
-        if (self._said and not self._said.endswith("\n")) or self._thinking:
+        if (self._shown_text and not self._shown_text.endswith("\n")) or self._thinking:
             self._write("\n")
             self._thinking = False
 
@@ -105,8 +105,8 @@ class Screen:
         else:
             self._write(f"{text}\n")
 
-    def _whisper(self, text: str) -> str:
-        return f"{self._faint[0]}{text}{self._faint[1]}"
+    def _dim(self, text: str) -> str:
+        return f"{self._dim_codes[0]}{text}{self._dim_codes[1]}"
 
     def _write(self, text: str) -> None:
         sys.stdout.write(text)

@@ -1,4 +1,4 @@
-"""`segue channels`: what this deployment speaks through, and who asks to be let in."""
+"""`segue channels`: lists, allows, binds and removes the senders of channels."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel
 
 ChannelName = Annotated[str, typer.Argument(help="telegram or matrix.", show_default=False)]
-User = Annotated[str | None, typer.Option(help="The user that their private chats belong to.")]
+User = Annotated[str | None, typer.Option(help="The user who owns the sender's private chats.")]
 
-app = typer.Typer(help="The channels, and who may talk through them.", no_args_is_help=True)
+app = typer.Typer(help="Senders on channels: who may write to the agent.", no_args_is_help=True)
 
 
 @app.command("list")
 @configured()
 def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
-    """List the people who were let in by a code, and those who ask to be."""
+    """List senders that were allowed by a code, and senders that ask for access."""
     from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
         found = await kernel.guests()
         if as_json:
-            print_json({"guests": [_shape(each) for each in found]})
+            print_json({"guests": [_to_json(each) for each in found]})
             return
         rows = [
             (
@@ -42,7 +42,7 @@ def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
             for each in found
         ]
         print_table(
-            ("channel", "sender", "name", "state", "user", "came"), rows, empty="Nobody asks to be let in."
+            ("channel", "sender", "name", "state", "user", "came"), rows, empty="No sender asks for access."
         )
 
     run_with_kernel(configuration, work)
@@ -52,21 +52,19 @@ def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
 @configured()
 def allow(
     configuration: "Configuration",
-    code: Annotated[str, typer.Argument(help="The code that they were given.", show_default=False)],
+    code: Annotated[str, typer.Argument(help="The code that the sender received.", show_default=False)],
     user: User = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a sender in. With --user, their private chats belong to that user."""
+    """Allow a sender. With --user, their private chats belong to that user."""
     from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
         guest = await kernel.allow_guest(code, user=user)
         if as_json:
-            print_json(_shape(guest))
+            print_json(_to_json(guest))
         else:
-            typer.echo(
-                f"{guest.name or guest.sender} may talk to us through {guest.channel} now.{_bound(guest)}"
-            )
+            typer.echo(f"{guest.name or guest.sender} may now write through {guest.channel}.{_bound(guest)}")
 
     run_with_kernel(configuration, work)
 
@@ -77,16 +75,16 @@ def bind(
     configuration: "Configuration",
     channel: ChannelName,
     sender: Annotated[str, typer.Argument(help="The sender's id on that network.", show_default=False)],
-    user: Annotated[str, typer.Option(help="The user that their private chats belong to.")],
+    user: Annotated[str, typer.Option(help="The user who owns the sender's private chats.")],
     as_json: AsJson = False,
 ) -> None:
-    """Bind the private chats of a sender to a user, from the next message on. It lets no one in."""
+    """Bind the private chats of a sender to a user, from the next message on. Does not allow the sender."""
     from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
         guest = await kernel.bind_sender(channel, sender, user=user)
         if as_json:
-            print_json(_shape(guest))
+            print_json(_to_json(guest))
         else:
             typer.echo(f"{guest.name or guest.sender} is bound.{_bound(guest)}")
 
@@ -98,23 +96,23 @@ def bind(
 def forget(
     configuration: "Configuration",
     channel: ChannelName,
-    sender: Annotated[str, typer.Argument(help="As `list` shows it.", show_default=False)],
+    sender: Annotated[str, typer.Argument(help="The sender's id, as `list` shows it.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
-    """Shut somebody out who was let in by a code, or take their code back."""
+    """Remove a sender that was allowed by a code, or cancel their code."""
     from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
         guest = await kernel.forget_guest(channel, sender)
         if as_json:
-            print_json(_shape(guest))
+            print_json(_to_json(guest))
         else:
-            typer.echo(f"{guest.name or guest.sender} is forgotten.")
+            typer.echo(f"{guest.name or guest.sender} was removed.")
 
     run_with_kernel(configuration, work)
 
 
-def _shape(guest: "Guest") -> dict[str, object]:
+def _to_json(guest: "Guest") -> dict[str, object]:
     return {
         "channel": guest.channel,
         "sender": guest.sender,
@@ -127,7 +125,7 @@ def _shape(guest: "Guest") -> dict[str, object]:
 
 def _state(guest: "Guest") -> str:
     if guest.allowed:
-        return "let in"
+        return "allowed"
     return "bound" if guest.user is not None else f"asks with {guest.code}"
 
 

@@ -1,8 +1,8 @@
-"""`segue chat`: talk in the terminal.
+"""`segue chat`: chat in the terminal.
 
-It opens the database itself and runs its own workers, so it needs no server, and what the talk schedules
-happens while it is open. Beside a running server both take turns from the same lanes: the one that hears of
-a message first answers it, which is almost always this one, and either way the words arrive here.
+It opens the database and runs its own workers, so it needs no server, and jobs run while it is open. If a
+server is running too, the process that leases the turn first answers it, which is almost always this one. In
+either case the answer is shown here.
 """
 
 import sys
@@ -29,7 +29,7 @@ def chat(
     user: User = None,
     as_json: AsJson = False,
 ) -> None:
-    """Talk in the terminal. From a pipe, each line is a message and each answer is printed."""
+    """Chat in the terminal. From a pipe, each line is a message and each answer is printed."""
     from segue.cli.chat.background import Background
     from segue.cli.chat.run_chat import from_pipe, in_terminal
 

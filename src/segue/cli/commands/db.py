@@ -1,4 +1,4 @@
-"""`segue db`: the schema."""
+"""`segue db`: migrates the database schema and shows its status."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -11,13 +11,13 @@ from segue.cli.support.output import AsJson, print_json, print_table
 if TYPE_CHECKING:
     from segue.config import Configuration
 
-app = typer.Typer(help="The schema of the database.", no_args_is_help=True)
+app = typer.Typer(help="Migrate the database schema.", no_args_is_help=True)
 
 
 @app.command()
 @configured()
 def migrate(configuration: "Configuration", as_json: AsJson = False) -> None:
-    """Bring the schema up to date."""
+    """Apply pending migrations."""
     applied = asyncio.run(_migrate(configuration.database_url))
     if as_json:
         print_json({"applied": applied})
@@ -28,7 +28,7 @@ def migrate(configuration: "Configuration", as_json: AsJson = False) -> None:
 @app.command()
 @configured()
 def status(configuration: "Configuration", as_json: AsJson = False) -> None:
-    """Show which migrations the database has had, and which are to come. Exit code 1 when some are."""
+    """Show applied and pending migrations. Exit code 1 if any are pending."""
     from segue.cli.support.open_kernel import refuse_missing
 
     refuse_missing(configuration)

@@ -1,4 +1,4 @@
-"""`segue doctor`: whether everything is as it should be."""
+"""`segue doctor`: checks settings, database, clock and invariants, and repairs what it can."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from segue.cli.support.checks import Finding
     from segue.config import Configuration
 
-Repair = Annotated[bool, typer.Option("--repair", help="First repair what can be, and say what was changed.")]
+Repair = Annotated[
+    bool, typer.Option("--repair", help="First repair what can be repaired, and list the changes.")
+]
 
 
 def doctor(
@@ -27,27 +29,27 @@ def doctor(
     from segue.cli.support.checks import Finding, State
 
     try:
-        findings = asyncio.run(_examined(load(config, data=data, database=database), repair=repair))
+        findings = asyncio.run(_check(load(config, data=data, database=database), repair=repair))
     except BadSetting as error:
         findings = [Finding("settings", State.WRONG, str(error))]
     if as_json:
-        print_json({"ok": _well(findings), "findings": [each.shape() for each in findings]})
+        print_json({"ok": _is_ok(findings), "findings": [each.to_json() for each in findings]})
     else:
         rows = [(each.about, each.state, each.words) for each in findings]
         print_table(("what", "state", "finding"), rows, empty="", whole=True)
-    if not _well(findings):
+    if not _is_ok(findings):
         raise typer.Exit(FAILED)
 
 
-async def _examined(configuration: "Configuration", *, repair: bool) -> "list[Finding]":
+async def _check(configuration: "Configuration", *, repair: bool) -> "list[Finding]":
     from segue.cli.support import repairs
-    from segue.cli.support.checks import examine
+    from segue.cli.support.checks import run_checks
 
     repaired = await repairs.repair(configuration) if repair else []
-    return [*repaired, *await examine(configuration)]
+    return [*repaired, *await run_checks(configuration)]
 
 
-def _well(findings: "list[Finding]") -> bool:
+def _is_ok(findings: "list[Finding]") -> bool:
     from segue.cli.support.checks import State
 
     return all(each.state is not State.WRONG for each in findings)

@@ -1,4 +1,4 @@
-"""`segue jobs`: what is scheduled in a session, and why it ran or did not."""
+"""`segue jobs`: list, add, change and explain the scheduled jobs of a session."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from segue.cli.support.command import Command, command
+from segue.cli.support.command import CommandContext, command
 from segue.cli.support.options import Key, Limit
-from segue.cli.support.output import local_time, print_json, printable, shape
+from segue.cli.support.output import local_time, print_json, printable, to_json
 from segue.cli.support.timezone import Timezone, zone_for
 from segue.errors import BadPolicy, BadTime
 from segue.kernel.kernel import Kernel
@@ -24,60 +24,67 @@ if TYPE_CHECKING:
     from segue.model.records import Job
     from segue.times.trigger import Trigger
 
-app = typer.Typer(help="What is scheduled in conversations.", no_args_is_help=True)
+app = typer.Typer(help="Add, change and explain scheduled jobs.", no_args_is_help=True)
 
 JobId = Annotated[str, typer.Argument(help="The job's id.", show_default=False)]
-Message = Annotated[str, typer.Argument(help="What the agent is asked at its times.", show_default=False)]
-NewMessage = Annotated[str | None, typer.Option("--message", help="What the agent is asked at its times.")]
+Message = Annotated[str, typer.Argument(help="The prompt for the agent at each run.", show_default=False)]
+NewMessage = Annotated[str | None, typer.Option("--message", help="The prompt for the agent at each run.")]
 Schedule = Annotated[
     str, typer.Option(help="'every weekday at 9', 'every 2h', '0 9 * * 1-5 Europe/Berlin', an ISO time.")
 ]
-NewSchedule = Annotated[str | None, typer.Option("--schedule", help="A new schedule; it counts from now.")]
-Name = Annotated[str | None, typer.Option(help="A name for people; by default the message's first line.")]
-AskMode = Annotated[Mode | None, typer.Option(help="check is quiet when there is nothing to say.")]
-AskView = Annotated[View | None, typer.Option(help="How much of the conversation the agent is given.")]
+NewSchedule = Annotated[str | None, typer.Option("--schedule", help="A new schedule, which counts from now.")]
+Name = Annotated[str | None, typer.Option(help="The job's name. Default: the first line of the message.")]
+AskMode = Annotated[Mode | None, typer.Option(help="check sends nothing if the agent has nothing to report.")]
+AskView = Annotated[View | None, typer.Option(help="How much of the conversation the agent receives.")]
 PolicyFields = Annotated[
-    list[str] | None, typer.Option("--policy", help="A field of its policy, such as late=skip. Repeatable.")
+    list[str] | None, typer.Option("--policy", help="A field of the policy, such as late=skip. Repeatable.")
 ]
 
 
 @app.command("list")
 @command()
 def list_(
-    asked: Command,
+    context: CommandContext,
     key: Key,
     limit: Limit = 100,
-    ended: Annotated[bool, typer.Option("--ended", help="Those too that are over.")] = False,
-    system: Annotated[bool, typer.Option("--system", help="The system's own too.")] = False,
+    ended: Annotated[bool, typer.Option("--ended", help="Include ended jobs.")] = False,
+    system: Annotated[bool, typer.Option("--system", help="Include system jobs.")] = False,
 ) -> None:
-    """List the jobs of a session, the newest first."""
+    """List the jobs of a session, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.automations(key, owner=asked.owner, limit=limit, ended=ended)
+        found = await kernel.automations(key, owner=context.owner, limit=limit, ended=ended)
         if system:
-            found += await kernel.protected(owner=asked.owner, limit=limit)
-        shapes = await _shapes(kernel, found) if asked.as_json else []
+            found += await kernel.protected(owner=context.owner, limit=limit)
+        models = await _models(kernel, found) if context.as_json else []
         rows = (
-            (job.id, job.name, job.state, job.trigger, local_time(job.next_at, asked.zone), job.last_outcome)
+            (
+                job.id,
+                job.name,
+                job.state,
+                job.trigger,
+                local_time(job.next_at, context.zone),
+                job.last_outcome,
+            )
             for job in found
         )
         columns = ("job", "name", "state", "schedule", "next run", "last")
-        asked.print_list("jobs", lambda: shapes, columns, rows, empty=f"Nothing is scheduled in {key}.")
+        context.print_list("jobs", lambda: models, columns, rows, empty=f"Nothing is scheduled in {key}.")
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
-def show(asked: Command, job_id: JobId) -> None:
+def show(context: CommandContext, job_id: JobId) -> None:
     """Show a job and its next runs."""
-    _one(asked, lambda kernel: kernel.automation(job_id, owner=asked.owner))
+    _change_and_print(context, lambda kernel: kernel.automation(job_id, owner=context.owner))
 
 
 @app.command()
 @command()
 def add(
-    asked: Command,
+    context: CommandContext,
     key: Key,
     message: Message,
     schedule: Schedule,
@@ -87,10 +94,10 @@ def add(
     view: AskView = None,
     policy: PolicyFields = None,
 ) -> None:
-    """Schedule a turn into a session. Makes the session if it is missing."""
+    """Schedule a turn in a session. Creates the session if it does not exist."""
 
-    async def made(kernel: "Kernel") -> "Job":
-        trigger = await _trigger(kernel, asked, key, schedule, timezone)
+    async def add_job(kernel: "Kernel") -> "Job":
+        trigger = await _trigger(kernel, context, key, schedule, timezone)
         return await kernel.automate(
             key,
             trigger,
@@ -99,16 +106,16 @@ def add(
             mode=mode or Mode.TURN,
             view=view or View.FULL,
             policy=_policy(policy, None),
-            owner=asked.owner,
+            owner=context.owner,
         )
 
-    _one(asked, made, create=True)
+    _change_and_print(context, add_job, create=True)
 
 
 @app.command()
 @command()
 def edit(
-    asked: Command,
+    context: CommandContext,
     job_id: JobId,
     message: NewMessage = None,
     schedule: NewSchedule = None,
@@ -118,12 +125,12 @@ def edit(
     view: AskView = None,
     policy: PolicyFields = None,
 ) -> None:
-    """Change what is given of a job."""
+    """Change the given fields of a job."""
 
-    async def changed(kernel: "Kernel") -> "Job":
-        job = await kernel.automation(job_id, owner=asked.owner)
+    async def edit_job(kernel: "Kernel") -> "Job":
+        job = await kernel.automation(job_id, owner=context.owner)
         session = await kernel.store.session_by_id(job.session_id)
-        trigger = await _trigger(kernel, asked, session.key, schedule, timezone) if schedule else None
+        trigger = await _trigger(kernel, context, session.key, schedule, timezone) if schedule else None
         return await kernel.amend(
             job_id,
             name=name,
@@ -132,117 +139,119 @@ def edit(
             mode=mode,
             view=view,
             policy=_policy(policy, job.policy),
-            owner=asked.owner,
+            owner=context.owner,
         )
 
-    _one(asked, changed)
+    _change_and_print(context, edit_job)
 
 
 @app.command()
 @command()
-def pause(asked: Command, job_id: JobId) -> None:
-    """No run until it is resumed."""
+def pause(context: CommandContext, job_id: JobId) -> None:
+    """Pause a job. No new run starts until it is resumed."""
 
-    async def paused(kernel: "Kernel") -> "Job":
-        await kernel.automation(job_id, owner=asked.owner)
-        return await kernel.pause(job_id, reason="paused by the user", owner=asked.owner)
+    async def pause_job(kernel: "Kernel") -> "Job":
+        await kernel.automation(job_id, owner=context.owner)
+        return await kernel.pause(job_id, reason="paused by the user", owner=context.owner)
 
-    _one(asked, paused)
-
-
-@app.command()
-@command()
-def resume(asked: Command, job_id: JobId) -> None:
-    """Go on with the next moment from now."""
-
-    async def resumed(kernel: "Kernel") -> "Job":
-        await kernel.automation(job_id, owner=asked.owner)
-        return await kernel.resume(job_id, owner=asked.owner)
-
-    _one(asked, resumed)
+    _change_and_print(context, pause_job)
 
 
 @app.command()
 @command()
-def skip(asked: Command, job_id: JobId) -> None:
-    """Let the next run go by; it is recorded as skipped."""
+def resume(context: CommandContext, job_id: JobId) -> None:
+    """Resume a job at its next slot from now."""
 
-    async def skipped(kernel: "Kernel") -> "Job":
-        await kernel.automation(job_id, owner=asked.owner)
-        return await kernel.skip(job_id, owner=asked.owner)
+    async def resume_job(kernel: "Kernel") -> "Job":
+        await kernel.automation(job_id, owner=context.owner)
+        return await kernel.resume(job_id, owner=context.owner)
 
-    _one(asked, skipped)
+    _change_and_print(context, resume_job)
 
 
 @app.command()
 @command()
-def remove(asked: Command, job_id: JobId) -> None:
-    """Remove a job. A run that waits is withdrawn; one that has started goes on to its end."""
+def skip(context: CommandContext, job_id: JobId) -> None:
+    """Skip the next run. It is recorded as skipped."""
+
+    async def skip_job(kernel: "Kernel") -> "Job":
+        await kernel.automation(job_id, owner=context.owner)
+        return await kernel.skip(job_id, owner=context.owner)
+
+    _change_and_print(context, skip_job)
+
+
+@app.command()
+@command()
+def remove(context: CommandContext, job_id: JobId) -> None:
+    """Remove a job and cancel a queued run. A running turn continues to its end."""
 
     async def work(kernel: "Kernel") -> None:
-        job = await kernel.automation(job_id, owner=asked.owner)
-        await kernel.remove(job_id, owner=asked.owner)
-        asked.say(f"Job {job.id} ({job.name}) is gone.", {"deleted": True})
+        job = await kernel.automation(job_id, owner=context.owner)
+        await kernel.remove(job_id, owner=context.owner)
+        context.say(f"Job {job.id} ({job.name}) was removed.", {"deleted": True})
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
 def explain(
-    asked: Command,
+    context: CommandContext,
     job_id: JobId,
-    slot: Annotated[str | None, typer.Option(help="One of its moments, ISO 8601 with an offset.")] = None,
+    slot: Annotated[str | None, typer.Option(help="One slot of the job, ISO 8601 with an offset.")] = None,
 ) -> None:
-    """Tell why a job ran or did not, and what happens next."""
+    """Explain why a job ran or did not run, and what happens next."""
 
-    asked.look(lambda kernel: explain_slot(asked, kernel, job_id, _moment(slot)))
+    context.run(lambda kernel: explain_slot(context, kernel, job_id, _moment(slot)))
 
 
 @app.command()
 @command()
-def runs(asked: Command, job_id: JobId, limit: Limit = 100) -> None:
-    """List the runs of a job, the newest first."""
+def runs(context: CommandContext, job_id: JobId, limit: Limit = 100) -> None:
+    """List the runs of a job, newest first."""
     from segue.cli.commands.runs import print_runs
 
     async def work(kernel: "Kernel") -> None:
-        job = await kernel.automation(job_id, owner=asked.owner)
+        job = await kernel.automation(job_id, owner=context.owner)
         session = await kernel.store.session_by_id(job.session_id)
-        found = await kernel.runs_of(job_id, owner=asked.owner, limit=limit)
-        print_runs(asked, found, session.key, empty=f"{job.name} has not fired yet.")
+        found = await kernel.runs_of(job_id, owner=context.owner, limit=limit)
+        print_runs(context, found, session.key, empty=f"{job.name} has not fired yet.")
 
-    asked.look(work)
+    context.run(work)
 
 
-def _one(asked: Command, verb: "Callable[[Kernel], Awaitable[Job]]", *, create: bool = False) -> None:
-    """Do something with a job, and print what it is then."""
+def _change_and_print(
+    context: CommandContext, operation: "Callable[[Kernel], Awaitable[Job]]", *, create: bool = False
+) -> None:
+    """Run an operation that returns a job, and print the job."""
 
     async def work(kernel: "Kernel") -> None:
-        job = await verb(kernel)
+        job = await operation(kernel)
         session = await kernel.store.session_by_id(job.session_id)
-        shapes = await _shapes(kernel, [job]) if asked.as_json else []
-        asked.print_one(lambda: shapes[0], _fields(job, session.key, asked.zone))
+        models = await _models(kernel, [job]) if context.as_json else []
+        context.print_one(lambda: models[0], _fields(job, session.key, context.zone))
 
-    asked.look(work, create=create)
+    context.run(work, create=create)
 
 
-async def _shapes(kernel: "Kernel", jobs: "Sequence[Job]") -> list[Any]:
-    from segue.server.schemas.automations import shown
+async def _models(kernel: "Kernel", jobs: "Sequence[Job]") -> list[Any]:
+    from segue.server.schemas.automations import jobs_out
 
-    return await shown(kernel, jobs)
+    return await jobs_out(kernel, jobs)
 
 
 def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
     from segue.model.schedule import local, upcoming, zone_of
 
-    told_in = zone_of(job.trigger, zone)
-    slots = [f"{local(slot, told_in):%Y-%m-%d %H:%M:%S %z}" for slot in upcoming(job, 3)]
+    display_zone = zone_of(job.trigger, zone)
+    slots = [f"{local(slot, display_zone):%Y-%m-%d %H:%M:%S %z}" for slot in upcoming(job, 3)]
     return {
         "job": job.id,
         "name": job.name,
         "session": session_key,
         "state": job.state,
-        "because": job.state_reason,
+        "reason": job.state_reason,
         "schedule": job.trigger,
         "message": getattr(job.action, "prompt", None),
         "mode": getattr(job.action, "mode", None),
@@ -253,29 +262,29 @@ def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
         "last error": job.policy.unreadable or job.last_error,
         "failures in a row": job.failures or None,
         "protected": "yes" if job.protected else None,
-        "made": local_time(job.created_at, zone),
+        "created": local_time(job.created_at, zone),
     }
 
 
 async def _trigger(
-    kernel: "Kernel", asked: Command, key: str, schedule: str, timezone: str | None
+    kernel: "Kernel", context: CommandContext, key: str, schedule: str, timezone: str | None
 ) -> "Trigger":
     from segue.model.schedule import read_trigger
 
-    zone = await zone_for(kernel, key, timezone, asked.owner)
+    zone = await zone_for(kernel, key, timezone, context.owner)
     return read_trigger(schedule, now=to_moment(kernel.clock.ms()), zone=zone)
 
 
-def _policy(given: list[str] | None, before: "Policy | None") -> "Policy | None":
+def _policy(options: list[str] | None, before: "Policy | None") -> "Policy | None":
     import json
 
     from segue.model.policy import Policy
 
     fields: dict[str, Any] = {}
-    for each in given or ():
+    for each in options or ():
         name, equals, value = each.partition("=")
         if not equals:
-            raise BadPolicy(f"a field of a policy is given as name=value, such as late=skip; got {each!r}")
+            raise BadPolicy(f"a policy field is given as name=value, such as late=skip; got {each!r}")
         try:
             fields[name] = json.loads(value)
         except ValueError:
@@ -293,15 +302,15 @@ def _moment(text: str | None) -> "datetime | None":
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        raise BadTime(f"a moment is written like 2026-11-16T09:00:00+01:00, with its offset; got {text!r}")
+        raise BadTime(f"a slot is written as 2026-11-16T09:00:00+01:00, with an offset; got {text!r}")
     return moment
 
 
-async def explain_slot(asked: Command, kernel: Kernel, job_id: str, slot: datetime | None) -> None:
-    from segue.server.schemas.automations import explained
+async def explain_slot(context: CommandContext, kernel: Kernel, job_id: str, slot: datetime | None) -> None:
+    from segue.server.schemas.automations import explain_job
 
-    told, answer = await explained(kernel, job_id, slot=slot, owner=asked.owner)
-    if asked.as_json:
-        print_json(shape(answer))
+    explanation, model = await explain_job(kernel, job_id, slot=slot, owner=context.owner)
+    if context.as_json:
+        print_json(to_json(model))
     else:
-        typer.echo("\n".join(printable(sentence) for sentence in told.sentences))
+        typer.echo("\n".join(printable(sentence) for sentence in explanation.sentences))

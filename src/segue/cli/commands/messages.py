@@ -1,11 +1,11 @@
-"""`segue messages`: words written now, sent then."""
+"""`segue messages`: scheduled messages, which are sent unchanged at a given time, and deliveries."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.command import Command, command
+from segue.cli.support.command import CommandContext, command
 from segue.cli.support.options import Key, Limit
 from segue.cli.support.output import local_time
 from segue.cli.support.timezone import Timezone, zone_for
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from segue.kernel.api.scheduled_messages import MessageScheduled
     from segue.kernel.kernel import Kernel
     from segue.model.records import Delivery, ScheduledMessage
-    from segue.server.schemas.scheduled_messages import DeliveryOut, PromisedOut, ScheduledMessageOut
+    from segue.server.schemas.scheduled_messages import DeliveryOut, MessageScheduledOut, ScheduledMessageOut
 
-app = typer.Typer(help="Messages that are sent later, word for word.", no_args_is_help=True)
+app = typer.Typer(help="Schedule messages that are sent unchanged at a given time.", no_args_is_help=True)
 
 MessageId = Annotated[str, typer.Argument(help="The message's id, as `list` shows it.", show_default=False)]
 
@@ -25,112 +25,114 @@ MessageId = Annotated[str, typer.Argument(help="The message's id, as `list` show
 @app.command("list")
 @command()
 def list_(
-    asked: Command,
+    context: CommandContext,
     key: Key,
-    status: Annotated[MessageStatus | None, typer.Option(help="Only these.")] = None,
+    status: Annotated[MessageStatus | None, typer.Option(help="Show only messages with this status.")] = None,
     limit: Limit = 100,
 ) -> None:
-    """List the scheduled messages of a session, the newest first, whatever became of them."""
+    """List the scheduled messages of a session in any status, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.scheduled_messages(key, status=status, owner=asked.owner, limit=limit)
+        found = await kernel.scheduled_messages(key, status=status, owner=context.owner, limit=limit)
         rows = (
-            (each.id, each.status, local_time(each.send_at, asked.zone), each.last_error, each.text)
+            (each.id, each.status, local_time(each.send_at, context.zone), each.last_error, each.text)
             for each in found
         )
-        asked.print_list(
+        context.print_list(
             "messages",
-            lambda: [_shape(each, key) for each in found],
+            lambda: [_model(each, key) for each in found],
             ("message", "status", "time", "error", "text"),
             rows,
-            empty=f"None was written in {key}.",
+            empty=f"There are no scheduled messages in {key}.",
         )
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
-def show(asked: Command, message_id: MessageId) -> None:
+def show(context: CommandContext, message_id: MessageId) -> None:
     """Show a scheduled message."""
-    _one(asked, lambda kernel: kernel.scheduled_message(message_id, owner=asked.owner))
+    _print_result(context, lambda kernel: kernel.scheduled_message(message_id, owner=context.owner))
 
 
 @app.command()
 @command()
 def schedule(
-    asked: Command,
+    context: CommandContext,
     key: Key,
-    text: Annotated[str, typer.Argument(help="The words, as they are to be read.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="The text of the message.", show_default=False)],
     at: Annotated[str, typer.Option(help="'tomorrow at 08:00', 'in 2 hours', ISO 8601.", show_default=False)],
     timezone: Timezone = None,
     replace_existing: Annotated[
-        bool, typer.Option("--replace-existing", help="Cancel all that wait in the session.")
+        bool, typer.Option("--replace-existing", help="Cancel all pending messages of the session.")
     ] = False,
 ) -> None:
-    """Have a message sent in a session."""
+    """Schedule a message in a session."""
 
     async def work(kernel: "Kernel") -> None:
         made = await kernel.schedule_message(
             key,
             at,
             text,
-            timezone=await zone_for(kernel, key, timezone, asked.owner),
+            timezone=await zone_for(kernel, key, timezone, context.owner),
             replace_existing=replace_existing,
-            owner=asked.owner,
+            owner=context.owner,
         )
-        asked.print_one(lambda: _promise(made, key), _fields(made.message, key, asked.zone))
-        if made.cancelled and not asked.as_json:
-            typer.echo(f"Cancelled in its favour: {', '.join(made.cancelled)}")
+        context.print_one(lambda: _created_model(made, key), _fields(made.message, key, context.zone))
+        if made.cancelled and not context.as_json:
+            typer.echo(f"Replaced: {', '.join(made.cancelled)}")
 
-    asked.look(work)
-
-
-@app.command()
-@command()
-def cancel(asked: Command, message_id: MessageId) -> None:
-    """Cancel a scheduled message that was not sent yet."""
-    _one(asked, lambda kernel: kernel.cancel_message(message_id, owner=asked.owner))
+    context.run(work)
 
 
 @app.command()
 @command()
-def deliveries(asked: Command, key: Key, limit: Limit = 100) -> None:
-    """List what went out, or is to go out, through a session's channel, the newest first."""
+def cancel(context: CommandContext, message_id: MessageId) -> None:
+    """Cancel a pending message."""
+    _print_result(context, lambda kernel: kernel.cancel_message(message_id, owner=context.owner))
+
+
+@app.command()
+@command()
+def deliveries(context: CommandContext, key: Key, limit: Limit = 100) -> None:
+    """List messages that were or will be sent through a session's channel, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.deliveries(key, owner=asked.owner, limit=limit)
+        found = await kernel.deliveries(key, owner=context.owner, limit=limit)
         rows = (
             (
                 each.id,
                 each.state,
                 each.attempt,
-                local_time(each.sent_at, asked.zone),
+                local_time(each.sent_at, context.zone),
                 each.error,
                 each.content,
             )
             for each in found
         )
-        asked.print_list(
+        context.print_list(
             "deliveries",
-            lambda: [_delivery(each) for each in found],
+            lambda: [_delivery_model(each) for each in found],
             ("delivery", "state", "tries", "sent", "error", "text"),
             rows,
-            empty=f"Nothing went out through the channel of {key}.",
+            empty=f"There are no deliveries in {key}.",
         )
 
-    asked.look(work)
+    context.run(work)
 
 
-def _one(asked: Command, verb: "Callable[[Kernel], Awaitable[ScheduledMessage]]") -> None:
-    """Do something with a message, and print what it is then."""
+def _print_result(
+    context: CommandContext, operation: "Callable[[Kernel], Awaitable[ScheduledMessage]]"
+) -> None:
+    """Run an operation that returns a message, and print the message."""
 
     async def work(kernel: "Kernel") -> None:
-        message = await verb(kernel)
+        message = await operation(kernel)
         key = (await kernel.store.session_by_id(message.session_id)).key
-        asked.print_one(lambda: _shape(message, key), _fields(message, key, asked.zone))
+        context.print_one(lambda: _model(message, key), _fields(message, key, context.zone))
 
-    asked.look(work)
+    context.run(work)
 
 
 def _fields(message: "ScheduledMessage", key: str, zone: str) -> dict[str, object]:
@@ -145,19 +147,19 @@ def _fields(message: "ScheduledMessage", key: str, zone: str) -> dict[str, objec
     }
 
 
-def _shape(message: "ScheduledMessage", key: str) -> "ScheduledMessageOut":
+def _model(message: "ScheduledMessage", key: str) -> "ScheduledMessageOut":
     from segue.server.schemas.scheduled_messages import scheduled_message
 
     return scheduled_message(message, key)
 
 
-def _promise(made: "MessageScheduled", key: str) -> "PromisedOut":
-    from segue.server.schemas.scheduled_messages import promised
+def _created_model(made: "MessageScheduled", key: str) -> "MessageScheduledOut":
+    from segue.server.schemas.scheduled_messages import message_scheduled
 
-    return promised(made, key)
+    return message_scheduled(made, key)
 
 
-def _delivery(there: "Delivery") -> "DeliveryOut":
+def _delivery_model(delivery_record: "Delivery") -> "DeliveryOut":
     from segue.server.schemas.scheduled_messages import delivery
 
-    return delivery(there)
+    return delivery(delivery_record)

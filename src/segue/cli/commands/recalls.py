@@ -1,10 +1,10 @@
-"""`segue recalls`: how agents have called themselves back, and what is pending."""
+"""`segue recalls`: list, show, set, skip and cancel recalls (wake-ups that an agent sets for itself)."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.command import Command, command
+from segue.cli.support.command import CommandContext, command
 from segue.cli.support.options import Key, Limit
 from segue.cli.support.output import local_time
 from segue.cli.support.timezone import Timezone, zone_for
@@ -15,75 +15,71 @@ if TYPE_CHECKING:
     from segue.model.records import Recall
     from segue.server.schemas.common import RecallOut
 
-app = typer.Typer(help="How agents call themselves back.", no_args_is_help=True)
+app = typer.Typer(help="Wake-ups that agents set for themselves.", no_args_is_help=True)
 
-Instruction = Annotated[
-    str, typer.Argument(help="What the agent is to do then, in full.", show_default=False)
-]
+Instruction = Annotated[str, typer.Argument(help="The full instruction for the agent.", show_default=False)]
 
 
 @app.command("list")
 @command()
-def list_(asked: Command, key: Key, limit: Limit = 100) -> None:
-    """List the recalls of a session, pending, running, fired and cancelled, the newest first."""
+def list_(context: CommandContext, key: Key, limit: Limit = 100) -> None:
+    """List the recalls of a session in any status, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.recalls(key, owner=asked.owner, limit=limit)
+        found = await kernel.recalls(key, owner=context.owner, limit=limit)
         rows = (
             (
                 each.id,
                 each.status,
                 each.call_type,
-                local_time(each.trigger_at, asked.zone),
+                local_time(each.trigger_at, context.zone),
                 each.interval_seconds,
                 each.comment or each.instruction,
             )
             for each in found
         )
-        asked.print_list(
+        context.print_list(
             "recalls",
-            lambda: [_shape(each, key) for each in found],
+            lambda: [_model(each, key) for each in found],
             ("recall", "status", "type", "time", "every (s)", "about"),
             rows,
-            empty=f"No recall was ever set in {key}.",
+            empty=f"There are no recalls in {key}.",
         )
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
-def show(asked: Command, key: Key) -> None:
-    """Show the recall of a session: the pending one, else the one that runs."""
+def show(context: CommandContext, key: Key) -> None:
+    """Show the pending recall of a session, or the running one."""
 
     async def work(kernel: "Kernel") -> None:
-        pending = await kernel.recall(key, owner=asked.owner)
+        pending = await kernel.recall(key, owner=context.owner)
         if pending is None:
             raise NotFound(f"no recall is pending in {key}")
-        _print(asked, pending, key)
+        _print(context, pending, key)
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command("set")
 @command()
 def set_(
-    asked: Command,
+    context: CommandContext,
     key: Key,
     instruction: Instruction,
     when: Annotated[
-        str | None, typer.Option(help="'30m', 'tomorrow at 09:00', ISO 8601; left out, at once.")
+        str | None, typer.Option(help="'30m', 'tomorrow at 09:00', ISO 8601. Default: at once.")
     ] = None,
     interval_seconds: Annotated[
-        int | None, typer.Option(help="Again and again, so many seconds apart, from --when on.")
+        int | None, typer.Option(help="Repeat at this interval, starting at --when.")
     ] = None,
     timezone: Timezone = None,
-    timezone_offset: Annotated[
-        str | None, typer.Option(help="±HH:MM, for a time that names no zone.")
-    ] = None,
-    comment: Annotated[str | None, typer.Option(help="A note for people.")] = None,
+    timezone_offset: Annotated[str | None, typer.Option(help="±HH:MM, for a time without a zone.")] = None,
+    comment: Annotated[str | None, typer.Option(help="A note for users.")] = None,
 ) -> None:
-    """Have the agent of a session called back."""
+    """Set a recall for the agent of a session."""
     from segue.model.states import CallType
 
     call_type = CallType.ONCE if when is not None else CallType.IMMEDIATE
@@ -96,55 +92,55 @@ def set_(
             instruction,
             call_type=call_type,
             when=when,
-            timezone=await zone_for(kernel, key, timezone, asked.owner),
+            timezone=await zone_for(kernel, key, timezone, context.owner),
             timezone_offset=timezone_offset,
             interval_seconds=interval_seconds,
             comment=comment,
-            owner=asked.owner,
+            owner=context.owner,
         )
-        _print(asked, made, key)
+        _print(context, made, key)
 
-    asked.look(work)
-
-
-@app.command()
-@command()
-def cancel(asked: Command, key: Key) -> None:
-    """Cancel the recall of a session: the pending one, or one that has come due and waits."""
-
-    async def work(kernel: "Kernel") -> None:
-        await kernel.cancel_recall(key, owner=asked.owner)
-        asked.say(f"No recall is pending in {key} now.", {"cancelled": True})
-
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
-def skip(asked: Command, key: Key) -> None:
-    """Let the next time of a recurring recall go by."""
+def cancel(context: CommandContext, key: Key) -> None:
+    """Cancel the pending recall of a session, or one that is due and waits."""
 
     async def work(kernel: "Kernel") -> None:
-        _print(asked, await kernel.skip_recall(key, owner=asked.owner), key)
+        await kernel.cancel_recall(key, owner=context.owner)
+        context.say(f"The recall of {key} was cancelled.", {"cancelled": True})
 
-    asked.look(work)
+    context.run(work)
 
 
-def _print(asked: Command, recall: "Recall", key: str) -> None:
+@app.command()
+@command()
+def skip(context: CommandContext, key: Key) -> None:
+    """Skip the next time of a recurring recall."""
+
+    async def work(kernel: "Kernel") -> None:
+        _print(context, await kernel.skip_recall(key, owner=context.owner), key)
+
+    context.run(work)
+
+
+def _print(context: CommandContext, recall: "Recall", key: str) -> None:
     fields = {
         "recall": recall.id,
         "session": key,
         "status": recall.status,
         "type": recall.call_type,
-        "time": local_time(recall.trigger_at, asked.zone),
+        "time": local_time(recall.trigger_at, context.zone),
         "every (s)": recall.interval_seconds,
         "comment": recall.comment,
         "instruction": recall.instruction,
     }
-    asked.print_one(lambda: _shape(recall, key), fields)
+    context.print_one(lambda: _model(recall, key), fields)
 
 
-def _shape(recall: "Recall", key: str) -> "RecallOut":
+def _model(recall: "Recall", key: str) -> "RecallOut":
     from segue.server.schemas import views
 
     return views.recall(recall, key)

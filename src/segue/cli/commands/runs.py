@@ -1,11 +1,11 @@
-"""`segue runs`: what became of each firing of a job."""
+"""`segue runs`: list, show and explain the runs of jobs."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.command import Command, command
+from segue.cli.support.command import CommandContext, command
 from segue.cli.support.options import Key, Limit
 from segue.cli.support.output import local_time
 from segue.times.clock import to_moment
@@ -15,54 +15,54 @@ if TYPE_CHECKING:
     from segue.model.records import Run
     from segue.server.schemas.common import RunOut
 
-app = typer.Typer(help="Firings of jobs.", no_args_is_help=True)
+app = typer.Typer(help="List and explain the runs of jobs.", no_args_is_help=True)
 
 RunId = Annotated[str, typer.Argument(help="The run's id, JOB:SLOT.", show_default=False)]
 
 
 @app.command("list")
 @command()
-def list_(asked: Command, key: Key, limit: Limit = 100) -> None:
-    """List the runs of a session's jobs, the newest first."""
+def list_(context: CommandContext, key: Key, limit: Limit = 100) -> None:
+    """List the runs of a session's jobs, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.runs(key, owner=asked.owner, limit=limit)
-        print_runs(asked, found, key, empty=f"No job of {key} has fired yet.")
+        found = await kernel.runs(key, owner=context.owner, limit=limit)
+        print_runs(context, found, key, empty=f"No job of {key} has run yet.")
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
-def show(asked: Command, run_id: RunId) -> None:
-    """Show the record of a run."""
+def show(context: CommandContext, run_id: RunId) -> None:
+    """Show a run."""
 
     async def work(kernel: "Kernel") -> None:
-        run = await kernel.record(run_id, owner=asked.owner)
+        run = await kernel.record(run_id, owner=context.owner)
         session = await kernel.store.session_by_id(run.session_id)
-        asked.print_one(lambda: _shapes([run], session.key)[0], _fields(run, session.key, asked.zone))
+        context.print_one(lambda: _models([run], session.key)[0], _fields(run, session.key, context.zone))
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
-def explain(asked: Command, run_id: RunId) -> None:
-    """Tell why a run did or did not happen, and what happens next."""
+def explain(context: CommandContext, run_id: RunId) -> None:
+    """Explain why a run happened or did not happen, and what happens next."""
     from segue.cli.commands.jobs import explain_slot
 
     async def work(kernel: "Kernel") -> None:
-        run = await kernel.record(run_id, owner=asked.owner)
-        await explain_slot(asked, kernel, run.job_id, to_moment(run.slot))
+        run = await kernel.record(run_id, owner=context.owner)
+        await explain_slot(context, kernel, run.job_id, to_moment(run.slot))
 
-    asked.look(work)
+    context.run(work)
 
 
-def print_runs(asked: Command, runs: "Sequence[Run]", session_key: str, *, empty: str) -> None:
+def print_runs(context: CommandContext, runs: "Sequence[Run]", session_key: str, *, empty: str) -> None:
     rows = (
         (
             run.id,
-            local_time(run.slot, asked.zone),
+            local_time(run.slot, context.zone),
             run.outcome or run.state,
             f"{run.lateness_ms / 1000:.1f} s",
             run.attempt,
@@ -71,10 +71,10 @@ def print_runs(asked: Command, runs: "Sequence[Run]", session_key: str, *, empty
         for run in runs
     )
     columns = ("run", "slot", "outcome", "late", "attempt", "reason")
-    asked.print_list("runs", lambda: _shapes(runs, session_key), columns, rows, empty=empty)
+    context.print_list("runs", lambda: _models(runs, session_key), columns, rows, empty=empty)
 
 
-def _shapes(runs: "Sequence[Run]", session_key: str) -> "list[RunOut]":
+def _models(runs: "Sequence[Run]", session_key: str) -> "list[RunOut]":
     from segue.server.schemas import views
 
     return [views.run(run, session_key) for run in runs]

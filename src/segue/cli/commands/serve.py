@@ -1,4 +1,4 @@
-"""`segue serve`: API, page, channels and workers in one process."""
+"""`segue serve`: runs the API, the page, the channels and the workers in one process."""
 
 import asyncio
 import logging
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Host = Annotated[str | None, typer.Option(help="Where to listen. Beyond this machine only with API keys.")]
-Port = Annotated[int | None, typer.Option(help="0 takes any free one.")]
+Host = Annotated[
+    str | None,
+    typer.Option(help="The address to listen on. Other machines can connect only if API keys are set."),
+]
+Port = Annotated[int | None, typer.Option(help="The port; 0 takes any free port.")]
 
 
 @configured(log_level=logging.INFO, host=Host, port=Port)
@@ -23,7 +26,7 @@ def serve(configuration: "Configuration") -> None:
     """Run the API, the page and the workers in one process."""
     if not configuration.api_keys and not configuration.listens_to_itself_only:
         raise BadSetting(
-            f"{configuration.host} can be reached from other machines, and nobody would need a key; "
+            f"{configuration.host} can be reached from other machines, but no API key is set; "
             "set SEGUE_API_KEYS, or listen on 127.0.0.1"
         )
     from segue.cli.support.event_loop import run
@@ -39,7 +42,7 @@ async def _serve(configuration: "Configuration") -> None:
     from segue.server.app import create_app
 
     with (
-        stop_signals() as told,
+        stop_signals() as signals,
         listening_socket(configuration.host.strip("[]"), configuration.port) as listening,
     ):
         async with kernel_with_workers(configuration) as kernel, asyncio.TaskGroup() as group:
@@ -49,8 +52,8 @@ async def _serve(configuration: "Configuration") -> None:
             _announce(configuration, address_of(listening))
             if (words := open_files(configuration)) is not None:
                 _log.warning("%s", words)
-            # The API stays until the last turn has ended: whoever watches one sees its end.
-            gone = await work_until_stopped(kernel, told, listen=True)
+            # The API runs until the last turn has ended, so that its clients receive the end.
+            gone = await work_until_stopped(kernel, signals, listen=True)
             server.should_exit = True
     if gone is not None:
         raise gone

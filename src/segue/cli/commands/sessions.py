@@ -1,4 +1,4 @@
-"""`segue sessions`: what is there, and messages that are stored without running the agent."""
+"""`segue sessions`: list, show, commit, stop and remove sessions, and store messages in them."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from segue.cli.support.command import Command, command
+from segue.cli.support.command import CommandContext, command
 from segue.cli.support.options import (
     AutoCommitEnabled,
     IdleTimeoutSeconds,
@@ -19,7 +19,7 @@ from segue.cli.support.options import (
     TokenThreshold,
     policy_of,
 )
-from segue.cli.support.output import local_time, print_json, print_record, printable, shape
+from segue.cli.support.output import local_time, print_json, print_record, printable, to_json
 from segue.errors import BadText, SessionHasJobs
 from segue.kernel.transactions.sessions import MaybePolicy
 
@@ -28,23 +28,25 @@ if TYPE_CHECKING:
     from segue.model.records import Overview
     from segue.server.schemas.common import SessionOut
 
-app = typer.Typer(help="Conversations.", no_args_is_help=True)
+app = typer.Typer(help="List and change sessions (conversations).", no_args_is_help=True)
 
 Role = Annotated[str, typer.Option(help="user, assistant or system.")]
 Content = Annotated[str, typer.Argument(help="The message.", show_default=False)]
 File = Annotated[
     Path,
-    typer.Argument(help='A JSON list of {"role", "content"}, or one such object a line; - is the input.'),
+    typer.Argument(
+        help='A JSON list of {"role", "content"}, or one such object per line; - reads standard input.'
+    ),
 ]
 
 
 @app.command("list")
 @command()
-def list_(asked: Command, limit: Limit = 100) -> None:
-    """List sessions, the most recently spoken to first."""
+def list_(context: CommandContext, limit: Limit = 100) -> None:
+    """List sessions, most recent message first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.overviews(owner=asked.owner, limit=limit)
+        found = await kernel.overviews(owner=context.owner, limit=limit)
         rows = (
             (
                 each.session.key,
@@ -54,51 +56,53 @@ def list_(asked: Command, limit: Limit = 100) -> None:
                 each.queued,
                 each.message_count,
                 each.automations,
-                local_time(each.session.last_message_at, asked.zone),
+                local_time(each.session.last_message_at, context.zone),
             )
             for each in found
         )
         columns = ("session", "user", "title", "state", "queued", "messages", "automations", "last message")
-        asked.print_list(
+        context.print_list(
             "sessions",
-            lambda: [_shape(each) for each in found],
+            lambda: [_model(each) for each in found],
             columns,
             rows,
-            empty="There are no sessions yet. `segue chat` begins one.",
+            empty="There are no sessions yet. `segue chat` starts one.",
         )
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
-def show(asked: Command, key: Key, limit: Limit = 20) -> None:
+def show(context: CommandContext, key: Key, limit: Limit = 20) -> None:
     """Show a session and its newest messages."""
     from segue.cli.support.command import newest_messages
 
     async def work(kernel: "Kernel") -> None:
-        overview = await kernel.overview(key, owner=asked.owner)
+        overview = await kernel.overview(key, owner=context.owner)
         messages = await newest_messages(kernel, overview.session, limit)
-        if asked.as_json:
+        if context.as_json:
             from segue.server.markdown_pool import html_of
             from segue.server.schemas import views
 
             html = await html_of(each.content for each in messages)
             session_id = overview.session.id
-            told = [shape(views.message(each, session_id, html=html[each.content])) for each in messages]
-            print_json({**shape(_shape(overview)), "messages": told})
+            messages_json = [
+                to_json(views.message(each, session_id, html=html[each.content])) for each in messages
+            ]
+            print_json({**to_json(_model(overview)), "messages": messages_json})
             return
-        print_record(_fields(overview, asked.zone))
+        print_record(_fields(overview, context.zone))
         for each in messages:
-            typer.echo(f"\n{local_time(each.at, asked.zone)}  {each.role}\n{printable(each.content)}")
+            typer.echo(f"\n{local_time(each.at, context.zone)}  {each.role}\n{printable(each.content)}")
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
 def add_message(
-    asked: Command,
+    context: CommandContext,
     key: Key,
     content: Content,
     role: Role = "user",
@@ -109,7 +113,7 @@ def add_message(
     min_commit_interval_seconds: MinCommitIntervalSeconds = None,
     keep_recent_count: KeepRecentCount = None,
 ) -> None:
-    """Store a message without running the agent. Makes the session if it is missing."""
+    """Store a message without running the agent. Creates the session if it does not exist."""
     policy = policy_of(
         auto_commit_enabled,
         token_threshold=token_threshold,
@@ -118,13 +122,13 @@ def add_message(
         min_commit_interval_seconds=min_commit_interval_seconds,
         keep_recent_count=keep_recent_count,
     )
-    _write(asked, key, [(role, content)], policy)
+    _write(context, key, [(role, content)], policy)
 
 
 @app.command()
 @command()
 def add_messages(
-    asked: Command,
+    context: CommandContext,
     key: Key,
     file: File = Path("-"),
     auto_commit_enabled: AutoCommitEnabled = None,
@@ -143,62 +147,62 @@ def add_messages(
         min_commit_interval_seconds=min_commit_interval_seconds,
         keep_recent_count=keep_recent_count,
     )
-    _write(asked, key, _messages_in(file), policy)
+    _write(context, key, _messages_in(file), policy)
 
 
 @app.command()
 @command()
-def commit(asked: Command, key: Key, keep_recent_count: KeepRecentCount = None) -> None:
-    """Put a session's messages away. Whoever runs the workers then learns from them."""
+def commit(context: CommandContext, key: Key, keep_recent_count: KeepRecentCount = None) -> None:
+    """Archive a session's messages. A worker then extracts memories from them."""
     from segue.kernel.transactions.archive import ArchiveMade
 
     async def work(kernel: "Kernel") -> None:
         from segue.server.schemas import memory
 
-        done = await kernel.commit(key, keep_recent_count=keep_recent_count, owner=asked.owner)
-        told = (
-            f"Archive {done.archive_n} of {key} was made; task {done.task_id} learns from it."
+        done = await kernel.commit(key, keep_recent_count=keep_recent_count, owner=context.owner)
+        sentence = (
+            f"Archive {done.archive_n} of {key} was created; task {done.task_id} extracts memories from it."
             if isinstance(done, ArchiveMade)
-            else f"Nothing was put away: {done.reason}."
+            else f"Nothing was archived: {done.reason}."
         )
-        asked.say(told, memory.committed(done).model_dump(exclude_none=True))
+        context.say(sentence, memory.commit_out(done).model_dump(exclude_none=True))
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
-def stop(asked: Command, key: Key) -> None:
-    """Stop the turn that runs in a session."""
+def stop(context: CommandContext, key: Key) -> None:
+    """Stop the running turn of a session."""
 
     async def work(kernel: "Kernel") -> None:
-        turn_id = await kernel.stop(key, owner=asked.owner)
-        told = "Nothing runs there." if turn_id is None else f"Turn {turn_id} was told to stop."
-        asked.say(told, {"stopped": turn_id is not None, "turn_id": turn_id})
+        turn_id = await kernel.stop(key, owner=context.owner)
+        sentence = "No turn is running." if turn_id is None else f"Turn {turn_id} was asked to stop."
+        context.say(sentence, {"stopped": turn_id is not None, "turn_id": turn_id})
 
-    asked.look(work)
+    context.run(work)
 
 
 @app.command()
 @command()
 def remove(
-    asked: Command,
+    context: CommandContext,
     key: Key,
     with_jobs: Annotated[bool, typer.Option("--with-jobs", help="Remove its jobs too.")] = False,
 ) -> None:
-    """Remove a session and all it holds. One that has jobs is kept, unless they may go too."""
+    """Remove a session with all its data. A session with jobs is removed only with --with-jobs."""
 
     async def work(kernel: "Kernel") -> None:
         try:
-            await kernel.delete(key, with_jobs=with_jobs, owner=asked.owner)
+            await kernel.delete(key, with_jobs=with_jobs, owner=context.owner)
         except SessionHasJobs as error:
             raise SessionHasJobs(f"{error}; --with-jobs removes them too", error.jobs) from None
-        asked.say(f"Session {key} is gone.", {"deleted": True})
+        context.say(f"Session {key} was removed.", {"deleted": True})
 
-    asked.look(work)
+    context.run(work)
 
 
-def _shape(overview: "Overview") -> "SessionOut":
+def _model(overview: "Overview") -> "SessionOut":
     from segue.server.schemas import views
 
     return views.session(overview)
@@ -218,16 +222,16 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
         "automations": overview.automations,
         "zone": session.timezone,
         "when busy": session.when_busy,
-        "begun": local_time(session.created_at, zone),
+        "created": local_time(session.created_at, zone),
         "last message": local_time(session.last_message_at, zone),
     }
 
 
-def _write(asked: Command, key: str, messages: list[tuple[str, str]], policy: MaybePolicy) -> None:
+def _write(context: CommandContext, key: str, messages: list[tuple[str, str]], policy: MaybePolicy) -> None:
     async def work(kernel: "Kernel") -> None:
-        written = await kernel.write_all(key, messages, owner=asked.owner, auto_commit_policy=policy)
+        written = await kernel.write_all(key, messages, owner=context.owner, auto_commit_policy=policy)
         stored = "1 message was" if written.added == 1 else f"{written.added} messages were"
-        asked.say(
+        context.say(
             f"{stored} stored; {key} has {written.message_count} now.",
             {
                 "session_key": key,
@@ -237,7 +241,7 @@ def _write(asked: Command, key: str, messages: list[tuple[str, str]], policy: Ma
             },
         )
 
-    asked.look(work, create=True)
+    context.run(work, create=True)
 
 
 def _messages_in(file: Path) -> list[tuple[str, str]]:
@@ -246,13 +250,13 @@ def _messages_in(file: Path) -> list[tuple[str, str]]:
     except (OSError, UnicodeDecodeError) as error:
         raise BadText(f"the messages in {file} cannot be read: {error}") from None
     try:
-        given = json.loads(text) if text.lstrip().startswith("[") else _lines(text)
+        given = json.loads(text) if text.lstrip().startswith("[") else _json_lines(text)
     except ValueError as error:
-        raise BadText(f"messages are a JSON list, or one JSON object a line: {error}") from None
+        raise BadText(f"messages are a JSON list, or one JSON object per line: {error}") from None
     return [_message(each, number) for number, each in enumerate(given, start=1)]
 
 
-def _lines(text: str) -> list[Any]:
+def _json_lines(text: str) -> list[Any]:
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
@@ -261,6 +265,8 @@ def _message(given: Any, number: int) -> tuple[str, str]:
         case {"role": str(role), "content": str(content), **rest} if not rest:
             return role, content
         case {"auto_commit_policy": _}:
-            raise BadText(f"message {number} has a policy of its own; give one for all of them by the flags")
+            raise BadText(
+                f"message {number} has a policy of its own; give one policy for all messages by the options"
+            )
         case _:
             raise BadText(f'message {number} must be {{"role": …, "content": …}} and nothing else')

@@ -1,4 +1,4 @@
-"""`segue worker`: workers only. Any number of processes and machines on one PostgreSQL."""
+"""`segue worker`: runs workers without the API. Any number of them can share one PostgreSQL database."""
 
 import logging
 from typing import TYPE_CHECKING, Annotated
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Runners = Annotated[int | None, typer.Option(help="Scheduled turns at once in this process.")]
+Runners = Annotated[int | None, typer.Option(help="How many scheduled turns this process runs at once.")]
 
 
 @configured(log_level=logging.INFO, runners=Runners)
 def worker(configuration: "Configuration") -> None:
-    """Run workers without an API, beside a server or alone."""
+    """Run workers without the API, alone or in addition to a server."""
     from segue.cli.support.event_loop import run
 
     run(_work(configuration))
@@ -27,10 +27,10 @@ async def _work(configuration: "Configuration") -> None:
     from segue.cli.support.open_kernel import kernel_with_workers
     from segue.cli.support.signals import stop_signals, work_until_stopped
 
-    with stop_signals() as told:
+    with stop_signals() as signals:
         async with kernel_with_workers(configuration) as kernel:
-            _log.info("at work as %s", kernel.name)
-            gone = await work_until_stopped(kernel, told)
+            _log.info("worker started as %s", kernel.name)
+            gone = await work_until_stopped(kernel, signals)
     if gone is not None:
         raise gone
     _log.info("stopped")

@@ -1,1 +1,1 @@
-"""What the commands share: settings, output, options, signals, an open kernel."""
+"""Shared code of the commands: settings, output, options, signals, opening a kernel."""

@@ -1,4 +1,4 @@
-"""What the doctor looks at. It reads, and changes nothing: a schema that is behind stays behind."""
+"""Checks of `segue doctor`. They only read; pending migrations are reported, not applied."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict
@@ -20,18 +20,18 @@ from segue.store.store import Store
 from segue.telemetry.logs import Redaction
 from segue.times.clock import SystemClock
 
-_NOTICED_OFFSET_MS = 1_000
+_MIN_OFFSET_MS = 1_000
 _SHOWN_IDS = 5
 _HORIZON_MS = 3_600_000
 _OVERDUE_MS = 60_000
-_LONG_MS = 600_000
+_LONG_TRANSACTION_MS = 600_000
 _MOST_LISTED = 20
 
 
 class State(StrEnum):
     OK = "ok"
     LOOK = "look"
-    """Nothing is broken; somebody may want to know."""
+    """Nothing is broken, but the operator may want to know."""
     WRONG = "wrong"
 
 
@@ -41,11 +41,11 @@ class Finding:
     state: State
     words: str
 
-    def shape(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-async def examine(configuration: Configuration) -> list[Finding]:
+async def run_checks(configuration: Configuration) -> list[Finding]:
     redaction = Redaction(configuration.secrets())
     findings = [*_settings(configuration), *_files(configuration)]
     try:
@@ -59,18 +59,20 @@ async def examine(configuration: Configuration) -> list[Finding]:
 
 def _settings(configuration: Configuration) -> Iterator[Finding]:
     for name, _ in settings_of(Configuration):
-        place = configuration.source_of(name)
-        if place is not None:
-            yield Finding("settings", State.OK, f"{name} is {_shown(configuration, name)}, from {place}")
+        source = configuration.source_of(name)
+        if source is not None:
+            yield Finding(
+                "settings", State.OK, f"{name} is {_setting_text(configuration, name)}, from {source}"
+            )
     for warning in configuration.warnings:
         yield Finding("settings", State.LOOK, warning)
     if configuration.model is None:
-        yield Finding("settings", State.OK, "no model is set; the offline one answers")
+        yield Finding("settings", State.OK, "no model is set; the offline model answers")
     if configuration.timezone is None:
         yield Finding(
             "settings",
             State.OK,
-            "no time zone is set; a time on the clock needs one from its words or its session",
+            "no time zone is set; a clock time needs one in its text or in its session",
         )
 
 
@@ -80,19 +82,19 @@ def _files(configuration: Configuration) -> Iterator[Finding]:
 
 
 def open_files(configuration: Configuration) -> str | None:
-    """The sentence about what other users of this machine can read; None if there is nothing."""
+    """A sentence that names the files that other users of this machine can read; None if there are none."""
     database = sqlite_file(configuration.database_url)
     if database is None:
         return None
-    if found := open_to_others(database):
-        names = ", ".join(map(str, found))
+    if files := open_to_others(database):
+        names = ", ".join(map(str, files))
         return f"other users of this machine can read {names}; `segue doctor --repair` changes that"
     if database.parent == configuration.data and is_open_to_others(configuration.data):
         return f"other users of this machine can list {configuration.data}; run `chmod 700` on it"
     return None
 
 
-def _shown(configuration: Configuration, name: str) -> str:
+def _setting_text(configuration: Configuration, name: str) -> str:
     value: Any = configuration
     for part in name.split("."):
         value = getattr(value, part)
@@ -109,13 +111,11 @@ async def _database(configuration: Configuration) -> AsyncIterator[Finding]:
     try:
         yield Finding("database", State.OK, f"{configuration.database_url} answers")
         yield _clock(database)
-        if (held_back := await _held_back(database)) is not None:
-            yield held_back
+        if (finding := await _long_transaction(database)) is not None:
+            yield finding
         pending = (await status(database)).pending
         if pending:
-            yield Finding(
-                "schema", State.WRONG, f"{', '.join(pending)} is yet to be applied; run `segue db migrate`"
-            )
+            yield Finding("schema", State.WRONG, f"{', '.join(pending)} is pending; run `segue db migrate`")
             return
         yield Finding("schema", State.OK, "up to date")
         store = Store(database, SystemClock(database.wall_ms))
@@ -127,37 +127,37 @@ async def _database(configuration: Configuration) -> AsyncIterator[Finding]:
 
 def _clock(database: Database) -> Finding:
     offset = SystemClock().ms() - database.wall_ms()
-    if abs(offset) < _NOTICED_OFFSET_MS:
+    if abs(offset) < _MIN_OFFSET_MS:
         return Finding("clock", State.OK, f"{offset:+d} ms from the database's")
     return Finding(
         "clock",
         State.LOOK,
-        f"{offset / 1000:+.1f} s from the database's, by which everything is timed; set this machine's clock",
+        f"{offset / 1000:+.1f} s from the database's, which Segue uses; set this machine's clock",
     )
 
 
-async def _held_back(database: Database) -> Finding | None:
-    found = await database.read(queries.schema.oldest_transaction, {})
-    if not found or found[0]["ms"] < _LONG_MS:
+async def _long_transaction(database: Database) -> Finding | None:
+    rows = await database.read(queries.schema.oldest_transaction, {})
+    if not rows or rows[0]["ms"] < _LONG_TRANSACTION_MS:
         return None
-    minutes = found[0]["ms"] // 60_000
-    who = f"process {found[0]['pid']}" + (f" ({program})" if (program := found[0]["program"]) else "")
+    minutes = rows[0]["ms"] // 60_000
+    process = f"process {rows[0]['pid']}" + (f" ({program})" if (program := rows[0]["program"]) else "")
     return Finding(
         "database",
         State.LOOK,
-        f"{who} has had a transaction open for {minutes} min; until it ends, PostgreSQL keeps whatever was "
-        "changed since, and all that Segue does gets slower: end it if nobody needs it",
+        f"{process} has had a transaction open for {minutes} min; until it ends, PostgreSQL keeps all "
+        "old row versions and Segue gets slower: end it if it is not needed",
     )
 
 
 async def _contents(store: Store, *, horizon: int) -> AsyncIterator[Finding]:
     broken = await store.audit(horizon=horizon)
-    # The one that can also mean that nobody was there to hold it.
+    # The one invariant that also breaks if no worker is running.
     if overdue := broken.pop("overdue_slot_without_a_row", None):
         yield Finding(
             "workers",
             State.WRONG,
-            f"due for more than an hour, and nobody ran it: {listed(overdue)}; is `segue serve` running?",
+            f"due for more than an hour, and no worker ran it: {listed(overdue)}; is `segue serve` running?",
         )
     for name, ids in broken.items():
         yield Finding("invariants", State.WRONG, f"{name.replace('_', ' ')}: {listed(ids)}")
@@ -168,21 +168,21 @@ async def _contents(store: Store, *, horizon: int) -> AsyncIterator[Finding]:
 
 
 async def _deliveries(store: Store) -> AsyncIterator[Finding]:
-    """The dead letters, and what waits for a channel that nobody has."""
-    dead = await store.failed_deliveries(limit=_MOST_LISTED)
-    for letter in dead:
-        key = f"{letter.channel}:{letter.chat_id}"
-        words = f"{letter.id} for {key} was given up after {letter.attempt} tries: {letter.error}"
+    """Failed deliveries, and deliveries that wait for a channel that no process has."""
+    failed = await store.failed_deliveries(limit=_MOST_LISTED)
+    for delivery in failed:
+        key = f"{delivery.channel}:{delivery.chat_id}"
+        words = f"{delivery.id} for {key} failed after {delivery.attempt} attempts: {delivery.error}"
         yield Finding("deliveries", State.LOOK, words)
-    if len(dead) == _MOST_LISTED:
-        yield Finding("deliveries", State.LOOK, f"these are the {_MOST_LISTED} newest; there are more")
+    if len(failed) == _MOST_LISTED:
+        yield Finding("deliveries", State.LOOK, f"only the {_MOST_LISTED} newest failed ones are listed")
     waiting = await store.stranded_deliveries(store.database.wall_ms() - _OVERDUE_MS, _MOST_LISTED)
     if waiting:
-        names = ", ".join(sorted({letter.channel for letter in waiting}))
+        names = ", ".join(sorted({delivery.channel for delivery in waiting}))
         words = f"{len(waiting)} wait for a channel that no process has: {names}"
         yield Finding("deliveries", State.LOOK, words)
-    if not dead and not waiting:
-        yield Finding("deliveries", State.OK, "none was given up, and none waits for a channel")
+    if not failed and not waiting:
+        yield Finding("deliveries", State.OK, "none failed, and none waits for a missing channel")
 
 
 async def _telegram(token: str, configuration: Configuration) -> Finding:
@@ -194,7 +194,7 @@ async def _telegram(token: str, configuration: Configuration) -> Finding:
         except WrongToken as error:
             return Finding("telegram", State.WRONG, str(error))
         except (NotTaken, ConnectionError) as error:
-            return Finding("telegram", State.LOOK, f"whether the token is right cannot be told: {error}")
+            return Finding("telegram", State.LOOK, f"the token could not be checked: {error}")
 
 
 def listed(ids: list[str]) -> str:

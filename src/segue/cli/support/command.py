@@ -1,4 +1,4 @@
-"""Commands that read the database: who asks, the output format, and how the answer is printed."""
+"""Shared decorator of commands on the database: owner, settings, output format and printing."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ import typer
 
 from segue.cli.support.load_settings import configured
 from segue.cli.support.options import Account, User, asker_of
-from segue.cli.support.output import AsJson, print_json, print_record, print_table, shape
+from segue.cli.support.output import AsJson, print_json, print_record, print_table, to_json
 from segue.cli.support.timezone import shown_zone
 from segue.kernel.kernel import Kernel
 from segue.model.records import Asker, Session
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 @positional
-class Command:
-    """Who asks, and how the answer is wanted."""
+class CommandContext:
+    """The settings, the owner and the output format of a command."""
 
     configuration: "Configuration"
     owner: Asker
@@ -33,10 +33,10 @@ class Command:
 
     @property
     def zone(self) -> str:
-        """In which times are shown."""
+        """The zone in which times are shown."""
         return shown_zone(self.configuration)
 
-    def look(self, work: "Callable[[Kernel], Awaitable[None]]", *, create: bool = False) -> None:
+    def run(self, work: "Callable[[Kernel], Awaitable[None]]", *, create: bool = False) -> None:
         from segue.cli.support.open_kernel import run_with_kernel
 
         run_with_kernel(self.configuration, work, create=create)
@@ -50,15 +50,15 @@ class Command:
         *,
         empty: str,
     ) -> None:
-        """`objects` are what the API would answer; they are made only where somebody wants them."""
+        """Print JSON or a table. `objects` returns the models of the API; it is called only for JSON."""
         if self.as_json:
-            print_json({plural: [shape(each) for each in objects()]})
+            print_json({plural: [to_json(each) for each in objects()]})
         else:
             print_table(columns, rows, empty=empty)
 
     def print_one(self, made: "Callable[[], BaseModel]", fields: Mapping[str, object]) -> None:
         if self.as_json:
-            print_json(shape(made()))
+            print_json(to_json(made()))
         else:
             print_record(fields)
 
@@ -70,14 +70,14 @@ class Command:
 
 
 def command() -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command that is given who asks. It takes `--account`, `--user` and `--json` for that."""
+    """Decorator: passes a CommandContext and adds the options `--account`, `--user` and `--json`."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(
-            configuration: "Configuration", *, account: str, user: str | None, as_json: bool, **given: Any
+            configuration: "Configuration", *, account: str, user: str | None, as_json: bool, **arguments: Any
         ) -> None:
-            command(Command(configuration, asker_of(account, user), as_json), **given)
+            command(CommandContext(configuration, asker_of(account, user), as_json), **arguments)
 
         first, *own = inspect.signature(command).parameters.values()
         shared = [
@@ -95,11 +95,11 @@ def command() -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 async def newest_messages(kernel: Kernel, session: Session, limit: int) -> list[Message]:
-    """In the order they were said, the newest last."""
-    # Twice as many, because the marks of where turns begin and end are among them.
+    """The newest messages of a session, newest last."""
+    # Twice as many, because they include the events for the start and the end of turns.
     events = await kernel.store.newest_events(session.id, before=session.last_seq + 1, limit=2 * limit)
-    places = [event.seq for event in events if message_of(event)][-limit:]
-    if not places:
+    seqs = [event.seq for event in events if message_of(event)][-limit:]
+    if not seqs:
         return []
-    told = await kernel.store.messages(session.id, after=places[0] - 1, limit=limit)
-    return [message for event in told if (message := message_of(event))]
+    newest = await kernel.store.messages(session.id, after=seqs[0] - 1, limit=limit)
+    return [message for event in newest if (message := message_of(event))]

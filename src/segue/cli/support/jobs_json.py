@@ -1,17 +1,16 @@
-"""Importing cron jobs from the public JSON store of this design.
+"""Job import: reads cron jobs from a `jobs.json` store and schedules them.
 
     {"version": 1, "jobs": [{"id", "name", "enabled", "schedule": {"kind", "atMs" | "everyMs" | "expr", "tz"},
      "payload": {"kind", "message", "sessionKey", "deliver", "channel", "to", "channelMeta"},
      "state": {"nextRunAtMs", …}, "createdAtMs", …}]}
 
-camelCase as that store writes it, with snake_case tolerated; numbers may be strings or null. What a job is
-comes from its stored fields, never from its name: with a session and no delivery fields it is bound to that
-session; without a session it keeps one of its own, `cron:ID`, and its old way of delivery. Nothing is
-migrated or inferred.
+Names are camelCase; snake_case is accepted. Numbers may be strings or null. The kind of a job follows from
+its fields, never from its name: a job with a session and without delivery fields is bound to that session; a
+job without a session gets its own, `cron:ID`, and keeps its delivery fields. Nothing else is inferred.
 
 Invariants
-  - a record that cannot be read is reported and skipped; the others are imported
-  - a job keeps its id, so that importing a file twice imports it once
+  - an invalid record is reported and skipped; the others are imported
+  - a job keeps its id, so that a second import of a file changes nothing
 """
 
 import json
@@ -37,23 +36,23 @@ _SYSTEM = ("system_event", "systemevent")
 
 
 class ImportOutcome(StrEnum):
-    """What became of a record."""
+    """The result for a record."""
 
     IMPORTED = "imported"
     PAUSED = "paused"
-    """Imported, and paused as it was."""
+    """Imported as a paused job, because it was paused."""
     THERE = "there"
-    """It was imported before."""
+    """It was imported earlier."""
     OVER = "over"
-    """Its only moment has passed."""
+    """Its only time has passed."""
     SYSTEM = "system"
-    """A job of the other system's own. Segue brings its own."""
+    """A system job of the other program. Segue has its own."""
     MALFORMED = "malformed"
 
 
 @record
 class Imported:
-    """A record of the file, and what became of it."""
+    """The result for one record of the file."""
 
     place: int
     """Its number in the file, from 1."""
@@ -67,7 +66,7 @@ class Imported:
 
 @record
 class JobRecord:
-    """A record that could be read."""
+    """A valid record."""
 
     id: str
     name: str
@@ -80,23 +79,23 @@ class JobRecord:
 
 @record
 class Zones:
-    """For cron lines that name no zone."""
+    """Zones for cron expressions without a zone."""
 
     given: str | None = None
-    """Goes before the zone of the session and of the settings."""
+    """Takes precedence over the zones of the session and of the settings."""
     otherwise: str | None = None
-    """Where they have none."""
+    """Used if the session and the settings have none."""
 
 
 _NO_ZONES = Zones()
 
 
 class _System(Exception):
-    """The record is of a job of the system's own."""
+    """The record is a system job."""
 
 
 def records_of(text: str) -> list[Any]:
-    """The records of a store, unread. BadText when it is no store at all."""
+    """The records of a store, not validated. Raises BadText if the text is not a store."""
     try:
         store = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -110,18 +109,18 @@ def records_of(text: str) -> list[Any]:
 async def import_jobs(
     kernel: Kernel, records: Iterable[Any], *, owner: Asker, zones: Zones = _NO_ZONES, dry_run: bool = False
 ) -> list[Imported]:
-    """Import them one by one. `dry_run` writes nothing and tells what would become of each."""
+    """Import the records one by one. With `dry_run`, return the results without writing."""
     return [
-        await _import(kernel, place, record, owner, zones, dry_run)
-        for place, record in enumerate(records, start=1)
+        await _import(kernel, number, record, owner, zones, dry_run)
+        for number, record in enumerate(records, start=1)
     ]
 
 
 async def _import(
-    kernel: Kernel, place: int, record: Any, owner: Asker, zones: Zones, dry_run: bool
+    kernel: Kernel, number: int, record: Any, owner: Asker, zones: Zones, dry_run: bool
 ) -> Imported:
-    unread = Imported(
-        place=place,
+    result = Imported(
+        place=number,
         id=_text(record, "id"),
         name=_text(record, "name"),
         kind=None,
@@ -129,63 +128,65 @@ async def _import(
         fate=ImportOutcome.MALFORMED,
     )
     try:
-        found = read_record(record)
+        job = read_record(record)
     except _System:
-        return replace(unread, kind=JobKind.SYSTEM, fate=ImportOutcome.SYSTEM, reason="Segue brings its own")
+        return replace(result, kind=JobKind.SYSTEM, fate=ImportOutcome.SYSTEM, reason="Segue brings its own")
     except SegueError as wrong:
-        return replace(unread, reason=str(wrong))
-    fate, reason = await _settled(kernel, found, owner, zones, dry_run)
-    return replace(unread, kind=found.kind, session_key=found.session_key, fate=fate, reason=reason)
+        return replace(result, reason=str(wrong))
+    fate, reason = await _import_job(kernel, job, owner, zones, dry_run)
+    return replace(result, kind=job.kind, session_key=job.session_key, fate=fate, reason=reason)
 
 
-async def _settled(
-    kernel: Kernel, found: JobRecord, owner: Asker, zones: Zones, dry_run: bool
+async def _import_job(
+    kernel: Kernel, job: JobRecord, owner: Asker, zones: Zones, dry_run: bool
 ) -> tuple[ImportOutcome, str | None]:
-    if (known := await _known(kernel, found, owner)) is not None:
+    if (known := await _already_imported(kernel, job, owner)) is not None:
         return known
-    session = await kernel.find(found.session_key, owner=owner)
+    session = await kernel.find(job.session_key, owner=owner)
     zone = kernel.zone_in(session, zones.given) or zones.otherwise
     now = to_moment(kernel.clock.ms())
     try:
-        trigger = resolve(found.trigger, now=now, zone=zone)
+        trigger = resolve(job.trigger, now=now, zone=zone)
         if trigger.first(now) is None:
             return ImportOutcome.OVER, "its only moment has passed"
         if not dry_run:
-            await _make(kernel, replace(found, trigger=trigger), owner)
-    except DuplicateId:  # somebody imports the same file just now
+            await _create(kernel, replace(job, trigger=trigger), owner)
+    except DuplicateId:  # another process imports the same file at the same time
         return ImportOutcome.THERE, None
     except SegueError as wrong:
         return ImportOutcome.MALFORMED, str(wrong)
-    return (ImportOutcome.IMPORTED if found.enabled else ImportOutcome.PAUSED), None
+    return (ImportOutcome.IMPORTED if job.enabled else ImportOutcome.PAUSED), None
 
 
-async def _known(kernel: Kernel, found: JobRecord, owner: Asker) -> tuple[ImportOutcome, str | None] | None:
+async def _already_imported(
+    kernel: Kernel, job: JobRecord, owner: Asker
+) -> tuple[ImportOutcome, str | None] | None:
     try:
-        there = await kernel.store.job(found.id)
-        session = await kernel.store.session_by_id(there.session_id)
+        existing = await kernel.store.job(job.id)
+        session = await kernel.store.session_by_id(existing.session_id)
     except NotFound:
         return None
     if not owner.reaches(session.owner):
-        return ImportOutcome.MALFORMED, f"the id {found.id} is taken; give the record another one"
-    return ImportOutcome.THERE, "it was removed since" if there.state is JobState.REMOVED else None
+        return ImportOutcome.MALFORMED, f"the id {job.id} is taken; give the record another one"
+    return ImportOutcome.THERE, "it was removed since" if existing.state is JobState.REMOVED else None
 
 
-async def _make(kernel: Kernel, found: JobRecord, owner: Asker) -> None:
-    job = await kernel.schedule(
-        found.session_key,
-        found.trigger,
-        found.action,
-        name=found.name,
-        kind=found.kind,
+async def _create(kernel: Kernel, job: JobRecord, owner: Asker) -> None:
+    created = await kernel.schedule(
+        job.session_key,
+        job.trigger,
+        job.action,
+        name=job.name,
+        kind=job.kind,
         owner=owner,
-        job_id=found.id,
+        job_id=job.id,
     )
-    if not found.enabled:
-        await kernel.pause(job.id, reason="it was paused when it was imported", owner=owner)
+    if not job.enabled:
+        await kernel.pause(created.id, reason="it was paused when it was imported", owner=owner)
 
 
 def read_record(record: Any) -> JobRecord:
-    """A record as a job of ours, or Invalid with what is wrong with it."""
+    """Validate a record. Raises Invalid with the reason."""
     job = _object(record, "a record")
     job_id = check_text(_text(job, "id"), "id", longest=200)
     payload = _object(_get(job, "payload"), "payload")
@@ -196,7 +197,7 @@ def read_record(record: Any) -> JobRecord:
         raise Invalid(f"payload.kind is agent_turn or system_event, got {quoted(_get(payload, 'kind'))}")
     message = check_text(_get(payload, "message"), "payload.message")
     trigger = _trigger(job)
-    session_key, bound, to = _place(payload, job_id)
+    session_key, bound, to = _session_of(payload, job_id)
     meta = _object(_get(payload, "channel_meta") or {}, "payload.channelMeta")
     return JobRecord(
         id=job_id,
@@ -209,8 +210,8 @@ def read_record(record: Any) -> JobRecord:
     )
 
 
-def _place(payload: Mapping[str, Any], job_id: str) -> tuple[str, bool, str | None]:
-    """The session, whether the job is bound to it, and where a legacy one's answer is said."""
+def _session_of(payload: Mapping[str, Any], job_id: str) -> tuple[str, bool, str | None]:
+    """The session's key, whether the job is bound to it, and the address for a legacy job's answers."""
     session_key = _get(payload, "session_key") or None
     channel, to, deliver = (_get(payload, name) for name in ("channel", "to", "deliver"))
     bound = bool(session_key) and not any((channel, to, deliver, _get(payload, "channel_meta")))
@@ -233,7 +234,7 @@ def _trigger(job: Mapping[str, Any]) -> Trigger:
 
 
 def _every(job: Mapping[str, Any], schedule: Mapping[str, Any]) -> Every:
-    """In the rhythm that it had: from its next run, or from when it was made."""
+    """Keeps the phase: counts from the next run, or from the creation of the job."""
     state = _get(job, "state")
     for holder, name in ((state, "next_run_at_ms"), (job, "created_at_ms")):
         if isinstance(holder, Mapping) and _get(holder, name) is not None:
@@ -244,7 +245,7 @@ def _every(job: Mapping[str, Any], schedule: Mapping[str, Any]) -> Every:
 
 
 def _milliseconds(holder: Mapping[str, Any], name: str) -> int:
-    """A number, or its text."""
+    """Accepts a number or its text. Raises Invalid."""
     value = _get(holder, name)
     try:
         number = None if isinstance(value, bool) else round(float(value))
@@ -256,21 +257,21 @@ def _milliseconds(holder: Mapping[str, Any], name: str) -> int:
 
 
 _LARGEST = 1 << 47
-"""Milliseconds; the year 6429, beyond which no store means what it says."""
+"""Milliseconds; the year 6429. A larger value is an error in the store."""
 
 
 def _get(holder: Mapping[str, Any], name: str) -> Any:
-    """By its camelCase name, else by its snake_case one."""
+    """The field by its camelCase name, else by its snake_case name."""
     camel = _camel(name)
     return holder[camel] if camel in holder else holder.get(name)
 
 
 def _camel(name: str) -> str:
-    return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
+    return re.sub(r"_([a-z])", lambda match: match[1].upper(), name)
 
 
 def _text(holder: Any, name: str) -> str | None:
-    """The id or the name, for whoever reads the report; numbers were seen as ids."""
+    """The id or the name for the report. Some stores have numbers as ids."""
     value = holder.get(name) if isinstance(holder, Mapping) else None
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)

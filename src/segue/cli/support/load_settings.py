@@ -1,7 +1,7 @@
-"""How a command gets its settings, and what becomes of its errors.
+"""Shared decorator of commands: loads the settings and prints errors.
 
-Every command takes `--config`, `--data` and `--database`; some take a flag for another setting. An error is a
-sentence on standard error, less its secrets, and the exit code says whether the call was wrong or it failed.
+Every command takes `--config`, `--data` and `--database`; some take an option for another setting. An error
+is printed to standard error without secrets. The exit code tells wrong use from failure.
 """
 
 import inspect
@@ -24,9 +24,9 @@ FAILED = 1
 WRONG_USE = 2
 
 Config = Annotated[
-    Path | None, typer.Option(help="Settings in TOML. Else segue.toml in this folder, if there is one.")
+    Path | None, typer.Option(help="Settings file (TOML). Default: segue.toml in this folder, if it exists.")
 ]
-Data = Annotated[Path | None, typer.Option(help="The folder of the embedded database.")]
+Data = Annotated[Path | None, typer.Option(help="The folder of the SQLite database.")]
 Database = Annotated[str | None, typer.Option(help="sqlite:///FILE or postgresql://USER@HOST/NAME")]
 
 _SHARED: dict[str, Any] = {"config": Config, "data": Data, "database": Database}
@@ -35,26 +35,26 @@ _SHARED: dict[str, Any] = {"config": Config, "data": Data, "database": Database}
 def configured(
     *, log_level: int = logging.ERROR, **flags: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command that is given its configuration. `flags` are types of options, by the setting they set."""
+    """Decorator: passes the configuration and adds options. `flags` are option types by setting name."""
     added = flags | _SHARED
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def run(**given: Any) -> None:
-            chosen = {name: given.pop(name) for name in added}
+        def run(**arguments: Any) -> None:
+            options = {name: arguments.pop(name) for name in added}
             try:
-                command(load(chosen.pop("config"), log_level, **chosen), **given)
+                command(load(options.pop("config"), log_level, **options), **arguments)
             except SegueError as error:
                 fail(str(error), WRONG_USE if isinstance(error, Invalid) else FAILED)
 
         own = list(inspect.signature(command).parameters.values())[1:]
-        options = [
+        added_options = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=None)
             for name, kind in added.items()
         ]
-        # What typer reads a command's options from.
-        run.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in (*own, *options)}
+        # Typer reads the options of a command from these.
+        run.__signature__ = inspect.Signature([*own, *added_options])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in (*own, *added_options)}
         return run
 
     return decorate

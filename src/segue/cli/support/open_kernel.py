@@ -1,4 +1,4 @@
-"""Opening the house for a command: to look around in it, or to work there."""
+"""Opens a kernel for a command, with or without workers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[Kernel]:
-    """With the agent of the settings. The caller runs the workers."""
+    """Open a kernel with the agent, the channels and the functions of the settings. The caller runs it."""
     from segue.agents import make_agent, make_evaluation, make_extractor
     from segue.channels import make_channels
 
@@ -38,9 +38,9 @@ async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[K
     )
     async with AsyncExitStack() as opened:
         for channel in channels:
-            if isinstance(channel, AbstractAsyncContextManager):  # one that holds connections to its network
+            if isinstance(channel, AbstractAsyncContextManager):  # it holds connections to its network
                 await opened.enter_async_context(channel)
-        if isinstance(agent, AbstractAsyncContextManager):  # one that holds connections to its provider
+        if isinstance(agent, AbstractAsyncContextManager):  # it holds connections to its provider
             await opened.enter_async_context(agent)
         await opened.enter_async_context(kernel)
         if configuration.traces:
@@ -57,11 +57,11 @@ async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[K
 async def kernel_without_workers(
     configuration: "Configuration", *, create: bool = False
 ) -> AsyncIterator[Kernel]:
-    """Without an agent. A database that is not there is made only by a command that writes."""
+    """Open a kernel without an agent. Raises StoreUnusable if the database is missing, unless `create`."""
     if not create:
         refuse_missing(configuration)
     async with Kernel(
-        configuration.database_url, agent=_nobody, settings=configuration.kernel_settings()
+        configuration.database_url, agent=_no_agent, settings=configuration.kernel_settings()
     ) as kernel:
         yield kernel
 
@@ -73,21 +73,21 @@ def refuse_missing(configuration: "Configuration") -> None:
     file = sqlite_file(configuration.database_url)
     if file is not None and not is_there(file):
         raise StoreUnusable(
-            f"there is no database at {file} yet; `segue db migrate` or `segue serve` makes it"
+            f"there is no database at {file} yet; `segue db migrate` or `segue serve` creates it"
         )
 
 
 def run_with_kernel(
     configuration: "Configuration", work: Callable[[Kernel], Awaitable[None]], *, create: bool = False
 ) -> None:
-    """Open, do it, close."""
+    """Open a kernel without workers, run `work` and close the kernel."""
 
-    async def whole() -> None:
+    async def open_and_run() -> None:
         async with kernel_without_workers(configuration, create=create) as kernel:
             await work(kernel)
 
-    asyncio.run(whole())
+    asyncio.run(open_and_run())
 
 
-async def _nobody(turn: OpenTurn) -> str:
+async def _no_agent(turn: OpenTurn) -> str:
     raise AgentFailed("this process runs no turns")

@@ -10,16 +10,14 @@ from segue.kernel.transactions.sessions import UNSAID, MaybePolicy
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.records import Asker, Operator, Owner
 
-Account = Annotated[str, typer.Option(help="The account whose sessions these are.")]
-User = Annotated[
-    str | None, typer.Option(help="The user whose sessions these are. Left out: the sessions of all users.")
-]
+Account = Annotated[str, typer.Option(help="The account that owns the sessions.")]
+User = Annotated[str | None, typer.Option(help="The user who owns the sessions. Default: all users.")]
 Key = Annotated[str, typer.Argument(help="The session's key, channel:chat_id.", show_default=False)]
-Limit = Annotated[int, typer.Option(min=1, max=500, help="The most to show.")]
+Limit = Annotated[int, typer.Option(min=1, max=500, help="The maximum number of items.")]
 
 
 def asker_of(account: str, user: str | None) -> Asker:
-    """The command line is the operator's, unless it asks for one user."""
+    """A command acts for the operator, unless a user is given."""
     return Operator(account) if user is None else Owner(account, user)
 
 
@@ -28,18 +26,22 @@ class Switch(StrEnum):
     FALSE = "false"
 
 
-AutoCommitEnabled = Annotated[Switch | None, typer.Option(help="Whether the session commits by itself.")]
+AutoCommitEnabled = Annotated[
+    Switch | None, typer.Option(help="Whether the session is committed automatically.")
+]
 TokenThreshold = Annotated[int | None, typer.Option(min=1, help="Commit at this many pending tokens.")]
-IdleTimeoutSeconds = Annotated[int | None, typer.Option(min=1, help="Commit after this long a silence.")]
+IdleTimeoutSeconds = Annotated[int | None, typer.Option(min=1, help="Commit after this idle time.")]
 MessageCountThreshold = Annotated[int | None, typer.Option(min=1, help="Commit at this many messages.")]
 MinCommitIntervalSeconds = Annotated[
-    int | None, typer.Option(min=0, help="Between two commits that nobody asked for.")
+    int | None, typer.Option(min=0, help="Minimum time between two automatic commits.")
 ]
-KeepRecentCount = Annotated[int | None, typer.Option(min=0, help="Messages that a commit leaves live.")]
+KeepRecentCount = Annotated[
+    int | None, typer.Option(min=0, help="How many of the newest messages are not archived.")
+]
 
 
 def policy_of(enabled: Switch | None, **fields: int | None) -> MaybePolicy:
-    """The policy that the flags say, if they say one. `fields` are called as those of a policy."""
+    """The policy of the options, or UNSAID. `fields` have the names of policy fields. Raises BadPolicy."""
     given = {name: value for name, value in fields.items() if value is not None}
     if enabled is not None:
         return AutoCommitPolicy(enabled=enabled is Switch.TRUE, **given)

@@ -1,7 +1,7 @@
-"""What commands print: a table, a record or a sentence for people, JSON for programs.
+"""Output of commands: a table, a record or a sentence for users, JSON for programs.
 
-Colour only on a terminal. A transcript may hold anything, so what could steer a terminal is taken out of
-everything that is printed for people.
+Colour is used only on a terminal. Control characters are replaced in everything that is printed for users,
+because a transcript may contain terminal escape sequences.
 """
 
 import json
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _LONGEST_CELL = 60
-_ENDLESS = 100_000
+_NO_WRAP_WIDTH = 100_000
 
 
 def print_json(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def shape(answer: "BaseModel") -> dict[str, Any]:
-    """What the API would answer, as it would answer it."""
-    return answer.model_dump(mode="json")
+def to_json(model: "BaseModel") -> dict[str, Any]:
+    """A response model as JSON, the same as the API returns."""
+    return model.model_dump(mode="json")
 
 
 def print_json_line(value: object) -> None:
-    """One of several, as they come."""
+    """Print one object per line (JSON Lines)."""
     typer.echo(json.dumps(value, ensure_ascii=False))
 
 
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str, whole: bool = False
 ) -> None:
-    """The rows under their headings, or the words for there being none. `whole` cuts no cell."""
+    """Print a table, or `empty` if there are no rows. With `whole`, long cells are not cut."""
     from rich.table import Table
     from rich.text import Text
 
@@ -57,20 +57,20 @@ def print_table(
 
 
 def print_record(fields: Mapping[str, object]) -> None:
-    """One thing, a line for each of its fields that says something."""
+    """Print one line for each field that is not empty."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
     for name, value in fields.items():
-        if words := printable(_word(value)):
-            table.add_row(Text(name, style="bold"), Text(words))
+        if text := printable(_text(value)):
+            table.add_row(Text(name, style="bold"), Text(text))
     _print(table)
 
 
 def printable(text: str) -> str:
-    """The text without what moves the cursor, sets colours or turns the direction of reading."""
-    return _STEERING.sub("\ufffd", text)
+    """The text without characters that move the cursor, set colours or change the text direction."""
+    return _CONTROL_CHARACTERS.sub("\ufffd", text)
 
 
 def local_time(ms: int | None, zone: str) -> str:
@@ -83,20 +83,20 @@ def _print(table: "Table") -> None:
     if sys.stdout.isatty():
         Console(highlight=False).print(table)
         return
-    # Nobody looks: lines are as long as they are, and nothing is cut or filled to a width.
-    console = Console(highlight=False, color_system=None, width=_ENDLESS)
+    # Not a terminal: lines are not cut or padded.
+    console = Console(highlight=False, color_system=None, width=_NO_WRAP_WIDTH)
     with console.capture() as printed:
         console.print(table)
     typer.echo("\n".join(line.rstrip() for line in printed.get().splitlines()))
 
 
 def _cell(value: object, longest: int | None) -> str:
-    """On one line, and short enough to leave room for the others."""
-    words = " ".join(printable(_word(value)).split())
+    """One line, cut to `longest` characters."""
+    words = " ".join(printable(_text(value)).split())
     return words if longest is None or len(words) <= longest else f"{words[: longest - 1]}…"
 
 
-def _word(value: Any) -> str:
+def _text(value: Any) -> str:
     match value:
         case None:
             return ""

@@ -33,10 +33,10 @@ async def repair(configuration: Configuration) -> list[Finding]:
 async def close_files(configuration: Configuration) -> list[Finding]:
     """Make the database's files readable by their owner only."""
     database = sqlite_file(configuration.database_url)
-    return [] if database is None else [_closed(file) for file in open_to_others(database)]
+    return [] if database is None else [_close_file(file) for file in open_to_others(database)]
 
 
-def _closed(file: Path) -> Finding:
+def _close_file(file: Path) -> Finding:
     try:
         close_to_others(file)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Being told to stop: once to end in order, twice to end at once."""
+"""Stop signals: the first SIGTERM or SIGINT stops gracefully, the second at once."""
 
 import asyncio
 import logging
@@ -16,48 +16,51 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopSignals:
-    """What the signals said."""
+    """Set by the signals received so far."""
 
     def __init__(self) -> None:
-        self.to_stop = asyncio.Event()
-        self.to_hurry = asyncio.Event()
+        self.stop_requested = asyncio.Event()
+        self.hurry_requested = asyncio.Event()
 
-    def tell(self) -> None:
-        (self.to_hurry if self.to_stop.is_set() else self.to_stop).set()
+    def on_signal(self) -> None:
+        (self.hurry_requested if self.stop_requested.is_set() else self.stop_requested).set()
 
 
 @contextmanager
 def stop_signals() -> Iterator[StopSignals]:
-    """SIGTERM and SIGINT are words to us while this is open, and no longer the end of the process."""
+    """Catch SIGTERM and SIGINT while the context is open, instead of ending the process."""
     loop = asyncio.get_running_loop()
-    told = StopSignals()
-    before = {each: signal.signal(each, lambda *_: loop.call_soon_threadsafe(told.tell)) for each in _SIGNALS}
+    signals = StopSignals()
+    previous = {
+        each: signal.signal(each, lambda *_: loop.call_soon_threadsafe(signals.on_signal))
+        for each in _SIGNALS
+    }
     try:
-        yield told
+        yield signals
     finally:
-        for each, handler in before.items():
+        for each, handler in previous.items():
             signal.signal(each, handler)
 
 
 async def work_until_stopped(
-    kernel: Kernel, told: StopSignals, *, listen: bool = False
+    kernel: Kernel, signals: StopSignals, *, listen: bool = False
 ) -> DatabaseGone | None:
-    """Run the workers; `listen` to the channels, as one process of all does.
+    """Run the workers. With `listen`, receive messages from the channels too; only one process may do that.
 
-    Told to stop, they take no new work and see their turns through within the grace; told to hurry, what
-    still runs is handed back at once. Returned is what ended them before they were told, if anything did.
+    After the first signal the workers start no new turns, and running turns have the grace period to end.
+    After the second, running turns are cancelled at once. Returns DatabaseGone if that ended the workers.
     """
     freeze_loaded_objects()
     async with asyncio.TaskGroup() as group:
         workers = group.create_task(_work(kernel, listen))
-        told_to_stop = group.create_task(told.to_stop.wait())
-        await asyncio.wait([workers, told_to_stop], return_when=asyncio.FIRST_COMPLETED)
+        stop = group.create_task(signals.stop_requested.wait())
+        await asyncio.wait([workers, stop], return_when=asyncio.FIRST_COMPLETED)
         if workers.done():
-            told_to_stop.cancel()
+            stop.cancel()
             return workers.result()
-        _log.info("stopping: no new work is taken, %d turns are under way", len(kernel.workers.turns))
+        _log.info("stopping: no new turns start, %d turns are running", len(kernel.workers.turns))
         workers.cancel()
-        hurry = group.create_task(_cancel_when(told.to_hurry, workers))
+        hurry = group.create_task(_cancel_when(signals.hurry_requested, workers))
         await asyncio.wait([workers])
         hurry.cancel()
     return None

@@ -1,8 +1,8 @@
-"""Time zones on the command line: which one a time is read in, and which one times are shown in.
+"""Time zones of the command line: for reading and for showing times.
 
-The order is the same everywhere: the words of the time, `--timezone`, the session, the setting. The command
-line adds the terminal's own zone at the end. An explicit setting goes before it, for on a server and in a
-container the terminal's zone is often UTC only because it was never set.
+The order of precedence is the same everywhere: the text of the time, `--timezone`, the session, the setting.
+The command line adds the terminal's zone at the end. It comes after the setting, because on a server and in a
+container it is often UTC only because it was never set.
 """
 
 import os
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel
 
 Timezone = Annotated[
-    str | None, typer.Option(help="The IANA zone of a time that names none, such as Europe/Berlin.")
+    str | None, typer.Option(help="The IANA zone for a time without a zone, such as Europe/Berlin.")
 ]
 
 
 def terminal_zone() -> str | None:
-    """By `TZ`, else by the machine's clock; None where neither names a zone."""
+    """The zone of `TZ`, else of the machine's clock; None if neither names a zone."""
     from segue.config.defaults import system_zone
 
     return system_zone(os.environ)
@@ -33,6 +33,6 @@ def shown_zone(configuration: "Configuration") -> str:
 
 
 async def zone_for(kernel: "Kernel", key: str, given: str | None, owner: Asker) -> str | None:
-    """The zone of a time that names none, for a command about this session."""
+    """The zone for a time without a zone in this session; None if no zone is known."""
     session = await kernel.find(key, owner=owner)
     return kernel.zone_in(session, given) or terminal_zone()

@@ -1,1 +1,1 @@
-"""The public verbs of the kernel, by what a caller is doing."""
+"""The kernel's public methods, one module for each thing that a caller works with."""

@@ -1,4 +1,4 @@
-"""Looking: what is there, for its owner and for the operator of the account."""
+"""Reads and owner checks: every lookup by an owner, or by the operator of an account."""
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
@@ -36,7 +36,7 @@ OPERATOR = Operator()
 
 
 class ApiBase:
-    """The part of a kernel that reads; the verbs that write stand on it."""
+    """Reads sessions, turns, jobs, runs and logs. The classes that write derive from it."""
 
     store: Store
     clock: Clock
@@ -46,38 +46,39 @@ class ApiBase:
     settings: Settings
     functions: Mapping[str, Function]
     networks: frozenset[str]
-    """The channels whose chats are users of their own."""
+    """The channels on which each chat is a user of its own."""
     workers: Workforce
 
     async def session(self, key: str, *, owner: Asker = OPERATOR) -> Session:
-        """The `Session`. Raises `NotFound`, and `AmbiguousKey` when several users of the account have one."""
-        found = await self.find(key, owner=owner)
-        if found is None:
+        """Returns the `Session` of a key. Raises `NotFound`; `AmbiguousKey` when several users have one."""
+        session = await self.find(key, owner=owner)
+        if session is None:
             raise NotFound(f"there is no session {key}")
-        return found
+        return session
 
     async def find(self, key: str, *, owner: Asker = OPERATOR) -> Session | None:
-        """As `session`; `None` if there is none."""
+        """Returns the `Session` of a key, or None if there is none. Raises `BadKey`, `AmbiguousKey`."""
         return await self.store.session_found(owner.lookup(check_key(key), self.networks), key)
 
     async def sessions(self, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Session]:
-        """The owner's sessions, the most recently spoken to first."""
+        """Returns the owner's sessions, the one with the newest message first."""
         return await self.store.sessions(owner, limit)
 
     def is_shared(self, key: str) -> bool:
-        """Whether a chat shares its conversation with the others of its owner."""
+        """Returns whether a chat shares one conversation with its owner's other chats (unified mode)."""
         return self.settings.unified_session and key.partition(":")[0] not in unified.APART
 
     async def lane_of(self, session: Session) -> Session:
-        """The session that its turns run in: itself, or in unified mode the common one."""
+        """Returns the session that a session's turns run in: itself, or in unified mode the common one."""
         if not self.is_shared(session.key):
             return session
         return await self.store.session(session.owner, unified.KEY) or session
 
     def zone_in(self, session: Session | None, given: str | None = None) -> str | None:
-        """The zone of a time that names none: the one that is given, else the session's own, else
-        `Settings.timezone`. With None for a session that is not there yet, that of the settings. None means
-        that there is no zone, and a time on the clock is refused.
+        """Returns the zone for a time that names none: `given`, else the session's, else `Settings.timezone`.
+
+        Pass None for a session that does not exist yet. None as the result means that no zone is known, and
+        a clock time is refused. Raises `BadSetting` if `given` is not a zone.
         """
         if given is not None:
             check_zone(given)
@@ -85,7 +86,7 @@ class ApiBase:
         return (session.timezone if session else None) or self.settings.timezone
 
     async def overview(self, key: str, *, owner: Asker = OPERATOR) -> Overview:
-        """The session's `Overview`. Raises `NotFound`."""
+        """Returns the session's `Overview`. Raises `NotFound`."""
         session = await self.session(key, owner=owner)
         if not await counts.are_right(self.store, session):
             await self.store.commit(counts.rebuild, session.id, self.clock.ms())
@@ -93,13 +94,13 @@ class ApiBase:
         return await self.overview_of(session.id)
 
     async def overview_of(self, session_id: str) -> Overview:
-        """The same by the session's id, for any owner."""
-        there = await self.store.overview(session_id)
-        place = await self.lane_of(there.session)
-        if place.id == session_id:
-            return there
-        session = replace(there.session, holder=place.holder, ready_at=place.ready_at)
-        return replace(there, session=session, queued=len(await self.store.queued_turns(place.id)))
+        """Returns the `Overview` of a session by its id, for any owner. Raises `NotFound`."""
+        overview = await self.store.overview(session_id)
+        lane = await self.lane_of(overview.session)
+        if lane.id == session_id:
+            return overview
+        session = replace(overview.session, holder=lane.holder, ready_at=lane.ready_at)
+        return replace(overview, session=session, queued=len(await self.store.queued_turns(lane.id)))
 
     async def overviews(
         self,
@@ -109,13 +110,15 @@ class ApiBase:
         before: Place = NEWEST,
         pending_recall: bool = False,
     ) -> list[Overview]:
-        """The owner's sessions with what is counted in them, the most recently spoken to first. `before` is the
-        `place` of the last one that was seen. `pending_recall` leaves out those without one.
+        """Returns the owner's sessions with their counts, the one with the newest message first.
+
+        `before` is the `place` of the last one of the previous page. `pending_recall` keeps only the sessions
+        that have a pending recall.
         """
         return await self.store.overviews(owner, limit=limit, before=before, pending_recall=pending_recall)
 
     async def turn(self, turn_id: str, *, owner: Asker = OPERATOR) -> Turn:
-        """The `Turn`. Raises `NotFound`."""
+        """Returns the `Turn` of an id. Raises `NotFound`."""
         turn = await self.store.turn(turn_id)
         session = await self.store.session_by_id(turn.session_id)
         if not owner.reaches(session.owner):
@@ -123,7 +126,7 @@ class ApiBase:
         return turn
 
     async def job(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
-        """The `Job`. Raises `NotFound`, also for one that was removed."""
+        """Returns the `Job` of an id. Raises `NotFound`, also for a removed job."""
         job = await self.store.job(job_id)
         session = await self.store.session_by_id(job.session_id)
         if not owner.reaches(session.owner) or job.state is JobState.REMOVED:
@@ -131,29 +134,36 @@ class ApiBase:
         return job
 
     async def jobs(self, key: str, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Job]:
-        """The session's jobs, oldest first, also those that ended; not those that were removed."""
+        """Returns the session's jobs, oldest first, including ended ones but not removed ones.
+
+        Raises `NotFound`.
+        """
         session = await self.session(key, owner=owner)
-        found = await self.store.jobs(session.id, limit)
+        own = await self.store.jobs(session.id, limit)
         shared = await self.shared_jobs_of(session)
-        return found if shared is None else [*found, *await self.store.jobs(shared.id, limit)][:limit]
+        return own if shared is None else [*own, *await self.store.jobs(shared.id, limit)][:limit]
 
     async def shared_jobs_of(self, session: Session) -> Session | None:
-        """The session whose jobs a chat lists beside its own, in unified mode with `unified_owner="unified"`;
-        otherwise None.
+        """Returns the session whose jobs a chat lists beside its own, or None.
+
+        There is one only in unified mode with `unified_owner="unified"`.
         """
         if self.settings.unified_owner is not UnifiedOwner.UNIFIED:
             return None
-        place = await self.lane_of(session)
-        return None if place.id == session.id else place
+        lane = await self.lane_of(session)
+        return None if lane.id == session.id else lane
 
     async def runs(
         self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: Place = NEWEST
     ) -> list[Run]:
-        """The session's runs, newest first. `before` is the `place` of the last one that was seen."""
+        """Returns the session's runs, newest first. Raises `NotFound`.
+
+        `before` is the `place` of the last one of the previous page.
+        """
         return await self.store.runs_of_session((await self.session(key, owner=owner)).id, limit, before)
 
     async def record(self, run_id: str, *, owner: Asker = OPERATOR) -> Run:
-        """The `Run` of that id. Raises `NotFound`."""
+        """Returns the `Run` of an id. Raises `NotFound`."""
         run = await self.store.run(run_id)
         session = await self.store.session_by_id(run.session_id)
         if not owner.reaches(session.owner):
@@ -163,8 +173,9 @@ class ApiBase:
     async def runs_of(
         self, job_id: str, *, owner: Asker = OPERATOR, limit: int = 100, before: int | None = None
     ) -> list[Run]:
-        """A job's runs, newest first, of slots before that moment (milliseconds); also of a job that was
-        removed.
+        """Returns a job's runs, newest first, also those of a removed job. Raises `NotFound`.
+
+        `before` keeps only the runs of slots before that moment, in milliseconds.
         """
         job = await self.store.job(job_id)
         if not owner.reaches((await self.store.session_by_id(job.session_id)).owner):
@@ -172,13 +183,16 @@ class ApiBase:
         return await self.store.runs_of_job(job_id, limit, NEWEST.at if before is None else before)
 
     async def deliveries(self, key: str, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Delivery]:
-        """The session's deliveries, newest first."""
+        """Returns the session's deliveries, newest first. Raises `NotFound`."""
         return await self.store.deliveries((await self.session(key, owner=owner)).id, limit)
 
     async def messages(
         self, key: str, *, owner: Asker = OPERATOR, after: int = 0, limit: int = 100
     ) -> list[Message]:
-        """The transcript after a number, oldest first."""
+        """Returns the messages of the transcript after the event number `after`, oldest first.
+
+        Raises `NotFound`.
+        """
         session = await self.session(key, owner=owner)
         events = await self.store.messages(session.id, after=after, limit=limit)
         return [message for event in events if (message := message_of(event))]
@@ -186,13 +200,14 @@ class ApiBase:
     async def events(
         self, key: str, *, owner: Asker = OPERATOR, after: int = 0, limit: int = 100
     ) -> list[Event]:
-        """The log after a number, oldest first."""
+        """Returns the events of the log after the event number `after`, oldest first. Raises `NotFound`."""
         session = await self.session(key, owner=owner)
         return await self.store.events(session.id, after=after, limit=limit)
 
     async def told(self, key: str, *, owner: Asker = OPERATOR, before: int, limit: int = 100) -> list[Event]:
-        """What a reader of the conversation is shown of it: the newest of its words, tool calls and waiting
-        turns before a number, oldest first.
+        """Returns the events that a chat view shows: the newest `limit` before the event number `before`.
+
+        These are messages, tool calls and waiting turns, oldest first. Raises `NotFound`.
         """
         session = await self.session(key, owner=owner)
         return await self.store.told(session.id, before=before, limit=limit)
@@ -200,25 +215,30 @@ class ApiBase:
     async def follow(
         self, key: str, *, owner: Asker = OPERATOR, after: int | None = 0, came_at: int | None = None
     ) -> AsyncGenerator[Heard]:
-        """`async for`: the events after a number, each once and in order, then what happens, as it happens, with
-        live text between. With `after=None` it begins where the turn under way began, or now. It does not end
-        by itself. Who takes what is newer than `came_at` for news is given the text of turns that ended
-        between then and now, before their end. Raises `NotFound`.
+        """Yields the events after a number, each once and in order, then new events and live text.
+
+        Use it with `async for`; it does not end by itself. With `after=None` it begins at the start of the
+        running turn, or now. `came_at` is the moment when the follower connected: for a turn that ended
+        after it, the full text is sent before the end of the turn. Raises `NotFound`.
         """
         session = await self.session(key, owner=owner)
         if after is None:
-            after = await self._beginning(session)
-        place = await self.lane_of(session)
+            after = await self._start_of_running_turn(session)
+        lane = await self.lane_of(session)
         async for heard in follow(
-            self.store, self.hub, self.workers.turns, session.id, after, lane_id=place.id, came_at=came_at
+            self.store, self.hub, self.workers.turns, session.id, after, lane_id=lane.id, came_at=came_at
         ):
             yield heard
 
-    async def _beginning(self, session: Session) -> int:
+    async def _start_of_running_turn(self, session: Session) -> int:
+        """The event number before the running turn's start; the newest number if no turn runs."""
         running = await self.store.running_turn((await self.lane_of(session)).id)
         start = await self.store.start_of_turn(session.id, running.id) if running else None
         return session.last_seq if start is None else start - 1
 
     async def audit(self) -> dict[str, list[str]]:
-        """The invariants that do not hold, each with the ids it was found broken in. Empty is well."""
+        """Returns the invariants that do not hold, each with the ids of the rows that break it.
+
+        An empty result means that the database is consistent.
+        """
         return await self.store.audit(horizon=self.clock.ms() - 3_600_000)

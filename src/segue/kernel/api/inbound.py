@@ -1,4 +1,4 @@
-"""Hearing: what arrives through a channel becomes a turn of its session, once, if its sender may talk."""
+"""Inbound messages: admits what arrives through a channel as a turn, once, if its sender is allowed."""
 
 import logging
 from hashlib import sha256
@@ -17,12 +17,12 @@ from segue.store.database import Row, Transaction, Value
 _log = logging.getLogger(__name__)
 
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Those that nobody takes for another."""
+"""Of pairing codes: without 0, 1, I and O, which are easily confused."""
 
 
 @record
 class Guest:
-    """Somebody whom the settings do not name."""
+    """A sender that the settings do not name."""
 
     channel: str
     sender: str
@@ -31,13 +31,15 @@ class Guest:
     allowed: bool
     came_at: int
     user: str | None
-    """The user that their private chats belong to; None: each chat is a user of its own."""
+    """The user that owns this sender's private chats; None: each chat is a user of its own."""
 
 
 class InboundApi(TurnsApi):
     async def hear(self, channel: str, arrival: Arrival, *, user: str | None = None) -> None:
-        """Keep an `Arrival` of that channel: it will be a turn of its session, once by its `id`. Whether its
-        sender may talk was seen to before. One that no session can take is dropped, and said in the log.
+        """Admits a message that arrived through a channel as a turn of its session, once for each `id`.
+
+        The caller has checked that the sender is allowed. A message that no session can take is dropped and
+        logged; nothing is raised for it.
         """
         key = f"{channel}:{arrival.chat_id}"
         owner = Owner(user=user or key)
@@ -50,28 +52,32 @@ class InboundApi(TurnsApi):
                 await self.open(key, owner=owner, chat_type=arrival.chat_type, title=arrival.title)
             await self.receive(key, arrival.text, owner=owner, metadata=arrival.metadata, request=request)
         except (Invalid, Conflict) as error:
-            _log.warning("a message that arrived through %s was dropped: %s", channel, error)
+            _log.warning("message dropped, arrived through %s: %s", channel, error)
 
     async def guests(self, *, limit: int = 100) -> list[Guest]:
-        """Those whom the settings do not name, the newest first: let in by a code, or asking to be."""
+        """Returns the senders that the settings do not name, by channel: allowed by a code, or asking."""
         found = await self.store.database.read(queries.guests.newest, {"limit": limit})
         return [_guest(row) for row in found]
 
     async def allow_guest(self, code: str, *, user: str | None = None) -> Guest:
-        """Let in whom this code was given to. Raises `NotFound`."""
-        bound = None if user is None else check_text(user, "the name of a user", longest=MAX_NAME)
-        found = await self.store.commit(_change, "allow", code=code.strip().upper(), user_id=bound)
-        if found is None:
+        """Allows the sender that was given this code, and returns it as a `Guest`.
+
+        `user` is the user that will own the sender's private chats. Raises `NotFound`, `BadText`.
+        """
+        user_id = None if user is None else check_text(user, "the name of a user", longest=MAX_NAME)
+        guest = await self.store.commit(_change, "allow", code=code.strip().upper(), user_id=user_id)
+        if guest is None:
             raise NotFound(f"no sender was given the code {code!r}; `segue channels list` shows who asks")
-        return found
+        return guest
 
     async def bind_sender(self, channel: str, sender: str, *, user: str) -> Guest:
-        """The sender's private chats belong to this user from the next message on. It lets no one in. Returns
-        the `Guest`.
+        """Makes a user the owner of a sender's private chats, from the next message on.
+
+        It does not allow the sender. Returns the `Guest`. Raises `BadText`, `BadKey`.
         """
         check_text(sender, "a sender", longest=MAX_NAME)
         check_key(f"{channel}:1")
-        found = await self.store.commit(
+        guest = await self.store.commit(
             _change,
             "bind",
             channel=channel,
@@ -80,54 +86,56 @@ class InboundApi(TurnsApi):
             code=_new_code(),
             now=self.clock.ms(),
         )
-        assert found is not None  # it is made if it is missing
-        return found
+        assert guest is not None  # it is made if it is missing
+        return guest
 
     async def forget_guest(self, channel: str, sender: str) -> Guest:
-        """Shut somebody out again, or take their code back. Raises `NotFound`."""
-        found = await self.store.commit(_change, "forget", channel=channel, sender=sender)
-        if found is None:
-            raise NotFound(f"nobody is known as {sender} through {channel}")
-        return found
+        """Removes a sender's permission, or its pairing code, and returns the `Guest`. Raises `NotFound`."""
+        guest = await self.store.commit(_change, "forget", channel=channel, sender=sender)
+        if guest is None:
+            raise NotFound(f"no sender is known as {sender} through {channel}")
+        return guest
 
-    async def _known(self, channel: str, sender: str | None) -> tuple[bool, str | None]:
-        """Whether a code has let the sender in, and the user that a pairing has bound their chats to."""
+    async def _pairing_of(self, channel: str, sender: str | None) -> tuple[bool, str | None]:
+        """Whether a code has allowed the sender, and the user that owns the sender's chats."""
         if not sender:
             return False, None
         found = await self.store.database.read(queries.guests.known, {"channel": channel, "sender": sender})
         return (bool(found[0]["allowed"]), found[0]["user_id"]) if found else (False, None)
 
-    async def _code_for(self, channel: str, arrival: Arrival) -> str | None:
-        """A code for a new sender; None for one who has theirs already."""
+    async def _new_pairing_code(self, channel: str, arrival: Arrival) -> str | None:
+        """A code for a new sender; None for a sender that has one already."""
         return await self.store.commit(
-            _come, channel, arrival.sender or "", arrival.sender_name, _new_code(), self.clock.ms()
+            _add_guest, channel, arrival.sender or "", arrival.sender_name, _new_code(), self.clock.ms()
         )
 
 
 @positional
 class ChannelInbox:
-    """Where one channel hands in what arrived."""
+    """Takes the messages that arrive through one channel."""
 
     kernel: InboundApi
     channel: Channel
 
     async def take(self, arrival: Arrival) -> str | None:
         name, door = self.channel.name, self.channel.door
-        allowed, user = await self.kernel._known(name, arrival.sender)
+        allowed, user = await self.kernel._pairing_of(name, arrival.sender)
         if allowed or door.admits(arrival.sender):
-            # A group belongs to its members together, no matter which of them writes.
-            bound = user if arrival.chat_type == "private" else None
-            await self.kernel.hear(name, arrival, user=bound)
+            # A group has one owner, no matter which of its members writes.
+            owner = user if arrival.chat_type == "private" else None
+            await self.kernel.hear(name, arrival, user=owner)
             return None
         if not door.pairing:
-            _log.info("somebody unknown wrote through %s, and got nothing", name)
+            _log.info("message ignored, unknown sender through %s", name)
             return None
-        code = await self.kernel._code_for(name, arrival)
-        return None if code is None else f"I do not know you yet. Tell whoever runs me this code: {code}"
+        code = await self.kernel._new_pairing_code(name, arrival)
+        return None if code is None else f"I do not know you yet. Give this code to the operator: {code}"
 
     async def welcomes(self, sender: str) -> bool:
         door = self.channel.door
-        return door.pairing or door.admits(sender) or (await self.kernel._known(self.channel.name, sender))[0]
+        if door.pairing or door.admits(sender):
+            return True
+        return (await self.kernel._pairing_of(self.channel.name, sender))[0]
 
     async def mark(self) -> str | None:
         found = await self.kernel.store.database.read(queries.guests.mark, {"channel": self.channel.name})
@@ -141,14 +149,14 @@ def _new_code() -> str:
     return "".join(choice(_LETTERS) for _ in range(8))
 
 
-def _come(channel: str, sender: str, name: str | None, code: str, now: int) -> Transaction[str | None]:
-    asked = {"channel": channel, "sender": sender, "name": name, "code": code, "now": now}
-    come = yield queries.guests.come, asked
-    return come[0]["code"] if come else None
+def _add_guest(channel: str, sender: str, name: str | None, code: str, now: int) -> Transaction[str | None]:
+    params = {"channel": channel, "sender": sender, "name": name, "code": code, "now": now}
+    added = yield queries.guests.come, params
+    return added[0]["code"] if added else None
 
 
-def _change(how: str, **whom: Value) -> Transaction[Guest | None]:
-    changed = yield getattr(queries.guests, how), whom
+def _change(query: str, **params: Value) -> Transaction[Guest | None]:
+    changed = yield getattr(queries.guests, query), params
     return _guest(changed[0]) if changed else None
 
 

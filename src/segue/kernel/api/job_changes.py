@@ -1,4 +1,4 @@
-"""Jobs: how one is made, changed, paused, resumed, skipped and removed."""
+"""Makes, changes, pauses, resumes, skips and removes jobs."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from segue.times.clock import to_moment, to_ms
 from segue.times.trigger import At, Trigger, resolve
 
 _MOST_READS = 10
-"""How often a verb reads a job that is changed each time before it can write."""
+"""How often a change reads the job again because another writer was faster."""
 
 _KINDS = {Ask: JobKind.CRON, Say: JobKind.MESSAGE, Call: JobKind.SYSTEM}
 
@@ -41,14 +41,16 @@ class JobsBase(ApiBase):
         job_id: str | None = None,
         protected: bool = False,
     ) -> Job:
-        """Make a `Job`. The session is made if it is missing. The name is by default the first line of the
-        action's words. A protected job cannot be changed, skipped or removed by these verbs. Raises `BadKey`,
-        `BadText`, `BadTime`, `BadTrigger`, `BadSetting` for a `Call` whose function this kernel does not
-        have, `DuplicateId`; `Conflict` for a second active job of kind `recall` in one session.
+        """Makes a job in a session, and returns the `Job`. A missing session is made.
+
+        The default name is the first line of the action's text. A protected job cannot be changed, skipped
+        or removed by a caller. Raises `BadKey`, `BadText`, `BadTime`, `BadTrigger`, `DuplicateId`;
+        `BadSetting` for a `Call` of a function that this kernel does not have; `Conflict` for a second active
+        job of kind `recall` in one session.
         """
         now = self.clock.ms()
-        session, whose = await self._owned(key, owner, speaks_in=_second_target(action))
-        job = self._drafted(
+        session, job_owner = await self._session_and_owner(key, owner, answers_in=_second_target(action))
+        job = self._draft(
             session,
             trigger,
             action,
@@ -56,29 +58,29 @@ class JobsBase(ApiBase):
             name=name,
             policy=policy,
             kind=kind,
-            account=whose.account,
+            account=job_owner.account,
             job_id=job_id,
         )
         job = replace(job, protected=protected)
-        home = self._home(key, job.kind)
-        return self._changed(
-            await self.store.commit(jobs.create, whose, home, job, new_session_id=self.ids(now))
+        owning_key = self._owning_key(key, job.kind)
+        return self._announce(
+            await self.store.commit(jobs.create, job_owner, owning_key, job, new_session_id=self.ids(now))
         )
 
-    async def _owned(
-        self, key: str, owner: Asker, *, speaks_in: str | None = None
+    async def _session_and_owner(
+        self, key: str, owner: Asker, *, answers_in: str | None = None
     ) -> tuple[Session | None, Owner]:
-        """The session that a job is made in, and its owner: what is made for a session is its owner's.
+        """The session that a job is made in, and the owner of the job, which is the session's.
 
-        `speaks_in`: the session in which a legacy job speaks. The job belongs to the owner of that one, or
-        the memory of another user would be in the words that its readers get.
+        `answers_in`: the session in which a legacy job answers. Its owner owns the job; otherwise the answer
+        could show one user's memories to another.
         """
-        if speaks_in is not None:
-            _, owner = await self._owned(speaks_in, owner)
+        if answers_in is not None:
+            _, owner = await self._session_and_owner(answers_in, owner)
         session = await self.find(key, owner=owner)
         return session, owner.lookup(key, self.networks).owner if session is None else session.owner
 
-    def _drafted(
+    def _draft(
         self,
         session: Session | None,
         trigger: Trigger,
@@ -91,10 +93,10 @@ class JobsBase(ApiBase):
         account: str,
         job_id: str | None = None,
     ) -> Job:
-        """A job that was checked and aimed, and is not stored yet."""
+        """A checked job with its first slot, not stored yet."""
         self._check_function(action)
         _refuse_second_target(action, kind)
-        trigger = self._resolved(trigger, session, now)
+        trigger = self._resolve(trigger, session, now)
         job = Job(
             id=check_text(job_id, "a job id", longest=MAX_NAME) if job_id is not None else self.ids(now),
             session_id="",
@@ -118,13 +120,14 @@ class JobsBase(ApiBase):
             created_at=now,
             updated_at=now,
         )
-        return _aimed(job, now)
+        return _with_first_slot(job, now)
 
     async def keep(
         self, key: str, trigger: Trigger, action: Action, *, job_id: str, name: str, owner: Asker = OPERATOR
     ) -> Job:
-        """A protected job of the system under a fixed id: made if it is missing, and set going again if it had
-        given up.
+        """Makes a protected job of the system under a fixed id, or resumes it if it was paused.
+
+        Returns the `Job`. Raises what `schedule` raises, except `DuplicateId`.
         """
         try:
             return await self.schedule(
@@ -138,11 +141,13 @@ class JobsBase(ApiBase):
                 protected=True,
             )
         except DuplicateId:
-            return await self._apply(job_id, owner, self._set_going)
+            return await self._apply(job_id, owner, self._resume_protected)
 
     async def pause(self, job_id: str, *, reason: str = "paused by request", owner: Asker = OPERATOR) -> Job:
-        """No slot until it is resumed; a run that waits or runs goes on. Raises `Conflict` when it is not
-        active, `NotFound`.
+        """Pauses a job: it has no slot until it is resumed. Returns the `Job`.
+
+        A run that waits or runs goes on. Raises `Conflict` when the job is not active or is protected,
+        `NotFound`.
         """
 
         async def apply(job: Job) -> Job:
@@ -155,9 +160,10 @@ class JobsBase(ApiBase):
         return await self._apply(job_id, owner, apply)
 
     async def resume(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
-        """Go on from now, with no failures counted. A one-shot whose moment passed meanwhile is late, and its
-        policy decides. Raises `Conflict` when it is not paused, `BadTrigger` when no slot is left,
-        `NotFound`.
+        """Resumes a paused job from now on, with its failures reset to zero. Returns the `Job`.
+
+        A one-shot job whose moment has passed is late, and its policy decides. Raises `Conflict` when the job
+        is not paused or is protected, `BadTrigger` when no slot is left, `NotFound`.
         """
 
         async def apply(job: Job) -> Job:
@@ -165,9 +171,9 @@ class JobsBase(ApiBase):
                 raise Conflict(f"job {job_id} is {job.state}; only a paused one can be resumed")
             active = replace(job, state=JobState.ACTIVE, state_reason=None, failures=0)
             if isinstance(job.trigger, At):
-                # Its moment may have passed meanwhile: its policy decides how late is too late.
-                return await self._change(_aimed_at(active, job.trigger.moment))
-            return await self._change(_aimed(active, self.clock.ms()))
+                # Its moment may have passed: the policy decides how late is too late.
+                return await self._change(_with_slot(active, job.trigger.moment))
+            return await self._change(_with_first_slot(active, self.clock.ms()))
 
         return await self._apply(job_id, owner, apply)
 
@@ -181,9 +187,11 @@ class JobsBase(ApiBase):
         policy: Policy | None = None,
         owner: Asker = OPERATOR,
     ) -> Job:
-        """Change what is given. A new trigger counts from now; a new policy keeps the next slot. Raises as
-        `schedule` does; `ChangedMeanwhile`, a `Conflict`, when another edit came in between or the job ended;
-        that it fired in between does not matter. `NotFound`.
+        """Changes the given fields of a job, and returns the `Job`.
+
+        A new trigger counts from now; a new policy keeps the next slot. Raises what `schedule` raises,
+        `NotFound`, and `ChangedMeanwhile` (a `Conflict`) when another edit came in between or the job ended.
+        A run that fired in between is no conflict.
         """
         self._check_function(action)
         if name is not None:
@@ -194,7 +202,7 @@ class JobsBase(ApiBase):
             new = trigger
             if new is not None:
                 session = await self.store.session_by_id(job.session_id)
-                new = self._resolved(new, session, now)
+                new = self._resolve(new, session, now)
             edited = replace(
                 job,
                 name=name or job.name,
@@ -203,17 +211,18 @@ class JobsBase(ApiBase):
                 policy=policy or job.policy,
             )
             if job.state is JobState.ACTIVE and new:
-                edited = _aimed(edited, now)
+                edited = _with_first_slot(edited, now)
             elif policy and job.slot is not None:
-                # The slot stays, for it may be due already: every slot ends as a row.
-                edited = _aimed_at(edited, to_moment(job.slot))
+                # Keep the slot: it may be due already, and every slot must end as a row.
+                edited = _with_slot(edited, to_moment(job.slot))
             return await self._change(edited)
 
         return await self._apply(job_id, owner, apply, unless_edited=True)
 
     async def skip(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
-        """Let the next slot go by; it is recorded as skipped. Raises `Conflict` when there is none or the job is
-        protected, `NotFound`.
+        """Skips the job's next slot, which is recorded as skipped. Returns the `Job`.
+
+        Raises `Conflict` when there is no next slot or the job is protected, `NotFound`.
         """
 
         async def apply(job: Job) -> Job:
@@ -221,24 +230,26 @@ class JobsBase(ApiBase):
             if job.state is not JobState.ACTIVE or job.slot is None:
                 raise Conflict(f"job {job_id} has no next slot to skip")
             now = self.clock.ms()
-            taken = await self.store.commit(fire.pass_over, job, _skipped(job, job.slot, now), now)
-            if taken is None:
+            skipped = await self.store.commit(fire.pass_over, job, _skip_slot(job, job.slot, now), now)
+            if skipped is None:
                 raise ChangedMeanwhile(f"job {job_id} was changed meanwhile; read it again")
-            self.hub.publish(taken.events)
+            self.hub.publish(skipped.events)
             self.bell.ring(Name.TIMER)
             return await self.store.job(job_id)
 
         return await self._apply(job_id, owner, apply)
 
     async def remove(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
-        """No start after this returns: a waiting run is withdrawn, an unsent message cancelled; a run that has
-        started goes on to its end. Its run records stay. Raises `Conflict` for a protected one, `NotFound`.
+        """Removes a job: no run of it starts after this returns. Returns the removed `Job`.
+
+        A waiting run and an unsent message are cancelled; a run that has started goes on to its end. The
+        records of its runs stay. Raises `Conflict` for a protected job, `NotFound`.
         """
 
         async def apply(job: Job) -> Job:
             _refuse_protected(job)
             removed = await self.store.commit(jobs.remove, job, "its job was removed", self.clock.ms())
-            return self._changed(removed)
+            return self._announce(removed)
 
         return await self._apply(job_id, owner, apply)
 
@@ -250,7 +261,7 @@ class JobsBase(ApiBase):
         *,
         unless_edited: bool = False,
     ) -> Job:
-        """Read a job and apply a verb to it. When the job fired in between, read and apply again."""
+        """Read a job and apply a change to it. When the job fired in between, read and apply again."""
         job = await self.job(job_id, owner=owner)
         for _ in range(_MOST_READS - 1):
             try:
@@ -262,17 +273,17 @@ class JobsBase(ApiBase):
                 job = again
         return await apply(job)
 
-    async def _set_going(self, job: Job) -> Job:
+    async def _resume_protected(self, job: Job) -> Job:
         if job.state is not JobState.PAUSED:
             return job
         now = self.clock.ms()
-        active = _aimed(replace(job, state=JobState.ACTIVE, state_reason=None, failures=0), now)
-        return self._changed(await self.store.commit(jobs.change, active, now))
+        active = _with_first_slot(replace(job, state=JobState.ACTIVE, state_reason=None, failures=0), now)
+        return self._announce(await self.store.commit(jobs.change, active, now))
 
-    def _home(self, key: str, kind: JobKind) -> str:
-        """Whose a job is that is made in a session: that session's, unless all chats own their jobs."""
-        together = self.settings.unified_owner is UnifiedOwner.UNIFIED and self.is_shared(key)
-        return unified.KEY if together and kind is JobKind.CRON else key
+    def _owning_key(self, key: str, kind: JobKind) -> str:
+        """The key of the session that owns a new job: the given one, or in unified mode the common one."""
+        shared = self.settings.unified_owner is UnifiedOwner.UNIFIED and self.is_shared(key)
+        return unified.KEY if shared and kind is JobKind.CRON else key
 
     def _check_function(self, action: Action | None) -> None:
         if isinstance(action, Call) and action.function not in self.functions:
@@ -280,45 +291,48 @@ class JobsBase(ApiBase):
                 f"no function is registered as {action.function!r}; give it to Kernel(functions=…)"
             )
 
-    def _resolved(self, trigger: Trigger, session: Session | None, now: int) -> Trigger:
+    def _resolve(self, trigger: Trigger, session: Session | None, now: int) -> Trigger:
         return resolve(trigger, now=to_moment(now), zone=self.zone_in(session))
 
-    async def _made_once(
+    async def _create_once(
         self, request: Request | None, work: Callable[[], Transaction[JobChanged]], now: int
     ) -> Job:
-        """The job that the work makes, or made when it was asked for under the same name before."""
-        return self._changed(await self.store.commit(run_once, request, work, now, keep=_kept, again=_again))
+        """The job that the work makes, or that the first request of the same name made."""
+        return self._announce(
+            await self.store.commit(run_once, request, work, now, keep=_to_json, again=_from_json)
+        )
 
     async def _change(self, job: Job) -> Job:
         _refuse_protected(job)
-        return self._changed(await self.store.commit(jobs.change, job, self.clock.ms()))
+        return self._announce(await self.store.commit(jobs.change, job, self.clock.ms()))
 
-    def _changed(self, changed: JobChanged) -> Job:
+    def _announce(self, changed: JobChanged) -> Job:
+        """Publish the events of a change and wake the workers that it concerns."""
         self.hub.publish(changed.events)
-        # The courier too: a message that is taken back may have been what others waited behind.
+        # The courier too: other messages may have waited behind one that was cancelled.
         self.bell.ring(Name.TIMER, Name.COURIER)
         if changed.ready is not None:
             self.bell.ring(Name.USER, Name.SCHEDULE)
         return changed.job
 
 
-def _kept(changed: JobChanged) -> Mapping[str, Any]:
+def _to_json(changed: JobChanged) -> Mapping[str, Any]:
     return {"job_id": changed.job.id}
 
 
-def _again(kept: Mapping[str, Any]) -> Transaction[JobChanged]:
-    return JobChanged(job=(yield from jobs.load(kept["job_id"])))
+def _from_json(data: Mapping[str, Any]) -> Transaction[JobChanged]:
+    return JobChanged(job=(yield from jobs.load(data["job_id"])))
 
 
-def _aimed(job: Job, now: int) -> Job:
-    """At its first slot from now on, or BadTrigger when there is none to come."""
+def _with_first_slot(job: Job, now: int) -> Job:
+    """The job with its first slot from now on. Raises BadTrigger when there is none."""
     slot = job.trigger.first(to_moment(now))
     if slot is None:
         raise BadTrigger(f"{job.trigger} names no moment that is still to come")
-    return _aimed_at(job, slot)
+    return _with_slot(job, slot)
 
 
-def _aimed_at(job: Job, slot: datetime) -> Job:
+def _with_slot(job: Job, slot: datetime) -> Job:
     if job.policy.until is not None and slot > job.policy.until:
         raise BadTrigger(f"the first slot of {job.trigger} lies after the policy's until")
     look_at = to_ms(jittered(slot, job.policy, job.id))
@@ -326,11 +340,11 @@ def _aimed_at(job: Job, slot: datetime) -> Job:
 
 
 def _content(job: Job) -> tuple[object, ...]:
-    """What people set, and whether the job is still going."""
+    """The fields that users set, and the state: a difference means that a user changed the job."""
     return job.name, job.trigger, job.action, job.policy, job.state
 
 
-def _skipped(job: Job, next_slot: int, now: int) -> PassOver:
+def _skip_slot(job: Job, next_slot: int, now: int) -> PassOver:
     slot = to_moment(next_slot)
     relative = keeps_no_appointments(job.trigger)
     later = job.trigger.next_after(max(slot, to_moment(now)) if relative else slot)

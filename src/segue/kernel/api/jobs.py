@@ -1,4 +1,4 @@
-"""Cron jobs of a user: made and changed within the limits that users have, and why they ran or did not."""
+"""Users' jobs: makes and changes them within the users' limits, and explains why they ran or did not."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -39,26 +39,29 @@ class JobsApi(JobsBase):
         owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> Job:
-        """Make a job that asks the agent. As `schedule`, but not too often and not too many in a session; with a
-        `request`, once. Raises `BadText`, `BadTime`, `BadTrigger`, `TooManyJobs`.
+        """Makes a job that asks the agent, within the limits for users, and returns the `Job`.
+
+        Unlike `schedule`, it limits how often the job runs and how many jobs a session has. A repeated
+        `request` returns the job of the first one. Raises `BadKey`, `BadText`, `BadTime`, `BadTrigger`,
+        `TooManyJobs`.
         """
         now = self.clock.ms()
         action = Ask(check_text(message, "the message"), mode=mode, view=view)
-        session, whose = await self._owned(key, owner)
-        job = self._drafted(session, trigger, action, now, name=name, policy=policy, account=whose.account)
+        session, job_owner = await self._session_and_owner(key, owner)
+        job = self._draft(session, trigger, action, now, name=name, policy=policy, account=job_owner.account)
         self._check_rhythm(job.trigger, now)
         work = partial(
             jobs.create,
-            whose,
-            self._home(key, job.kind),
+            job_owner,
+            self._owning_key(key, job.kind),
             job,
             new_session_id=self.ids(now),
             most=self.settings.jobs_per_session,
         )
-        return await self._made_once(request, work, now)
+        return await self._create_once(request, work, now)
 
     async def automation(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
-        """One job, if it is an automation or a protected job of the system; otherwise `NotFound`."""
+        """Returns an automation, or a protected job of the system, by its id. Raises `NotFound`."""
         job = await self.job(job_id, owner=owner)
         if job.kind not in _AUTOMATIONS and not job.protected:
             raise NotFound(f"there is no automation {job_id}")
@@ -73,16 +76,19 @@ class JobsApi(JobsBase):
         before: Place = NEWEST,
         ended: bool = False,
     ) -> list[Job]:
-        """A session's own, active and paused, the newest first; `ended` shows those too that are over."""
+        """Returns a session's active and paused automations, newest first; with `ended`, the ended ones too.
+
+        Raises `NotFound`.
+        """
         session = await self.session(key, owner=owner)
-        found = await self.store.automations(session.id, limit=limit, before=before, ended=ended)
+        automations = await self.store.automations(session.id, limit=limit, before=before, ended=ended)
         if (shared := await self.shared_jobs_of(session)) is None:
-            return found
-        found += await self.store.automations(shared.id, limit=limit, before=before, ended=ended)
-        return sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)[:limit]
+            return automations
+        automations += await self.store.automations(shared.id, limit=limit, before=before, ended=ended)
+        return sorted(automations, key=lambda job: (job.created_at, job.id), reverse=True)[:limit]
 
     async def protected(self, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Job]:
-        """The system's own jobs in this owner's sessions."""
+        """Returns the system's own jobs in the owner's sessions."""
         return await self.store.protected_jobs(owner.own, limit)
 
     async def amend(
@@ -97,8 +103,9 @@ class JobsApi(JobsBase):
         view: View | None = None,
         owner: Asker = OPERATOR,
     ) -> Job:
-        """Change what is given, within the same limits. Raises `Conflict` for a job that is over or protected,
-        `NotFound`.
+        """Changes the given fields of an automation, within the limits for users, and returns the `Job`.
+
+        Raises `Conflict` for a job that has ended or is protected, `NotFound`, and what `automate` raises.
         """
         job = await self.automation(job_id, owner=owner)
         if job.state is JobState.ENDED:
@@ -106,31 +113,31 @@ class JobsApi(JobsBase):
         if trigger is not None:
             session = await self.store.session_by_id(job.session_id)
             now = self.clock.ms()
-            trigger = self._resolved(trigger, session, now)
+            trigger = self._resolve(trigger, session, now)
             self._check_rhythm(trigger, now)
         action = None
         if isinstance(before := job.action, Ask) and (message, mode, view) != (None, None, None):
-            said = before.prompt if message is None else check_text(message, "the message")
-            action = replace(before, prompt=said, mode=mode or before.mode, view=view or before.view)
+            prompt = before.prompt if message is None else check_text(message, "the message")
+            action = replace(before, prompt=prompt, mode=mode or before.mode, view=view or before.view)
         return await self.edit(job_id, name=name, trigger=trigger, action=action, policy=policy, owner=owner)
 
     async def explain(
         self, job_id: str, *, slot: datetime | None = None, owner: Asker = OPERATOR
     ) -> Explanation:
-        """Why that slot ran, waited, was skipped or missed; without a slot, how the job stands. The
-        `Explanation` (`segue.model.explain`) has a `verdict`, `sentences` for people (`text`), the `facts`
-        that decided it, and the `next` five moments.
+        """Returns why a slot ran, waited, was skipped or missed; without a slot, the state of the job.
+
+        The `Explanation` has a `verdict`, `sentences` for people (`text`), the `facts` that decided it, and
+        the `next` five moments. Raises `NotFound`.
         """
+        # Not `self.job`: a removed job is explained too, as its runs still exist.
         job = await self.store.job(job_id)
         session = await self.store.session_by_id(job.session_id)
-        if not owner.reaches(
-            session.owner
-        ):  # one that was removed is explained too: its runs are still there
+        if not owner.reaches(session.owner):
             raise NotFound(f"there is no job {job_id}")
         return explain(await self._facts(job, session, slot))
 
-    async def _facts(self, job: Job, session: Session, asked: datetime | None) -> ExplainFacts:
-        run = await self._run_of(job, asked)
+    async def _facts(self, job: Job, session: Session, slot: datetime | None) -> ExplainFacts:
+        run = await self._run_of(job, slot)
         turn = await self._turn_of(run)
         lane = turn.session_id if turn else session.id
         held_up_by = await self.store.turns_before(turn, _MOST_BLOCKERS) if turn else []
@@ -140,7 +147,7 @@ class JobsApi(JobsBase):
             now=to_moment(self.clock.ms()),
             zone=self.zone_in(session) or "UTC",
             run=run,
-            asked=asked,
+            asked=slot,
             turn=turn,
             running=await self.store.running_turn(lane),
             queued=await self.store.queued_turns(lane),
@@ -149,20 +156,20 @@ class JobsApi(JobsBase):
             runners=self.settings.runners,
         )
 
-    async def _run_of(self, job: Job, asked: datetime | None) -> Run | None:
-        """Of that slot, or one that stands for it; without a slot, the newest."""
-        if asked is None:
+    async def _run_of(self, job: Job, slot: datetime | None) -> Run | None:
+        """The run that records this slot; without a slot, the newest run."""
+        if slot is None:
             newest = await self.store.runs_of_job(job.id, 1)
             return newest[0] if newest else None
-        found = await self.store.runs_of_job(job.id, 1, before=to_ms(asked) + 1)
-        return found[0] if found and stands_for(found[0], job, asked) else None
+        runs = await self.store.runs_of_job(job.id, 1, before=to_ms(slot) + 1)
+        return runs[0] if runs and stands_for(runs[0], job, slot) else None
 
     async def _turn_of(self, run: Run | None) -> Turn | None:
         if run is None or run.turn_id is None:
             return None
         try:
             return await self.store.turn(run.turn_id)
-        except NotFound:  # records of turns are pruned before those of runs
+        except NotFound:  # turns are pruned before runs
             return None
 
     def _check_rhythm(self, trigger: Trigger, now: int) -> None:

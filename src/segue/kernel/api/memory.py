@@ -1,4 +1,4 @@
-"""Remembering: how a session is put away, what became of it, and what is known of its user."""
+"""Memory: archives sessions, shows archives and tasks, and reads and changes a user's memories."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,8 +6,7 @@ from dataclasses import replace
 from segue.errors import BadSetting, NotFound
 from segue.kernel.api.base import OPERATOR, ApiBase
 from segue.kernel.live.bell import Name
-from segue.kernel.transactions import archive as commit
-from segue.kernel.transactions import learn
+from segue.kernel.transactions import archive, learn
 from segue.kernel.transactions.archive import ArchiveMade, Result
 from segue.kernel.transactions.learn import Undone
 from segue.memory.model_context import Context, assemble
@@ -30,15 +29,18 @@ class MemoryApi(ApiBase):
     async def commit(
         self, key: str, *, keep_recent_count: int | None = None, owner: Asker = OPERATOR
     ) -> Result:
-        """Put away what has settled, all but the newest messages that are kept: a `Committed` with `task_id` and
-        `archive_n`, or a `Skipped` with its reason.
+        """Archives a session's ended turns and messages, except for the newest, which it keeps.
+
+        `keep_recent_count` is the number of messages to keep; by default the policy's. Returns the archive's
+        number and the id of the task that learns from it, or the reason why nothing was archived. Raises
+        `NotFound`, `BadSetting`.
         """
         if keep_recent_count is not None and not 0 <= keep_recent_count <= MOST_KEPT:
             raise BadSetting(f"keep_recent_count is from 0 to {MOST_KEPT:,}, got {keep_recent_count!r}")
         session = await self.session(key, owner=owner)
         now = self.clock.ms()
         done = await self.store.commit(
-            commit.commit, session.id, now, task_id=self.ids(now), keep=keep_recent_count
+            archive.commit, session.id, now, task_id=self.ids(now), keep=keep_recent_count
         )
         if isinstance(done, ArchiveMade):
             self.hub.publish(done.events)
@@ -48,28 +50,35 @@ class MemoryApi(ApiBase):
     async def archives(
         self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: int | None = None
     ) -> list[Archive]:
-        """The archives of a session, newest first; those numbered below `before`."""
+        """Returns a session's archives, newest first; with `before`, those of lower numbers.
+
+        Raises `NotFound`.
+        """
         return await self.shelf.archives(
             (await self.session(key, owner=owner)).id, limit=limit, before=before
         )
 
     async def archive(self, key: str, n: int, *, owner: Asker = OPERATOR) -> Archive:
-        """One of them: its stretch of the log, its state and its summary."""
+        """Returns one archive: its range of the log, its state and its summary. Raises `NotFound`."""
         return await self.shelf.archive((await self.session(key, owner=owner)).id, n)
 
     async def archived(self, key: str, n: int, *, owner: Asker = OPERATOR) -> list[Message]:
-        """Its messages, in the order of the log."""
+        """Returns the messages of an archive, in the order of the log. Raises `NotFound`."""
         archive = await self.archive(key, n, owner=owner)
         log = await self.shelf.log(archive.session_id, after=archive.first_seq - 1, until=archive.last_seq)
         return [message for event in log if (message := message_of(event))]
 
     async def undo(self, key: str, n: int, *, owner: Asker = OPERATOR) -> Undone:
-        """Take back what it taught memory. What was changed since stays."""
+        """Undoes the changes that an archive made to memory: new memories go, replaced ones come back.
+
+        Memories that were changed since stay. Returns how many were `restored` and `kept`. Raises `NotFound`;
+        `Conflict` when the archive was undone before, or nothing was learned from it yet.
+        """
         archive = await self.archive(key, n, owner=owner)
         return await self.store.commit(learn.undo, archive, self.clock.ms())
 
     async def task(self, task_id: str, *, owner: Asker = OPERATOR) -> Task:
-        """One of them."""
+        """Returns the `Task` of an id. Raises `NotFound`."""
         task = await self.shelf.task(task_id)
         if not owner.reaches(task.owner):
             raise NotFound(f"there is no task {task_id}")
@@ -84,11 +93,14 @@ class MemoryApi(ApiBase):
         limit: int = 100,
         before: str | None = None,
     ) -> list[Task]:
-        """The tasks that learn from archives, newest first."""
+        """Returns the tasks that learn from archives, newest first."""
         return await self.shelf.tasks(owner, limit=limit, before=before, state=state, session_key=session_key)
 
     async def cancel_task(self, task_id: str, *, owner: Asker = OPERATOR) -> Task:
-        """One that waits is cancelled at once, one that runs when it next looks."""
+        """Cancels a task and returns it; a running task ends at its next check.
+
+        Raises `NotFound`; `Conflict` when the task has ended.
+        """
         await self.task(task_id, owner=owner)
         await self.store.commit(learn.cancel, task_id, self.clock.ms())
         return await self.shelf.task(task_id)
@@ -96,15 +108,18 @@ class MemoryApi(ApiBase):
     async def memories(
         self, *, owner: Asker = OPERATOR, limit: int = 100, before: Place = NEWEST
     ) -> list[Memory]:
-        """What is known of a user, the newest first."""
+        """Returns a user's memories, newest first."""
         return await self.shelf.memories(owner.own, limit=limit, before=before)
 
     async def memory(self, memory_id: str, *, owner: Asker = OPERATOR) -> Memory:
-        """One memory."""
+        """Returns the `Memory` of an id. Raises `NotFound`."""
         return await self.shelf.memory(memory_id, owner)
 
     async def recollect(self, query: str, *, owner: Asker = OPERATOR, limit: int = 10) -> list[FoundMemory]:
-        """Memories and archived passages that share words with the query, the best first, each with its score."""
+        """Returns memories and archived passages that share words with the query, with scores, best first.
+
+        Raises `BadText`.
+        """
         check_text(query, "a query", longest=_LONGEST_QUERY)
         return await self.shelf.search(owner.own, query, limit=limit)
 
@@ -117,7 +132,10 @@ class MemoryApi(ApiBase):
         topic: str | None = None,
         owner: Asker = OPERATOR,
     ) -> Memory:
-        """Correct a memory. What a person says is certain."""
+        """Corrects a memory and returns it; its confidence becomes 100.
+
+        Raises `NotFound`, `BadText`, `BadSetting`.
+        """
         memory = await self.shelf.memory(memory_id, owner)
         if memory.kind is MemoryKind.PASSAGE:
             raise NotFound(f"there is no memory {memory_id}")
@@ -137,12 +155,12 @@ class MemoryApi(ApiBase):
         return changed
 
     async def forget(self, memory_id: str, *, owner: Asker = OPERATOR) -> None:
-        """Forget it."""
+        """Deletes a memory. Raises `NotFound`."""
         memory = await self.shelf.memory(memory_id, owner)
         await self.store.commit(learn.forget, memory, self.clock.ms())
 
     async def fold(self, duplicates: Sequence[Memory]) -> int:
-        """Forget memories that others say again; the dream calls it."""
+        """Deletes memories that repeat others, and returns how many were deleted."""
         return await self.store.commit(learn.consolidate, duplicates, self.clock.ms())
 
     async def context(
@@ -154,20 +172,24 @@ class MemoryApi(ApiBase):
         view: View = View.FULL,
         owner: Asker = OPERATOR,
     ) -> Context:
-        """What a model would be given of a session if this were asked in it now, with token counts."""
+        """Returns what a model would be given of a session if `asked` were asked now, with token counts.
+
+        Raises `NotFound`.
+        """
         session: Session = await self.session(key, owner=owner)
         return await assemble(self.shelf, session, asked=asked, token_budget=token_budget, view=view)
 
     async def auto_commit_index(self, *, limit: int = _MOST_MEMBERS) -> Index:
-        """The sessions of all owners that wait for a silence to be committed (`members`, each with `owner`,
-        `key` and `since`), and when somebody last joined them or was committed (`changed_at`, None if nobody
-        ever was). It does not move with the messages of those who wait already; a session that is deleted, or
-        whose policy is taken away, leaves no moment behind.
+        """Returns the sessions of all owners that will be archived after a silence, and when they changed.
+
+        Each of the `members` has `owner`, `key` and `since`. `changed_at` is the moment when a session last
+        joined them or was archived, None if there was none. A message in a session that waits already does
+        not change it, nor does a session that is deleted or loses its policy.
         """
         members = await self.shelf.awaiting_commit(limit) if self.settings.idle_commits else []
         moments = [each.since for each in members]
         if (left := await self.shelf.last_put_away()) is not None:
             moments.append(left)
-        # One whose commit failed is armed for longer than its silence.
+        # After a failed attempt, a session's next attempt lies later than its silence.
         changed_at = min(max(moments), self.clock.ms()) if moments else None
         return Index(members=members, changed_at=changed_at)

@@ -1,4 +1,4 @@
-"""Recalling: how an agent, or its user, has a conversation called back."""
+"""Recalls: an agent, or its user, schedules the agent to continue a conversation later."""
 
 from functools import partial
 
@@ -19,15 +19,16 @@ _LONGEST_TITLE = 80
 
 class RecallsApi(JobsBase):
     async def recall(self, key: str, *, owner: Asker = OPERATOR) -> Recall | None:
-        """The pending `Recall` of a session, also while it waits for the session to be free; without one, the
-        one that runs; else None. Raises `NotFound`.
+        """Returns the session's pending `Recall`, else the running one, else None. Raises `NotFound`.
+
+        A recall that waits for a busy session is still pending.
         """
         return await self.store.current_recall((await self.session(key, owner=owner)).id)
 
     async def recalls(
         self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: Place = NEWEST
     ) -> list[Recall]:
-        """All that were set in the session, newest first. Raises `NotFound`."""
+        """Returns all recalls that were set in the session, newest first. Raises `NotFound`."""
         return await self.store.recalls((await self.session(key, owner=owner)).id, limit, before)
 
     async def set_recall(
@@ -45,11 +46,12 @@ class RecallsApi(JobsBase):
         owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> Recall:
-        """Have the agent called back with an instruction to itself. `when` is for `once` and `recurring`,
-        `timezone_offset` or else `timezone` for a `when` that names no zone, `interval_seconds` for
-        `recurring`; what its type has no use for is not looked at. `set_in` is the source of the scheduled
-        turn that asks for it, by which chains are counted. Returns the `Recall`. Raises `BadRecall`,
-        `BadTime`, `BadText`; `RecallPending`, `TooManyRecalls`; `NotFound`.
+        """Schedules a recall, which calls the agent with an instruction to itself. Returns the `Recall`.
+
+        `when` is for the types `once` and `recurring`, `interval_seconds` for `recurring`; a parameter that
+        the type does not use is ignored. `timezone_offset`, or else `timezone`, is for a `when` without a
+        zone. `set_in` is the source of the scheduled turn that sets the recall; chains of recalls are counted
+        by it. Raises `BadRecall`, `BadTime`, `BadText`, `RecallPending`, `TooManyRecalls`, `NotFound`.
         """
         session = await self.session(key, owner=owner)
         kind = recalls.call_type_of(call_type)
@@ -65,7 +67,7 @@ class RecallsApi(JobsBase):
             now=to_moment(now),
             zone=offset or self.zone_in(session, timezone),
         )
-        job = self._drafted(
+        job = self._draft(
             session,
             trigger,
             Ask(instruction),
@@ -75,13 +77,14 @@ class RecallsApi(JobsBase):
             kind=JobKind.RECALL,
             account=session.owner.account,
         )
-        facts = RecallFields(call_type=kind, comment=comment, set_in=set_in)
-        work = partial(recalls.create, session, job, facts)
-        stored = await self._made_once(request, work, now)
+        recall_fields = RecallFields(call_type=kind, comment=comment, set_in=set_in)
+        work = partial(recalls.create, session, job, recall_fields)
+        stored = await self._create_once(request, work, now)
         return await self.store.recall(stored.id)
 
     async def cancel_recall(self, key: str, *, owner: Asker = OPERATOR) -> None:
-        """Cancel the pending one, or one that has come due and still waits for the conversation to be free.
+        """Cancels the session's pending recall, also one that is due and waits for a busy session.
+
         Raises `NotFound`.
         """
         current = await self.recall(key, owner=owner)
@@ -90,9 +93,10 @@ class RecallsApi(JobsBase):
         await self.remove(current.id, owner=owner)
 
     async def skip_recall(self, key: str, *, owner: Asker = OPERATOR) -> Recall:
-        """Let the next time of a recurring one go by: it fires an interval later, counted from that time or from
-        now. The next time of one that waits for a busy session is the one it waits for. Returns the `Recall`.
-        Raises `NotRecurring`, `NotFound`.
+        """Skips the next time of a recurring recall, and returns the `Recall`.
+
+        It fires one interval later, counted from the skipped time or from now. If the recall is due and waits
+        for a busy session, that time is skipped. Raises `NotRecurring`, `NotFound`.
         """
         current = await self.recall(key, owner=owner)
         if current is None or not await self._can_be_cancelled(current):
@@ -104,13 +108,13 @@ class RecallsApi(JobsBase):
         if current.status is RecallStatus.PENDING and await self.store.job_waits(current.id):
             job = await self.job(current.id, owner=owner)
             skip = partial(jobs.skip_waiting, job, "skipped by request", self.clock.ms())
-            self._changed(await self.store.commit(skip))
+            self._announce(await self.store.commit(skip))
         else:
             await self.skip(current.id, owner=owner)
         return await self.store.recall(current.id)
 
     async def _can_be_cancelled(self, recall: Recall) -> bool:
-        """False for one that fires once and runs: it is over, and its turn can be stopped."""
+        """False for a recall that fires once and is running: only its turn can be stopped."""
         if recall.status is RecallStatus.PENDING or recall.call_type is CallType.RECURRING:
             return True
         return await self.store.job_waits(recall.id)

@@ -1,4 +1,4 @@
-"""Messaging: a text written now, sent then."""
+"""Scheduled messages: texts that are written now and sent later."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,8 +9,7 @@ from segue.errors import BadTime, EmptyText, NotFound, NotPrivateChat, NotStored
 from segue.kernel.api.base import OPERATOR
 from segue.kernel.api.job_changes import JobsBase
 from segue.kernel.live.bell import Name
-from segue.kernel.transactions import jobs
-from segue.kernel.transactions import scheduled_messages as scheduled
+from segue.kernel.transactions import jobs, scheduled_messages
 from segue.kernel.transactions.idempotency import Request, run_once
 from segue.kernel.transactions.jobs import JobChanged
 from segue.kernel.transactions.scheduled_messages import ScheduledMessageCreated, ScheduledMessageFields
@@ -26,7 +25,7 @@ from segue.times.trigger import At
 
 @record
 class MessageScheduled:
-    """A message that will be sent, and the ids of those that were cancelled for it."""
+    """A scheduled message, and the ids of the messages that it replaced."""
 
     message: ScheduledMessage
     cancelled: tuple[str, ...] = ()
@@ -45,9 +44,11 @@ class ScheduledMessagesApi(JobsBase):
         owner: Asker = OPERATOR,
         request: Request | None = None,
     ) -> MessageScheduled:
-        """Have a text sent in a private chat. `timezone` is for a `send_at` that names no zone. Returns what was
-        `Promised`: the `message`, and the ids of those that were `cancelled` for it. Raises `NotPrivateChat`,
-        `BadTime`, `ZoneNeeded`, `EmptyText`, `BadText`, `NotStored`, `NotFound`.
+        """Schedules a text to be sent in a private chat.
+
+        `timezone` is for a `send_at` that names no zone. Returns the `message`, and in `cancelled` the ids of
+        the messages that it replaced. Raises `NotPrivateChat`, `BadTime`, `ZoneNeeded`, `EmptyText`,
+        `BadText`, `NotStored`, `NotFound`.
         """
         session = await self.session(key, owner=owner)
         if session.chat_type != "private":
@@ -59,32 +60,34 @@ class ScheduledMessagesApi(JobsBase):
             raise EmptyText("the message is empty; write the words that are to be sent")
         check_text(text, "the message")
         now = self.clock.ms()
-        job = self._drafted(
+        job = self._draft(
             session,
             At(_moment(send_at, now, self.zone_in(session, timezone))),
             Say(text),
             now,
-            policy=scheduled.POLICY,
+            policy=scheduled_messages.POLICY,
             kind=JobKind.MESSAGE,
             account=session.owner.account,
         )
-        facts = ScheduledMessageFields(
+        message_fields = ScheduledMessageFields(
             chat_type=session.chat_type, replace_existing=replace_existing, tool_call_id=tool_call_id
         )
-        work = partial(scheduled.create, session.owner, key, job, facts, new_session_id=session.id)
+        work = partial(
+            scheduled_messages.create, session.owner, key, job, message_fields, new_session_id=session.id
+        )
         try:
-            written = await self.store.commit(run_once, request, work, now, keep=_kept, again=_again)
+            created = await self.store.commit(run_once, request, work, now, keep=_to_json, again=_from_json)
         except Undecided:
             raise
         except StoreError as error:
             raise NotStored(f"the message was not stored, so it will not be sent: {error}") from error
-        stored = self._changed(written.changed)
+        stored = self._announce(created.changed)
         return MessageScheduled(
-            message=await self.store.scheduled_message(stored.id), cancelled=tuple(written.cancelled)
+            message=await self.store.scheduled_message(stored.id), cancelled=tuple(created.cancelled)
         )
 
     async def scheduled_message(self, message_id: str, *, owner: Asker = OPERATOR) -> ScheduledMessage:
-        """One `ScheduledMessage`. Raises `NotFound`."""
+        """Returns the `ScheduledMessage` of an id. Raises `NotFound`."""
         message = await self.store.scheduled_message(message_id)
         if not owner.reaches((await self.store.session_by_id(message.session_id)).owner):
             raise NotFound(f"there is no scheduled message {message_id}")
@@ -99,8 +102,9 @@ class ScheduledMessagesApi(JobsBase):
         limit: int = 100,
         before: Place = NEWEST,
     ) -> list[ScheduledMessage]:
-        """Those of a session, the newest first, whatever became of them, or of one status only. `before` is the
-        `place` of the last one that was seen. Raises `NotFound`.
+        """Returns a session's scheduled messages, newest first, of any status or of one. Raises `NotFound`.
+
+        `before` is the `place` of the last one of the previous page.
         """
         session = await self.session(key, owner=owner)
         return await self.store.scheduled_messages(session.id, status=status, limit=limit, before=before)
@@ -108,12 +112,13 @@ class ScheduledMessagesApi(JobsBase):
     async def cancel_message(
         self, message_id: str, *, tool_call_id: str | None = None, owner: Asker = OPERATOR
     ) -> ScheduledMessage:
-        """It is not sent after this returns. Returns the `ScheduledMessage`. Raises `AlreadyStarted` when it is
-        being sent or is over, `NotFound`.
+        """Cancels a scheduled message: it is not sent after this returns. Returns the `ScheduledMessage`.
+
+        Raises `AlreadyStarted` when it is being sent or was sent, failed or cancelled before; `NotFound`.
         """
         message = await self.scheduled_message(message_id, owner=owner)
         events = await self.store.commit(
-            scheduled.cancel, message.session_id, message_id, tool_call_id, self.clock.ms()
+            scheduled_messages.cancel, message.session_id, message_id, tool_call_id, self.clock.ms()
         )
         self.hub.publish(events)
         self.bell.ring(Name.COURIER)  # others may have waited behind it
@@ -129,12 +134,12 @@ def _moment(send_at: str, now: int, zone: str | None) -> datetime:
     return moment
 
 
-def _kept(written: ScheduledMessageCreated) -> Mapping[str, Any]:
-    return {"job_id": written.changed.job.id}
+def _to_json(created: ScheduledMessageCreated) -> Mapping[str, Any]:
+    return {"job_id": created.changed.job.id}
 
 
-def _again(kept: Mapping[str, Any]) -> Transaction[ScheduledMessageCreated]:
-    job = yield from jobs.load(kept["job_id"])
+def _from_json(data: Mapping[str, Any]) -> Transaction[ScheduledMessageCreated]:
+    job = yield from jobs.load(data["job_id"])
     return ScheduledMessageCreated(
-        changed=JobChanged(job=job), cancelled=(yield from scheduled.replaced(job))
+        changed=JobChanged(job=job), cancelled=(yield from scheduled_messages.replaced(job))
     )

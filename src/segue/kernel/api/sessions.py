@@ -1,4 +1,4 @@
-"""Deleting: a conversation goes whole, and nothing of it by surprise."""
+"""Deletes sessions, with a check for jobs that the user may want to keep."""
 
 import asyncio
 
@@ -11,14 +11,15 @@ from segue.model.records import Asker, Session
 from segue.model.text_checks import check_key
 
 _PATIENCE_SECONDS = 2.0
-"""How long a turn that was told to stop may take to end; then its session goes without its last word."""
+"""How long a stopped turn may take to end before its session is deleted without its last message."""
 
 
 class SessionsApi(TurnsApi):
     async def delete(self, key: str, *, with_jobs: bool = False, owner: Asker = OPERATOR) -> None:
-        """Delete a session with all that is in it. A turn that runs in it is over with it. Raises
-        `SessionHasJobs` when it has active or paused jobs of kind `cron`, unless `with_jobs`; jobs of other
-        kinds go without being asked about. Raises `NotFound`.
+        """Deletes a session with everything in it; a running turn is stopped.
+
+        Raises `SessionHasJobs` when the session has active or paused jobs of kind `cron`, unless `with_jobs`
+        is set; jobs of other kinds are deleted without this check. Raises `NotFound`.
         """
         session = await self.session(check_key(key), owner=owner)
         await self.store.commit(sessions.check_jobs, session, with_jobs=with_jobs)
@@ -28,23 +29,23 @@ class SessionsApi(TurnsApi):
         )
         self.hub.publish(left.events)
         self.bell.ring(Name.KEEPER, Name.USER, Name.SCHEDULE)
-        self.hub.look_again()  # whoever waits for a turn of it looks, and finds it gone
+        self.hub.look_again()  # callers that wait for one of its turns now get NotFound
 
     async def _stop_first(self, session: Session) -> None:
-        place = await self.lane_of(session)
-        running = await self.store.running_turn(place.id)
+        lane_session = await self.lane_of(session)
+        running = await self.store.running_turn(lane_session.id)
         if running is None or session.id not in (running.session_id, running.via_id):
             return
-        if running.run_id and place.id != session.id:
+        if running.run_id and lane_session.id != session.id:
             run = await self.store.run(running.run_id)
-            if run.session_id == place.id:  # a job of all chats: it speaks through another one
+            if run.session_id == lane_session.id:  # a job of all chats: it answers in another one
                 return
-        await self.store.commit(lane.stop, place.id)
+        await self.store.commit(lane.stop, lane_session.id)
         self.bell.ring(Name.KEEPER)
-        if live := self.workers.turns.get(running.id):
-            live.cancel(CancelReason.STOPPED, self.clock.steady_ms())
+        if running_here := self.workers.turns.get(running.id):
+            running_here.cancel(CancelReason.STOPPED, self.clock.steady_ms())
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 await self.wait(running.id, owner=session.owner)
-        except TimeoutError:  # its worker is lost, or its agent does not listen: what it writes will miss
+        except TimeoutError:  # its worker is lost or its agent ignores the stop; the fence rejects its writes
             return

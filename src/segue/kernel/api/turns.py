@@ -1,4 +1,4 @@
-"""Talking: a user's words in, a turn's end out, and how to stop one in between."""
+"""Opens sessions, admits users' messages as turns, waits for turns and stops them."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -10,8 +10,8 @@ from segue.kernel.live.bell import Name
 from segue.kernel.live.hub import Heard, LiveText
 from segue.kernel.transactions import deliveries, lane, sessions
 from segue.kernel.transactions.idempotency import Request, run_once
-from segue.kernel.transactions.lane import Admission, Admitted, Pool, TurnEnd
-from segue.kernel.transactions.sessions import UNSAID, MaybePolicy, MessagesWritten, Policies, SessionOpened
+from segue.kernel.transactions.lane import Admission, Admitted, Pool
+from segue.kernel.transactions.sessions import UNSAID, MaybePolicy, Policies, SessionOpened, StoredMessages
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.records import Asker, Event, Session, Source, Turn, user_of
 from segue.model.settings import check_zone
@@ -22,9 +22,8 @@ from segue.store import queries
 from segue.store.database import Transaction
 from segue.store.rows import core as rows
 
-_OVER = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
-_ON_ITS_WAY = frozenset({"stream_start", "tool_started", "tool_call"})
-
+_ENDED = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
+_BEFORE_THE_END = frozenset({"stream_start", "tool_started", "tool_call"})
 
 _ROLES = ("user", "assistant", "system")
 
@@ -33,7 +32,7 @@ MOST_AT_ONCE = 100
 
 
 class About(TypedDict, total=False):
-    """What people may say about a session."""
+    """The fields of a session that users set."""
 
     title: str | None
     timezone: str | None
@@ -52,8 +51,10 @@ class TurnsApi(ApiBase):
         request: Request | None = None,
         **about: Unpack[About],
     ) -> SessionOpened:
-        """The session of that key, as `session` and `created`: as it is, or made of `title`, `timezone`,
-        `when_busy` and `metadata`. Raises `BadKey`, `BadText`, `BadSetting`.
+        """Returns the session of a key, and makes it if it is missing.
+
+        The result has `session` and `created`. `title`, `timezone`, `when_busy` and `metadata` apply to a new
+        session only. Raises `BadKey`, `BadText`, `BadSetting`.
         """
         check_key(key)
         _check_about(about)
@@ -72,7 +73,9 @@ class TurnsApi(ApiBase):
             chat_type=chat_type,
             **about,
         )
-        return await self.store.commit(run_once, request, work, now, keep=_opened_kept, again=_opened_again)
+        return await self.store.commit(
+            run_once, request, work, now, keep=_opened_to_json, again=_opened_from_json
+        )
 
     async def change(
         self,
@@ -82,8 +85,9 @@ class TurnsApi(ApiBase):
         auto_commit_policy: MaybePolicy | Mapping[str, Any] = UNSAID,
         **about: Unpack[About],
     ) -> Session:
-        """Change a session's `title`, `timezone`, `when_busy` or `metadata`; None clears. Returns the `Session`.
-        Raises `NotFound`, `BadText`, `BadSetting`.
+        """Changes a session's `title`, `timezone`, `when_busy` or `metadata`; None clears a field.
+
+        Returns the changed `Session`. Raises `NotFound`, `BadText`, `BadSetting`, `BadPolicy`.
         """
         _check_about(about)
         session = await self.session(key, owner=owner)
@@ -93,8 +97,9 @@ class TurnsApi(ApiBase):
         return changed
 
     async def suggest_zone(self, key: str, timezone: str, *, owner: Asker = OPERATOR) -> Session:
-        """The zone that a user's device names, for a session that has none: one that it has stays. Makes a
-        missing session. Returns the `Session`. Raises `BadKey`, `BadSetting`.
+        """Sets the zone of a user's device in a session that has no zone yet; an existing zone stays.
+
+        Makes a missing session. Returns the `Session`. Raises `BadKey`, `BadSetting`.
         """
         check_zone(timezone)
         session = await self.find(key, owner=owner) or (await self.open(key, owner=owner)).session
@@ -112,16 +117,17 @@ class TurnsApi(ApiBase):
         metadata: Mapping[str, Any] | None = None,
         request: Request | None = None,
     ) -> Admitted:
-        """A user's message: it will be a turn of its session, which is made if it is missing. Returns at once,
-        with `turn_id`, `session_id` and `position`, the number of turns before it. `metadata` says where in
-        the chat it was written, such as a topic: the channel gets it with the answer, and the session keeps
-        it (None as a value removes a name). Raises `BadKey`, `BadText`; `SessionBusy` with
-        `when_busy="reject"`.
+        """Admits a user's message as a turn of its session, and makes a missing session.
+
+        Returns at once, with `turn_id`, `session_id` and `position`, the number of turns before it.
+        `metadata` says where in the chat the message was written, such as a topic: the channel gets it with
+        the answer, and the session keeps it (None as a value removes a name). Raises `BadKey`, `BadText`,
+        `BadSetting`; `SessionBusy` with `when_busy="reject"`.
         """
         check_key(key)
         check_text(text, "a message")
         now = self.clock.ms()
-        words = Admission(
+        admission = Admission(
             turn_id=self.ids(now),
             content=text,
             rank=now,
@@ -134,7 +140,7 @@ class TurnsApi(ApiBase):
             lane.receive,
             owner.lookup(key, self.networks),
             key,
-            words,
+            admission,
             now,
             new_id=self.ids(now),
             when_busy=None if when_busy is None else WhenBusy(when_busy),
@@ -143,7 +149,7 @@ class TurnsApi(ApiBase):
             common_id=self._common_id(key, now),
         )
         admitted = await self.store.commit(
-            run_once, request, work, now, keep=_admitted_kept, again=_admitted_again
+            run_once, request, work, now, keep=_admitted_to_json, again=_admitted_from_json
         )
         self.hub.publish(admitted.events)
         self.bell.ring(Name.USER)
@@ -154,13 +160,14 @@ class TurnsApi(ApiBase):
         return admitted
 
     async def wait(self, turn: str | Admitted, *, owner: Asker = OPERATOR) -> Turn:
-        """The `Turn`, when it has ended; `turn` is its id, or what `receive` returned, which saves a look at
-        whose it is. One that joined another ends with its host. It hears of turns that end in other processes
-        while this process runs. Raises `NotFound`.
+        """Waits until a turn has ended, and returns it.
+
+        `turn` is an id, or the result of `receive`, which saves the owner check. A turn that joined another
+        ends with that one. The turn may run in another process. Raises `NotFound`.
         """
         if isinstance(turn, str):
-            there = await self.turn(turn, owner=owner)
-            return await self._end_of(there.id, there.session_id)
+            stored = await self.turn(turn, owner=owner)
+            return await self._end_of(stored.id, stored.session_id)
         return await self._end_of(turn.turn_id, turn.session_id)
 
     async def _end_of(self, turn_id: str, session_id: str) -> Turn:
@@ -169,10 +176,10 @@ class TurnsApi(ApiBase):
                 turn = await self.store.turn(turn_id)
                 if turn.joined_into is not None:
                     turn_id = turn.joined_into
-                elif turn.state in _OVER:
+                elif turn.state in _ENDED:
                     return turn
                 else:
-                    while _goes_on(await listener.next()):
+                    while _ends_no_turn(await listener.next()):
                         pass
 
     async def write(
@@ -184,8 +191,10 @@ class TurnsApi(ApiBase):
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSAID,
     ) -> Message:
-        """Store a `Message` without running the agent; `role` is `user`, `assistant` or `system`. It is a sign
-        of life for `Idle`. Raises `BadKey`, `BadText`, `BadSetting`.
+        """Stores a message without running the agent, and returns it as a `Message`.
+
+        `role` is `user`, `assistant` or `system`. The message counts as activity for `Idle` triggers. Raises
+        `BadKey`, `BadText`, `BadSetting`.
         """
         written = await self.write_all(
             key, [(role, text)], owner=owner, auto_commit_policy=auto_commit_policy
@@ -202,9 +211,11 @@ class TurnsApi(ApiBase):
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSAID,
         request: Request | None = None,
-    ) -> MessagesWritten:
-        """Store up to 100 messages, each a role and a text, together and in their order. Returns `added`, and
-        the session's `message_count` and `pending_tokens` after it. Raises as `write` does.
+    ) -> StoredMessages:
+        """Stores up to 100 messages, each a role and a text, in one transaction and in their order.
+
+        Returns `added`, and the session's `message_count` and `pending_tokens` afterwards. Raises `BadKey`,
+        `BadText`, `BadSetting`.
         """
         check_key(key)
         if not 1 <= len(messages) <= MOST_AT_ONCE:
@@ -226,15 +237,17 @@ class TurnsApi(ApiBase):
             common_id=self._common_id(key, now),
         )
         written = await self.store.commit(
-            run_once, request, work, now, keep=_written_kept, again=_written_again
+            run_once, request, work, now, keep=_written_to_json, again=_written_from_json
         )
         self.hub.publish(written.events)
         self.bell.ring(Name.TIMER, Name.ARCHIVIST)
         return written
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
-        """A message to people, now and from outside any turn, by whatever channel the session has. `source` says
-        which job it comes from.
+        """Sends a message through the session's channel now, outside of any turn.
+
+        `source` is the job that the message comes from. Returns nothing; the message is queued for delivery.
+        Raises `BadKey`, `BadText`.
         """
         check_key(key)
         check_text(text, "a message")
@@ -244,31 +257,31 @@ class TurnsApi(ApiBase):
         self.bell.ring(Name.COURIER)
 
     def _common_id(self, key: str, now: int) -> str | None:
-        """In unified mode, an id for the common session, should it have to be made."""
+        """In unified mode, an id for the common session, in case it has to be made."""
         return self.ids(now) if self.is_shared(key) else None
 
     async def stop(self, key: str, *, owner: Asker = OPERATOR) -> str | None:
-        """Ask the running turn to stop, in whichever process it runs. Returns its id, or None when nothing runs.
-        What it had said so far stays, marked as stopped. Raises `NotFound`.
+        """Asks the session's running turn to stop, in whichever process it runs.
+
+        Returns the turn's id, or None when no turn runs. The text so far stays, marked as stopped. Raises
+        `NotFound`.
         """
-        place = await self.lane_of(await self.session(key, owner=owner))
-        stopped = await self.store.commit(lane.stop, place.id)
+        lane_session = await self.lane_of(await self.session(key, owner=owner))
+        stopped = await self.store.commit(lane.stop, lane_session.id)
         self.bell.ring(Name.KEEPER)
         return stopped
 
     async def cancel(self, turn_id: str, *, owner: Asker = OPERATOR) -> None:
-        """Take a turn that waits out of its lane. Raises `AlreadyStarted` when it is too late, `NotFound`."""
+        """Cancels a waiting turn. Raises `AlreadyStarted` when the turn has started or ended, `NotFound`."""
         await self.turn(turn_id, owner=owner)
         now = self.clock.ms()
-        self._left(await self.store.commit(lane.cancel, turn_id, "cancelled by request", now))
-
-    def _left(self, left: TurnEnd) -> None:
-        self.hub.publish(left.events)
+        cancelled = await self.store.commit(lane.cancel, turn_id, "cancelled by request", now)
+        self.hub.publish(cancelled.events)
         self.bell.ring(Name.USER, Name.SCHEDULE)
 
 
 def _policy_from(
-    given: AutoCommitPolicy | Mapping[str, Any] | None, there: AutoCommitPolicy | None
+    given: AutoCommitPolicy | Mapping[str, Any] | None, stored: AutoCommitPolicy | None
 ) -> AutoCommitPolicy | None:
     if given is None or isinstance(given, AutoCommitPolicy):
         return given
@@ -277,7 +290,7 @@ def _policy_from(
             raise BadPolicy(
                 f"auto_commit_policy.{name} cannot be null; leave it out, or say auto_commit_policy=null"
             )
-    return AutoCommitPolicy.from_json({**(there.to_json() if there else {}), **given})
+    return AutoCommitPolicy.from_json({**(stored.to_json() if stored else {}), **given})
 
 
 def _check_about(about: About) -> None:
@@ -288,9 +301,9 @@ def _check_about(about: About) -> None:
     _check_when_busy(about.get("when_busy"))
 
 
-def _goes_on(heard: Heard) -> bool:
-    """What comes while a turn is on its way ends none: whoever waits need not look it up."""
-    return isinstance(heard, LiveText) or (isinstance(heard, Event) and heard.type in _ON_ITS_WAY)
+def _ends_no_turn(heard: Heard) -> bool:
+    """True for what a running turn produces before its end: a waiting caller need not read the turn again."""
+    return isinstance(heard, LiveText) or (isinstance(heard, Event) and heard.type in _BEFORE_THE_END)
 
 
 def _check_when_busy(rule: WhenBusy | str | None) -> None:
@@ -298,21 +311,21 @@ def _check_when_busy(rule: WhenBusy | str | None) -> None:
         raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {rule!r}")
 
 
-# What is kept of a call that may come again, and how its result is made from it.
+# Results as they are stored under an idempotency key, and read back for a repeated request.
 
 
-def _opened_kept(opened: SessionOpened) -> Mapping[str, Any]:
+def _opened_to_json(opened: SessionOpened) -> Mapping[str, Any]:
     return {"session_id": opened.session.id, "created": opened.created}
 
 
-def _opened_again(kept: Mapping[str, Any]) -> Transaction[SessionOpened]:
-    found = yield queries.sessions.by_id, {"id": kept["session_id"]}
+def _opened_from_json(data: Mapping[str, Any]) -> Transaction[SessionOpened]:
+    found = yield queries.sessions.by_id, {"id": data["session_id"]}
     if not found:
         raise NotFound("the session that this request opened has been deleted since")
-    return SessionOpened(rows.session(found[0]), kept["created"])
+    return SessionOpened(rows.session(found[0]), data["created"])
 
 
-def _admitted_kept(admitted: Admitted) -> Mapping[str, Any]:
+def _admitted_to_json(admitted: Admitted) -> Mapping[str, Any]:
     return {
         "turn_id": admitted.turn_id,
         "session_id": admitted.session_id,
@@ -321,12 +334,12 @@ def _admitted_kept(admitted: Admitted) -> Mapping[str, Any]:
     }
 
 
-def _admitted_again(kept: Mapping[str, Any]) -> Transaction[Admitted]:
+def _admitted_from_json(data: Mapping[str, Any]) -> Transaction[Admitted]:
     yield from ()
-    return Admitted(**{**kept, "pool": Pool(kept["pool"])})
+    return Admitted(**{**data, "pool": Pool(data["pool"])})
 
 
-def _written_kept(written: MessagesWritten) -> Mapping[str, Any]:
+def _written_to_json(written: StoredMessages) -> Mapping[str, Any]:
     return {
         "added": written.added,
         "message_count": written.message_count,
@@ -334,6 +347,6 @@ def _written_kept(written: MessagesWritten) -> Mapping[str, Any]:
     }
 
 
-def _written_again(kept: Mapping[str, Any]) -> Transaction[MessagesWritten]:
+def _written_from_json(data: Mapping[str, Any]) -> Transaction[StoredMessages]:
     yield from ()
-    return MessagesWritten(**kept)
+    return StoredMessages(**data)

@@ -1,1 +1,1 @@
-"""State of this process: running turns, listeners, wake-ups. None of it survives a restart, none has to."""
+"""In-memory state of this process: running turns, listeners, wake-ups. A restart may lose all of it."""

@@ -1,7 +1,7 @@
-"""The bell wakes sleepers. A lost ring costs latency, never correctness.
+"""Bell: wakes the workers of a process. A lost ring costs latency, never correctness.
 
-Each worker sleeps under its own name. A ring while nobody sleeps is kept, so that work that came up
-during a step is looked at right after it.
+Each worker waits under its own name. A ring while no worker waits is remembered, so that work that came up
+during a step is done right after it.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from segue.times.clock import Clock
 
 class Name(StrEnum):
     TIMER = "timer"
-    """A job was made, changed or taken."""
+    """A job was created, changed or taken."""
     USER = "user"
     """A lane in which a user waits became ready."""
     SCHEDULE = "schedule"
@@ -23,36 +23,39 @@ class Name(StrEnum):
     KEEPER = "keeper"
     """A turn was asked to stop."""
     ARCHIVIST = "archivist"
-    """A session may want to be committed, or an archive waits to be learned from."""
+    """A session may be due for archiving, or a task waits."""
     REAPER = "reaper"
     PRUNER = "pruner"
 
 
-_WHO_LISTENS = (Name.TIMER, Name.USER, Name.SCHEDULE, Name.COURIER, Name.KEEPER, Name.ARCHIVIST)
+_WOKEN_BY_WRITES = (Name.TIMER, Name.USER, Name.SCHEDULE, Name.COURIER, Name.KEEPER, Name.ARCHIVIST)
 
 
 class Bell:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._rung: defaultdict[Name, asyncio.Event] = defaultdict(asyncio.Event)
-        self._called: set[Name] = set()
+        self._named: set[Name] = set()
 
     def ring(self, *names: Name) -> None:
-        self._called.update(names)
+        self._named.update(names)
         for name in names:
             self._rung[name].set()
 
     def ring_all(self) -> None:
-        """Somebody else may have written anything. The reaper and the pruner keep their own hours."""
-        for name in _WHO_LISTENS:
+        """Another process may have written anything. The reaper and the pruner run by the clock only."""
+        for name in _WOKEN_BY_WRITES:
             self._rung[name].set()
 
     async def wait(self, name: Name, until: int | None) -> bool:
-        """Sleep until the name is rung or the moment has come; False when it is only that others may have
-        written: then a look is worth while, and not yet a try."""
+        """Wait until the name is rung or the time has come.
+
+        Returns False for a possibly spurious wake-up (another process wrote something): check for work before
+        claiming any.
+        """
         rung = self._rung[name]
         await self._clock.wait(rung, until)
-        there_is_work = name in self._called or not rung.is_set()
-        self._called.discard(name)
+        there_is_work = name in self._named or not rung.is_set()
+        self._named.discard(name)
         rung.clear()
         return there_is_work

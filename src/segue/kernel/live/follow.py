@@ -1,11 +1,11 @@
-"""Following a session: first its log, then what happens, without a gap and without a repeat.
+"""Following a session: yields its log, then live events and text, without a gap or a repeat.
 
 Invariants
-  - durable events come in the order of their numbers, each once
-  - the pieces of a running turn's text join without a gap: where one was dropped, or is said in another
+  - events of the log come in the order of their numbers, each once
+  - the pieces of a running turn's text join without a gap: if one was dropped, or the turn runs in another
     process, the next piece begins where the last one ended
-  - nothing of a turn's text comes after its end
-  - thoughts are in no log: they come from the process that runs the turn, or not at all
+  - no text of a turn comes after its end
+  - thoughts are not in the log: they come from the process that runs the turn, or not at all
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -32,43 +32,44 @@ async def follow(
     lane_id: str | None = None,
     came_at: int | None = None,
 ) -> AsyncIterator[Heard]:
-    """Whoever comes in the middle of a turn is first given what was said so far, as one piece.
+    """Yield events after number `after`, and live text. `NotFound`: the session was deleted.
 
+    A follower that connects during a turn first gets the text so far, as one piece.
     `lane_id`: the session that its turns run in, if that is another one.
-    `came_at`: the newest number when its follower came. Of a turn that ended since, the text is given too: to
-    whom its end is news, what was said and thought is.
+    `came_at`: the newest number when the follower connected. If a turn ended after that, its full text and
+    thoughts are sent too.
     """
     with hub.listen(session_id) as listener:
         reader = _Reader(store, turns, session_id, after, lane_id or session_id, came_at)
         async for old in reader.begin():
             yield old
         while True:
-            heard = await listener.next()
-            match heard:
+            item = await listener.next()
+            match item:
                 case Lagged(look=None):
                     async for new in reader.read_on():
                         yield new
                 case Lagged(look=look):
-                    # One look for all who follow the session. NotFound: it was deleted, and this is the end.
-                    there = await hub.shared.once(
+                    # One query for all followers of the session.
+                    session = await hub.shared.once(
                         (look, session_id), partial(store.session_by_id, session_id)
                     )
-                    if there.last_seq > reader.after or reader.mid_turn:
+                    if session.last_seq > reader.after or reader.mid_turn:
                         async for new in reader.read_on():
                             yield new
                 case LiveText():
-                    async for piece in reader.hear(heard):
+                    async for piece in reader.take_text(item):
                         yield piece
-                case Event() if heard.session_id == session_id and heard.seq == reader.after + 1:
-                    for new in reader.take(heard):
+                case Event() if item.session_id == session_id and item.seq == reader.after + 1:
+                    for new in reader.take_event(item):
                         yield new
-                case Event() if heard.session_id != session_id or heard.seq > reader.after:
+                case Event() if item.session_id != session_id or item.seq > reader.after:
                     async for new in reader.read_on():
                         yield new
 
 
 class _Reader:
-    """Where one listener is: in the log, and in the text of the turn under way."""
+    """Cursor of one follower: in the log, and in the text of the running turn."""
 
     def __init__(
         self,
@@ -87,65 +88,65 @@ class _Reader:
         self._came_at = came_at
         self._turn_id: str | None = None
         self._attempt = 0
-        self._since = 0
-        self._told = {_TEXT: 0, _THOUGHT: 0}
-        """Characters of the turn under way that were given."""
+        self._boundary_seq = 0
+        self._sent = {_TEXT: 0, _THOUGHT: 0}
+        """Characters of the running turn that were yielded, by type."""
 
     @property
     def mid_turn(self) -> bool:
-        """There may be more of its text, which leaves no mark in the log."""
+        """A turn is running: there may be new text, of which the log shows nothing."""
         return self._turn_id is not None
 
     async def begin(self) -> AsyncIterator[Heard]:
-        # Asked for before the log is read: what the log says of it since then is newer.
+        # Read before the log, so that the log's events about this turn are newer.
         running = await self._store.running_turn(self._lane_id)
         if running is not None and self._session_id in (running.session_id, running.via_id):
             self._turn_id, self._attempt = running.id, running.attempt
-        async for old in self._read_up():
+        async for old in self._replay_log():
             yield old
-        so_far = await self._so_far()
-        for piece in so_far:
+        missed = await self._missed_text()
+        for piece in missed:
             yield replace(piece, replay=True)
-        if not so_far and self.mid_turn and not self._since:
-            # Nothing was said yet, or the turn ended behind what was read of the log. Then its end is there
-            # by now, and its text is no news to a follower who left in the middle of it.
-            async for old in self._read_up():
+        if not missed and self.mid_turn and not self._boundary_seq:
+            # No text yet, or the turn ended after the log was read. Then its end is in the log now, and its
+            # text is a replay to a follower that had left during the turn.
+            async for old in self._replay_log():
                 yield old
 
     async def read_on(self) -> AsyncIterator[Heard]:
         async for event in self._log():
-            for heard in self.take(event):
-                yield heard
-        for piece in await self._so_far():
+            for item in self.take_event(event):
+                yield item
+        for piece in await self._missed_text():
             yield piece
 
-    def take(self, event: Event) -> Iterator[Heard]:
-        """The event, behind the last of the text that it ends."""
-        yield from self._rest_before(event)
-        self._pass(event)
+    def take_event(self, event: Event) -> Iterator[Heard]:
+        """Yield the event, after the remaining text of the turn that it ends."""
+        yield from self._remaining_text(event)
+        self._advance(event)
         yield event
 
-    async def hear(self, piece: LiveText) -> AsyncIterator[LiveText]:
-        # A worker that lost its lease may still be talking; its words are older than the turn's new start.
+    async def take_text(self, piece: LiveText) -> AsyncIterator[LiveText]:
+        # An agent whose worker lost its lease may still produce text, older than the turn's new attempt.
         if (piece.turn_id, piece.attempt) != (self._turn_id, self._attempt):
             return
-        if piece.offset > self._told[piece.type]:
-            for missed in await self._so_far():
+        if piece.offset > self._sent[piece.type]:
+            for missed in await self._missed_text():
                 yield missed
-        known = self._told[piece.type] - piece.offset
+        known = self._sent[piece.type] - piece.offset
         if not 0 <= known < len(piece.text):
             return
         if known:
-            piece = replace(piece, offset=self._told[piece.type], text=piece.text[known:])
-        self._told[piece.type] += len(piece.text)
+            piece = replace(piece, offset=self._sent[piece.type], text=piece.text[known:])
+        self._sent[piece.type] += len(piece.text)
         yield piece if piece.seq == self.after else replace(piece, seq=self.after)
 
-    async def _read_up(self) -> AsyncIterator[Heard]:
-        """The log as it stands, to one who comes."""
+    async def _replay_log(self) -> AsyncIterator[Heard]:
+        """Yield the log as it is, for a follower that connects."""
         async for event in self._log():
-            for whole in self._missed_before(event):
+            for whole in self._replayed_text(event):
                 yield replace(whole, replay=True)
-            self._pass(event)
+            self._advance(event)
             yield event
 
     async def _log(self) -> AsyncIterator[Event]:
@@ -153,51 +154,51 @@ class _Reader:
             for event in page:
                 yield event
 
-    def _pass(self, event: Event) -> None:
+    def _advance(self, event: Event) -> None:
         self.after = event.seq
         if event.type == "stream_start":
             self._turn_id, self._attempt = event.turn_id, event.body["attempt"]
-            self._since, self._told = event.seq, {_TEXT: 0, _THOUGHT: 0}
+            self._boundary_seq, self._sent = event.seq, {_TEXT: 0, _THOUGHT: 0}
         elif event.type == "stream_end":
-            self._turn_id, self._since = None, event.seq
+            self._turn_id, self._boundary_seq = None, event.seq
 
-    def _missed_before(self, event: Event) -> list[LiveText]:
-        if event.type == "stream_end" and not self._since:  # it left in the middle of this turn
+    def _replayed_text(self, event: Event) -> list[LiveText]:
+        if event.type == "stream_end" and not self._boundary_seq:  # the follower had left during this turn
             self._turn_id = event.turn_id
         elif self._came_at is None or event.seq <= self._came_at:
             return []
-        return self._rest_before(event)
+        return self._remaining_text(event)
 
-    def _rest_before(self, event: Event) -> list[LiveText]:
+    def _remaining_text(self, event: Event) -> list[LiveText]:
         if event.type != "stream_end" or event.turn_id != self._turn_id or event.body["outcome"] != "ok":
             return []
-        return self._grown(event.content or "")
+        return self._unsent(event.content or "")
 
-    async def _so_far(self) -> list[LiveText]:
-        """What was said since the last piece: here to the letter, elsewhere up to its newest draft."""
+    async def _missed_text(self) -> list[LiveText]:
+        """Text since the last piece: all of it if the turn runs here, else up to its newest draft."""
         if self._turn_id is None:
             return []
-        live = self._turns.get(self._turn_id)
-        if live is not None and live.held.turn.attempt == self._attempt:
-            return self._grown(live.text)
+        local = self._turns.get(self._turn_id)
+        if local is not None and local.held.turn.attempt == self._attempt:
+            return self._unsent(local.text)
         running = await self._store.running_turn(self._lane_id)
         if running is None or (running.id, running.attempt) != (self._turn_id, self._attempt):
             return []
-        return self._grown(running.draft or "")
+        return self._unsent(running.draft or "")
 
-    def _grown(self, text: str) -> list[LiveText]:
-        """What is new of the thoughts and of the text."""
+    def _unsent(self, text: str) -> list[LiveText]:
+        """The thoughts and the text that were not yielded yet, as one piece each."""
         if self._turn_id is None:
             return []
         thoughts = self._turns.thoughts_of(self._turn_id, self._attempt)
         return [
             self._piece(self._turn_id, kind, whole)
             for kind, whole in ((_THOUGHT, thoughts), (_TEXT, text))
-            if len(whole) > self._told[kind]
+            if len(whole) > self._sent[kind]
         ]
 
     def _piece(self, turn_id: str, kind: str, whole: str) -> LiveText:
-        offset, self._told[kind] = self._told[kind], len(whole)
+        offset, self._sent[kind] = self._sent[kind], len(whole)
         return LiveText(
             session_id=self._session_id,
             turn_id=turn_id,

@@ -1,7 +1,7 @@
-"""The hub: fans live events out to the listeners of one process.
+"""Hub: in-process publish/subscribe of a session's events and of the text being generated.
 
-The log is the truth; the hub is a short cut to it. A listener that cannot keep up is not waited for:
-its queue is dropped, it is told so, and it reads on from the log.
+The log is the truth; the hub only saves reading it. The hub never waits for a slow listener: it drops the
+listener's queue and sends it `Lagged`, and the listener reads on from the log.
 """
 
 import asyncio
@@ -17,41 +17,41 @@ from segue.record import positional, record
 MOST_WAITING = 1000
 
 EVERYTHING = "*"
-"""In place of a session: whatever happens in this process, less the live text."""
+"""In place of a session id: the events of all sessions, without live text."""
 
 
 @record
 class LiveText:
-    """A fragment of what is being said. Not in the log: its place is the last number and an offset."""
+    """A fragment of a running turn's text. It is not in the log: `seq` and `offset` say where it belongs."""
 
     session_id: str
     via_id: str | None = None
-    """The chat that its turn came by, in unified mode: it is heard there too."""
+    """The chat that its turn came from, in unified mode: its listeners get the text too."""
     turn_id: str
     attempt: int
-    """Of the turn: a worker that lost its lease may still be talking."""
+    """The turn's attempt: an agent whose worker lost the lease may still be producing text."""
     type: str
     """`stream_delta` or `thinking_delta`."""
     seq: int
     offset: int
     text: str
     replay: bool = False
-    """Said before this listener came, as one piece."""
+    """The text from before this listener connected, in one piece."""
 
 
 @positional
 class Lagged:
-    """Something was dropped, or may have been written elsewhere: read on from the log."""
+    """Something was dropped, or another process may have written: read on from the log."""
 
     look: int | None = None
-    """The number of the look that was asked of everybody, who may share what they find.
+    """Number of the check that all listeners were asked to make; listeners of a session share one query.
 
     None: something was dropped."""
 
 
 @positional
 class DeliverySent:
-    """A delivery has gone out. Only those who listen to everything are told."""
+    """A delivery was sent. Only listeners to `EVERYTHING` get it."""
 
     delivery: Delivery
     at: int
@@ -61,29 +61,29 @@ Heard: TypeAlias = Event | LiveText | Lagged | DeliverySent
 
 
 class Listener:
-    """What one listener has not heard yet."""
+    """Queue of what one listener has not read yet."""
 
     def __init__(self) -> None:
-        self._waiting: asyncio.Queue[Heard] = asyncio.Queue(MOST_WAITING)
+        self._queue: asyncio.Queue[Heard] = asyncio.Queue(MOST_WAITING)
 
-    def tell(self, heard: Heard) -> None:
-        if self._waiting.full():
-            while not self._waiting.empty():
-                self._waiting.get_nowait()
-            heard = Lagged()
-        self._waiting.put_nowait(heard)
+    def tell(self, item: Heard) -> None:
+        if self._queue.full():
+            while not self._queue.empty():
+                self._queue.get_nowait()
+            item = Lagged()
+        self._queue.put_nowait(item)
 
     async def next(self) -> Heard:
-        return await self._waiting.get()
+        return await self._queue.get()
 
 
 class Hub:
     def __init__(self) -> None:
-        # In the order in which they came: that of a set would change from run to run.
+        # Dicts, not sets: the order of a set would change from run to run.
         self._listeners: defaultdict[str, dict[Listener, None]] = defaultdict(dict)
-        self._looks = 0
+        self._checks = 0
         self.shared = SingleFlight()
-        """What listeners have found who were told the same."""
+        """Shares one query among listeners that were sent the same `Lagged`."""
 
     @contextmanager
     def listen(self, session_id: str) -> Iterator[Listener]:
@@ -112,11 +112,11 @@ class Hub:
         self._tell(EVERYTHING, DeliverySent(delivery, at))
 
     def look_again(self) -> None:
-        """Another process may have written: every listener looks, and reads on where the log has grown."""
-        self._looks += 1
+        """Another process may have written: every listener checks whether its log has grown."""
+        self._checks += 1
         for session_id in list(self._listeners):
-            self._tell(session_id, Lagged(self._looks))
+            self._tell(session_id, Lagged(self._checks))
 
-    def _tell(self, session_id: str, heard: Heard) -> None:
+    def _tell(self, session_id: str, item: Heard) -> None:
         for listener in self._listeners.get(session_id, ()):
-            listener.tell(heard)
+            listener.tell(item)

@@ -1,4 +1,4 @@
-"""The turns that this process holds, while they run: what was said so far, and why one was let go."""
+"""Running turns of this process: their text so far, and why one was cancelled."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -11,13 +11,13 @@ from segue.model import closure
 from segue.model.closure import Closure
 
 LONGEST_ANSWER = 1_000_000
-"""Characters. A model that does not end is ended."""
+"""Characters. A turn fails if its answer grows longer."""
 MOST_REMEMBERED = 1_000_000
-"""Characters of thoughts of turns that have ended."""
+"""Characters of thoughts that are remembered of turns that have ended."""
 
 
 class CancelReason(Enum):
-    """Why a running turn was cancelled from outside."""
+    """Why a running turn was cancelled."""
 
     STOPPED = "stopped"
     TIMED_OUT = "timed out"
@@ -29,100 +29,100 @@ class RunningTurn:
     held: HeldLane
     task: asyncio.Task[None]
     began: int
-    """This and the moments below by this process's own steady clock."""
+    """This and the times below are by the process's steady clock."""
     held_until: int
-    """Its lease can be relied on until then. A worker cut off from the store stops the turn by itself."""
-    listening: bool = True
-    """Its agent is at work. When it has ended, nothing may come between it and its settling."""
-    let_go: CancelReason | None = None
-    let_go_at: int = 0
+    """Until then its lease can be relied on; without a renewal the keeper then cancels it."""
+    agent_running: bool = True
+    """False once its agent has ended: from then on the turn is settled and cannot be cancelled."""
+    cancel_reason: CancelReason | None = None
+    cancelled_at: int = 0
     settled: bool = False
-    """Its turn has ended without its agent, which is still told to stop."""
+    """It was settled while its agent ignored the cancellation."""
     last_seq: int = 0
     usage: Mapping[str, Any] = field(default_factory=dict)
-    _said: list[str] = field(default_factory=list)
-    length: int = 0
-    _thought: list[str] = field(default_factory=list)
-    thought: int = 0
-    drafted: int = 0
+    _text_pieces: list[str] = field(default_factory=list)
+    text_length: int = 0
+    _thought_pieces: list[str] = field(default_factory=list)
+    thought_length: int = 0
+    draft_length: int = 0
 
-    def say(self, text: str) -> None:
-        self._said.append(text)
-        self.length += len(text)
+    def add_text(self, text: str) -> None:
+        self._text_pieces.append(text)
+        self.text_length += len(text)
 
-    def think(self, text: str) -> None:
-        self._thought.append(text)
-        self.thought += len(text)
+    def add_thought(self, text: str) -> None:
+        self._thought_pieces.append(text)
+        self.thought_length += len(text)
 
     @property
     def text(self) -> str:
-        return "".join(self._said)
+        return "".join(self._text_pieces)
 
     @property
     def thoughts(self) -> str:
-        return "".join(self._thought)
+        return "".join(self._thought_pieces)
 
-    def cancel(self, why: CancelReason, now: int) -> None:
-        if self.let_go is None and self.listening:
-            self.let_go = why
-            self.let_go_at = now
+    def cancel(self, reason: CancelReason, now: int) -> None:
+        if self.cancel_reason is None and self.agent_running:
+            self.cancel_reason = reason
+            self.cancelled_at = now
             self.task.cancel()
 
     def cut_short(self) -> Closure:
-        """How a turn ends that was stopped or ran out of time."""
-        if self.let_go is CancelReason.TIMED_OUT:
+        """The closure of a turn that was stopped or timed out."""
+        if self.cancel_reason is CancelReason.TIMED_OUT:
             return closure.timed_out(self.held.turn.timeout_ms / 1000)
         return closure.stopped(self.text, self.usage)
 
 
 class RunningTurns:
-    """The runners put them in, the keeper looks after them.
+    """The runners add and remove turns, the keeper watches them.
 
-    A turn may be here twice: with an agent that was let go and does not end, and with its next attempt.
+    A turn may be here twice: with an agent that ignores its cancellation, and with its next attempt.
     """
 
     def __init__(self) -> None:
-        self._live: dict[RunningTurn, None] = {}
+        self._turns: dict[RunningTurn, None] = {}
         self._thoughts: dict[tuple[str, int], str] = {}
         self._remembered = 0
-        self._some = asyncio.Event()
+        self._not_empty = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._live)
+        return len(self._turns)
 
     def __iter__(self) -> Iterator[RunningTurn]:
-        return iter(list(self._live))
+        return iter(list(self._turns))
 
-    async def some(self) -> None:
-        """Sleep until there is one."""
-        await self._some.wait()
+    async def wait_for_one(self) -> None:
+        """Wait until there is one."""
+        await self._not_empty.wait()
 
-    def add(self, live: RunningTurn) -> None:
-        self._live[live] = None
-        self._some.set()
+    def add(self, running: RunningTurn) -> None:
+        self._turns[running] = None
+        self._not_empty.set()
 
     def get(self, turn_id: str) -> RunningTurn | None:
-        """Its newest attempt."""
-        return next((live for live in reversed(self._live) if live.held.turn.id == turn_id), None)
+        """The newest attempt of a turn; None if it does not run here."""
+        return next((running for running in reversed(self._turns) if running.held.turn.id == turn_id), None)
 
     def thoughts_of(self, turn_id: str, attempt: int) -> str:
-        """Of a turn that runs here, or ended here a moment ago: the store keeps none."""
-        for live in self._live:
-            if (live.held.turn.id, live.held.turn.attempt) == (turn_id, attempt):
-                return live.thoughts
+        """The thoughts of a turn that runs here or ended here recently. The store has none."""
+        for running in self._turns:
+            if (running.held.turn.id, running.held.turn.attempt) == (turn_id, attempt):
+                return running.thoughts
         return self._thoughts.get((turn_id, attempt), "")
 
-    def drop(self, live: RunningTurn) -> None:
-        if live not in self._live:
+    def drop(self, running: RunningTurn) -> None:
+        if running not in self._turns:
             return
-        del self._live[live]
-        if live.thought:
-            self._remember((live.held.turn.id, live.held.turn.attempt), live.thoughts)
-        if not self._live:
-            self._some.clear()
+        del self._turns[running]
+        if running.thought_length:
+            self._remember((running.held.turn.id, running.held.turn.attempt), running.thoughts)
+        if not self._turns:
+            self._not_empty.clear()
 
     def _remember(self, key: tuple[str, int], thoughts: str) -> None:
-        """For a follower who asked before the turn ended, and is given its log after that."""
+        """For a follower that connected before the turn ended and reads its log after that."""
         self._thoughts[key] = thoughts
         self._remembered += len(thoughts)
         while self._remembered > MOST_REMEMBERED:

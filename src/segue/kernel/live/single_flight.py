@@ -1,6 +1,6 @@
-"""What several want to know at the same moment is looked up once, and the newest answers are kept.
+"""Single-flight cache: concurrent lookups of one key share one query (the newest 1,000 entries).
 
-A key must say which moment it means: a number of an event, of a look. What was found under it never changes.
+A key must identify a moment, such as the number of an event or of a check: its result never changes.
 """
 
 import asyncio
@@ -13,39 +13,39 @@ T = TypeVar("T")
 
 class SingleFlight:
     def __init__(self, most: int = 1000) -> None:
-        self._most = most
-        self._known: OrderedDict[Hashable, _Known] = OrderedDict()
+        self._size = most
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
 
-    async def once(self, what: Hashable, look_up: Callable[[], Awaitable[T]]) -> T:
-        """A look-up that fails, or whose caller leaves, is made again by the next who asks."""
-        async with self._turn_of(what) as known:
-            if known.done:
-                found: T = known.found
+    async def once(self, key: Hashable, lookup: Callable[[], Awaitable[T]]) -> T:
+        """Return the cached result, or look it up. A lookup that fails or is cancelled is repeated."""
+        async with self._entry(key) as entry:
+            if entry.done:
+                result: T = entry.result
             else:
-                found = known.found = await look_up()
-                known.done = True
-        return found
+                result = entry.result = await lookup()
+                entry.done = True
+        return result
 
-    def _turn_of(self, what: Hashable) -> "_Known":
-        known = self._known.get(what)
-        if known is None:
-            known = self._known[what] = _Known()
-            if len(self._known) > self._most:
-                self._known.popitem(last=False)
-        return known
+    def _entry(self, key: Hashable) -> "_Entry":
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = _Entry()
+            if len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+        return entry
 
 
-class _Known:
-    """One question: those who ask it come one after the other, and all but the first find its answer."""
+class _Entry:
+    """One key: its callers take turns, and all but the first find the result."""
 
     def __init__(self) -> None:
         self.done = False
-        self.found: Any = None
-        self._one_at_a_time = asyncio.Lock()
+        self.result: Any = None
+        self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        await self._one_at_a_time.acquire()
+        await self._lock.acquire()
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        self._one_at_a_time.release()
+        self._lock.release()

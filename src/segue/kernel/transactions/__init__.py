@@ -1,1 +1,1 @@
-"""Transactions: each function is a generator that reads and writes in one commit."""
+"""Transactions: each function is a generator whose reads and writes are one database commit."""

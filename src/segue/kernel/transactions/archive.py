@@ -1,12 +1,12 @@
-"""The commit: settled messages of a session become an archive. One transaction under the session's row lock.
+"""Archiving ("commit" in the API): moves settled messages of a session into an archive.
 
-Whoever appends takes the same lock, and an archive is a stretch of the log, which is never rewritten: there
-is no moment at which a message could be in neither part, or in both.
+It is one transaction under the session's row lock, which every append takes too. An archive is a range of the
+log, and the log is never rewritten: at no time is a message in neither part, or in both.
 
 Invariants
-  - the archives of a session and its live part follow one another without gap or overlap
+  - the archives of a session and its unarchived part follow one another without gap or overlap
   - no archive ends within a turn, or between a question and its answer
-  - an archive and the task that will learn from it are made together
+  - an archive and the task that learns from it are created together
 """
 
 from collections.abc import Sequence
@@ -40,15 +40,18 @@ Result: TypeAlias = ArchiveMade | CommitSkipped
 
 
 def commit(session_id: str, now: int, *, task_id: str, keep: int | None = None) -> Transaction[Result]:
-    """What somebody asked for. Without a number, as many messages are kept as the session says."""
+    """Archive on request. `keep`: how many messages stay; None for the session's own setting."""
     session = yield from session_log.lock_session(session_id)
     if keep is None:
         keep = session.live.keep_recent_count
-    return (yield from _put_away(session, now, task_id=task_id, keep=keep, reason="manual"))
+    return (yield from _archive(session, now, task_id=task_id, keep=keep, reason="manual"))
 
 
 def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Transaction[Result | None]:
-    """The armed moment has come: commit, or arm the next one, by how the session stands now."""
+    """Check a session whose `commit_at` has come: archive it, or set its next check.
+
+    None: it is not archived now, or it was deleted, or another archivist checked it.
+    """
     found = yield queries.sessions.lock, {"id": session_id}
     if not found:
         return None
@@ -59,7 +62,7 @@ def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Tran
     match verdict(session.live, session.last_message_at, now, idle_enabled=idle_enabled):
         case CommitNow(reason):
             keep = session.live.keep_recent_count
-            done = yield from _put_away(session, now, task_id=task_id, keep=keep, reason=reason)
+            done = yield from _archive(session, now, task_id=task_id, keep=keep, reason=reason)
             if isinstance(done, CommitSkipped):
                 yield queries.sessions.arm_commit, {"id": session_id, "commit_at": None}
             return done
@@ -71,44 +74,44 @@ def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Tran
 
 
 def failed(session_id: str, error: str, now: int) -> Transaction[None]:
-    """Kept where the session shows it, and tried again after a pause that doubles."""
+    """Record that archiving failed, and set the next check after a pause that doubles."""
     session = yield from session_log.lock_session(session_id)
     again = now + pause_ms(session.live.failures + 1)
     yield queries.sessions.commit_failed, {"id": session_id, "error": error, "now": now, "commit_at": again}
 
 
-def _put_away(session: Session, now: int, *, task_id: str, keep: int, reason: str) -> Transaction[Result]:
+def _archive(session: Session, now: int, *, task_id: str, keep: int, reason: str) -> Transaction[Result]:
     unsettled = yield queries.turns.unsettled_in, {"session_id": session.id}
-    live = session.live
-    found = yield queries.events.marks_after, {"session_id": session.id, "after": live.archived_seq}
+    unarchived = session.live
+    found = yield queries.events.marks_after, {"session_id": session.id, "after": unarchived.archived_seq}
     marks = [_mark(row) for row in found]
-    place = cut(marks, keep, {row["id"] for row in unsettled})
-    gone = [mark for mark in marks[:place] if mark.role is not None]
-    if not gone:
+    split_at = cut(marks, keep, {row["id"] for row in unsettled})
+    archived = [mark for mark in marks[:split_at] if mark.role is not None]
+    if not archived:
         return (yield from _nothing(session, task_id, empty=not any(mark.role for mark in marks)))
-    last_seq = marks[place].seq - 1 if place < len(marks) else session.last_seq
-    archive: Params = {
+    last_seq = marks[split_at].seq - 1 if split_at < len(marks) else session.last_seq
+    columns: Params = {
         "session_id": session.id,
-        "n": live.archives + 1,
-        "first_seq": live.archived_seq + 1,
+        "n": unarchived.archives + 1,
+        "first_seq": unarchived.archived_seq + 1,
         "last_seq": last_seq,
-        "message_count": len(gone),
-        "tokens": sum(mark.tokens for mark in gone),
+        "message_count": len(archived),
+        "tokens": sum(mark.tokens for mark in archived),
         "reason": reason,
         "task_id": task_id,
         "now": now,
     }
-    yield queries.archives.create, archive
-    yield queries.tasks.create, _task(session, task_id, live.archives + 1, now)
+    yield queries.archives.create, columns
+    yield queries.tasks.create, _task(session, task_id, unarchived.archives + 1, now)
     uncounted = {row["id"] for row in unsettled if row["state"] == "running" and row["attempt"] == 1}
-    left = [mark for mark in marks[place:] if mark.role is not None and not _opening(mark, uncounted)]
-    newest = left[-live.keep_recent_count :] if live.keep_recent_count else []
-    live = replace(
-        live,
+    remaining = [mark for mark in marks[split_at:] if mark.role is not None and not _opening(mark, uncounted)]
+    newest = remaining[-unarchived.keep_recent_count :] if unarchived.keep_recent_count else []
+    unarchived = replace(
+        unarchived,
         archived_seq=last_seq,
-        archives=live.archives + 1,
-        messages=len(left),
-        tokens=sum(mark.tokens for mark in left),
+        archives=unarchived.archives + 1,
+        messages=len(remaining),
+        tokens=sum(mark.tokens for mark in remaining),
         kept_tokens=sum(mark.tokens for mark in newest),
         commit_at=None,
     )
@@ -116,21 +119,21 @@ def _put_away(session: Session, now: int, *, task_id: str, keep: int, reason: st
         queries.sessions.put_away,
         {
             "id": session.id,
-            "archived_seq": live.archived_seq,
-            "archives": live.archives,
-            "messages": live.messages,
-            "tokens": live.tokens,
-            "kept_tokens": live.kept_tokens,
+            "archived_seq": unarchived.archived_seq,
+            "archives": unarchived.archives,
+            "messages": unarchived.messages,
+            "tokens": unarchived.tokens,
+            "kept_tokens": unarchived.kept_tokens,
             "auto_at": None if reason == "manual" else now,
         },
     )
     sync = Event(session_id=session.id, seq=0, type="session_sync", at=now)
-    events = yield from session_log.append_events(replace(session, live=live), [sync])
-    return ArchiveMade(session_id=session.id, task_id=task_id, archive_n=live.archives, events=events)
+    events = yield from session_log.append_events(replace(session, live=unarchived), [sync])
+    return ArchiveMade(session_id=session.id, task_id=task_id, archive_n=unarchived.archives, events=events)
 
 
 def _nothing(session: Session, task_id: str, *, empty: bool) -> Transaction[Result]:
-    """Nothing to put away, unless this very call did it, and is driven again."""
+    """Nothing to archive, unless this is a retry of a call that has archived it."""
     found = yield queries.tasks.by_id, {"id": task_id}
     if found:
         return ArchiveMade(session_id=session.id, task_id=task_id, archive_n=found[0]["archive_n"])
@@ -156,5 +159,5 @@ def _mark(row: Row) -> ArchiveMark:
 
 
 def _opening(mark: ArchiveMark, turns: set[str]) -> bool:
-    """The words that a turn under way began with: they are counted when it ends."""
+    """Whether it is the message that opened a running turn: that is counted when the turn ends."""
     return mark.type == "stream_start" and mark.turn_id in turns

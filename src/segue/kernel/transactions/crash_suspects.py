@@ -1,8 +1,8 @@
-"""The trial: in a process, one turn at a time that may be what ended its workers.
+"""Crash suspects: a process runs turns that may have crashed it one at a time.
 
-A crash is counted against every turn of the process, for nobody knows which of them caused it. If those whose
-worker was lost twice were tried again side by side, the third crash would park them all. So each has its last
-chance apart from the others; what is parked then was alone under suspicion.
+A crash counts against every turn that the process was running, because the one at fault is not known. If all
+turns that crashed twice were rerun side by side, a third crash would park all of them. So they are rerun one
+at a time: a turn that is parked after the third crash was the only suspect running.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from segue.model.records import Turn
 from segue.times.clock import Clock
 
 LONGEST_MS = 60_000
-"""A turn that has run for so long no longer keeps the next one waiting."""
+"""A suspect that has run for so long no longer keeps the next one waiting."""
 
 
 class CrashSuspects:
@@ -22,7 +22,7 @@ class CrashSuspects:
         self._over_at = 0
 
     def reserve(self) -> bool:
-        """Whether a lease that begins now may bring one; if so, it has to be told what came of it."""
+        """Whether a lease may start a suspect now. If so, the caller must then call `begin`."""
         under_way = self._turn_id is not None and self._clock.steady_ms() < self._over_at
         if self._reserved or under_way:
             return False
@@ -30,7 +30,7 @@ class CrashSuspects:
         return True
 
     def begin(self, taken: Iterable[Turn]) -> None:
-        """These came of the lease that it was reserved for."""
+        """End the reservation; `taken` are the turns that the lease has started."""
         self._reserved = False
         self._turn_id = next((turn.id for turn in taken if turn.on_trial), None)
         self._over_at = self._clock.steady_ms() + LONGEST_MS

@@ -1,11 +1,11 @@
-"""Deliveries: texts on their way to a channel. Transactions that create, lease, renew and end one.
+"""Deliveries: messages for a channel. Transactions that create, lease, renew and end one.
 
-The end of a turn leaves its answer for the channel in the transaction that ends the turn. The answer of a
-legacy job is said in the session that the job names.
+A turn's answer becomes a delivery in the transaction that ends the turn. The answer of a legacy job is
+delivered to the session that the job names.
 
 Invariants
-  - a delivery is marked only under the fence it was leased with
-  - the mark and what the transcripts say of it are one transaction
+  - a delivery is marked as sent or failed only under the fence it was leased with
+  - the mark and its entry in the transcripts are one transaction
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from segue.errors import LeaseLost
-from segue.kernel.transactions import session_log, settle
+from segue.kernel.transactions import jobs, session_log
 from segue.model.action import Ask
 from segue.model.channel import Receipt
 from segue.model.records import Delivery, Event, Lookup, Session, Source, Turn, merged, message_id
@@ -27,23 +27,23 @@ from segue.store.rows import overviews
 
 @positional
 class Outbox:
-    """A session's closure goes out as this delivery, unless the readers of its channel look at the log."""
+    """Where a turn's closure goes: to this delivery, unless the channel's clients read the log."""
 
     stored: frozenset[str] | None
-    """Those channels; None stands for all. What is for another goes out, here or in another process."""
+    """The channels whose clients read the log; None for all. Other channels may be in another process."""
     delivery_id: str
 
     def delivers(self, channel: str) -> bool:
         return self.stored is not None and channel not in self.stored
 
 
-def put(outbox: Outbox, session: Session, turn: Turn, words: str, now: int) -> Transaction[bool]:
-    """The words, on their way to people; False where they need no way."""
+def put_answer(outbox: Outbox, session: Session, turn: Turn, text: str, now: int) -> Transaction[bool]:
+    """Create the delivery of a turn's answer. False: its channel needs none."""
     if turn.source is not None and turn.source.kind == JobKind.LEGACY:
         to = turn.brief.to if turn.brief else None
         if to is not None:
-            there = yield from session_log.open_session(session.owner, to, outbox.delivery_id, now)
-            delivery = _delivery(outbox.delivery_id, there, words, turn.source, now)
+            target = yield from session_log.open_session(session.owner, to, outbox.delivery_id, now)
+            delivery = _delivery(outbox.delivery_id, target, text, turn.source, now)
             yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
         return to is not None
     if turn.via_id != session.id:
@@ -53,20 +53,20 @@ def put(outbox: Outbox, session: Session, turn: Turn, words: str, now: int) -> T
         session = rows.session(found[0])
     if not outbox.delivers(session.channel):
         return False
-    delivery = _delivery(outbox.delivery_id, session, words, turn.source, now)
+    delivery = _delivery(outbox.delivery_id, session, text, turn.source, now)
     yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
     return True
 
 
 def say(
-    lookup: Lookup, key: str, words: str, source: Source, now: int, *, delivery_id: str
+    lookup: Lookup, key: str, text: str, source: Source, now: int, *, delivery_id: str
 ) -> Transaction[None]:
-    """Words from outside any turn of that session. They join its transcript when they are sent."""
-    there = yield from session_log.open_found(lookup, key, delivery_id, now)
-    yield queries.deliveries.create, _delivery(delivery_id, there, words, source, now)
+    """Create a delivery that belongs to no turn. It joins the transcript when it is sent."""
+    session = yield from session_log.open_by_lookup(lookup, key, delivery_id, now)
+    yield queries.deliveries.create, _delivery(delivery_id, session, text, source, now)
 
 
-def _delivery(delivery_id: str, session: Session, words: str, source: Source | None, now: int) -> Params:
+def _delivery(delivery_id: str, session: Session, text: str, source: Source | None, now: int) -> Params:
     return {
         "id": delivery_id,
         "session_id": session.id,
@@ -74,7 +74,7 @@ def _delivery(delivery_id: str, session: Session, words: str, source: Source | N
         "turn_id": None,
         "channel": session.channel,
         "chat_id": session.chat_id,
-        "content": words,
+        "content": text,
         "source": rows.source_text(source),
         "not_before": now,
         "now": now,
@@ -82,13 +82,13 @@ def _delivery(delivery_id: str, session: Session, words: str, source: Source | N
 
 
 UNKNOWN = "delivery unknown"
-"""How the error of a delivery begins that may have arrived."""
+"""Prefix of the error of a delivery that may have arrived."""
 
 
 def lease(
     *, channels: str, limit: int, holder: str, lease_ms: int, lease_now: int | None, now: int, since: int = 0
 ) -> Transaction[list[Delivery]]:
-    asked: Params = {
+    params: Params = {
         "channels": channels,
         "limit": limit,
         "holder": holder,
@@ -97,21 +97,21 @@ def lease(
         "now": now,
         "since": since,
     }
-    leased = yield queries.deliveries.lease, asked
+    leased = yield queries.deliveries.lease, params
     deliveries = []
     for row in leased:
         delivery = overviews.delivery(row)
-        places: list[Mapping[str, Any]]
-        places = [rows.from_text(row[name]) for name in ("session_metadata", "turn_metadata")]
+        metadata: list[Mapping[str, Any]]
+        metadata = [rows.from_text(row[name]) for name in ("session_metadata", "turn_metadata")]
         if delivery.source is not None and delivery.source.kind == JobKind.LEGACY:
             job = yield queries.jobs.by_id, {"id": delivery.source.job_id}
-            places.append(_channel_meta(job))
-        deliveries.append(replace(delivery, metadata=merged({}, *places)))
+            metadata.append(_channel_meta(job))
+        deliveries.append(replace(delivery, metadata=merged({}, *metadata)))
     return deliveries
 
 
 def _channel_meta(job: Rows) -> Mapping[str, Any]:
-    """What a legacy job says of the place where its answer belongs."""
+    """The channel metadata that a legacy job carries."""
     try:
         action = rows.action_of(job[0]["action"]) if job else None
     except rows.UNREADABLE:
@@ -119,8 +119,8 @@ def _channel_meta(job: Rows) -> Mapping[str, Any]:
     return (action.channel_meta or {}) if isinstance(action, Ask) else {}
 
 
-def keep(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> Transaction[None]:
-    """Under their fences: what was taken back meanwhile stays taken back."""
+def renew(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> Transaction[None]:
+    """Renew leases, under their fences: a reclaimed delivery stays reclaimed."""
     yield (
         queries.deliveries.renew,
         [{"id": each.id, "fence": each.fence, "lease_ms": lease_ms, "lease_now": lease_now} for each in held],
@@ -130,10 +130,10 @@ def keep(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> T
 def sent(
     delivery: Delivery, receipt: Receipt | None, now: int, *, shared: bool = False
 ) -> Transaction[Sequence[Event]]:
-    """Mark it and append it to the transcript together, as the assistant's own words.
+    """Mark a delivery as sent and append it to the transcript as the assistant's message.
 
-    `receipt`: None where stored is sent; the message is then named by its id in the transcript.
-    `shared`: in unified mode, in the common transcript too.
+    `receipt`: None if the channel's clients read the log; the message id is then that of the transcript.
+    `shared`: unified mode, so append it to the common transcript too. `LeaseLost`: it was reclaimed.
     """
     common = (yield from session_log.common_session_of(delivery.session_id)) if shared else None
     session = yield from session_log.lock_session(delivery.session_id)
@@ -153,8 +153,8 @@ def sent(
         return ()
     if delivery.run_id is not None:
         yield from _close_run(delivery.source, Outcome.OK, now)
-    told = None if receipt is None else {"delivery": "sent"}
-    message = _message(delivery, now, "assistant", delivery.content, told)
+    body = None if receipt is None else {"delivery": "sent"}
+    message = _message(delivery, now, "assistant", delivery.content, body)
     events = [*(yield from session_log.append_events(session, [message]))]
     if common is not None:
         events += yield from session_log.share_events(common, session, [message])
@@ -162,7 +162,7 @@ def sent(
 
 
 def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Event]]:
-    """Marked, and told in every transcript in which the message stands or would have stood."""
+    """Mark a delivery as failed, and note it in each transcript that has the message or would have had it."""
     lane = (yield from _lane_of_answer(delivery)) if delivery.turn_id else None
     session = yield from session_log.lock_session(delivery.session_id)
     taken = yield (
@@ -171,37 +171,37 @@ def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Ev
     )
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
-    words = f"A message could not be delivered ({reason.partition(':')[0]})."
+    text = f"A message could not be delivered ({reason.partition(':')[0]})."
     if delivery.source and delivery.run_id is not None:
         paused = yield from _close_run(delivery.source, Outcome.ERROR, now, error=reason)
-        words = f"{words}\n\n{paused}" if paused else words
+        text = f"{text}\n\n{paused}" if paused else text
     if _is_answer(delivery) and delivery.attempt == 0:
-        return ()  # no process has its channel: the answer stands in the transcript, where it is read
+        return ()  # no process had its channel, and the answer is in the transcript
     events: list[Event] = []
-    for there in (session, lane):
-        if there is not None:
-            note = yield from _note(delivery, there, words, reason, now)
-            events += yield from session_log.append_events(there, [note])
+    for target in (session, lane):
+        if target is not None:
+            note = yield from _note(delivery, target, text, reason, now)
+            events += yield from session_log.append_events(target, [note])
     return events
 
 
 def _is_answer(delivery: Delivery) -> bool:
-    """The answer of a turn, which its session has. That of a legacy job is for another session."""
+    """Whether it is a turn's answer and so in its session's log. A legacy job's is for another session."""
     legacy = delivery.source is not None and delivery.source.kind == JobKind.LEGACY
     return delivery.turn_id is not None and not legacy
 
 
 def _lane_of_answer(delivery: Delivery) -> Transaction[Session | None]:
-    """The session in which its turn ran, under its row lock, if that is not the one it is sent through."""
+    """The session in which its turn ran, locked, if that is not the session it is sent through."""
     turn = yield queries.turns.by_id, {"id": delivery.turn_id}
     if not turn or turn[0]["session_id"] == delivery.session_id:
         return None
     return (yield from session_log.lock_session(turn[0]["session_id"]))
 
 
-def _note(delivery: Delivery, session: Session, words: str, reason: str, now: int) -> Transaction[Event]:
-    """That a message could not be delivered, naming the answer in this log, if it is one."""
-    note = replace(_message(delivery, now, "system", words), session_id=session.id)
+def _note(delivery: Delivery, session: Session, text: str, reason: str, now: int) -> Transaction[Event]:
+    """The note that a message was not delivered; for an answer, with its number in this log."""
+    note = replace(_message(delivery, now, "system", text), session_id=session.id)
     if delivery.turn_id is None:
         return note
     end = yield queries.events.end_of_turn, {"session_id": session.id, "turn_id": delivery.turn_id}
@@ -217,7 +217,7 @@ def _close_run(
 ) -> Transaction[str | None]:
     ended: Params = {"outcome": str(outcome), "reason": None, "error": error, "now": now}
     yield queries.runs.close, {"id": source.run_id, **ended}
-    return (yield from settle.count_failure(source, outcome, now))
+    return (yield from jobs.count_failure(source, outcome, now))
 
 
 def put_back(delivery: Delivery, not_before: int, reason: str) -> Transaction[None]:
@@ -228,7 +228,7 @@ def put_back(delivery: Delivery, not_before: int, reason: str) -> Transaction[No
 
 
 def _message(
-    delivery: Delivery, now: int, role: str, words: str, body: Mapping[str, Any] | None = None
+    delivery: Delivery, now: int, role: str, text: str, body: Mapping[str, Any] | None = None
 ) -> Event:
     return Event(
         session_id=delivery.session_id,
@@ -236,7 +236,7 @@ def _message(
         type="message",
         at=now,
         role=role,
-        content=words,
+        content=text,
         source=delivery.source,
         body={"delivery_id": delivery.id, **(body or {})},
     )

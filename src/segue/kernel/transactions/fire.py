@@ -1,9 +1,10 @@
-"""A slot comes due: how it is taken, and what becomes of it. Transactions, as in `lane`.
+"""Firing: takes a due slot of a job and queues its turn, skips it, or postpones it.
 
 Invariants
-  - whoever takes a slot names the revision of the job that was read
+  - a slot is taken by compare-and-set on the revision of the job that was read
   - the session's row is locked before the job's
-  - every slot that passes leaves a row; an active job has a next moment (an idle one may be unarmed)
+  - every slot that passes leaves a run row
+  - an active job has a next slot, except an idle job that has no deadline yet
 """
 
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ from segue.times.trigger import Idle
 
 @record
 class OutgoingMessage:
-    """A written message on its way: what a `Say` becomes instead of a turn."""
+    """A written message to deliver: what a `Say` action becomes instead of a turn."""
 
     delivery_id: str
     content: str
@@ -36,14 +37,14 @@ class OutgoingMessage:
 
 @record
 class TakenSlot:
-    """A slot that was taken: nothing else will run it."""
+    """A slot that this transaction took: no other timer will."""
 
     events: Sequence[Event] = ()
     pool: Pool | None = None
-    """Who may take the lane in which it waits."""
+    """The runner to wake, if its turn was queued."""
     held: HeldLane | None = None
-    """Its turn has started, in the seat that was offered."""
-    parcel: bool = False
+    """Set if its turn has started, in the seat that was offered."""
+    delivers: bool = False
 
 
 def fire(
@@ -56,20 +57,20 @@ def fire(
     seat: Seat | None = None,
     common_id: str | None = None,
 ) -> Transaction[TakenSlot | None]:
-    """A due slot enters: the second door. None: another timer took it, or the job was changed.
+    """Take a due slot and queue its turn or its message. None: another timer took it, or the job was changed.
 
-    `keep`: how many run records the job may have. `seat`: where its turn starts at once if its lane is
-    empty. `common_id`: in unified mode, for a common session that has to be made.
+    `keep`: how many run rows the job may have. `seat`: starts the turn at once if its lane is empty.
+    `common_id`: in unified mode, the id for a common session created here.
     """
-    common = (yield from _common_room(job, common_id, now)) if common_id else None
+    common = (yield from _lock_common_session(job, common_id, now)) if common_id else None
     session = yield from session_log.lock_session(job.session_id)
-    if not (yield from _take(job, decision, now, fired=1)):
+    if not (yield from _take_slot(job, decision, now, fired=1)):
         return None
     slot = to_ms(decision.slot)
     if passed := decision.missed:
         slots = "slot" if passed.count == 1 else "slots"
         reason = f"{passed.reason}; {passed.count} {slots} passed, and a later one ran instead"
-        yield from _record(job, to_ms(passed.first), Outcome.MISSED, reason, passed.count, now)
+        yield from _insert_skipped_run(job, to_ms(passed.first), Outcome.MISSED, reason, passed.count, now)
     opened = yield (
         queries.runs.open,
         {
@@ -85,20 +86,20 @@ def fire(
             "now": now,
         },
     )
-    if not opened:  # the clock was set back: this slot has its run
+    if not opened:  # the clock was set back: this slot has run already
         return None
-    yield from _thin(job, keep)
+    yield from _trim_runs(job, keep)
     if isinstance(work, OutgoingMessage):
-        via = (yield from _used_last(session)) if session.key == unified.KEY else session
-        yield queries.deliveries.create, _parcel_params(via, work, now)
-        return TakenSlot(parcel=True)
-    via = (yield from _used_last(session)) if common_id and common is None else session
+        via = (yield from _newest_chat_or_itself(session)) if session.key == unified.KEY else session
+        yield queries.deliveries.create, _delivery_params(via, work, now)
+        return TakenSlot(delivers=True)
+    via = (yield from _newest_chat_or_itself(session)) if common_id and common is None else session
     if seat is not None and not (common or session).busy:
         return (yield from _start(job, common or session, work, seat, now, via_id=via.id))
     admitted = yield from lane.admit(common or session, work, now, via_id=via.id)
     events = admitted.events
     if events or job.kind is JobKind.RECALL:
-        # It waits, or a recall was claimed. Where it starts at once, its turn's start says that it has fired.
+        # Needed if the turn waits, or for a recall. Otherwise its `stream_start` shows that the job fired.
         grown = sum(event.session_id == session.id for event in events)
         session = replace(session, last_seq=session.last_seq + grown)
         events = (*events, *(yield from jobs.announce(session, job, now)).events)
@@ -108,7 +109,7 @@ def fire(
 def _start(
     job: Job, session: Session, work: Admission, seat: Seat, now: int, *, via_id: str
 ) -> Transaction[TakenSlot]:
-    """Its turn's start says that it has fired; of a recall that it was claimed, too."""
+    """Start the turn in this commit. Only a recall is announced: else `stream_start` shows that it fired."""
     events: Sequence[Event] = ()
     if job.kind is JobKind.RECALL:
         events = (yield from jobs.announce(session, job, now)).events
@@ -116,8 +117,8 @@ def _start(
     return TakenSlot(events=events, held=(yield from lease.begin(session, work, seat, now, via_id=via_id)))
 
 
-def _common_room(job: Job, common_id: str, now: int) -> Transaction[Session | None]:
-    """Where the turns of all chats run, under its row lock; None when the job belongs there itself."""
+def _lock_common_session(job: Job, common_id: str, now: int) -> Transaction[Session | None]:
+    """The common session of the job's user, locked; None if the job is stored there."""
     found = yield queries.sessions.by_id, {"id": job.session_id}
     if not found or found[0]["key"] == unified.KEY:
         return None
@@ -125,25 +126,25 @@ def _common_room(job: Job, common_id: str, now: int) -> Transaction[Session | No
     return (yield from session_log.open_session(owner, unified.KEY, common_id, now))
 
 
-def _used_last(common: Session) -> Transaction[Session]:
-    """The chat by which a job of the common session speaks: of those that are there, the one used last."""
+def _newest_chat_or_itself(common: Session) -> Transaction[Session]:
+    """The chat through which a job of the common session delivers: the one used last."""
     return (yield from session_log.newest_chat(common)) or common
 
 
 def pass_over(
     job: Job, decision: PassOver, now: int, *, keep: int | None = None
 ) -> Transaction[TakenSlot | None]:
-    """A slot that does not run. A one-shot that was missed says so in its session."""
+    """Take a slot without running it. A missed one-shot leaves a message in its session."""
     session = yield from session_log.lock_session(job.session_id)
-    if not (yield from _take(job, decision, now, fired=0)):
+    if not (yield from _take_slot(job, decision, now, fired=0)):
         return None
     slot = to_ms(decision.slot)
     missed = decision.count if decision.outcome == Outcome.MISSED else decision.count - 1
-    yield from _record(job, slot, decision.outcome, decision.reason, missed, now)
-    yield from _thin(job, keep)
-    facts = jobs.update_of(session, job, now)
+    yield from _insert_skipped_run(job, slot, decision.outcome, decision.reason, missed, now)
+    yield from _trim_runs(job, keep)
+    events = jobs.update_of(session, job, now)
     if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
-        facts.append(
+        events.append(
             Event(
                 session_id=session.id,
                 seq=0,
@@ -154,39 +155,41 @@ def pass_over(
                 source=Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot)),
             )
         )
-    return TakenSlot(events=(yield from session_log.append_events(session, facts)) if facts else ())
+    return TakenSlot(events=(yield from session_log.append_events(session, events)) if events else ())
 
 
 def postpone(job: Job, decision: Postpone, now: int) -> Transaction[TakenSlot | None]:
-    """The same slot, looked at again later; the job says why until its slot is taken. Its session is told
-    once, however often it is put off; but of a recall each time, because people are shown when it fires."""
+    """Check the same slot again later; until then the job carries the reason.
+
+    Announced at the first postponement only, but each time for a recall: its users see when it fires.
+    """
     session = yield from session_log.lock_session(job.session_id)
     until = to_ms(decision.until)
     taken = yield (
         queries.jobs.take,
-        {**_as_it_is(job, now), "next_at": until, "state_reason": decision.reason},
+        {**_unchanged(job, now), "next_at": until, "state_reason": decision.reason},
     )
     if not taken:
         return None
-    told = job.kind is not JobKind.RECALL and job.next_at != _first_look(job)
-    if isinstance(job.trigger, Idle) or told:
+    announced = job.kind is not JobKind.RECALL and job.next_at != _first_check(job)
+    if isinstance(job.trigger, Idle) or announced:
         return TakenSlot()
     return TakenSlot(events=(yield from jobs.announce(session, job, now)).events)
 
 
-def _first_look(job: Job) -> int | None:
+def _first_check(job: Job) -> int | None:
     return None if job.slot is None else to_ms(jittered(to_moment(job.slot), job.policy, job.id))
 
 
-def _thin(job: Job, keep: int | None) -> Transaction[None]:
-    """Forget a job's oldest runs that are more than it may keep."""
-    # A slot that is taken leaves two rows at the most, and each has raised the revision.
+def _trim_runs(job: Job, keep: int | None) -> Transaction[None]:
+    """Delete the oldest run rows beyond `keep`."""
+    # A taken slot adds at most two rows and raises the revision, so this skips jobs with few runs.
     if keep is not None and 2 * job.revision >= keep:
         yield queries.runs.thin, {"job_id": job.id, "keep": keep}
 
 
-def give_up(due: Unreadable, now: int) -> Transaction[Sequence[Event]]:
-    """Pause a job that this version cannot read, and tell its session if it can be shown."""
+def pause_unreadable(due: Unreadable, now: int) -> Transaction[Sequence[Event]]:
+    """Pause a job that this version cannot read, and announce it if enough of it can be read."""
     session = (yield from session_log.lock_session(due.job.session_id)) if due.job else None
     paused = yield queries.jobs.pause, {"id": due.job_id, "reason": due.reason, "now": now}
     if not paused or session is None or due.job is None:
@@ -194,9 +197,9 @@ def give_up(due: Unreadable, now: int) -> Transaction[Sequence[Event]]:
     return (yield from jobs.announce(session, due.job, now)).events
 
 
-def _take(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> Transaction[bool]:
+def _take_slot(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> Transaction[bool]:
     fires = run_id(job.id, to_ms(decision.slot))
-    taken = {**_as_it_is(job, now), "slot": None, "next_at": None, "fired": fired, "fires": fires}
+    taken = {**_unchanged(job, now), "slot": None, "next_at": None, "fired": fired, "fires": fires}
     taken["state_reason"] = None
     if decision.next is not None:
         taken["slot"] = to_ms(decision.next)
@@ -210,7 +213,7 @@ def _take(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> Trans
     return bool(done)
 
 
-def _as_it_is(job: Job, now: int) -> dict[str, str | int | None]:
+def _unchanged(job: Job, now: int) -> dict[str, str | int | None]:
     return {
         "id": job.id,
         "revision": job.revision,
@@ -224,8 +227,10 @@ def _as_it_is(job: Job, now: int) -> dict[str, str | int | None]:
     }
 
 
-def _record(job: Job, slot: int, outcome: str, reason: str, missed: int, now: int) -> Transaction[None]:
-    """The row of a slot that does not run, or of the first of several."""
+def _insert_skipped_run(
+    job: Job, slot: int, outcome: str, reason: str, missed: int, now: int
+) -> Transaction[None]:
+    """Insert the run row of a slot that does not run, or of the first of several."""
     yield (
         queries.runs.record,
         {
@@ -242,16 +247,16 @@ def _record(job: Job, slot: int, outcome: str, reason: str, missed: int, now: in
     )
 
 
-def _parcel_params(session: Session, parcel: OutgoingMessage, now: int) -> dict[str, str | int | None]:
+def _delivery_params(session: Session, message: OutgoingMessage, now: int) -> dict[str, str | int | None]:
     return {
-        "id": parcel.delivery_id,
+        "id": message.delivery_id,
         "session_id": session.id,
-        "run_id": parcel.source.run_id,
+        "run_id": message.source.run_id,
         "turn_id": None,
         "channel": session.channel,
         "chat_id": session.chat_id,
-        "content": parcel.content,
-        "source": rows.source_text(parcel.source),
+        "content": message.content,
+        "source": rows.source_text(message.source),
         "not_before": now,
         "now": now,
     }

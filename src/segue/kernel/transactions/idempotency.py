@@ -1,7 +1,7 @@
-"""Once: a call that may reach us twice does its work the first time, and answers the same both times.
+"""Idempotency keys: a repeated request returns the stored result of the first.
 
-The caller names the call. Its name, its work and its result are one transaction, so there is no moment at
-which one is there without the others: not for two that come at once, and not after a crash.
+The caller names the request. The name, the work and the result are stored in one transaction, so neither two
+requests at once nor a crash can leave one without the others.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,12 +19,15 @@ T = TypeVar("T")
 
 @record
 class Request:
-    """A call by the name that its caller gave it."""
+    """An idempotency key: a verb that gets one does its work once, and returns the first result for a day.
+
+    Raises `NameTaken` if the same name comes with another `digest`.
+    """
 
     owner: Owner
     name: str
     digest: str
-    """Of what was asked: the same name for something else is a mistake."""
+    """A hash of the request's content."""
 
 
 def run_once(
@@ -35,9 +38,10 @@ def run_once(
     keep: Callable[[T], Mapping[str, Any]],
     again: Callable[[Mapping[str, Any]], Transaction[T]],
 ) -> Transaction[T]:
-    """The work, unless it was done under this name before: then its result, made from what was kept.
+    """Do the work, or return the result that an earlier request of this name stored.
 
-    Work that raises leaves no name behind, and may be tried again.
+    `keep` serialises the result; `again` makes it from that. Work that raises stores no name and may be
+    retried. `NameTaken`: the name was used for a request with other content.
     """
     if request is None:
         return (yield from work())

@@ -1,9 +1,7 @@
-"""The standing orders: how a job is made, changed and removed; how its slots are taken is in `firing`.
-
-Transactions, as in `lane`.
+"""Jobs: creates, changes and removes them. `fire` takes their slots.
 
 Invariants
-  - whoever changes a job names the revision that was read
+  - a change is a compare-and-set on the revision of the job that was read
   - the session's row is locked before the job's
 """
 
@@ -13,8 +11,10 @@ from dataclasses import replace
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
 from segue.kernel.transactions import lane, session_log
 from segue.kernel.transactions.lane import ReadyLane, TurnEnd
-from segue.model.records import Event, Job, Owner, Session
-from segue.model.states import JobKind, JobState, Outcome, RecallStatus
+from segue.model import closure
+from segue.model.policy import PAUSE_AFTER_FAILURES
+from segue.model.records import Event, Job, Owner, Session, Source
+from segue.model.states import FAILURES, JobKind, JobState, Outcome, RecallStatus
 from segue.record import record
 from segue.store import queries
 from segue.store.database import Transaction
@@ -28,12 +28,12 @@ UPDATES: Mapping[str, str] = {
     JobKind.RECALL: "recall_update",
     JobKind.MESSAGE: "message_update",
 }
-"""What a session's listeners are told when one of its jobs has changed."""
+"""The event that announces a changed job, by the job's kind; other kinds have none."""
 
 
 @record
 class JobChanged:
-    """A job after a verb, with what to tell listeners and who may have work now."""
+    """A job after a change, with the events to publish and the lane that became ready."""
 
     job: Job
     events: Sequence[Event] = ()
@@ -43,7 +43,10 @@ class JobChanged:
 def create(
     owner: Owner, key: str, job: Job, *, new_session_id: str, most: int | None = None
 ) -> Transaction[JobChanged]:
-    """`most`: with how many automations the session may end up."""
+    """Store a new job, in a session that is created if it is missing.
+
+    `most`: how many automations the session may have. Raises `TooManyJobs`, `DuplicateId`, `RecallPending`.
+    """
     session = yield from session_log.open_session(owner, key, new_session_id, job.created_at)
     job = replace(job, session_id=session.id, account=owner.account)
     if job.kind is JobKind.RECALL:
@@ -67,49 +70,49 @@ def create(
         },
     )
     if not made:
-        return (yield from _made_before(session, job))
+        return (yield from _existing_or_conflict(session, job))
     if most is not None:
-        # Counted when it is in: driven again, it must not be refused because of itself.
+        # Counted after the insert: a retry of this transaction must not be refused because of its own job.
         found = yield queries.jobs.automation_count, {"session_id": session.id}
         if found[0]["count"] > most:
             raise TooManyJobs(f"{key} has {most} automations, which is the most; remove one first")
     return (yield from announce(session, job, job.created_at))
 
 
-def _made_before(session: Session, job: Job) -> Transaction[JobChanged]:
-    """The id or the place is taken, unless it was taken by this very call, driven again."""
+def _existing_or_conflict(session: Session, job: Job) -> Transaction[JobChanged]:
+    """Return the job if this is a retry of the same call; else raise, because its id or place is taken."""
     found = yield queries.jobs.by_id, {"id": job.id}
     if not found:
-        raise (yield from _second_recall(session))
-    there = rows.job(found[0])
-    if (there.session_id, there.created_at, there.trigger, there.action) != (
+        raise (yield from _recall_pending(session))
+    existing = rows.job(found[0])
+    if (existing.session_id, existing.created_at, existing.trigger, existing.action) != (
         session.id,
         job.created_at,
         job.trigger,
         job.action,
     ):
         raise DuplicateId(f"there is a job {job.id} already; choose another id or leave it out")
-    return JobChanged(job=there)
+    return JobChanged(job=existing)
 
 
 def _refuse_second_recall(session: Session, job_id: str) -> Transaction[None]:
-    """`RecallPending` if another recall of a locked session is to come, or waits in the lane."""
+    """Raise `RecallPending` if another recall of a locked session is scheduled or waits in the lane."""
     found = yield queries.recalls.current, {"session_id": session.id}
     if found and found[0]["id"] != job_id and overviews.recall(found[0]).status is RecallStatus.PENDING:
-        raise (yield from _second_recall(session))
+        raise (yield from _recall_pending(session))
 
 
-def _second_recall(session: Session) -> Transaction[RecallPending]:
+def _recall_pending(session: Session) -> Transaction[RecallPending]:
     found = yield queries.recalls.current, {"session_id": session.id}
-    there = overviews.recall(found[0])
+    pending = overviews.recall(found[0])
     return RecallPending(
-        f"{session.key} has a pending recall already, {there.id}, which fires at "
-        f"{to_moment(there.trigger_at).isoformat()}; cancel it before you set another"
+        f"{session.key} has a pending recall already, {pending.id}, which fires at "
+        f"{to_moment(pending.trigger_at).isoformat()}; cancel it before you set another"
     )
 
 
 def change(job: Job, now: int) -> Transaction[JobChanged]:
-    """Write a job that was changed from the revision it carries."""
+    """Store a changed job. `ChangedMeanwhile`: its revision is no longer the stored one."""
     session = yield from session_log.lock_session(job.session_id)
     if job.kind is JobKind.RECALL and job.state is JobState.ACTIVE:
         yield from _refuse_second_recall(session, job.id)
@@ -137,25 +140,25 @@ def change(job: Job, now: int) -> Transaction[JobChanged]:
 
 
 def remove(job: Job, reason: str, now: int) -> Transaction[JobChanged]:
-    """No start after this: its waiting run is withdrawn and its unsent message cancelled."""
-    # A recall is listed after it was cancelled, with the moment at which it would have fired.
+    """Remove a job, withdraw its queued run and cancel its unsent message. No run starts after this."""
+    # A cancelled recall stays listed with the time at which it would have fired.
     last = job.next_at if job.kind is JobKind.RECALL else None
-    gone = replace(job, state=JobState.REMOVED, state_reason=reason, slot=last, next_at=None)
-    changed = yield from change(gone, now)
-    left = yield from _withdraw_waiting(job, Outcome.CANCELLED, reason, now)
+    removed = replace(job, state=JobState.REMOVED, state_reason=reason, slot=last, next_at=None)
+    changed = yield from change(removed, now)
+    withdrawn = yield from _withdraw_waiting(job, Outcome.CANCELLED, reason, now)
     unsent = yield queries.runs.unsent_of_job, {"job_id": job.id}
     for row in unsent:
         yield from cancel_delivery(row["delivery_id"], reason, now)
-    return JobChanged(job=changed.job, events=[*changed.events, *left.events], ready=left.ready)
+    return JobChanged(job=changed.job, events=[*changed.events, *withdrawn.events], ready=withdrawn.ready)
 
 
 def skip_waiting(job: Job, reason: str, now: int) -> Transaction[JobChanged]:
-    """A run that waits in the lane is skipped; the job keeps its next moment. `Conflict`: none waits."""
-    left = yield from _withdraw_waiting(job, Outcome.SKIPPED, reason, now)
-    if not left.events:
-        raise Conflict(f"the run of job {job.id} has started meanwhile; stop it instead")
-    told = yield from announce((yield from session_log.lock_session(job.session_id)), job, now)
-    return JobChanged(job=job, events=[*left.events, *told.events], ready=left.ready)
+    """Skip the queued run of a job, which keeps its next slot. `Conflict`: no run is queued."""
+    withdrawn = yield from _withdraw_waiting(job, Outcome.SKIPPED, reason, now)
+    if not withdrawn.events:
+        raise Conflict(f"the run of job {job.id} has already started; stop it instead")
+    announced = yield from announce((yield from session_log.lock_session(job.session_id)), job, now)
+    return JobChanged(job=job, events=[*withdrawn.events, *announced.events], ready=withdrawn.ready)
 
 
 def _withdraw_waiting(job: Job, outcome: Outcome, reason: str, now: int) -> Transaction[TurnEnd]:
@@ -165,14 +168,14 @@ def _withdraw_waiting(job: Job, outcome: Outcome, reason: str, now: int) -> Tran
     for row in waiting:
         session = yield from session_log.lock_session(row["session_id"])
         closures = yield from lane.withdraw(row["id"], outcome, reason, now)
-        left = yield from lane.queue_changed(session, closures or (), now)
-        events += left.events
-        ready = left.ready
+        end = yield from lane.queue_changed(session, closures or (), now)
+        events += end.events
+        ready = end.ready
     return TurnEnd(events=events, ready=ready)
 
 
 def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool]:
-    """An unsent message and its run end together. False: it is being sent, or was."""
+    """Cancel an unsent message and its run. False: it is being sent, or was."""
     taken = yield queries.deliveries.cancel, {"id": delivery_id, "reason": reason}
     for row in taken:
         if row["run_id"]:
@@ -183,6 +186,18 @@ def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool
     return bool(taken)
 
 
+def count_failure(source: Source, outcome: Outcome, now: int) -> Transaction[str | None]:
+    """Count a failed run. Returns a sentence for the user if this failure pauses the job."""
+    if outcome not in FAILURES:
+        return None
+    failed = yield queries.jobs.fail, {"id": source.job_id, "run_id": source.run_id, "now": now}
+    if not failed or failed[0]["failures"] < PAUSE_AFTER_FAILURES or failed[0]["state"] != JobState.ACTIVE:
+        return None
+    sentence = closure.PAUSED.format(failures=failed[0]["failures"])
+    yield queries.jobs.pause, {"id": source.job_id, "reason": sentence, "now": now}
+    return sentence
+
+
 def load(job_id: str) -> Transaction[Job]:
     found = yield queries.jobs.by_id, {"id": job_id}
     if not found:
@@ -191,9 +206,11 @@ def load(job_id: str) -> Transaction[Job]:
 
 
 def announce(session: Session, job: Job, now: int) -> Transaction[JobChanged]:
-    """Tell the session's listeners of its job, where people are shown jobs of that kind."""
-    facts = update_of(session, job, now)
-    return JobChanged(job=job, events=(yield from session_log.append_events(session, facts)) if facts else ())
+    """Append the event that a job changed to its session's log, if jobs of its kind have one."""
+    events = update_of(session, job, now)
+    return JobChanged(
+        job=job, events=(yield from session_log.append_events(session, events)) if events else ()
+    )
 
 
 def update_of(session: Session, job: Job, now: int) -> list[Event]:

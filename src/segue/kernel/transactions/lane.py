@@ -1,14 +1,14 @@
-"""The lane: the only way to a turn.
+"""Lane: the queue of turns of one session. Every turn, of a user or of a job, is admitted here.
 
-How a turn comes in and is taken out; how it is taken up is in `leasing`, and how it ends in `settle`. Every
-transaction here is a generator (see `store.database`). Each takes the session's row first and looks at the
-turns after: under READ COMMITTED that is what keeps a turn that is admitted meanwhile from being overlooked.
+This module admits queued turns and withdraws them; `lease` starts a turn and `settle` ends it. Every
+transaction is a generator (see `store.database`). Each locks the session's row before it reads the session's
+turns: under READ COMMITTED, this order guarantees that it sees every turn admitted before it.
 
 Invariants
   - at most one running turn per session
   - a turn ends only under the fence it was started with, and only by the lane's holder
-  - a lane with a queued turn and no holder has `ready_at` set: no wake-up is lost
-  - what a turn leaves in the log is numbered without gaps, under the session's row lock
+  - a lane with a queued turn and no holder has `ready_at` set, so no wake-up is lost
+  - the events of a turn are numbered without gaps, under the session's row lock
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from segue.times.clock import to_moment, to_ms
 
 
 class Pool(IntEnum):
-    """Who may take a lane. A scheduled turn that a user waits behind is taken by the users' pool."""
+    """Which runner may lease a lane. If a user's turn waits behind a scheduled one, the users' runner may."""
 
     SCHEDULE = 0
     USER = 1
@@ -38,7 +38,7 @@ class Pool(IntEnum):
 
 @record
 class Admission:
-    """A turn that asks to be let in."""
+    """A turn to be queued."""
 
     turn_id: str
     content: str
@@ -53,7 +53,7 @@ class Admission:
     retries: int = 0
     crash: str = "auto"
     metadata: Mapping[str, Any] | None = None
-    """Where in its chat the answer belongs, as its channel said."""
+    """The channel's data on where in the chat the answer belongs."""
 
 
 @record
@@ -62,36 +62,36 @@ class Admitted:
     session_id: str
     pool: Pool
     position: int
-    """How many turns stand before it, the running one included."""
+    """Number of turns ahead of it, including the running one."""
     events: Sequence[Event] = ()
     armed: bool = False
-    """A job that waits for the session to fall quiet has its moment now."""
+    """An idle job of the session got its deadline; the timer must be woken."""
 
 
 @record
 class ReadyLane:
-    """A lane that may be taken."""
+    """A lane that can be leased."""
 
     pool: Pool
     since: int
-    """Its first turn has waited since then, or will be due."""
+    """When its first turn became due, or will."""
 
 
 @record
 class TurnEnd:
-    """What a turn that ended leaves behind."""
+    """Result of ending turns: what to publish and which workers to wake."""
 
     events: Sequence[Event]
     ready: ReadyLane | None
-    """The lane, if something waits in it."""
+    """The lane, if another turn waits in it."""
     delivers: bool = False
-    """A message for a channel was left with it."""
+    """A delivery was created with it."""
 
 
 def receive(
     lookup: Lookup,
     key: str,
-    words: Admission,
+    admission: Admission,
     now: int,
     *,
     new_id: str,
@@ -100,41 +100,47 @@ def receive(
     policy: AutoCommitPolicy | None = None,
     common_id: str | None = None,
 ) -> Transaction[Admitted]:
-    """A user's message enters: the first door. The policy is for a session that is made here.
+    """Admit a user's message. `SessionBusy`: the lane is busy and the mode is to reject.
 
-    `common_id`: in unified mode, for a common session that has to be made.
+    `policy`: for a session created here. `common_id`: in unified mode, the id for a common session created
+    here.
     """
     common = None
     if common_id is None or key == unified.KEY:
-        chat = yield from session_log.open_found(lookup, key, new_id, now, policy=policy)
+        chat = yield from session_log.open_by_lookup(lookup, key, new_id, now, policy=policy)
     else:
-        common, chat = yield from session_log.open_shared(lookup, key, new_id, common_id, now, policy=policy)
+        common, chat = yield from session_log.open_common_and_chat(
+            lookup, key, new_id, common_id, now, policy=policy
+        )
     session = common or chat
     mode = when_busy or chat.when_busy or default
     if session.busy and mode == WhenBusy.REJECT:
         raise SessionBusy(f"{key} is busy; wait for its turn to end, or send with another when_busy")
     if session.holder and mode == WhenBusy.INTERRUPT:
         yield queries.turns.ask_to_stop, {"session_id": session.id}
-        words = replace(words, rank=0)
-    yield from hear(chat, now, title=words.content)
-    if words.metadata:
-        yield from _keep_metadata(chat, words.metadata)
+        admission = replace(admission, rank=0)
+    yield from record_activity(chat, now, title=admission.content)
+    if admission.metadata:
+        yield from _keep_metadata(chat, admission.metadata)
     if common is not None:
-        yield from hear(common, now)
+        yield from record_activity(common, now)
     joins = bool(session.holder) and mode == WhenBusy.INJECT
-    admitted = yield from admit(session, replace(words, joins=joins), now, via_id=chat.id)
+    admitted = yield from admit(session, replace(admission, joins=joins), now, via_id=chat.id)
     return replace(admitted, armed=True) if chat.unarmed or session.unarmed else admitted
 
 
 def _keep_metadata(chat: Session, given: Mapping[str, Any]) -> Transaction[None]:
-    """What a channel said of the place of a message; written only if it changes something."""
+    """Merge the channel's metadata into the chat's; written only if it differs."""
     kept = merged(chat.metadata, given)
     if kept != chat.metadata:
         yield queries.sessions.set_metadata, {"id": chat.id, "metadata": rows.to_text(kept) or "{}"}
 
 
-def hear(session: Session, now: int, *, title: str | None = None) -> Transaction[None]:
-    """A sign of life from the user's side. A busy chat pays two UPDATEs: idle jobs are armed, not moved."""
+def record_activity(session: Session, now: int, *, title: str | None = None) -> Transaction[None]:
+    """Record user activity.
+
+    Idle jobs get a deadline once, not on every message, so a busy chat costs two UPDATEs.
+    """
     line = title.strip().splitlines()[0][:80] if title else None
     yield queries.sessions.hear, {"id": session.id, "now": now, "title": line}
     yield queries.directory.hear, {"session_id": session.id, "now": now}
@@ -147,28 +153,28 @@ def hear(session: Session, now: int, *, title: str | None = None) -> Transaction
         yield queries.sessions.arm_idle, {"id": session.id}
 
 
-def admit(session: Session, words: Admission, now: int, *, via_id: str) -> Transaction[Admitted]:
-    """Into the lane of a session whose row is locked. Whoever came by either door walks through here."""
-    pool = Pool.USER if words.source is None else Pool.SCHEDULE
-    asked = turn_params(session, words, now, via_id)
+def admit(session: Session, admission: Admission, now: int, *, via_id: str) -> Transaction[Admitted]:
+    """Queue a turn in the lane of a locked session. Users' turns and jobs' turns both pass through here."""
+    pool = Pool.USER if admission.source is None else Pool.SCHEDULE
+    params = turn_params(session, admission, now, via_id)
     made = yield (
         queries.turns.enqueue,
-        {**asked, "joins": int(words.joins), "metadata": rows.to_text(words.metadata)},
+        {**params, "joins": int(admission.joins), "metadata": rows.to_text(admission.metadata)},
     )
-    admitted = Admitted(turn_id=words.turn_id, session_id=session.id, pool=pool, position=0)
-    if not made:  # driven again after a commit whose answer was lost: it is in already
+    admitted = Admitted(turn_id=admission.turn_id, session_id=session.id, pool=pool, position=0)
+    if not made:  # a retry after a commit whose answer was lost: it is queued already
         return admitted
     if session.busy:
         queued = yield queries.turns.queued_in, {"session_id": session.id}
         update = queue_update(session, [rows.turn(row) for row in queued], now)
         yield queries.events.append, rows.event_params(update)
-        ahead = [row["id"] for row in queued].index(words.turn_id) + (session.holder is not None)
+        ahead = [row["id"] for row in queued].index(admission.turn_id) + (session.holder is not None)
         admitted = replace(admitted, position=ahead, events=(update,))
     yield (
         queries.sessions.enqueue,
         {
             "id": session.id,
-            "not_before": words.not_before,
+            "not_before": admission.not_before,
             "user_waits": int(pool),
             "events": len(admitted.events),
         },
@@ -177,29 +183,29 @@ def admit(session: Session, words: Admission, now: int, *, via_id: str) -> Trans
     return replace(admitted, events=(*admitted.events, *copies)) if copies else admitted
 
 
-def turn_params(session: Session, words: Admission, now: int, via_id: str) -> dict[str, Value]:
+def turn_params(session: Session, admission: Admission, now: int, via_id: str) -> dict[str, Value]:
     return {
-        "id": words.turn_id,
+        "id": admission.turn_id,
         "session_id": session.id,
         "via_id": via_id,
-        "job_id": words.source.job_id if words.source else None,
-        "run_id": words.source.run_id if words.source else None,
-        "rank": words.rank,
-        "not_before": words.not_before,
-        "content": words.content,
-        "prompt": words.prompt,
-        "brief": rows.brief_text(words.brief),
-        "call": rows.to_text(words.call),
-        "source": rows.source_text(words.source),
-        "retries": words.retries,
-        "crash": words.crash,
-        "timeout_ms": words.timeout_ms,
+        "job_id": admission.source.job_id if admission.source else None,
+        "run_id": admission.source.run_id if admission.source else None,
+        "rank": admission.rank,
+        "not_before": admission.not_before,
+        "content": admission.content,
+        "prompt": admission.prompt,
+        "brief": rows.brief_text(admission.brief),
+        "call": rows.to_text(admission.call),
+        "source": rows.source_text(admission.source),
+        "retries": admission.retries,
+        "crash": admission.crash,
+        "timeout_ms": admission.timeout_ms,
         "now": now,
     }
 
 
 def cancel(turn_id: str, reason: str, now: int) -> Transaction[TurnEnd]:
-    """Take a queued turn out of its lane; `AlreadyStarted` when it is too late."""
+    """Withdraw a queued turn. `NotFound`: no such turn. `AlreadyStarted`: it runs, or has ended."""
     found = yield queries.turns.by_id, {"id": turn_id}
     if not found:
         raise NotFound(f"there is no turn {turn_id}")
@@ -211,9 +217,9 @@ def cancel(turn_id: str, reason: str, now: int) -> Transaction[TurnEnd]:
 
 
 def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transaction[Sequence[Event] | None]:
-    """A queued turn ends, and its run with it. The caller has the session's row and refreshes the lane.
+    """End a queued turn and its run. The caller holds the session's row lock and then refreshes the lane.
 
-    Gives the closure to be numbered, if it had started before and came back. None: it is too late.
+    Returns the closure to append if an earlier attempt had started, and None if the turn is not queued.
     """
     taken = yield queries.turns.cancel, {"id": turn_id, "outcome": str(outcome), "reason": reason, "now": now}
     if not taken:
@@ -237,23 +243,23 @@ def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transacti
 
 
 def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Transaction[TurnEnd]:
-    """After turns were taken out of a locked session's lane: make it ready, or not, by what is left."""
+    """Refresh the lane of a locked session after turns were withdrawn, and append their closures."""
     queued = yield queries.turns.queued_in, {"session_id": session.id}
     update = queue_update(session, [rows.turn(row) for row in queued], now)
-    facts = session_log.numbered((*closures, update), session.last_seq)
-    yield queries.events.append, [rows.event_params(event) for event in facts]
-    grown = yield from session_log.growth(session.id, session_log.totals_of(session), facts, now)
+    events = session_log.numbered((*closures, update), session.last_seq)
+    yield queries.events.append, [rows.event_params(event) for event in events]
+    grown = yield from session_log.growth(session.id, session_log.totals_of(session), events, now)
     left = yield queries.sessions.refresh, {"id": session.id, **grown}
     for closure in closures:
-        facts += yield from unified.mirror((closure,), closure.via_id)
-    return TurnEnd(events=facts, ready=ready_of(left))
+        events += yield from unified.mirror((closure,), closure.via_id)
+    return TurnEnd(events=events, ready=ready_of(left))
 
 
 def stop(session_id: str) -> Transaction[str | None]:
-    """Ask the running turn to stop; its worker will see to it."""
+    """Ask the running turn to stop; its keeper cancels it. Returns its id, or None if none runs."""
     yield from session_log.lock_session(session_id)
-    asked = yield queries.turns.ask_to_stop, {"session_id": session_id}
-    return asked[0]["id"] if asked else None
+    stopping = yield queries.turns.ask_to_stop, {"session_id": session_id}
+    return stopping[0]["id"] if stopping else None
 
 
 def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:
@@ -275,7 +281,7 @@ def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:
 
 
 def ready_of(lane: Rows) -> ReadyLane | None:
-    """How a lane stands that was just released or refreshed."""
+    """From the row of a lane that was just released or refreshed."""
     if not lane or lane[0]["ready_at"] is None:
         return None
     return ReadyLane(pool=Pool(lane[0]["user_waits"]), since=lane[0]["ready_at"])

@@ -1,7 +1,7 @@
-"""How an archive is learned from, in steps that can be taken again, and how it is taken back.
+"""Learning: stores the summary and the memories of an archive, and undoes them.
 
-The summary is one step, all that is learned the other; each is a transaction under the task's fence, and the
-second ends the task. So a step that was taken is not taken twice, and one that was not leaves nothing.
+A task has two steps, the summary and the memories. Each is one transaction under the task's fence, and the
+second ends the task. So a retried task repeats no step, and a failed step leaves nothing.
 """
 
 from collections import Counter
@@ -17,21 +17,21 @@ from segue.record import record
 from segue.store import queries
 from segue.store.database import Params, Transaction
 from segue.store.rows import core as rows
-from segue.store.rows import memory as kept_rows
+from segue.store.rows import memory as memory_rows
 
 _LEASED_AT_ONCE = 4
 
 
 @record
 class Undone:
-    """What was taken back, and what stays because it was changed since."""
+    """How many changes were undone, and how many stay because their memory was changed since."""
 
     restored: int
     kept: int
 
 
 def lease(*, holder: str, lease_ms: int, lease_now: int | None, now: int) -> Transaction[list[Task]]:
-    """Tasks whose archive is the first of its session that nobody has learned from."""
+    """Lease tasks that wait. Those of one session run in the order of its archives."""
     leased = yield (
         queries.tasks.lease,
         {
@@ -42,11 +42,11 @@ def lease(*, holder: str, lease_ms: int, lease_now: int | None, now: int) -> Tra
             "limit": _LEASED_AT_ONCE,
         },
     )
-    return [kept_rows.task(row) for row in leased]
+    return [memory_rows.task(row) for row in leased]
 
 
 def sum_up(task: Task, summary: str, now: int) -> Transaction[bool]:
-    """The first step. False: somebody has asked to stop."""
+    """The first step: store the summary. False: the task was asked to stop."""
     go_on = yield from _reach(task, "summed_up", now)
     yield queries.archives.sum_up, {"session_id": task.session_id, "n": task.archive_n, "summary": summary}
     return go_on
@@ -55,20 +55,20 @@ def sum_up(task: Task, summary: str, now: int) -> Transaction[bool]:
 def learn(
     task: Task, lessons: Sequence[Memory], passages: Sequence[Memory], now: int, *, extractor: str
 ) -> Transaction[None]:
-    """The second step, and the end. What is newer on a topic takes the place of what is older."""
+    """The second step: store the memories and end the task. A newer memory replaces an older of its topic."""
     if not (yield from _reach(task, "learned", now)):
         yield from give_up(task, "cancelled by request", now, state=TaskState.CANCELLED)
         return
     learned: Counter[str] = Counter()
-    place = 0
+    index = 0
     for lesson in lessons:
         before = yield from _on_topic(lesson.owner, lesson.topic)
-        after = _in_place_of(before, lesson)
+        after = _replacement(before, lesson)
         if after is None:
             continue
         yield from keep(after)
-        yield queries.memories.record_change, _change(task, place, before, after, now)
-        place += 1
+        yield queries.memories.record_change, _change(task, index, before, after, now)
+        index += 1
         learned[str(after.kind)] += 1
     for passage in passages:
         yield from keep(passage)
@@ -76,14 +76,14 @@ def learn(
         "session_key": task.session_key,
         "archive_id": task.archive_n,
         "extractor": extractor,
-        "memories": place,
+        "memories": index,
         "memories_extracted": dict(learned),
     }
     yield from _finish(task, ArchiveState.DONE, TaskState.COMPLETED, now, result=result)
 
 
 def give_up(task: Task, error: str, now: int, *, state: TaskState = TaskState.FAILED) -> Transaction[None]:
-    """Nothing is learned from this archive. Its messages are there, and the next one is not held up."""
+    """End a task without memories. The archive keeps its messages, and the next archive is not held up."""
     yield from _finish(task, ArchiveState.FAILED, state, now, error=error)
 
 
@@ -101,11 +101,11 @@ def put_back(task: Task, not_before: int, error: str, now: int) -> Transaction[N
 
 
 def cancel(task_id: str, now: int) -> Transaction[None]:
-    """One that waits ends here; one that runs ends when it next looks."""
+    """Cancel a waiting task; a running one ends at its next step. Raises `NotFound` and `Conflict`."""
     found = yield queries.tasks.by_id, {"id": task_id}
     if not found:
         raise NotFound(f"there is no task {task_id}")
-    task = kept_rows.task(found[0])
+    task = memory_rows.task(found[0])
     taken = yield queries.tasks.cancel, {"id": task_id, "now": now}
     if not taken:
         raise Conflict(f"task {task_id} is {task.state} and cannot be cancelled any more")
@@ -117,7 +117,7 @@ def cancel(task_id: str, now: int) -> Transaction[None]:
 
 
 def undo(archive: Archive, now: int) -> Transaction[Undone]:
-    """Take back what an archive taught, but nothing that was changed since."""
+    """Undo the changes that an archive made to memories, except to those changed since."""
     taken = yield queries.archives.undo, {"session_id": archive.session_id, "n": archive.n, "now": now}
     if not taken:
         raise Conflict(f"archive {archive.n} was undone already, or is not learned from yet")
@@ -125,26 +125,26 @@ def undo(archive: Archive, now: int) -> Transaction[Undone]:
     restored = kept = 0
     for row in changes:
         found = yield queries.memories.by_id, {"id": row["memory_id"]}
-        after = kept_rows.memory_again(rows.from_text(row["after"]))
-        if not found or kept_rows.memory(found[0]) != after:
+        after = memory_rows.memory_again(rows.from_text(row["after"]))
+        if not found or memory_rows.memory(found[0]) != after:
             kept += 1
             continue
         restored += 1
         if row["before"]:
-            yield from keep(kept_rows.memory_again(rows.from_text(row["before"])))
+            yield from keep(memory_rows.memory_again(rows.from_text(row["before"])))
         else:
             yield from forget(after, now)
     return Undone(restored=restored, kept=kept)
 
 
 def keep(memory: Memory) -> Transaction[None]:
-    """As it is now, and findable by its terms."""
-    yield queries.memories.keep, kept_rows.memory_params(memory)
+    """Store a memory and the terms it is found by."""
+    yield queries.memories.keep, memory_rows.memory_params(memory)
     yield queries.memories.drop_terms, {"memory_id": memory.id}
-    whose = {"account": memory.owner.account, "user_id": memory.owner.user, "memory_id": memory.id}
+    key = {"account": memory.owner.account, "user_id": memory.owner.user, "memory_id": memory.id}
     worth = weights(memory.content)
     if worth:
-        yield queries.memories.add_term, [{**whose, "term": term, "weight": worth[term]} for term in worth]
+        yield queries.memories.add_term, [{**key, "term": term, "weight": worth[term]} for term in worth]
 
 
 def forget(memory: Memory, now: int) -> Transaction[bool]:
@@ -154,10 +154,10 @@ def forget(memory: Memory, now: int) -> Transaction[bool]:
 
 
 def change(memory: Memory) -> Transaction[None]:
-    """By a person. A topic has one memory."""
-    there = yield from _on_topic(memory.owner, memory.topic)
-    if there is not None and there.id != memory.id:
-        raise Conflict(f"memory {there.id} is about {memory.topic!r} already; change that one")
+    """Change a memory on a user's request. `Conflict`: another memory has its topic."""
+    existing = yield from _on_topic(memory.owner, memory.topic)
+    if existing is not None and existing.id != memory.id:
+        raise Conflict(f"memory {existing.id} is about {memory.topic!r} already; change that one")
     yield from keep(memory)
 
 
@@ -176,28 +176,28 @@ def _reach(task: Task, stage: str, now: int) -> Transaction[bool]:
 
 
 def _on_topic(owner: Owner, topic: str) -> Transaction[Memory | None]:
-    asked = {"account": owner.account, "user_id": owner.user, "topic": topic}
-    found = yield queries.memories.by_topic, asked
-    return kept_rows.memory(found[0]) if found else None
+    params = {"account": owner.account, "user_id": owner.user, "topic": topic}
+    found = yield queries.memories.by_topic, params
+    return memory_rows.memory(found[0]) if found else None
 
 
-def _in_place_of(there: Memory | None, lesson: Memory) -> Memory | None:
-    """None: it is known, or something newer is."""
-    if there is None:
+def _replacement(existing: Memory | None, lesson: Memory) -> Memory | None:
+    """What to store for a lesson. None: the memory has the same content, or is newer."""
+    if existing is None:
         return lesson
-    if there.content == lesson.content or there.updated_at > lesson.updated_at:
+    if existing.content == lesson.content or existing.updated_at > lesson.updated_at:
         return None
-    return replace(lesson, id=there.id, created_at=there.created_at)
+    return replace(lesson, id=existing.id, created_at=existing.created_at)
 
 
-def _change(task: Task, place: int, before: Memory | None, after: Memory, now: int) -> dict[str, Any]:
+def _change(task: Task, index: int, before: Memory | None, after: Memory, now: int) -> dict[str, Any]:
     return {
         "session_id": task.session_id,
         "archive_n": task.archive_n,
-        "place": place,
+        "place": index,
         "memory_id": after.id,
-        "before": None if before is None else rows.to_text(kept_rows.memory_params(before)),
-        "after": rows.to_text(kept_rows.memory_params(after)),
+        "before": None if before is None else rows.to_text(memory_rows.memory_params(before)),
+        "after": rows.to_text(memory_rows.memory_params(after)),
         "at": now,
     }
 

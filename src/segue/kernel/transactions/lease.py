@@ -1,11 +1,11 @@
-"""A lane under lease: how its first turn is taken up, and what its holder may do until it ends.
+"""Leases: starts turns, and the writes that the holder of a lane may make while its turn runs.
 
-Transactions, as in `lane`. A turn that waits is taken up by `lease`; one that finds its lane empty and a
-runner with a free seat is taken up as it comes in, by `begin`.
+`lease` starts turns that wait in a lane. `begin` admits a turn and starts it in the same commit, if its lane
+is empty and a runner has free capacity.
 
 Invariants
-  - a lane is taken when nobody holds it, and each time under a new fence
-  - whoever holds it writes only under that fence: else `LeaseLost` is raised
+  - a lane is leased only while it has no holder, and each lease has a new fence
+  - a holder's write names its fence; if the fence is no longer current, `LeaseLost` is raised
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from segue.store.database import Params, Rows, Transaction
 from segue.store.rows import core as rows
 
 QUANTUM = 8
-"""The most lanes taken for one account while another one waits."""
+"""The most lanes leased for one account at once while another account waits."""
 TRIAL_PAUSE_MS = 1000
-"""How long a turn on its last chance waits while another one has its trial."""
+"""How long a crash suspect waits while another one runs (see `crash_suspects`)."""
 
 
 @record
@@ -39,47 +39,47 @@ class HeldLane:
     opened: Event
     """Its `stream_start`."""
     copies: Sequence[Event] = ()
-    """The same in the log of the chat it came by."""
+    """The same event in the log of the chat that the turn came from."""
 
     @property
     def via_id(self) -> str | None:
-        """The chat it came by, if that is another session than the one it runs in."""
+        """The chat that the turn came from, if that is not the session it runs in."""
         return self.turn.via_id if self.turn.via_id != self.session.id else None
 
 
 @record
 class Seat:
-    """A free slot of a runner, offered to a turn that may start as soon as it comes in."""
+    """The lease that a runner offers to a turn: who holds it, and for how long."""
 
     holder: str
     lease_ms: int
     lease_now: int | None
     held_until: int
-    """By the runner's own steady clock: until then its lease can be relied on."""
+    """By the runner's steady clock: until then it may rely on the lease."""
     reports_tools: bool
 
 
 def reliable_ms(lease_ms: int) -> int:
-    """How long a holder relies on its lease. It stops its turn a margin of a third before the lease ends, so
-    that an agent that takes a moment to stop has stopped before a successor starts.
+    """How long a holder relies on its lease. It cancels its turn a third of the lease before the lease ends,
+    so that an agent that is slow to stop has stopped before a successor starts.
 
         0          1/3             2/3              1     of the lease
-        leased     first renewal   stop the turn    a successor may start
+        leased     first renewal   cancel the turn  a successor may start
                    ├── retries ────┤                      every TICK or sixth of the lease, the shorter
 
-    A renewal that fails at 1/3 is tried again by 1/2: one missed renewal does not cost the turn.
+    A renewal that fails at 1/3 is retried by 1/2: one missed renewal does not cost the turn.
     The margin is at least 1 s for leases of 3 s and more.
     """
     return lease_ms - lease_ms // 3
 
 
 def lease(
-    seat: Seat, *, pool: Pool, after: str, limit: int, now: int, since: int = 0, trial: bool = True
+    seat: Seat, *, pool: Pool, after: str, limit: int, now: int, since: int = 0, allow_suspect: bool = True
 ) -> Transaction[list[HeldLane]]:
-    """Take ready lanes of the next account in turn and start the first turn of each, in a seat like this one.
+    """Lease ready lanes of the account that follows `after`, and start the first turn of each.
 
-    `since`: none has been ready for longer. `trial`: one of them may be on its last chance, the oldest. Who
-    else is waits for another try.
+    `since`: lower bound on `ready_at`. `allow_suspect`: start at most one turn that has already crashed
+    twice, the oldest; the others are requeued.
     """
     leased = yield (
         queries.sessions.lease,
@@ -95,10 +95,12 @@ def lease(
             "lease_now": seat.lease_now,
         },
     )
-    return (yield from _start([rows.session(row) for row in leased], seat, trial, now))
+    return (yield from _start([rows.session(row) for row in leased], seat, allow_suspect, now))
 
 
-def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Transaction[list[HeldLane]]:
+def _start(
+    sessions: Sequence[Session], seat: Seat, allow_suspect: bool, now: int
+) -> Transaction[list[HeldLane]]:
     if not sessions:
         return []
     acted = int(not seat.reports_tools)
@@ -108,22 +110,22 @@ def _start(sessions: Sequence[Session], seat: Seat, trial: bool, now: int) -> Tr
     )
     turns = {turn.session_id: turn for turn in map(rows.turn, started)}
     suspects = sorted((turn for turn in turns.values() if turn.on_trial), key=lambda turn: turn.id)
-    put_off = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(trial) :]}
+    put_off = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(allow_suspect) :]}
     held = [
         _held(session, turns[session.id], seat.holder, now) for session in sessions if session.id in turns
     ]
     yield queries.events.append, [rows.event_params(lane.opened) for lane in held]
-    for place, one in enumerate(held):
+    for index, one in enumerate(held):
         if one.via_id is not None:
-            held[place] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
+            held[index] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
     for session in sessions:
         if session.id in turns:
             continue
         lane: Params = {"id": session.id, "holder": seat.holder, "fence": session.fence}
-        if suspect := put_off.get(session.id):  # with its lane: those behind it would overtake it
+        if suspect := put_off.get(session.id):  # and its lane too, or the turns behind would overtake it
             yield queries.turns.put_off, {"id": suspect.id, "fence": session.fence}
             yield queries.sessions.put_off, {**lane, "ready_at": now + TRIAL_PAUSE_MS}
-        else:  # due by another clock; the number it took goes back
+        else:  # no turn is due by our clock: return the event number that the lease took
             yield queries.sessions.release, {**lane, **session_log.NOTHING, "events": -1}
     return held
 
@@ -140,7 +142,7 @@ def _held(session: Session, turn: Turn, holder: str, now: int) -> HeldLane:
         at=now,
         turn_id=turn.id,
         via_id=turn.via_id if turn.via_id != session.id else None,
-        # The words join the transcript here, once: a second attempt finds them there.
+        # The user's message joins the transcript with the first attempt only.
         role="user" if first else None,
         content=turn.content if first else None,
         source=turn.source,
@@ -149,20 +151,20 @@ def _held(session: Session, turn: Turn, holder: str, now: int) -> HeldLane:
     return HeldLane(session=session, turn=turn, holder=holder, fence=session.fence, opened=opened)
 
 
-def append(held: HeldLane, facts: Sequence[Event], *, acted: bool = False) -> Transaction[Sequence[Event]]:
-    """Facts of the running turn, into the log. `acted`: from here on a crash is not run again unasked."""
+def append(held: HeldLane, events: Sequence[Event], *, acted: bool = False) -> Transaction[Sequence[Event]]:
+    """Append events of the running turn. `acted`: after a crash, the turn is not rerun by default."""
     last_seq, _, _ = yield from hold(held)
     if acted:
         yield queries.turns.note_act, {"id": held.turn.id, "fence": held.fence}
-    facts = session_log.numbered(facts, last_seq)
-    yield queries.events.append, [rows.event_params(event) for event in facts]
-    yield queries.sessions.number_events, {"id": held.session.id, "events": len(facts)}
-    return [*facts, *(yield from unified.mirror(facts, held.via_id))]
+    events = session_log.numbered(events, last_seq)
+    yield queries.events.append, [rows.event_params(event) for event in events]
+    yield queries.sessions.number_events, {"id": held.session.id, "events": len(events)}
+    return [*events, *(yield from unified.mirror(events, held.via_id))]
 
 
 def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
-    """Let the messages that may be injected into the turn under way, if it is a user's."""
-    standing = yield from hold(held)
+    """Add the queued messages that may be injected to the running turn, if it is a user's turn."""
+    totals = yield from hold(held)
     waiting: Rows = ()
     if not held.turn.scheduled:
         waiting = yield queries.turns.to_join, {"session_id": held.session.id}
@@ -171,7 +173,7 @@ def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
     joined = [
         Event(
             session_id=held.session.id,
-            seq=standing.last_seq + place,
+            seq=totals.last_seq + offset,
             type="message",
             at=now,
             turn_id=held.turn.id,
@@ -179,51 +181,53 @@ def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
             content=row["content"],
             body={"joined_turn_id": row["id"]},
         )
-        for place, row in enumerate(waiting, 1)
+        for offset, row in enumerate(waiting, 1)
     ]
     yield queries.turns.join_into, [{"id": row["id"], "host_id": held.turn.id, "now": now} for row in waiting]
     yield queries.events.append, [rows.event_params(event) for event in joined]
-    grown = yield from session_log.growth(held.session.id, standing, joined, now)
+    grown = yield from session_log.growth(held.session.id, totals, joined, now)
     yield queries.sessions.refresh, {"id": held.session.id, **grown}
     return [*joined, *(yield from unified.mirror(joined, held.via_id))]
 
 
-def begin(session: Session, words: Admission, seat: Seat, now: int, *, via_id: str) -> Transaction[HeldLane]:
-    """Into the empty lane of a session whose row is locked, and under lease at once: nobody stands before it.
+def begin(
+    session: Session, admission: Admission, seat: Seat, now: int, *, via_id: str
+) -> Transaction[HeldLane]:
+    """Admit a turn to the empty lane of a locked session and start it: `admit` and `lease` in one commit.
 
-    What `admit` and `lease` do, in one commit: a turn that comes alone waits for the disk once.
+    A lone turn waits for one disk write instead of two.
     """
     yield (
         queries.sessions.take,
         {"id": session.id, "holder": seat.holder, "lease_ms": seat.lease_ms, "lease_now": seat.lease_now},
     )
     session = replace(session, holder=seat.holder, fence=session.fence + 1, last_seq=session.last_seq + 1)
-    acted = not seat.reports_tools or words.call is not None
+    acted = not seat.reports_tools or admission.call is not None
     yield (
         queries.turns.begin,
-        {**turn_params(session, words, now, via_id), "fence": session.fence, "acted": int(acted)},
+        {**turn_params(session, admission, now, via_id), "fence": session.fence, "acted": int(acted)},
     )
     turn = Turn(
-        id=words.turn_id,
+        id=admission.turn_id,
         session_id=session.id,
         via_id=via_id,
-        run_id=words.source.run_id if words.source else None,
+        run_id=admission.source.run_id if admission.source else None,
         state=TurnState.RUNNING,
-        content=words.content,
-        prompt=words.prompt,
-        brief=words.brief,
-        call=words.call,
-        source=words.source,
+        content=admission.content,
+        prompt=admission.prompt,
+        brief=admission.brief,
+        call=admission.call,
+        source=admission.source,
         joined_into=None,
         attempt=1,
         crashes=0,
-        retries=words.retries,
-        crash=words.crash,
-        timeout_ms=words.timeout_ms,
+        retries=admission.retries,
+        crash=admission.crash,
+        timeout_ms=admission.timeout_ms,
         acted=acted,
         fence=session.fence,
         draft=None,
-        not_before=words.not_before,
+        not_before=admission.not_before,
         queued_at=now,
         started_at=now,
         finished_at=None,
@@ -239,8 +243,8 @@ def begin(session: Session, words: Admission, seat: Seat, now: int, *, via_id: s
 
 
 def hold(held: HeldLane) -> Transaction[session_log.SessionTotals]:
-    """The session's row, if the lane is still ours; gives how its log stands."""
+    """Lock the session's row and return its totals. `LeaseLost`: the fence is no longer current."""
     found = yield queries.sessions.hold, {"id": held.session.id, "holder": held.holder, "fence": held.fence}
     if not found:
         raise LeaseLost(f"the lane of {held.session.key} is no longer held under fence {held.fence}")
-    return session_log.totals_in(found[0])
+    return session_log.totals_of_row(found[0])

@@ -1,12 +1,12 @@
-"""Recalls: how an agent calls itself back into a conversation, and what keeps it from doing only that.
+"""Recalls: jobs by which an agent calls itself back into a conversation.
 
-A recall is a job of its own kind. This is what it has beside every other job: three types, one pending in a
-session, and guards against chains that feed on themselves.
+Beside what every job has: three types, at most one pending recall in a session, and limits against recalls
+that keep setting each other.
 
 Invariants
-  - at most one recall of a session is pending: one that is to come (index `jobs_one_pending_recall`), or one
-    that has come due and waits in the lane (checked under the session's row lock); one that runs is not
-  - a recall is stored with what the guards count, in one transaction under the session's row lock
+  - at most one recall of a session is pending: scheduled (index `jobs_one_pending_recall`), or due and queued
+    in the lane (checked under the session's row lock); a running one is not pending
+  - a recall and what the limits count are stored in one transaction under the session's row lock
 """
 
 import re
@@ -25,10 +25,10 @@ from segue.times.format import quoted
 from segue.times.trigger import At, Every, Phase
 
 MOST_AN_HOUR = 20
-"""Recalls that may be set in a session within an hour, by whomever."""
+"""Recalls that may be set in a session within an hour, by the agent and by users."""
 
 DEEPEST = 5
-"""Immediate recalls of which each was set by the one before."""
+"""The longest chain of immediate recalls, each set by the one before."""
 
 _HOUR_MS = 3_600_000
 _TEN_YEARS = 10 * 365 * 86_400
@@ -37,17 +37,19 @@ _OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
 
 @record
 class RecallFields:
-    """What a recall has beside its job."""
+    """What a recall has in addition to its job."""
 
     call_type: CallType
     comment: str | None = None
     set_in: Source | None = None
-    """The scheduled turn that set it; None for a user's turn, and for people."""
+    """The scheduled turn that set it; None if a user's turn or the API did."""
 
 
 def policy(on_busy: Busy) -> Policy:
-    """Late or not, it fires when somebody is there: the instruction is still to be followed, and its prompt
-    says how late it is. While its last run goes on, a recurring one lets its moments pass."""
+    """A recall fires however late it is, because its instruction still holds; its prompt says how late.
+
+    A recurring recall skips the slots that come due while its last run is still running.
+    """
     return Policy(busy=on_busy, overlap=Overlap.SKIP, grace_seconds=_TEN_YEARS)
 
 
@@ -61,7 +63,7 @@ def call_type_of(value: object) -> CallType:
 def trigger_of(
     call_type: CallType, when: str | None, interval_seconds: float | None, *, now: datetime, zone: str | None
 ) -> At | Every:
-    """When such a recall fires. What its type has no use for is not looked at."""
+    """The trigger of a recall. Arguments that its type does not use are ignored. Raises `BadRecall`."""
     if call_type is CallType.IMMEDIATE:
         return At(now)
     if not when:
@@ -96,22 +98,22 @@ def check_offset(offset: str) -> str:
     return offset
 
 
-def create(session: Session, job: Job, facts: RecallFields) -> Transaction[JobChanged]:
-    """`RecallPending` when there is one, `TooManyRecalls` when the guards say so."""
+def create(session: Session, job: Job, fields: RecallFields) -> Transaction[JobChanged]:
+    """Store a recall. `RecallPending`: the session has one. `TooManyRecalls`: a limit is reached."""
     key = session.key
-    yield from session_log.lock_session(session.id)  # one that was deleted meanwhile is not made again
+    yield from session_log.lock_session(session.id)  # `NotFound` if it was deleted: do not create it again
     changed = yield from jobs.create(session.owner, key, job, new_session_id=session.id)
-    depth = yield from _depth(facts)
+    depth = yield from _depth(fields)
     yield (
         queries.recalls.create,
         {
             "job_id": job.id,
-            "call_type": str(facts.call_type),
-            "comment": facts.comment,
+            "call_type": str(fields.call_type),
+            "comment": fields.comment,
             "depth": depth,
         },
     )
-    # Counted when it is in: driven again, it must not be refused because of itself.
+    # Counted after the insert: a retry must not be refused because of its own recall.
     since = job.created_at - _HOUR_MS
     found = yield queries.recalls.set_since, {"session_id": changed.job.session_id, "since": since}
     if found[0]["found"] > MOST_AN_HOUR:
@@ -127,11 +129,11 @@ def create(session: Session, job: Job, facts: RecallFields) -> Transaction[JobCh
     return changed
 
 
-def _depth(facts: RecallFields) -> Transaction[int]:
-    """How many immediate recalls, this one included, were each set by the one before."""
-    if facts.call_type is not CallType.IMMEDIATE:
+def _depth(fields: RecallFields) -> Transaction[int]:
+    """Length of the chain of immediate recalls that ends with this one."""
+    if fields.call_type is not CallType.IMMEDIATE:
         return 0
-    if facts.set_in is None or facts.set_in.kind != JobKind.RECALL:
+    if fields.set_in is None or fields.set_in.kind != JobKind.RECALL:
         return 1
-    found = yield queries.recalls.depth, {"job_id": facts.set_in.job_id}
+    found = yield queries.recalls.depth, {"job_id": fields.set_in.job_id}
     return 1 + (int(found[0]["depth"]) if found else 0)

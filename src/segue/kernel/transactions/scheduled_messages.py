@@ -1,12 +1,11 @@
-"""Scheduled messages: a text written now, sent then, with no model call in between.
+"""Scheduled messages: jobs that send one text once, without a model call.
 
-Such a message is a job of its own kind that says one text once. This is what it has beside every other job:
-it is for chats with one person, it may take the place of those that wait, and it can be taken back until it
-is being sent. Transactions, as in `lane`.
+Beside what every job has: they are for private chats, a new one may replace those that wait, and they can be
+cancelled until sending starts.
 
 Invariants
-  - of a cancel and a send, one wins: what was cancelled is never sent, what is being sent is not cancelled
-  - a message that was refused has cancelled nothing: what it replaces goes in the transaction that keeps it
+  - of a cancel and a send, one wins: a cancelled message is never sent, and one being sent is not cancelled
+  - a message and the cancellation of those it replaces are one transaction: a refused one cancels nothing
 """
 
 from collections.abc import Sequence
@@ -27,28 +26,28 @@ _TEN_YEARS = 10 * 365 * 86_400
 
 @record
 class ScheduledMessageFields:
-    """What a scheduled message has beside its job."""
+    """What a scheduled message has in addition to its job."""
 
     chat_type: str
     replace_existing: bool = False
     tool_call_id: str | None = None
-    """The model's call that asked for it; None for people."""
+    """The model's tool call that created it; None if a user did."""
 
 
 @record
 class ScheduledMessageCreated:
-    """A message that will be sent, and those that will not be in its place."""
+    """A new message, and the ids of those that it replaced."""
 
     changed: JobChanged
     cancelled: Sequence[str] = ()
 
 
 POLICY = Policy(grace_seconds=_TEN_YEARS)
-"""However late somebody is there to send it, it is sent: it was promised."""
+"""A message is sent however late it is."""
 
 
 def create(
-    owner: Owner, key: str, job: Job, facts: ScheduledMessageFields, *, new_session_id: str
+    owner: Owner, key: str, job: Job, fields: ScheduledMessageFields, *, new_session_id: str
 ) -> Transaction[ScheduledMessageCreated]:
     changed = yield from jobs.create(owner, key, job, new_session_id=new_session_id)
     session = yield from session_log.lock_session(changed.job.session_id)
@@ -56,28 +55,28 @@ def create(
         queries.scheduled_messages.create,
         {
             "job_id": job.id,
-            "chat_type": facts.chat_type,
-            "replace_existing": int(facts.replace_existing),
-            "created_by_tool_call_id": facts.tool_call_id,
+            "chat_type": fields.chat_type,
+            "replace_existing": int(fields.replace_existing),
+            "created_by_tool_call_id": fields.tool_call_id,
         },
     )
-    if facts.replace_existing:
+    if fields.replace_existing:
         waiting = yield queries.scheduled_messages.pending, {"session_id": session.id}
         for row in waiting:
             if row["id"] != job.id:
-                gone = yield from _withdraw(row["id"], facts.tool_call_id, job.created_at, by=job.id)
+                gone = yield from _withdraw(row["id"], fields.tool_call_id, job.created_at, by=job.id)
                 changed = replace(changed, events=(*changed.events, *(gone or ())))
     return ScheduledMessageCreated(changed=changed, cancelled=(yield from replaced(changed.job)))
 
 
 def replaced(job: Job) -> Transaction[list[str]]:
-    """Those that were cancelled for this one."""
+    """The ids of the messages that were cancelled for this one."""
     found = yield queries.scheduled_messages.replaced_by, {"session_id": job.session_id, "id": job.id}
     return [row["id"] for row in found]
 
 
 def cancel(session_id: str, job_id: str, tool_call_id: str | None, now: int) -> Transaction[Sequence[Event]]:
-    """`AlreadyStarted` when it is being sent, or over."""
+    """Cancel a message. `AlreadyStarted`: it is being sent, or over."""
     yield from session_log.lock_session(session_id)
     events = yield from _withdraw(job_id, tool_call_id, now)
     if events is None:
@@ -88,11 +87,9 @@ def cancel(session_id: str, job_id: str, tool_call_id: str | None, now: int) -> 
 def _withdraw(
     job_id: str, tool_call_id: str | None, now: int, *, by: str | None = None
 ) -> Transaction[Sequence[Event] | None]:
-    """The caller has the session's row, so that the job cannot fire meanwhile. None: it is too late."""
+    """Cancel a message of a locked session, so that it cannot fire at the same time. None: it is too late."""
     job = yield from jobs.load(job_id)
-    session = yield from session_log.lock_session(
-        job.session_id
-    )  # as the events before this one have left it
+    session = yield from session_log.lock_session(job.session_id)  # read again: `last_seq` may have grown
     reason = "it was cancelled" if by is None else f"message {by} was written in its place"
     if job.state in (JobState.ACTIVE, JobState.PAUSED):
         changed = yield from jobs.remove(job, reason, now)
@@ -113,7 +110,7 @@ def _withdraw(
 
 
 def _stop_delivery(job: Job, reason: str, now: int) -> Transaction[bool]:
-    """Of one that has come due: as long as no courier has it in hand."""
+    """Cancel the delivery of a message that has come due. False: a courier has leased it, or it is over."""
     unsent = yield queries.runs.unsent_of_job, {"job_id": job.id}
     for row in unsent:
         if (yield from jobs.cancel_delivery(row["delivery_id"], reason, now)):

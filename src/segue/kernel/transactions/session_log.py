@@ -1,8 +1,8 @@
-"""A session's row and its log: how the row is had under its lock, and how facts are entered in the log.
+"""Session log: locks a session's row, creates it if missing, and appends events to its log.
 
 Invariants
-  - facts are numbered without gaps, under the session's row lock
-  - what is in the log and what the row counts of it change in one statement
+  - events are numbered without gaps, under the session's row lock
+  - events and the row's counts of them are written in one transaction
 """
 
 from collections.abc import Sequence
@@ -19,95 +19,95 @@ from segue.store.database import Params, Row, Transaction, Value
 from segue.store.rows import core as rows
 
 NOTHING: Params = {"events": 0, "messages": 0, "tokens": 0, "kept_tokens": None, "commit_at": None}
-"""What a session's log and its live part grow by when nothing was said."""
+"""The growth of a session when no event is added (see `growth`)."""
 
 
 class SessionTotals(NamedTuple):
-    """How a session's log stands, by its locked row."""
+    """The state of a session's log, read from its locked row."""
 
     last_seq: int
     heard_at: int | None
-    live: Unarchived
+    unarchived: Unarchived
 
 
-_PLAIN = {"chat_type": "private", "title": None, "timezone": None, "when_busy": None, "metadata": "{}"}
-"""A session that nobody has said anything about yet."""
+_DEFAULTS = {"chat_type": "private", "title": None, "timezone": None, "when_busy": None, "metadata": "{}"}
+"""Columns of a session that is created by its first message or job."""
 
 
 def open_session(
     owner: Owner, key: str, new_id: str, now: int, *, policy: AutoCommitPolicy | None = None
 ) -> Transaction[Session]:
-    """The session of that key under its row lock; made if it is missing, with this policy."""
-    named = named_by(owner, key)
-    found = yield queries.sessions.lock_by_key, named
+    """The session of that key, locked; created with this policy if it is missing."""
+    key_columns = key_params(owner, key)
+    found = yield queries.sessions.lock_by_key, key_columns
     if not found:
-        yield from make_session(named, {**_PLAIN, **policy_columns(policy)}, new_id, now)
-        found = yield queries.sessions.lock_by_key, named
+        yield from create_session(key_columns, {**_DEFAULTS, **policy_columns(policy)}, new_id, now)
+        found = yield queries.sessions.lock_by_key, key_columns
     return rows.session(found[0])
 
 
-def open_found(
+def open_by_lookup(
     lookup: Lookup, key: str, new_id: str, now: int, *, policy: AutoCommitPolicy | None = None
 ) -> Transaction[Session]:
-    """The session that a caller means by a key, under its row lock; made if it is missing, with this policy.
+    """The session that a caller means by a key, locked; created with this policy if it is missing.
 
-    One that is there costs one statement.
+    An existing session costs one statement.
     """
-    found = yield from lock_found(lookup, key)
+    found = yield from lock_by_lookup(lookup, key)
     return found or (yield from open_session(lookup.owner, key, new_id, now, policy=policy))
 
 
-def lock_found(lookup: Lookup, key: str) -> Transaction[Session | None]:
-    """As `open_found`; None if it is missing. `AmbiguousKey` when several users of the account have one."""
+def lock_by_lookup(lookup: Lookup, key: str) -> Transaction[Session | None]:
+    """As above; None if it is missing. `AmbiguousKey`: several users of the account have that key."""
     if lookup.first == lookup.owner:
-        found = yield queries.sessions.lock_by_key, named_by(lookup.first, key)
+        found = yield queries.sessions.lock_by_key, key_params(lookup.first, key)
         if found or not lookup.whole_account:
             return rows.session(found[0]) if found else None
-    found = yield queries.sessions.lock_in_account, named_by(lookup.first, key)
+    found = yield queries.sessions.lock_in_account, key_params(lookup.first, key)
     if not found:
-        yield from _refuse_several(lookup, key)
+        yield from _refuse_ambiguous(lookup, key)
     return rows.session(found[0]) if found else None
 
 
-def open_shared(
+def open_common_and_chat(
     lookup: Lookup, key: str, new_id: str, common_id: str, now: int, *, policy: AutoCommitPolicy | None = None
 ) -> Transaction[tuple[Session, Session]]:
-    """In unified mode, the common session of a chat's owner and the chat; the common row is locked first."""
+    """In unified mode: the common session of the chat's owner, locked first, and the chat."""
     if lookup.first == lookup.owner:
-        shared = yield queries.sessions.lock_by_key, named_by(lookup.first, unified.KEY)
-        chat = (yield queries.sessions.lock_by_key, named_by(lookup.first, key)) if shared else []
+        shared = yield queries.sessions.lock_by_key, key_params(lookup.first, unified.KEY)
+        chat = (yield queries.sessions.lock_by_key, key_params(lookup.first, key)) if shared else []
         if chat:
             return rows.session(shared[0]), rows.session(chat[0])
-    owner = yield from _owner_found(lookup, key)
+    owner = yield from _owner_by_lookup(lookup, key)
     common = yield from open_session(owner, unified.KEY, common_id, now, policy=policy)
     return common, (yield from open_session(owner, key, new_id, now, policy=policy))
 
 
-def _owner_found(lookup: Lookup, key: str) -> Transaction[Owner]:
-    """Whose session a caller means by a key, before any row is locked."""
+def _owner_by_lookup(lookup: Lookup, key: str) -> Transaction[Owner]:
+    """The owner of the session that a caller means by a key, before any row is locked."""
     if not lookup.whole_account:
         return lookup.owner
-    found = yield queries.sessions.in_account, named_by(lookup.first, key)
+    found = yield queries.sessions.in_account, key_params(lookup.first, key)
     if not found:
-        yield from _refuse_several(lookup, key)
+        yield from _refuse_ambiguous(lookup, key)
     return rows.session(found[0]).owner if found else lookup.owner
 
 
-def _refuse_several(lookup: Lookup, key: str) -> Transaction[None]:
+def _refuse_ambiguous(lookup: Lookup, key: str) -> Transaction[None]:
     others = yield queries.directory.users_of, {"account": lookup.first.account, "key": key}
     if len(others) > 1:
         raise AmbiguousKey(key, [row["user_id"] for row in others])
 
 
-def named_by(owner: Owner, key: str) -> Params:
+def key_params(owner: Owner, key: str) -> Params:
     return {"account": owner.account, "user_id": owner.user, "key": key}
 
 
-def make_session(named: Params, columns: Params, new_id: str, now: int) -> Transaction[bool]:
-    """False when somebody else has made the one of that key."""
-    entered = yield queries.directory.enter, {**named, "session_id": new_id, "now": now}
+def create_session(key_columns: Params, columns: Params, new_id: str, now: int) -> Transaction[bool]:
+    """False: another transaction has created the session of that key."""
+    entered = yield queries.directory.enter, {**key_columns, "session_id": new_id, "now": now}
     if entered:
-        yield queries.sessions.create, {**named, **columns, "id": new_id, "now": now}
+        yield queries.sessions.create, {**key_columns, **columns, "id": new_id, "now": now}
     return bool(entered)
 
 
@@ -126,83 +126,85 @@ def lock_session(session_id: str) -> Transaction[Session]:
 
 
 def common_session_of(chat_id: str) -> Transaction[Session | None]:
-    """The session that a chat shares with the others of its owner, under its row lock; None for itself."""
+    """The common session of a chat's owner, locked; None if there is none, or the chat is that session."""
     found = yield queries.sessions.by_id, {"id": chat_id}
     if not found or found[0]["key"] == unified.KEY:
         return None
-    named = {"account": found[0]["account"], "user_id": found[0]["user_id"], "key": unified.KEY}
-    locked = yield queries.sessions.lock_by_key, named
+    key_columns = {"account": found[0]["account"], "user_id": found[0]["user_id"], "key": unified.KEY}
+    locked = yield queries.sessions.lock_by_key, key_columns
     return rows.session(locked[0]) if locked else None
 
 
 def newest_chat(common: Session) -> Transaction[Session | None]:
-    """Of the chats that share a common session, the one with the newest user message, under its row lock."""
+    """Of the chats that share a common session, the one with the newest user message, locked."""
     found = yield queries.sessions.newest_chat, {"id": common.id}
     return (yield from lock_session(found[0]["id"])) if found else None
 
 
-def append_events(session: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
-    """Facts from outside any turn, into the log of a locked session."""
-    facts = numbered(facts, session.last_seq)
-    yield queries.events.append, [rows.event_params(event) for event in facts]
-    now = max((fact.at for fact in facts), default=0)
-    grown = yield from growth(session.id, totals_of(session), facts, now)
+def append_events(session: Session, events: Sequence[Event]) -> Transaction[Sequence[Event]]:
+    """Append events that belong to no turn to the log of a locked session. Returns them numbered."""
+    events = numbered(events, session.last_seq)
+    yield queries.events.append, [rows.event_params(event) for event in events]
+    now = max((event.at for event in events), default=0)
+    grown = yield from growth(session.id, totals_of(session), events, now)
     yield queries.sessions.grow, {"id": session.id, **grown}
-    return facts
+    return events
 
 
-def share_events(common: Session, chat: Session, facts: Sequence[Event]) -> Transaction[Sequence[Event]]:
-    """What was written to a chat from outside, for the conversation that it shares with the others."""
-    told = [replace(fact, session_id=common.id, via_id=chat.id) for fact in facts]
-    return (yield from append_events(common, told))
+def share_events(common: Session, chat: Session, events: Sequence[Event]) -> Transaction[Sequence[Event]]:
+    """Copy events of a chat that belong to no turn into its common session."""
+    copies = [replace(event, session_id=common.id, via_id=chat.id) for event in events]
+    return (yield from append_events(common, copies))
 
 
 def totals_of(session: Session) -> SessionTotals:
     return SessionTotals(session.last_seq, session.last_message_at, session.live)
 
 
-_LEFT_ALONE = Unarchived()
-"""Nothing of it is asked where no policy looks at it and nothing is kept."""
+_NOT_COUNTED = Unarchived()
+"""Stands for the counts of a session whose policy needs none of them."""
 
 
-def totals_in(row: Row) -> SessionTotals:
-    heard_at, last_seq, *live = row
+def totals_of_row(row: Row) -> SessionTotals:
+    heard_at, last_seq, *unarchived = row
     watched = row["auto_commit_policy"] is not None or row["keep_recent_count"]
-    return SessionTotals(last_seq, heard_at, rows.live(live) if watched else _LEFT_ALONE)
+    return SessionTotals(last_seq, heard_at, rows.live(unarchived) if watched else _NOT_COUNTED)
 
 
 def growth(
-    session_id: str, standing: SessionTotals, facts: Sequence[Event], now: int, *, opened: str | None = None
+    session_id: str, totals: SessionTotals, events: Sequence[Event], now: int, *, opened: str | None = None
 ) -> Transaction[dict[str, Value]]:
-    """What these facts, which are in the log, add to the live part, and the moment they arm.
+    """What these events add to the session's counts, and when to check its policy next.
 
-    `opened`: the words that a turn began with, which are counted as it ends.
+    `opened`: the message that opened a turn; it is counted when the turn ends.
     """
-    said = [estimate(fact.content) for fact in facts if fact.role and fact.content]
+    sizes = [estimate(event.content) for event in events if event.role and event.content]
     if opened is not None:
-        said.append(estimate(opened))
-    live = standing.live
+        sizes.append(estimate(opened))
+    unarchived = totals.unarchived
     kept = commit_at = None
-    if said and live.keep_recent_count:
-        kept = yield from kept_tokens(session_id, after=live.archived_seq, keep=live.keep_recent_count)
-    if said and live.policy is not None:
-        messages, tokens = live.messages + len(said), live.tokens + sum(said)
-        grown = replace(live, messages=messages, tokens=tokens, kept_tokens=kept or 0)
-        commit_at = next_look(grown, standing.heard_at, now)
+    if sizes and unarchived.keep_recent_count:
+        kept = yield from kept_tokens(
+            session_id, after=unarchived.archived_seq, keep=unarchived.keep_recent_count
+        )
+    if sizes and unarchived.policy is not None:
+        messages, tokens = unarchived.messages + len(sizes), unarchived.tokens + sum(sizes)
+        grown = replace(unarchived, messages=messages, tokens=tokens, kept_tokens=kept or 0)
+        commit_at = next_look(grown, totals.heard_at, now)
     return {
-        "events": len(facts),
-        "messages": len(said),
-        "tokens": sum(said),
+        "events": len(events),
+        "messages": len(sizes),
+        "tokens": sum(sizes),
         "kept_tokens": kept,
         "commit_at": commit_at,
     }
 
 
 def kept_tokens(session_id: str, *, after: int, keep: int) -> Transaction[int]:
-    """Of the newest messages of the live part, as many as are kept."""
+    """Tokens of the newest messages that archiving would leave in the session."""
     found = yield queries.events.newest_tokens, {"session_id": session_id, "after": after, "keep": keep}
     return sum(row["tokens"] for row in found)
 
 
-def numbered(facts: Sequence[Event], last_seq: int) -> list[Event]:
-    return [replace(fact, seq=last_seq + place) for place, fact in enumerate(facts, 1)]
+def numbered(events: Sequence[Event], last_seq: int) -> list[Event]:
+    return [replace(event, seq=last_seq + offset) for offset, event in enumerate(events, 1)]

@@ -1,4 +1,4 @@
-"""Sessions as wholes: what is written to one from outside, how one is changed, how one goes."""
+"""Sessions: opens, changes and deletes them, and stores messages without a turn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -33,21 +33,21 @@ class _Unsaid(Enum):
 
 
 UNSAID = _Unsaid.UNSAID
-"""Not None, which says that there shall be none."""
+"""Sentinel for "not given"; `None` means "no policy"."""
 
 MaybePolicy: TypeAlias = AutoCommitPolicy | _Unsaid | None
 
 
 class Policies(NamedTuple):
-    """What a write says about how its session is put away."""
+    """The archiving policies of a write: the one given, and the one for a session that it creates."""
 
     given: MaybePolicy = UNSAID
-    of_a_new_session: AutoCommitPolicy | None = None
+    for_new: AutoCommitPolicy | None = None
 
 
 @record
-class MessagesWritten:
-    """Messages that were stored, and how their session stands after it."""
+class StoredMessages:
+    """How many messages were stored, and the session's counts after it."""
 
     added: int
     message_count: int
@@ -64,57 +64,57 @@ def open_new(
     policy: AutoCommitPolicy | None = None,
     **fields: object,
 ) -> Transaction[SessionOpened]:
-    """The session of that key; made of these fields if it is missing."""
-    session = yield from session_log.lock_found(lookup, key)
+    """The session of that key, locked; created with these fields if it is missing."""
+    session = yield from session_log.lock_by_lookup(lookup, key)
     made = False
     if session is None:
-        named = session_log.named_by(lookup.owner, key)
+        key_columns = session_log.key_params(lookup.owner, key)
         columns = {**_columns(fields), **session_log.policy_columns(policy)}
-        made = yield from session_log.make_session(named, columns, new_id, now)
-        found = yield queries.sessions.lock_by_key, named
+        made = yield from session_log.create_session(key_columns, columns, new_id, now)
+        found = yield queries.sessions.lock_by_key, key_columns
         session = rows.session(found[0])
-    # Driven again after a commit whose answer was lost, it finds what it made itself.
+    # A retry after a commit whose answer was lost finds the session that it created itself.
     return SessionOpened(session, made or session.id == new_id)
 
 
 def write(
     lookup: Lookup,
     key: str,
-    words: Sequence[tuple[str, str]],
+    messages: Sequence[tuple[str, str]],
     now: int,
     *,
     new_id: str,
     policies: Policies,
     common_id: str | None = None,
-) -> Transaction[MessagesWritten]:
-    """Messages, each a role and a text, stored without a turn. They are a sign of life, and the next turn
-    sees them."""
+) -> Transaction[StoredMessages]:
+    """Store messages, each a role and a text, without a turn. They count as user activity; the next turn sees
+    them."""
     common = None
-    default = policies.of_a_new_session
+    default = policies.for_new
     if common_id is None or key == unified.KEY:
-        session = yield from session_log.open_found(lookup, key, new_id, now, policy=default)
+        session = yield from session_log.open_by_lookup(lookup, key, new_id, now, policy=default)
     else:
-        common, session = yield from session_log.open_shared(
+        common, session = yield from session_log.open_common_and_chat(
             lookup, key, new_id, common_id, now, policy=default
         )
-        yield from lane.hear(common, now)
+        yield from lane.record_activity(common, now)
         common = replace(common, last_message_at=now)
     if not isinstance(policies.given, _Unsaid):
-        session = yield from follow_policy(session, policies.given, now)
-    title = next((text for role, text in words if role == "user"), None)
-    yield from lane.hear(session, now, title=title)
+        session = yield from set_policy(session, policies.given, now)
+    title = next((text for role, text in messages if role == "user"), None)
+    yield from lane.record_activity(session, now, title=title)
     session = replace(session, last_message_at=now)
-    said = [
+    written = [
         Event(session_id=session.id, seq=0, type="message", at=now, role=role, content=text)
-        for role, text in words
+        for role, text in messages
     ]
-    events = [*(yield from session_log.append_events(session, said))]
+    events = [*(yield from session_log.append_events(session, written))]
     added = len(events)
     if common is not None:
-        events += yield from session_log.share_events(common, session, said)
+        events += yield from session_log.share_events(common, session, written)
     counted = yield queries.sessions.overview, {"id": session.id}
     overview = overviews.overview(counted[0])
-    return MessagesWritten(
+    return StoredMessages(
         added=added,
         message_count=overview.message_count,
         pending_tokens=overview.pending_tokens,
@@ -122,20 +122,22 @@ def write(
     )
 
 
-def follow_policy(session: Session, policy: AutoCommitPolicy | None, now: int) -> Transaction[Session]:
-    """From now on, a locked session is put away like this. None: by nobody but those who ask for it."""
+def set_policy(session: Session, policy: AutoCommitPolicy | None, now: int) -> Transaction[Session]:
+    """Set the archiving policy of a locked session. None: it is archived only on request."""
     keep = policy.keep_recent_count if policy else 0
     kept = 0
     if keep:
         kept = yield from session_log.kept_tokens(session.id, after=session.live.archived_seq, keep=keep)
-    live = replace(session.live, policy=policy, keep_recent_count=keep, kept_tokens=kept, commit_at=None)
-    live = replace(live, commit_at=next_look(live, session.last_message_at, now))
+    unarchived = replace(
+        session.live, policy=policy, keep_recent_count=keep, kept_tokens=kept, commit_at=None
+    )
+    unarchived = replace(unarchived, commit_at=next_look(unarchived, session.last_message_at, now))
     columns = session_log.policy_columns(policy)
     yield (
         queries.sessions.set_policy,
-        {"id": session.id, **columns, "kept_tokens": kept, "commit_at": live.commit_at},
+        {"id": session.id, **columns, "kept_tokens": kept, "commit_at": unarchived.commit_at},
     )
-    return replace(session, live=live)
+    return replace(session, live=unarchived)
 
 
 def change(
@@ -145,14 +147,14 @@ def change(
     policy: Callable[[AutoCommitPolicy | None], AutoCommitPolicy | None] | None = None,
     **fields: object,
 ) -> Transaction[Session]:
-    """Fields of a session that people may set: title, timezone, when_busy, metadata.
+    """Change fields of a session that users may set: title, timezone, when_busy, metadata.
 
-    `policy` makes the session's policy from the one that it has.
+    `policy`: computes the new archiving policy from the current one.
     """
-    there = yield from session_log.lock_session(session.id)
+    current = yield from session_log.lock_session(session.id)
     if policy is not None:
-        there = yield from follow_policy(there, policy(there.live.policy), now)
-    changed = replace(there, **fields)  # type: ignore[arg-type]
+        current = yield from set_policy(current, policy(current.live.policy), now)
+    changed = replace(current, **fields)  # type: ignore[arg-type]
     columns = {
         "id": changed.id,
         "title": changed.title,
@@ -165,15 +167,15 @@ def change(
 
 
 def suggest_zone(session: Session, timezone: str, now: int) -> Transaction[Session]:
-    """The time zone of a session that has none; one that it has stays."""
-    there = yield from session_log.lock_session(session.id)
-    if there.timezone is not None:
-        return there
-    return (yield from change(there, now, timezone=timezone))
+    """Set the time zone of a session that has none."""
+    current = yield from session_log.lock_session(session.id)
+    if current.timezone is not None:
+        return current
+    return (yield from change(current, now, timezone=timezone))
 
 
 def check_jobs(session: Session, *, with_jobs: bool) -> Transaction[None]:
-    """A session's own cron jobs, paused ones too, want to be named before it goes."""
+    """Raise `SessionHasJobs` if the session has cron jobs, paused or not, and `with_jobs` is not set."""
     blocking = yield queries.jobs.blocking, {"session_id": session.id}
     if blocking and not with_jobs:
         raise SessionHasJobs(
@@ -183,32 +185,32 @@ def check_jobs(session: Session, *, with_jobs: bool) -> Transaction[None]:
 
 
 def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False) -> Transaction[TurnEnd]:
-    """All of a session. A turn that still runs in it is over with it: its worker's next renewal misses, and
-    so does whatever it would still write.
+    """Delete a session and all that belongs to it. Raises `SessionHasJobs`.
 
-    `shared`: what came by it and waits in the common lane is withdrawn.
+    A turn that still runs in it loses its lease: its next renewal or write fails. `shared`: unified mode, so
+    turns from this chat that wait in the common lane are withdrawn.
     """
     common = (yield from session_log.common_session_of(session.id)) if shared else None
     session = yield from session_log.lock_session(session.id)
     yield from check_jobs(session, with_jobs=with_jobs)
-    left = TurnEnd(events=(), ready=None)
+    end = TurnEnd(events=(), ready=None)
     if common is not None:
         waiting = yield queries.turns.queued_via, {"session_id": common.id, "via_id": session.id}
-        left = yield from _withdraw(common, waiting, f"its chat {session.key} was deleted", now)
+        end = yield from _withdraw(common, waiting, f"its chat {session.key} was deleted", now)
     gone = f"session {session.key} no longer exists"
     if session.key == unified.KEY:
-        left = yield from _end_all(session, gone, now)
+        end = yield from _end_all(session, gone, now)
     yield queries.tasks.fail_of_session, {"session_id": session.id, "error": gone}
     yield queries.memories.remove_passages, {"session_id": session.id}
     yield queries.events.remove_of_session, {"session_id": session.id}
     yield queries.sessions.remove, {"id": session.id}
     if common is not None:
         yield from _redirect(common, session)
-    return left
+    return end
 
 
 def _redirect(common: Session, gone: Session) -> Transaction[None]:
-    """Turns of the common session's own jobs that would have spoken through a deleted chat take another."""
+    """Give queued turns of the common session's jobs another chat in place of a deleted one."""
     queued = yield queries.turns.queued_in, {"session_id": common.id}
     stranded = [row["id"] for row in queued if row["via_id"] == gone.id]
     if stranded:
@@ -218,13 +220,13 @@ def _redirect(common: Session, gone: Session) -> Transaction[None]:
 
 
 def _end_all(common: Session, gone: str, now: int) -> Transaction[TurnEnd]:
-    """What is said of a common session in its chats stays when it goes: that turns have ended, and how."""
+    """End all turns of a common session before it is deleted: its chats' logs then show how they ended."""
     waiting = yield queries.turns.queued_in, {"session_id": common.id}
-    left = yield from _withdraw(common, waiting, gone, now)
-    ended = yield from settle.stop_here((yield from session_log.lock_session(common.id)), now)
+    end = yield from _withdraw(common, waiting, gone, now)
+    ended = yield from settle.stop_running((yield from session_log.lock_session(common.id)), now)
     stay = yield queries.turns.with_runs_elsewhere, {"session_id": common.id}
     yield queries.runs.outlive, [{"id": row["run_id"]} for row in stay]
-    return TurnEnd(events=(*left.events, *ended), ready=None)
+    return TurnEnd(events=(*end.events, *ended), ready=None)
 
 
 def _withdraw(common: Session, waiting: Rows, reason: str, now: int) -> Transaction[TurnEnd]:

@@ -1,11 +1,11 @@
-"""How a turn ends: by its holder, by a shutdown, by the reaper after a crash, or with its session.
+"""Settlement: ends a turn, on behalf of its holder, a shutdown, the reaper, or the deletion of its session.
 
-Whichever it is, one transaction writes all of it: the turn's end, by which its run is told, how often its job
-has failed, the closure in the log, the message for its channel, and the lane's release.
+One transaction writes everything: the turn's outcome (from which its run's is read), the job's failure count,
+the closure in the log, the delivery for its channel, and the release of the lane.
 
 Invariants
-  - no row under the fence means the lease was lost: nothing is written, `LeaseLost` is raised
-  - every turn that started leaves exactly one closure, unless it goes back to the lane
+  - if no row matches the fence, the lease was lost: nothing is written and `LeaseLost` is raised
+  - every turn that started leaves exactly one closure, unless it is requeued
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,16 +15,17 @@ from typing import Any
 
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log, unified
-from segue.kernel.transactions.deliveries import Outbox, put
+from segue.kernel.transactions.deliveries import Outbox, put_answer
+from segue.kernel.transactions.jobs import count_failure
 from segue.kernel.transactions.lane import TurnEnd, queue_update, ready_of, withdraw
 from segue.kernel.transactions.lease import HeldLane, hold
 from segue.kernel.transactions.session_log import NOTHING, SessionTotals, growth, numbered, totals_of
 from segue.model import closure
 from segue.model.closure import Closure
 from segue.model.decision import LATE_AFTER
-from segue.model.policy import PAUSE_AFTER_FAILURES, Late, Overlap
+from segue.model.policy import Late, Overlap
 from segue.model.records import Event, Session, Source, Turn
-from segue.model.states import FAILURES, Close, JobKind, JobState, Outcome, Rerun, after_crash
+from segue.model.states import Close, JobKind, Outcome, Rerun, after_crash
 from segue.record import positional
 from segue.store import queries
 from segue.store.database import Transaction
@@ -33,50 +34,50 @@ from segue.store.rows import core as rows
 
 @positional
 class _Lane:
-    """A lane whose row is locked by whoever may release it."""
+    """A lane whose row is locked, with the holder and fence that release it."""
 
     session: Session
     holder: str
     fence: int
-    standing: SessionTotals
+    totals: SessionTotals
 
     @property
     def last_seq(self) -> int:
-        return self.standing.last_seq
+        return self.totals.last_seq
 
 
 def settle(
     held: HeldLane, ending: Closure, now: int, *, outbox: Outbox | None = None
 ) -> Transaction[TurnEnd]:
-    """The holder's last word."""
+    """End a turn with its agent's closure. `LeaseLost`: the fence is no longer current."""
     lane = yield from _lane_of(held)
     return (yield from _end(lane, held.turn, ending, now, outbox=outbox))
 
 
 def retry(held: HeldLane, ending: Closure, now: int, *, at: int) -> Transaction[TurnEnd]:
-    """The turn failed and its policy allows another try: back to the lane, not before that moment."""
+    """Requeue a failed turn whose policy allows another attempt, not before `at`."""
     lane = yield from _lane_of(held)
     yield from _requeue(held.turn, not_before=at, crashes=held.turn.crashes, error=ending.error)
     events = (_stream_end(lane, held.turn, {"state": "queued", "outcome": None, "retry_at": at}, now),)
-    return (yield from _release(lane, held.turn, (*events, _sync(lane, held.turn, now, place=2)), now))
+    return (yield from _release(lane, held.turn, (*events, _sync(lane, held.turn, now, offset=2)), now))
 
 
 def hand_back(held: HeldLane, now: int, *, outbox: Outbox | None = None) -> Transaction[TurnEnd]:
-    """A shutdown whose grace ran out: by the crash rule, as if the process had died."""
+    """Give up a running turn at the end of a shutdown's grace; handled like a crash."""
     lane = yield from _lane_of(held)
-    # As its row has it now: since it was leased, it may have acted.
+    # Read again: the turn may have acted since it was leased.
     running = yield queries.turns.running_in, {"session_id": held.session.id}
     return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
 
 
-def stop_here(session: Session, now: int) -> Transaction[Sequence[Event]]:
-    """Whatever runs in a locked session has ended, though its worker may not know yet."""
+def stop_running(session: Session, now: int) -> Transaction[Sequence[Event]]:
+    """End the running turn of a locked session; its worker finds out at its next write or renewal."""
     running = yield queries.turns.running_in, {"session_id": session.id}
     if not running or session.holder is None:
         return ()
     lane = _Lane(session, session.holder, session.fence, totals_of(session))
-    left = yield from _end(lane, rows.turn(running[0]), closure.stopped("", {}), now)
-    return left.events
+    end = yield from _end(lane, rows.turn(running[0]), closure.stopped("", {}), now)
+    return end.events
 
 
 def take_back(
@@ -88,7 +89,7 @@ def take_back(
     now: int,
     outbox: Outbox | None = None,
 ) -> Transaction[TurnEnd | None]:
-    """The reaper's: a lane whose lease ran out. The dead owner's fence is void from here on."""
+    """Reclaim a lane whose lease expired, under a new fence. None: it was renewed or released since."""
     taken = yield (
         queries.sessions.take_back,
         {"id": session_id, "holder": holder, "lease_now": lease_now, "horizon": horizon},
@@ -103,21 +104,9 @@ def take_back(
     return (yield from _after_crash(lane, rows.turn(running[0]), now, outbox))
 
 
-def count_failure(source: Source, outcome: Outcome, now: int) -> Transaction[str | None]:
-    """Gives a sentence when the job has failed so often in a row that it pauses itself."""
-    if outcome not in FAILURES:
-        return None
-    failed = yield queries.jobs.fail, {"id": source.job_id, "run_id": source.run_id, "now": now}
-    if not failed or failed[0]["failures"] < PAUSE_AFTER_FAILURES or failed[0]["state"] != JobState.ACTIVE:
-        return None
-    sentence = closure.PAUSED.format(failures=failed[0]["failures"])
-    yield queries.jobs.pause, {"id": source.job_id, "reason": sentence, "now": now}
-    return sentence
-
-
 def _lane_of(held: HeldLane) -> Transaction[_Lane]:
-    standing = yield from hold(held)
-    return _Lane(held.session, held.holder, held.fence, standing)
+    totals = yield from hold(held)
+    return _Lane(held.session, held.holder, held.fence, totals)
 
 
 def _end(
@@ -147,22 +136,22 @@ def _end(
     if turn.source:
         paused = yield from count_failure(turn.source, ending.outcome, now)
         shown = f"{shown}\n\n{paused}" if paused else shown
-    # A function works in silence, until its job gives up.
-    said = shown if turn.call is None or paused else None
-    facts = [_stream_end(lane, turn, _told(ending), now, said), *_recall_update(lane, turn, now)]
-    left = yield from _release(lane, turn, (*facts, _sync(lane, turn, now, place=len(facts) + 1)), now)
+    # A function call shows no text, unless its job was paused.
+    text = shown if turn.call is None or paused else None
+    closing = [_stream_end(lane, turn, _end_body(ending), now, text), *_recall_update(lane, turn, now)]
+    end = yield from _release(lane, turn, (*closing, _sync(lane, turn, now, offset=len(closing) + 1)), now)
     if turn.source and lane.session.key == unified.KEY and turn.via_id != lane.session.id:
-        turn, told = yield from _through_another_chat(lane, turn, turn.source, said, now)
-        left = replace(left, events=(*left.events, *told))
+        turn, events = yield from _through_another_chat(lane, turn, turn.source, text, now)
+        end = replace(end, events=(*end.events, *events))
     if outbox is None or turn.call is not None or not _is_news(turn, ending, paused):
-        return left
-    return replace(left, delivers=(yield from put(outbox, lane.session, turn, shown, now)))
+        return end
+    return replace(end, delivers=(yield from put_answer(outbox, lane.session, turn, shown, now)))
 
 
 def _through_another_chat(
-    lane: _Lane, turn: Turn, source: Source, said: str | None, now: int
+    lane: _Lane, turn: Turn, source: Source, text: str | None, now: int
 ) -> Transaction[tuple[Turn, Sequence[Event]]]:
-    """If the chat of a common job was deleted while its turn ran, the newest chat is told how it ended."""
+    """If the chat of a common session's job was deleted while its turn ran, use the newest chat instead."""
     if (yield queries.sessions.by_id, {"id": turn.via_id}):
         return turn, ()
     job = yield queries.jobs.by_id, {"id": source.job_id}
@@ -171,17 +160,17 @@ def _through_another_chat(
     chat = yield from session_log.newest_chat(lane.session)
     if chat is None:
         return turn, ()
-    told: Sequence[Event] = ()
-    if said is not None:
+    events: Sequence[Event] = ()
+    if text is not None:
         message = Event(
-            session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=said, source=source
+            session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=text, source=source
         )
-        told = yield from session_log.append_events(chat, [message])
-    return replace(turn, via_id=chat.id), told
+        events = yield from session_log.append_events(chat, [message])
+    return replace(turn, via_id=chat.id), events
 
 
 def _recall_update(lane: _Lane, turn: Turn, now: int) -> list[Event]:
-    """What became of a recall is known when its run has ended: one that failed counts as cancelled."""
+    """A recall's status depends on how its run ended: one that failed counts as cancelled."""
     if turn.source is None or turn.source.kind != JobKind.RECALL:
         return []
     update = _stream_end(lane, turn, {"job_id": turn.source.job_id}, now)
@@ -189,7 +178,7 @@ def _recall_update(lane: _Lane, turn: Turn, now: int) -> list[Event]:
 
 
 def _is_news(turn: Turn, ending: Closure, paused: str | None) -> bool:
-    """A legacy job speaks up when it has an answer, and when it gives up; the others at every end."""
+    """Whether to deliver the closure. A legacy job delivers answers, and that it was paused."""
     if turn.source is not None and turn.source.kind == JobKind.LEGACY and ending.outcome is not Outcome.OK:
         return paused is not None
     return not ending.quiet or paused is not None
@@ -201,7 +190,7 @@ def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Tr
         case Close(reason):
             return (yield from _end(lane, turn, closure.interrupted(reason), now, outbox=outbox))
         case Rerun():
-            # Not from now on: by a clock behind ours, the next in the lane would be ready before it.
+            # Not `now`: a process whose clock is behind ours would start the next turn of the lane first.
             since = turn.started_at or now
             yield from _requeue(turn, not_before=since, crashes=crashes, error="its worker was lost")
             closures = (yield from _coalesce(lane, turn, turn.source, now)) if turn.source else []
@@ -216,9 +205,9 @@ def _requeue(turn: Turn, *, not_before: int, crashes: int, error: str | None) ->
 
 
 def _coalesce(lane: _Lane, turn: Turn, source: Source, now: int) -> Transaction[list[Event]]:
-    """A run that comes back finds its successor waiting: where one may wait, one waits.
+    """Keep `overlap = buffer_one` when a crashed run is requeued: withdraw the job's other queued runs.
 
-    Not those that `late = all` owes, which wait however many there are.
+    Late runs of `late = all` are kept, however many there are.
     """
     found = yield queries.jobs.by_id, {"id": source.job_id}
     policy = rows.job(found[0]).policy if found else None
@@ -240,7 +229,7 @@ def _coalesce(lane: _Lane, turn: Turn, source: Source, now: int) -> Transaction[
     return events
 
 
-def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int, said: str | None = None) -> Event:
+def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int, text: str | None = None) -> Event:
     return Event(
         session_id=lane.session.id,
         seq=lane.last_seq + 1,
@@ -248,27 +237,27 @@ def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int, said
         at=now,
         turn_id=turn.id,
         via_id=turn.via_id if turn.via_id != lane.session.id else None,
-        role=None if said is None else "assistant",
-        content=said,
+        role=None if text is None else "assistant",
+        content=text,
         source=turn.source,
         body=body,
     )
 
 
-def _told(ending: Closure) -> dict[str, Any]:
-    """The end for those who watch. The agent's own words are said again only where the closure says more."""
-    told: dict[str, Any] = {"state": str(ending.state), "outcome": str(ending.outcome)}
+def _end_body(ending: Closure) -> dict[str, Any]:
+    """Body of the `stream_end` event. `reply` is included only if it differs from the text shown."""
+    body: dict[str, Any] = {"state": str(ending.state), "outcome": str(ending.outcome)}
     if ending.usage:
-        told["usage"] = dict(ending.usage)
+        body["usage"] = dict(ending.usage)
     if ending.quiet:
-        told["quiet"] = True
+        body["quiet"] = True
     elif ending.reply is not None and ending.reply != ending.shown:
-        told["reply"] = ending.reply
-    return told
+        body["reply"] = ending.reply
+    return body
 
 
-def _sync(lane: _Lane, turn: Turn, now: int, *, place: int) -> Event:
-    seq = lane.last_seq + place
+def _sync(lane: _Lane, turn: Turn, now: int, *, offset: int) -> Event:
+    seq = lane.last_seq + offset
     return Event(session_id=lane.session.id, seq=seq, type="session_sync", at=now, turn_id=turn.id)
 
 
@@ -277,9 +266,9 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
         yield queries.events.append, [rows.event_params(event) for event in events]
     grown, opened = NOTHING, None
     if turn is not None:
-        # The words that a turn began with stand in the log since its first attempt, and are counted after it.
+        # The message that opened the turn was logged by its first attempt, and is counted when that ends.
         opened = turn.content if turn.attempt == 1 and turn.call is None else None
-        grown = yield from growth(lane.session.id, lane.standing, events, now, opened=opened)
+        grown = yield from growth(lane.session.id, lane.totals, events, now, opened=opened)
     released = yield (
         queries.sessions.release,
         {"id": lane.session.id, "holder": lane.holder, "fence": lane.fence, **grown},

@@ -1,13 +1,13 @@
 """Unified mode: the chats of a user share one conversation, `unified:default`.
 
 A turn then has two sessions. It *runs in* the common one, which has the lane, the memory and the log; it came
-*via* a chat, by which it is delivered. What a turn leaves in the common log is copied into the chat's, under
-the chat's own numbers: each log reads as a whole, the chat's with what happened in it and the common one with
-everything. Copies arm no commit: what was said is remembered once, in the common session.
+*via* a chat, through which it is delivered. The turn's events in the common log are copied into the chat's
+log, with the chat's own numbers: a chat's log shows what happened in that chat, the common log everything.
+Copies never cause archiving: messages are archived once, in the common session.
 
 Invariants
   - the common session's row is locked before a chat's
-  - where a turn runs is decided when it is admitted: when the mode is changed, nothing moves
+  - where a turn runs is decided when it is admitted: changing the mode moves no turn
 """
 
 from collections.abc import Sequence
@@ -21,34 +21,37 @@ from segue.store.database import Transaction
 from segue.store.rows import core as rows
 
 KEY = "unified:default"
-"""The common session, one for each user."""
+"""Key of the common session; each user has one."""
 
 APART = frozenset({"cron", "system"})
-"""The channels of sessions in which nobody talks: their turns run where they are stored, in every mode."""
+"""Channels of sessions without a user: their turns run in their own session, in every mode."""
 
 SHARED = frozenset({JobKind.CRON, JobKind.RECALL, JobKind.MESSAGE})
-"""The jobs that act in conversations. Legacy and system ones stay in the sessions they are stored with."""
+"""Kinds of jobs whose turns run in the common session. Legacy and system jobs use their own session."""
 
 
 def mirror(
-    facts: Sequence[Event], via_id: str | None, *, opened: str | None = None
+    events: Sequence[Event], via_id: str | None, *, opened: str | None = None
 ) -> Transaction[list[Event]]:
-    """The same facts in the log of the chat that their turn came by; none if it is there no more.
+    """Copy a turn's events into the log of the chat it came from; no copies if that chat was deleted.
 
-    `opened`: the words that a turn began with, which are counted as it ends.
+    `opened`: the message that opened the turn; it is counted when the turn ends.
     """
-    if via_id is None or not facts:
+    if via_id is None or not events:
         return []
-    said = [fact.content for fact in facts if fact.role and fact.content and fact.type != "stream_start"]
+    texts = [
+        event.content for event in events if event.role and event.content and event.type != "stream_start"
+    ]
     if opened is not None:
-        said.append(opened)
-    grown = {"events": len(facts), "messages": len(said), "tokens": sum(map(estimate, said))}
+        texts.append(opened)
+    grown = {"events": len(events), "messages": len(texts), "tokens": sum(map(estimate, texts))}
     numbered = yield queries.sessions.grow, {"id": via_id, **grown, "kept_tokens": None, "commit_at": None}
     if not numbered:
         return []
-    first = int(numbered[0]["last_seq"]) - len(facts) + 1
+    first = int(numbered[0]["last_seq"]) - len(events) + 1
     copies = [
-        replace(fact, session_id=via_id, via_id=None, seq=first + place) for place, fact in enumerate(facts)
+        replace(event, session_id=via_id, via_id=None, seq=first + index)
+        for index, event in enumerate(events)
     ]
     yield queries.events.append, [rows.event_params(copy) for copy in copies]
     return copies

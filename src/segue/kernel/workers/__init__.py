@@ -1,1 +1,1 @@
-"""The background loops of a process. They hand over to each other by rows and bells, never by calls."""
+"""Workers: the background loops of a process. They hand over by rows and bells, not by calling each other."""

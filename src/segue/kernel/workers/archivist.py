@@ -1,11 +1,11 @@
-"""The archivist: sessions whose moment has come are committed, and archives are learned from.
+"""Archivist: archives sessions when their policy says so, and extracts memories from archives.
 
-To commit is one short transaction. To learn may take a model's minutes, so it has a task with a lease of its
-own and takes no place in the lane: nobody waits for it.
+Archiving is one short transaction. Learning may take a model minutes, so it is a task with its own lease,
+outside the lane: no turn waits for it.
 
 Invariants
-  - of a session, archives are learned from in their order; one that fails does not hold up the next
-  - whoever lost a task's lease writes nothing: a step is taken once
+  - the archives of a session are learned from in their order; one that fails does not hold up the next
+  - a worker that lost a task's lease writes nothing, so each step is stored once
 """
 
 import asyncio
@@ -15,8 +15,7 @@ import random
 from segue.errors import LeaseLost, NotFound
 from segue.kernel.live.bell import Bell, Name
 from segue.kernel.live.hub import Hub
-from segue.kernel.transactions import archive as commit
-from segue.kernel.transactions import learn
+from segue.kernel.transactions import archive, learn
 from segue.kernel.transactions.archive import ArchiveMade
 from segue.memory.extraction import Extractor, Lesson, Material
 from segue.memory.passages import exchanges
@@ -36,9 +35,9 @@ MOST_AT_ONCE = 200
 MOST_TRIES = 3
 TIMEOUT_SECONDS = 120.0
 _LEASE_MS = 300_000
-"""Longer than two steps may take: what is still leased then was lost with its worker."""
+"""Longer than two steps may take: a task that is still leased then has lost its worker."""
 _KNOWN = 50
-"""Memories that an extractor is told of."""
+"""Known memories that an extractor is given."""
 _MOST_LESSONS = 50
 _LONGEST_TOPIC = 200
 _LONGEST_LESSON = 2_000
@@ -61,7 +60,7 @@ class Archivist:
         check_ms: int,
     ) -> None:
         self._store = store
-        self._shelf = MemoryReader(store)
+        self._reader = MemoryReader(store)
         self._clock = clock
         self._bell = bell
         self._hub = hub
@@ -74,38 +73,38 @@ class Archivist:
         self._closing = False
 
     async def run(self) -> None:
-        """Until closed; then what is being learned is seen through."""
+        """Archive and learn until closed; then finish the tasks in progress."""
         while not self._closing:
             if not await self.step() and not self._closing:
-                await self._rest()
+                await self._wait_for_work()
 
-    async def _rest(self) -> None:
+    async def _wait_for_work(self) -> None:
         now = self._clock.ms()
         until = safety = now + self._check_ms
-        soonest = await self._shelf.next_look()
-        # What is due and was not taken is somebody else's, or waits for its turn: no use to hurry.
+        soonest = await self._reader.next_look()
+        # What is due and was not done belongs to another archivist, or waits for an earlier task.
         if soonest is not None and soonest > now:
             until = min(safety, soonest)
         while not await self._bell.wait(Name.ARCHIVIST, until):
-            soonest = await self._shelf.next_look()
+            soonest = await self._reader.next_look()
             until = safety if soonest is None else min(safety, soonest)
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Start nothing more."""
         self._closing = True
         self._bell.ring(Name.ARCHIVIST)
 
     async def step(self) -> int:
-        """Commit what is due and learn from what waits; how much that was."""
-        await self._take_back_expired()
+        """Archive sessions that are due and run tasks that wait. Returns how many there were."""
+        await self._reclaim_expired()
         now = self._clock.ms()
-        due = await self._shelf.due_commits(now, MOST_AT_ONCE)
-        looked = 0
+        due = await self._reader.due_commits(now, MOST_AT_ONCE)
+        checked = 0
         for session_id in due:
-            looked += await self._look(session_id, now)
-        task_at = await self._shelf.next_task()
+            checked += await self._archive_if_due(session_id, now)
+        task_at = await self._reader.next_task()
         if task_at is None or task_at > now:
-            return looked
+            return checked
         tasks = await self._store.commit(
             learn.lease,
             holder=self._holder,
@@ -115,68 +114,68 @@ class Archivist:
         )
         async with asyncio.TaskGroup() as group:
             for task in tasks:
-                group.create_task(self._see_through(task))
-        return looked + len(tasks)
+                group.create_task(self._run_task(task))
+        return checked + len(tasks)
 
-    async def _look(self, session_id: str, now: int) -> bool:
-        """Whether its moment has passed, by a commit or by a pause until the next try."""
+    async def _archive_if_due(self, session_id: str, now: int) -> bool:
+        """Check one session and archive it if due. True: its `commit_at` was moved on."""
         try:
             done = await self._store.commit(
-                commit.look, session_id, now, task_id=self._ids(now), idle_enabled=self._idle_commits
+                archive.look, session_id, now, task_id=self._ids(now), idle_enabled=self._idle_commits
             )
         except Exception as error:
-            _log.warning("session %s could not be committed", session_id, exc_info=error)
-            return await self._record(session_id, _told(error), now)
+            _log.warning("archiving failed, retrying: session %s", session_id, exc_info=error)
+            return await self._record_failure(session_id, _error_text(error), now)
         if isinstance(done, ArchiveMade):
             self._hub.publish(done.events)
         return True
 
-    async def _record(self, session_id: str, error: str, now: int) -> bool:
+    async def _record_failure(self, session_id: str, error: str, now: int) -> bool:
         try:
-            await self._store.commit(commit.failed, session_id, error, now)
-        except Exception as second:
-            _log.debug("nor could it be said of session %s", session_id, exc_info=second)
+            await self._store.commit(archive.failed, session_id, error, now)
+        except Exception as another:
+            _log.debug("archiving error not recorded: session %s", session_id, exc_info=another)
             return False
         return True
 
-    async def _see_through(self, task: Task) -> None:
+    async def _run_task(self, task: Task) -> None:
         try:
             await self._learn(task)
         except asyncio.CancelledError:
-            # Nobody else would take it before its lease has run out.
+            # Requeue it: no other archivist would take it before its lease expires.
             await self._put_back(task, self._clock.ms(), "its worker was stopped")
             raise
         except LeaseLost as lost:
-            _log.warning("task %s was let go: %s", task.id, lost)
+            _log.warning("lease lost, task abandoned: task %s: %s", task.id, lost)
         except NotFound as gone:
-            _log.warning("task %s has nothing to read: %s", task.id, gone)
+            _log.warning("task abandoned, its archive was deleted: task %s: %s", task.id, gone)
         except Exception as error:
             await self._not_learned(task, error)
 
     async def _learn(self, task: Task) -> None:
-        archive = await self._shelf.archive(task.session_id, task.archive_n)
+        archived = await self._reader.archive(task.session_id, task.archive_n)
         material = await self._material(task)
-        if archive.summary is None:
+        if archived.summary is None:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 summary = await self._extractor.summarise(material)
             await self._store.commit(learn.sum_up, task, summary, self._clock.ms())
         async with asyncio.timeout(TIMEOUT_SECONDS):
             lessons = await self._extractor.learn(material)
         now = self._clock.ms()
-        said = {message.seq: message for message in material.spoken}
+        by_seq = {message.seq: message for message in material.spoken}
         memories = [
-            self._memory(task, lesson, said[lesson.source_seq], now)
+            self._memory(task, lesson, by_seq[lesson.source_seq], now)
             for lesson in lessons[:_MOST_LESSONS]
-            if lesson.source_seq in said and lesson.content.strip() and lesson.topic.strip()
+            if lesson.source_seq in by_seq and lesson.content.strip() and lesson.topic.strip()
         ]
-        passages = [self._passage(task, first, words, now) for first, words in exchanges(material.spoken)]
+        passages = [self._passage(task, first, text, now) for first, text in exchanges(material.spoken)]
         await self._store.commit(learn.learn, task, memories, passages, now, extractor=self._extractor.name)
 
     async def _material(self, task: Task) -> Material:
-        archive = await self._shelf.archive(task.session_id, task.archive_n)
-        log = await self._shelf.log(task.session_id, after=archive.first_seq - 1, until=archive.last_seq)
-        earlier = await self._shelf.summed_up(task.session_id, before=archive.n)
-        known = await self._shelf.memories(task.owner, limit=_KNOWN)
+        archived = await self._reader.archive(task.session_id, task.archive_n)
+        log = await self._reader.log(task.session_id, after=archived.first_seq - 1, until=archived.last_seq)
+        earlier = await self._reader.summed_up(task.session_id, before=archived.n)
+        known = await self._reader.memories(task.owner, limit=_KNOWN)
         return Material(
             messages=list(in_context_order(log)),
             earlier=earlier.summary if earlier else None,
@@ -185,10 +184,8 @@ class Archivist:
 
     async def _not_learned(self, task: Task, error: Exception) -> None:
         now = self._clock.ms()
-        reason = _told(error, task.stage)
-        _log.warning(
-            "archive %d of %s was not learned from", task.archive_n, task.session_key, exc_info=error
-        )
+        reason = _error_text(error, task.stage)
+        _log.warning("learning failed: archive %d of %s", task.archive_n, task.session_key, exc_info=error)
         if task.attempt < MOST_TRIES:
             pause = round(backoff(task.attempt, self._rng).total_seconds() * 1000)
             await self._put_back(task, now + min(pause, 8_000), reason)
@@ -196,17 +193,17 @@ class Archivist:
         try:
             await self._store.commit(learn.give_up, task, reason, now)
         except LeaseLost as lost:
-            _log.warning("task %s was let go: %s", task.id, lost)
+            _log.warning("lease lost, task abandoned: task %s: %s", task.id, lost)
 
     async def _put_back(self, task: Task, not_before: int, reason: str) -> None:
         try:
             await self._store.commit(learn.put_back, task, not_before, reason, self._clock.ms())
         except LeaseLost as lost:
-            _log.warning("task %s was let go: %s", task.id, lost)
+            _log.warning("lease lost, task abandoned: task %s: %s", task.id, lost)
 
-    async def _take_back_expired(self) -> None:
-        """Tasks whose worker was lost: tried again, until it has been often enough."""
-        for task in await self._shelf.expired_tasks(MOST_AT_ONCE):
+    async def _reclaim_expired(self) -> None:
+        """Requeue tasks whose lease expired; those with `MOST_TRIES` attempts fail."""
+        for task in await self._reader.expired_tasks(MOST_AT_ONCE):
             now = self._clock.ms()
             try:
                 if task.state is TaskState.CANCELLING:
@@ -234,14 +231,14 @@ class Archivist:
             updated_at=source.at,
         )
 
-    def _passage(self, task: Task, first: Message, words: str, now: int) -> Memory:
-        place = f"{task.session_id}-{first.seq:x}"
+    def _passage(self, task: Task, first: Message, text: str, now: int) -> Memory:
+        passage_key = f"{task.session_id}-{first.seq:x}"
         return Memory(
-            id=f"passage-{place}",
+            id=f"passage-{passage_key}",
             owner=Owner(*task.owner),
             kind=MemoryKind.PASSAGE,
-            topic=f"passage {place}",
-            content=words,
+            topic=f"passage {passage_key}",
+            content=text,
             confidence=100,
             session_id=task.session_id,
             archive_n=task.archive_n,
@@ -251,7 +248,7 @@ class Archivist:
         )
 
 
-def _told(error: Exception, *stage: str) -> str:
-    """As it may be shown: short, and without keys."""
-    words = redact(": ".join((*stage, str(error) or type(error).__name__)))
-    return clean(words)[:_LONGEST_ERROR]
+def _error_text(error: Exception, *stage: str) -> str:
+    """An error as it is stored and shown: short, without secrets."""
+    text = redact(": ".join((*stage, str(error) or type(error).__name__)))
+    return clean(text)[:_LONGEST_ERROR]

@@ -1,15 +1,15 @@
-"""The courier: written messages go out through their channels.
+"""Courier: sends deliveries through their channels.
 
-A delivery is leased before it is sent, and the lease is kept up while the channel is at it. After a crash
-between send and mark nobody knows whether it arrived, so it is repeated only where a repeat cannot double:
-the channel knows the delivery's id, or it refused the message before taking it. Otherwise it ends as failed,
-and says so.
+A delivery is leased before it is sent, and the lease is renewed while the channel sends. After a crash
+between the send and its mark, it is not known whether the message arrived. It is then repeated only if a
+repeat cannot duplicate it: the channel recognises the delivery's id, or refused the message. Otherwise it
+ends as failed, and its session says so.
 
 Invariants
-  - a courier takes only what is for a channel that it has; the rest waits for a process that has it, and
-    after a day ends as failed
-  - of a session one delivery is under way at a time, so its messages keep their order
-  - a channel that hangs holds up its own messages and nobody else's
+  - a courier leases only deliveries for its own channels; the others wait for a process that has their
+    channel, and fail after a day
+  - one delivery of a session is sent at a time, so its messages keep their order
+  - a channel that hangs delays only its own messages
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from typing import Any
 from segue.errors import LeaseLost, NotFound, StoreError
 from segue.kernel.live.bell import Bell, Name
 from segue.kernel.live.hub import Hub
-from segue.kernel.transactions.deliveries import UNKNOWN, failed, keep, lease, put_back, sent
+from segue.kernel.transactions.deliveries import UNKNOWN, failed, lease, put_back, renew, sent
 from segue.kernel.workers.rate_limit import TokenBucket
 from segue.kernel.workers.retry import retry_until_stored
 from segue.model.channel import Channel, NotTaken, Rejected, Unreachable, stored_names
@@ -38,14 +38,14 @@ from segue.times.clock import Clock
 _log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 100
-"""Under way in one process, for each channel."""
+"""Deliveries sent at once, for each channel of a process."""
 MOST_ATTEMPTS = 5
 _A_DAY_MS = 86_400_000
 _LONGEST_PAUSE_MS = 300_000
-_BREATH_MS = 1000
+_RETRY_MS = 1000
 _LONGEST_REASON = 300
 _STORED = ""
-"""In place of a name: all channels for which stored is sent."""
+"""Stands for all channels whose clients read the log: for those, storing a message is sending it."""
 
 
 class Courier:
@@ -62,7 +62,7 @@ class Courier:
         send_seconds: float,
         unified: bool,
     ) -> None:
-        """Without `channels`, everybody reads the log: whatever the session, stored is sent."""
+        """Without `channels`, all clients read the log, and storing a message is sending it."""
         self._store = store
         self._clock = clock
         self._bell = bell
@@ -70,62 +70,64 @@ class Courier:
         self._networks = {
             name: channel for name, channel in (channels or {}).items() if not channel.capabilities.stored
         }
-        self._stored = EVERY_CHANNEL if channels is None else _names(stored_names(channels.values()))
-        self._mine = EVERY_CHANNEL if channels is None else self._stored + _names(self._networks)
-        self._paces = {
-            name: TokenBucket(pace)
+        self._stored = EVERY_CHANNEL if channels is None else _channel_list(stored_names(channels.values()))
+        self._own_channels = (
+            EVERY_CHANNEL if channels is None else self._stored + _channel_list(self._networks)
+        )
+        self._rate_limits = {
+            name: TokenBucket(rate)
             for name, channel in self._networks.items()
-            if (pace := channel.capabilities.per_second) is not None
+            if (rate := channel.capabilities.per_second) is not None
         }
         self._holder = holder
         self._lease_ms = lease_ms
         self._send_seconds = send_seconds
         self._unified = unified
-        self._under_way: Counter[str] = Counter()
+        self._sending: Counter[str] = Counter()
         self._held: dict[str, Delivery] = {}
         self._closing = False
 
     async def run(self) -> None:
-        """Until closed; then what is under way is seen through."""
+        """Send deliveries until closed; then wait for those being sent."""
         async with asyncio.TaskGroup() as group:
-            renewing = group.create_task(self._keep_up())
+            renewing = group.create_task(self._renew_leases())
             async with asyncio.TaskGroup() as sending:
                 while not self._closing:
-                    leased = await self._lease_or_breathe()
+                    leased = await self._try_lease()
                     for delivery in leased:
-                        sending.create_task(self._take_out(delivery))
+                        sending.create_task(self._deliver(delivery))
                     if not leased and not self._closing:
-                        await self._rest()
+                        await self._wait_for_work()
             renewing.cancel()
 
     async def step(self) -> int:
-        """Send what is due; how many deliveries that were."""
+        """Send what is due. Returns how many deliveries there were."""
         leased = await self._lease()
         async with asyncio.TaskGroup() as sending:
             for delivery in leased:
-                sending.create_task(self._take_out(delivery))
+                sending.create_task(self._deliver(delivery))
         return len(leased)
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Lease no more deliveries."""
         self._closing = True
         self._bell.ring(Name.COURIER)
 
-    async def _lease_or_breathe(self) -> list[Delivery]:
+    async def _try_lease(self) -> list[Delivery]:
         try:
             return await self._lease()
         except Exception:
-            _log.exception("no delivery could be leased")
-            await self._clock.wait(asyncio.Event(), self._clock.ms() + _BREATH_MS)
+            _log.exception("lease of deliveries failed, retrying")
+            await self._clock.wait(asyncio.Event(), self._clock.ms() + _RETRY_MS)
             return []
 
     async def _lease(self) -> list[Delivery]:
         now = self._clock.ms()
         leased: list[Delivery] = []
         for name, limit in self._free(now):
-            found = await self._store.commit(
+            batch = await self._store.commit(
                 lease,
-                channels=self._stored if name == _STORED else _names([name]),
+                channels=self._stored if name == _STORED else _channel_list([name]),
                 limit=limit,
                 holder=self._holder,
                 lease_ms=self._lease_ms,
@@ -133,55 +135,55 @@ class Courier:
                 now=now,
                 since=await self._store.waiting_since(),
             )
-            self._under_way[name] += len(found)
-            if name in self._paces:
-                self._paces[name].take(len(found), now)
-            leased += found
+            self._sending[name] += len(batch)
+            if name in self._rate_limits:
+                self._rate_limits[name].take(len(batch), now)
+            leased += batch
         return leased
 
     def _free(self, now: int) -> Iterator[tuple[str, int]]:
-        """Which channels may take something now, and how much."""
+        """The channels that may send now, and how many deliveries each."""
         for name in (_STORED, *self._networks):
-            free = MOST_AT_ONCE - self._under_way[name]
-            if name in self._paces:
-                free = min(free, self._paces[name].allows(now))
+            free = MOST_AT_ONCE - self._sending[name]
+            if name in self._rate_limits:
+                free = min(free, self._rate_limits[name].allows(now))
             if free > 0:
                 yield name, free
 
-    async def _rest(self) -> None:
-        while not await self._bell.wait(Name.COURIER, await self._next_moment()):
+    async def _wait_for_work(self) -> None:
+        while not await self._bell.wait(Name.COURIER, await self._next_send_at()):
             pass
 
-    async def _next_moment(self) -> int | None:
-        """When there will be something to send, as far as it is known."""
+    async def _next_send_at(self) -> int | None:
+        """When a delivery can be sent next; None if that is not known."""
         now = self._clock.ms()
         free = [name for name, _ in self._free(now)]
-        paced = [pace.next_at(now) for name, pace in self._paces.items() if name not in free]
+        rate_limited = [limit.next_at(now) for name, limit in self._rate_limits.items() if name not in free]
         try:
-            soonest = await self._store.next_delivery(self._named(free))
+            soonest = await self._store.next_delivery(self._channels_for(free))
         except StoreError:
-            soonest = now + _BREATH_MS
-        return min(paced + ([] if soonest is None else [soonest]), default=None)
+            soonest = now + _RETRY_MS
+        return min(rate_limited + ([] if soonest is None else [soonest]), default=None)
 
-    def _named(self, free: Sequence[str]) -> str:
+    def _channels_for(self, free: Sequence[str]) -> str:
         if self._stored == EVERY_CHANNEL:
             return EVERY_CHANNEL
-        networks = _names(name for name in free if name != _STORED)
+        networks = _channel_list(name for name in free if name != _STORED)
         return networks + (self._stored if _STORED in free else "")
 
-    async def _take_out(self, delivery: Delivery) -> None:
+    async def _deliver(self, delivery: Delivery) -> None:
         self._held[delivery.id] = delivery
         try:
-            self._tell(await self._send(delivery))
+            self._publish(await self._send(delivery))
         except (LeaseLost, NotFound) as lost:
-            _log.warning("delivery %s was let go: %s", delivery.id, lost)
+            _log.warning("lease lost, delivery abandoned: delivery %s: %s", delivery.id, lost)
         except Exception:
-            # Nothing was marked. The lease runs out, and what becomes of it is decided then.
-            _log.exception("delivery %s could not be marked", delivery.id)
+            # The lease expires, and `reclaim_expired` decides.
+            _log.exception("delivery not marked, left to the reaper: delivery %s", delivery.id)
         finally:
-            if self._held.get(delivery.id) is delivery:  # or it came back here under a newer lease
+            if self._held.get(delivery.id) is delivery:  # else it was leased here again
                 del self._held[delivery.id]
-            self._under_way[delivery.channel if delivery.channel in self._networks else _STORED] -= 1
+            self._sending[delivery.channel if delivery.channel in self._networks else _STORED] -= 1
             self._bell.ring(Name.COURIER)
 
     async def _send(self, delivery: Delivery) -> Sequence[Event]:
@@ -194,9 +196,9 @@ class Courier:
         except NotTaken as refusal:
             return await self._not_taken(delivery, refusal)
         except Exception as error:
-            _log.warning("delivery %s failed", delivery.id, exc_info=error)
-            words = "it took too long" if isinstance(error, TimeoutError) else str(error)
-            return await self._unknown(delivery, channel, _told(f"{UNKNOWN}: {words}"))
+            _log.warning("send failed: delivery %s", delivery.id, exc_info=error)
+            cause = "it took too long" if isinstance(error, TimeoutError) else str(error)
+            return await self._unknown(delivery, channel, _shown_reason(f"{UNKNOWN}: {cause}"))
         now = self._clock.ms()
         events = await self._write(delivery, partial(sent, delivery, receipt, now, shared=self._unified))
         self._hub.sent(delivery, now)
@@ -204,8 +206,8 @@ class Courier:
 
     async def _not_taken(self, delivery: Delivery, refusal: NotTaken) -> Sequence[Event]:
         now = self._clock.ms()
-        reason = _told(str(refusal))
-        if _is_the_last(delivery, refusal, now):
+        reason = _shown_reason(str(refusal))
+        if _is_final(delivery, refusal, now):
             return await self._write(delivery, partial(failed, delivery, reason, now))
         pause_ms = min(_LONGEST_PAUSE_MS, 1000 * 2**delivery.attempt)
         if refusal.retry_after is not None:
@@ -215,7 +217,7 @@ class Courier:
 
     async def _unknown(self, delivery: Delivery, channel: Channel | None, reason: str) -> Sequence[Event]:
         now = self._clock.ms()
-        # Where stored is sent, and it was not stored, nothing left the house.
+        # Without a channel, storing is sending: it was not stored, so it was not sent.
         repeatable = channel is None or channel.capabilities.idempotent
         if repeatable and (channel is None or delivery.attempt < MOST_ATTEMPTS):
             pause_ms = 0 if channel is None else 1000 * 2**delivery.attempt
@@ -223,29 +225,32 @@ class Courier:
             return ()
         return await self._write(delivery, partial(failed, delivery, reason, now))
 
-    async def _write(self, delivery: Delivery, became: Begin[T]) -> T:
-        """What became of it. A store that is away must not make a message unknown that was sent."""
+    async def _write(self, delivery: Delivery, transaction: Begin[T]) -> T:
+        """Store the outcome, and wait for the store: that a message was sent must not be lost."""
         return await retry_until_stored(
-            f"delivery {delivery.id}", self._clock, lambda: self._store.commit(became)
+            f"delivery {delivery.id}", self._clock, lambda: self._store.commit(transaction)
         )
 
-    async def _keep_up(self) -> None:
-        """Whoever is still at it keeps its lease, however slow the channel is."""
+    async def _renew_leases(self) -> None:
+        """Renew the leases of deliveries being sent, however slow the channel is."""
         while True:
             await self._clock.wait(asyncio.Event(), self._clock.ms() + self._lease_ms // 3)
             try:
                 await self.renew()
             except StoreError as error:
-                _log.warning("the leases of deliveries could not be renewed: %s", error)
+                _log.warning("lease renewal of deliveries failed, retrying: %s", error)
 
     async def renew(self) -> None:
         held = list(self._held.values())
         if held:
-            await self._store.commit(keep, held, lease_ms=self._lease_ms, lease_now=self._store.lease_now())
+            await self._store.commit(renew, held, lease_ms=self._lease_ms, lease_now=self._store.lease_now())
 
-    async def take_back_expired(self) -> int:
-        """Deliveries whose courier was lost in the middle of a send, and those that no courier comes for."""
-        lost = await self._store.expired_deliveries(self._mine, MOST_AT_ONCE)
+    async def reclaim_expired(self) -> int:
+        """End or requeue deliveries whose lease expired, and fail those whose channel no process has.
+
+        Returns how many there were.
+        """
+        lost = await self._store.expired_deliveries(self._own_channels, MOST_AT_ONCE)
         for delivery in lost:
             await self._settle(self._unknown(delivery, self._networks.get(delivery.channel), UNKNOWN))
         now = self._clock.ms()
@@ -258,27 +263,27 @@ class Courier:
         return len(lost) + len(stranded)
 
     async def _settle(self, settling: Coroutine[Any, Any, Sequence[Event]]) -> None:
-        with suppress(LeaseLost, NotFound):  # somebody else was faster, or its session is gone
-            self._tell(await settling)
+        with suppress(LeaseLost, NotFound):  # another process was faster, or the session was deleted
+            self._publish(await settling)
 
-    def _tell(self, events: Sequence[Event]) -> None:
+    def _publish(self, events: Sequence[Event]) -> None:
         self._hub.publish(events)
-        if events:  # the session has grown, perhaps enough to be committed
+        if events:  # the session has grown, perhaps enough to be archived
             self._bell.ring(Name.ARCHIVIST)
 
 
-def _names(names: Iterable[str]) -> str:
-    """As the queries read them: each between commas."""
+def _channel_list(names: Iterable[str]) -> str:
+    """Channel names as the queries expect them: each between commas."""
     return "".join(f",{name}," for name in sorted(names))
 
 
-def _told(reason: str) -> str:
-    """A channel's own words, as they may be kept and shown: one short line without secrets."""
+def _shown_reason(reason: str) -> str:
+    """A channel's error as it is stored and shown: one short line without secrets."""
     line = " ".join(redact(clean(reason)).split())
     return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"
 
 
-def _is_the_last(delivery: Delivery, refusal: NotTaken, now: int) -> bool:
+def _is_final(delivery: Delivery, refusal: NotTaken, now: int) -> bool:
     if isinstance(refusal, Rejected):
         return True
     if isinstance(refusal, Unreachable) or refusal.retry_after is not None:

@@ -1,11 +1,11 @@
-"""The keeper: looks after the turns that this process holds.
+"""Keeper: renews the leases of the turns that this process runs, and cancels turns that must end.
 
-It renews their leases, ends those that ran out of time or were asked to stop, and keeps what they have
-said so far where any process can read it. One task for all of them: a turn costs no timer of its own.
+It cancels turns that timed out, were asked to stop or lost their lease, and stores drafts of their text for
+other processes to read. One task does this for all turns, so a turn needs no timer of its own.
 
-A renewal that misses means that another process holds the lane: the turn is let go at once, whatever its
-agent is doing, for nothing it writes would count. Cut off from the store, it lets a turn go a third of the
-lease before the lease ends, by its own clock (see `leasing.reliable_ms`).
+If a renewal matches no row, another process holds the lane: the turn is cancelled at once, because nothing it
+writes would be stored. If the store does not answer, the keeper cancels a turn by its own clock, a third of
+the lease before its end (see `lease.reliable_ms`).
 """
 
 import asyncio
@@ -27,10 +27,10 @@ from segue.times.clock import Clock
 _log = logging.getLogger(__name__)
 
 TICK_MS = 500
-_STUBBORN_MS = 1000
+_CANCEL_GRACE_MS = 1000
 """How long an agent may ignore its cancellation before its turn is settled without it."""
 
-_ENDED_BY_US = (CancelReason.STOPPED, CancelReason.TIMED_OUT)
+_CLOSED_HERE = (CancelReason.STOPPED, CancelReason.TIMED_OUT)
 
 
 class Keeper:
@@ -56,136 +56,143 @@ class Keeper:
         self._reliable_ms = reliable_ms(lease_ms)
         self._tick_ms = min(TICK_MS, lease_ms // 6)
         self._cut_off = False
-        """The store did not answer the last time."""
+        """The store did not answer in the last step."""
         self._outbox = outbox
 
     async def run(self) -> None:
         while True:
-            await self._turns.some()
-            # Not at once: what was just taken up has a fresh lease, and has said nothing yet.
-            await self._bell.wait(Name.KEEPER, self._clock.ms() + min(self._tick_ms, self._ms_left()))
+            await self._turns.wait_for_one()
+            # Wait first: a turn that just started has a fresh lease and no text yet.
+            await self._bell.wait(Name.KEEPER, self._clock.ms() + min(self._tick_ms, self._ms_to_deadline()))
             await self.step()
 
     async def step(self) -> None:
         try:
-            # A store that is silent must not keep us from letting go in time.
-            async with asyncio.timeout(self._seconds_for_the_store()):
-                await self._renew_in_time()
-                await self._stop_those_asked()
-                await self._keep_drafts()
+            # A store that does not answer must not delay the cancellations below.
+            async with asyncio.timeout(self._store_timeout()):
+                await self._renew_leases()
+                await self._stop_requested()
+                await self._store_drafts()
             self._cut_off = False
         except (StoreError, TimeoutError) as error:
             self._cut_off = True
-            _log.warning("the leases could not be renewed: %s", str(error) or "the store does not answer")
-        self._let_go_of_the_lost()
-        await self._end_the_late()
-        self._press_the_stubborn()
+            _log.warning("lease renewal failed, retrying: %s", str(error) or "the store does not answer")
+        self._cancel_expired()
+        await self._enforce_timeouts()
+        self._cancel_again()
 
-    def _ms_left(self) -> int:
-        """Until the first turn must be let go. One whose agent has ended waits for the store instead."""
+    def _ms_to_deadline(self) -> int:
+        """Time until the first turn must be cancelled. A turn whose agent has ended is not counted: its
+        settlement waits for the store."""
         now = self._clock.steady_ms()
-        at_work = [live for live in self._turns if live.listening and live.let_go is None]
-        return max(0, min((live.held_until - now for live in at_work), default=self._reliable_ms))
+        at_work = [turn for turn in self._turns if turn.agent_running and turn.cancel_reason is None]
+        return max(0, min((turn.held_until - now for turn in at_work), default=self._reliable_ms))
 
-    def _seconds_for_the_store(self) -> float:
-        """Until the first turn must be let go. After a longer sleep than that, the lease may still be ours: a
-        store that answered before the sleep is given a second to say so."""
-        left = self._ms_left()
-        return left / 1000 if left or self._cut_off else 1.0
+    def _store_timeout(self) -> float:
+        """Timeout for the store: until the first turn must be cancelled.
 
-    async def _renew_in_time(self) -> None:
-        """All of them, as soon as a third of one has passed."""
-        held = self._ours()
+        After a long sleep of the machine that time is over, but the lease may still be held: unless the last
+        step failed too, the store gets one second to say so.
+        """
+        remaining = self._ms_to_deadline()
+        return remaining / 1000 if remaining or self._cut_off else 1.0
+
+    async def _renew_leases(self) -> None:
+        """Renew all leases as soon as a third of one has passed."""
+        held = self._held()
         now = self._clock.steady_ms()
-        if all(live.held_until - now > self._reliable_ms - self._lease_ms // 3 for live in held):
+        if all(turn.held_until - now > self._reliable_ms - self._lease_ms // 3 for turn in held):
             return
         kept = await self._store.commit(renew, held, self._lease_ms, self._store.lease_now())
-        for live in held:
-            if live.held.session.id in kept:
-                live.held_until = now + self._reliable_ms
+        for turn in held:
+            if turn.held.session.id in kept:
+                turn.held_until = now + self._reliable_ms
             else:
-                live.cancel(CancelReason.LEASE_LOST, now)
+                turn.cancel(CancelReason.LEASE_LOST, now)
 
-    def _ours(self) -> list[RunningTurn]:
+    def _held(self) -> list[RunningTurn]:
         return [
-            live for live in self._turns if live.let_go is not CancelReason.LEASE_LOST and not live.settled
+            turn
+            for turn in self._turns
+            if turn.cancel_reason is not CancelReason.LEASE_LOST and not turn.settled
         ]
 
-    def _let_go_of_the_lost(self) -> None:
-        """Cut off for too long: by our own clock, another process may soon take the lane."""
+    def _cancel_expired(self) -> None:
+        """Cancel turns that were not renewed in time: another process may soon reclaim their lanes."""
         now = self._clock.steady_ms()
-        for live in self._turns:
-            if now >= live.held_until:
-                live.cancel(CancelReason.LEASE_LOST, now)
+        for turn in self._turns:
+            if now >= turn.held_until:
+                turn.cancel(CancelReason.LEASE_LOST, now)
 
-    async def _stop_those_asked(self) -> None:
+    async def _stop_requested(self) -> None:
         if not len(self._turns):
             return
         for turn_id in await self._store.turns_to_stop(self._holder):
-            if live := self._turns.get(turn_id):
-                live.cancel(CancelReason.STOPPED, self._clock.steady_ms())
+            if turn := self._turns.get(turn_id):
+                turn.cancel(CancelReason.STOPPED, self._clock.steady_ms())
 
-    async def _keep_drafts(self) -> None:
-        grown = [live for live in self._turns if live.length > live.drafted and live.listening]
+    async def _store_drafts(self) -> None:
+        grown = [turn for turn in self._turns if turn.text_length > turn.draft_length and turn.agent_running]
         if grown:
-            lengths = [live.length for live in grown]
-            await self._store.commit(keep_drafts, grown)
-            for live, length in zip(grown, lengths, strict=True):
-                live.drafted = length
+            lengths = [turn.text_length for turn in grown]
+            await self._store.commit(store_drafts, grown)
+            for turn, length in zip(grown, lengths, strict=True):
+                turn.draft_length = length
 
-    async def _end_the_late(self) -> None:
+    async def _enforce_timeouts(self) -> None:
         now = self._clock.steady_ms()
-        for live in self._turns:
-            if now - live.began > live.held.turn.timeout_ms:
-                live.cancel(CancelReason.TIMED_OUT, now)
-            if live.let_go in _ENDED_BY_US and not live.settled and now - live.let_go_at > _STUBBORN_MS:
-                await self._settle_without(live)
+        for turn in self._turns:
+            if now - turn.began > turn.held.turn.timeout_ms:
+                turn.cancel(CancelReason.TIMED_OUT, now)
+            ignored = now - turn.cancelled_at > _CANCEL_GRACE_MS
+            if turn.cancel_reason in _CLOSED_HERE and not turn.settled and ignored:
+                await self._settle_without_agent(turn)
 
-    async def _settle_without(self, live: RunningTurn) -> None:
-        """The agent neither ended nor let itself be cancelled. Its session goes on without it."""
+    async def _settle_without_agent(self, turn: RunningTurn) -> None:
+        """Settle a turn whose agent ignores its cancellation, so that its session can continue."""
         try:
             now = self._clock.ms()
-            left = await self._store.commit(
-                settle.settle, live.held, live.cut_short(), now, outbox=self._outbox(now)
+            end = await self._store.commit(
+                settle.settle, turn.held, turn.cut_short(), now, outbox=self._outbox(now)
             )
         except LeaseLost:
-            live.settled = True
+            turn.settled = True
             return
         except StoreError as error:
-            _log.warning("turn %s could not be settled: %s", live.held.turn.id, error)
+            _log.warning("turn not settled, retrying: turn %s: %s", turn.held.turn.id, error)
             return
-        live.settled = True
-        self._hub.publish(left.events)
+        turn.settled = True
+        self._hub.publish(end.events)
         self._bell.ring(Name.USER, Name.SCHEDULE, Name.COURIER)
 
-    def _press_the_stubborn(self) -> None:
-        """Who caught one cancellation may wait for something else now, and holds a slot."""
+    def _cancel_again(self) -> None:
+        """An agent that swallowed its cancellation still occupies capacity, so cancel it again."""
         now = self._clock.steady_ms()
-        for live in self._turns:
-            if live.let_go and live.listening and now - live.let_go_at > _STUBBORN_MS:
-                live.task.cancel()
+        for turn in self._turns:
+            if turn.cancel_reason and turn.agent_running and now - turn.cancelled_at > _CANCEL_GRACE_MS:
+                turn.task.cancel()
 
 
 def renew(held: list[RunningTurn], lease_ms: int, lease_now: int | None) -> Transaction[set[str]]:
-    """The sessions whose lease was ours to renew."""
+    """Renew leases under their fences. Returns the ids of the sessions that are still held."""
     kept = yield (
         queries.sessions.renew,
         [
             {
-                "id": live.held.session.id,
-                "holder": live.held.holder,
-                "fence": live.held.fence,
+                "id": turn.held.session.id,
+                "holder": turn.held.holder,
+                "fence": turn.held.fence,
                 "lease_ms": lease_ms,
                 "lease_now": lease_now,
             }
-            for live in held
+            for turn in held
         ],
     )
     return {row["id"] for row in kept}
 
 
-def keep_drafts(grown: list[RunningTurn]) -> Transaction[None]:
+def store_drafts(grown: list[RunningTurn]) -> Transaction[None]:
     yield (
         queries.turns.keep_draft,
-        [{"id": live.held.turn.id, "fence": live.held.fence, "draft": live.text} for live in grown],
+        [{"id": turn.held.turn.id, "fence": turn.held.fence, "draft": turn.text} for turn in grown],
     )

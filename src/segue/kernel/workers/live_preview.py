@@ -1,7 +1,6 @@
-"""Showing: what is being said, in a channel that can change a message after it was sent.
+"""Live preview: shows an answer while it grows, in a channel that can edit messages.
 
-The complete answer is the courier's to send. Here its beginning is shown while it grows, as well as may be:
-what is not shown is lost to nobody.
+The courier sends the complete answer. The preview is best effort: if it fails, nothing is lost.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ from segue.times.clock import Clock
 _log = logging.getLogger(__name__)
 
 _PAUSE_MS = 1500
-"""Between two looks; chats do not want to be edited more often."""
+"""Between two edits; networks limit how often a message may be edited."""
 
 
 class LivePreview:
@@ -31,11 +30,11 @@ class LivePreview:
 
     async def run(self) -> None:
         with self._hub.listen(EVERYTHING) as listener:
-            async with asyncio.TaskGroup() as shown:
+            async with asyncio.TaskGroup() as previews:
                 while True:
-                    heard = await listener.next()
-                    if isinstance(heard, Event) and heard.type == "stream_start" and heard.turn_id:
-                        shown.create_task(self._show(heard.turn_id, heard.via_id or heard.session_id))
+                    event = await listener.next()
+                    if isinstance(event, Event) and event.type == "stream_start" and event.turn_id:
+                        previews.create_task(self._show(event.turn_id, event.via_id or event.session_id))
 
     async def _show(self, turn_id: str, session_id: str) -> None:
         try:
@@ -43,13 +42,13 @@ class LivePreview:
             if session.channel != self._channel.name:
                 return
             metadata = await self._store.place_of_answer(session, turn_id)
-            said = ""
-            while (live := self._turns.get(turn_id)) is not None:
-                if live.text != said:
-                    said = live.text
-                    await self._channel.show(session.chat_id, turn_id, said, metadata=metadata)
+            text = ""
+            while (running := self._turns.get(turn_id)) is not None:
+                if running.text != text:
+                    text = running.text
+                    await self._channel.show(session.chat_id, turn_id, text, metadata=metadata)
                 await self._clock.wait(asyncio.Event(), self._clock.ms() + _PAUSE_MS)
         except NotFound:
             return  # its session was deleted
         except Exception:
-            _log.exception("turn %s is not shown while it goes on", turn_id)
+            _log.exception("live preview failed: turn %s", turn_id)

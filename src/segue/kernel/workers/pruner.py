@@ -1,6 +1,6 @@
-"""The pruner: forgets records that are too old. The transcript is not its business.
+"""Pruner: deletes rows that are older than the retention time. It never touches the log.
 
-That there are not too many of a job is seen to in `firing`, with each run that is added.
+The number of runs per job is limited in `fire`, whenever a run is added.
 """
 
 from segue.kernel.live.bell import Bell, Name
@@ -27,17 +27,17 @@ class Pruner:
             await self.step()
 
     async def step(self) -> int:
-        """Forget what is too old, a little at a time; how many rows that were."""
+        """Delete what is too old, in small batches. Returns how many rows."""
         before = self._clock.ms() - self._retention_ms
-        gone = await self._all(queries.runs.prune_old, before)
-        gone += await self._all(queries.jobs.prune, before)
-        gone += await self._all(queries.turns.prune, before)
-        gone += await self._all(queries.deliveries.prune, before)
-        gone += await self._all(queries.tasks.prune_completed, self._clock.ms() - DAY_MS)
-        gone += await self._all(queries.tasks.prune_failed, self._clock.ms() - 7 * DAY_MS)
-        return gone + await self._all(queries.requests.prune, self._clock.ms() - DAY_MS)
+        gone = await self._prune_all(queries.runs.prune_old, before)
+        gone += await self._prune_all(queries.jobs.prune, before)
+        gone += await self._prune_all(queries.turns.prune, before)
+        gone += await self._prune_all(queries.deliveries.prune, before)
+        gone += await self._prune_all(queries.tasks.prune_completed, self._clock.ms() - DAY_MS)
+        gone += await self._prune_all(queries.tasks.prune_failed, self._clock.ms() - 7 * DAY_MS)
+        return gone + await self._prune_all(queries.requests.prune, self._clock.ms() - DAY_MS)
 
-    async def _all(self, query: queries.Query, before: int) -> int:
+    async def _prune_all(self, query: queries.Query, before: int) -> int:
         gone = 0
         while batch := await self._store.commit(_prune, query, {"before": before, "limit": _BATCH}):
             gone += batch

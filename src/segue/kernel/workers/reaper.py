@@ -1,7 +1,8 @@
-"""The reaper: takes back what the dead have left. Every step of it is itself a claim; there is no leader.
+"""Reaper: reclaims lanes and deliveries whose lease expired.
 
-Whoever could not look for a while, because the store was away or the machine asleep, cannot tell the dead
-from those who could not renew either. So it gives them the time to do that first.
+Any process may do it; each reclaim is a compare-and-set. After an outage of the store or a sleep of the
+machine, a reaper cannot tell a crashed worker from one that could not renew either. So it first waits long
+enough for live workers to renew their leases.
 """
 
 import asyncio
@@ -41,40 +42,40 @@ class Reaper:
         self._holder = f"{holder}/reaper"
         self._nap_ms = min(LONGEST_NAP_MS, lease_ms // 3)
         self._grace_ms = lease_ms // 2
-        """Leases are renewed every third of one. In so long everybody who is alive has done it."""
-        self._looked: int | None = None
-        """When it looked last, by our own steady clock."""
+        """Leases are renewed every third of a lease, so within this time every live worker has done it."""
+        self._checked_at: int | None = None
+        """When the last step ended, by the steady clock."""
         self._outbox = outbox
         self._deliveries = deliveries
 
     async def run(self) -> None:
         while True:
-            expired = await self._look()
-            if self._was_away():
+            expired = await self._expired_lanes()
+            if self._was_suspended():
                 await self._clock.wait(asyncio.Event(), self._clock.ms() + self._grace_ms)
-                expired = await self._look()
-            await self._take_back(expired)
-            self._looked = self._clock.steady_ms()
+                expired = await self._expired_lanes()
+            await self._reclaim(expired)
+            self._checked_at = self._clock.steady_ms()
             await self._bell.wait(Name.REAPER, self._clock.ms() + self._nap_ms)
 
     async def step(self) -> int:
-        """Take back the lanes and deliveries whose lease ran out; how many that were."""
-        return await self._take_back(await self._look())
+        """Reclaim the lanes and deliveries whose lease expired. Returns how many there were."""
+        return await self._reclaim(await self._expired_lanes())
 
-    async def _look(self) -> list[str]:
+    async def _expired_lanes(self) -> list[str]:
         return await self._store.expired_lanes(MOST_AT_ONCE)
 
-    def _was_away(self) -> bool:
-        """Also for as long as the look itself took: a store that comes back answers it then."""
-        if self._looked is None:  # we are new, and what we find was left by those before us
+    def _was_suspended(self) -> bool:
+        """Includes the time the query took: an unreachable store answers it only when it is back."""
+        if self._checked_at is None:  # the first step: expired leases are of earlier processes
             return False
-        return self._clock.steady_ms() - self._looked > self._grace_ms
+        return self._clock.steady_ms() - self._checked_at > self._grace_ms
 
-    async def _take_back(self, lanes: Sequence[str]) -> int:
-        taken = await self._deliveries()
+    async def _reclaim(self, lanes: Sequence[str]) -> int:
+        reclaimed = await self._deliveries()
         for session_id in lanes:
             now = self._clock.ms()
-            left = await self._store.commit(
+            end = await self._store.commit(
                 settle.take_back,
                 session_id,
                 holder=self._holder,
@@ -83,12 +84,12 @@ class Reaper:
                 now=now,
                 outbox=self._outbox(now),
             )
-            if left is None:  # renewed or released meanwhile
+            if end is None:  # renewed or released since the query
                 continue
-            taken += 1
-            _log.warning("the lane of session %s was taken back: its holder is gone", session_id)
-            self._hub.publish(left.events)
-            if left.ready is not None:
-                self._store.is_ready(left.ready.since)
+            reclaimed += 1
+            _log.warning("reclaimed lane, its lease had expired: session %s", session_id)
+            self._hub.publish(end.events)
+            if end.ready is not None:
+                self._store.is_ready(end.ready.since)
             self._bell.ring(Name.USER, Name.SCHEDULE, Name.COURIER)
-        return taken
+        return reclaimed

@@ -1,4 +1,4 @@
-"""Insisting: what was said or sent is written down when the store is back, however long it was away."""
+"""Retries a write until the store is reachable again, however long that takes."""
 
 import asyncio
 import logging
@@ -15,10 +15,10 @@ _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 200, 2_000
 _log = logging.getLogger(__name__)
 
 
-async def retry_until_stored(who: str, clock: Clock, write: Callable[[], Awaitable[T]]) -> T:
-    """Write, and again while the store is away. Whether it is still ours to write, the store will say then.
+async def retry_until_stored(subject: str, clock: Clock, write: Callable[[], Awaitable[T]]) -> T:
+    """Repeat a write while the store is unreachable. Its fence decides then whether it is still valid.
 
-    Not when the store was lost while it committed: a second time could double what the first has done.
+    `Undecided` is raised, not retried: the connection was lost during COMMIT, so a repeat could write twice.
     """
     pause = _FIRST_PAUSE_MS
     while True:
@@ -28,6 +28,6 @@ async def retry_until_stored(who: str, clock: Clock, write: Callable[[], Awaitab
             raise
         except StoreUnavailable as error:
             if pause == _FIRST_PAUSE_MS:
-                _log.warning("%s waits for the store: %s", who, error)
+                _log.warning("store unreachable, retrying: %s: %s", subject, error)
             await clock.wait(asyncio.Event(), clock.ms() + pause)
             pause = min(2 * pause, _LONGEST_PAUSE_MS)

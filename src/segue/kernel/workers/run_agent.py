@@ -1,4 +1,4 @@
-"""Runs the agent for one turn: publishes its output live, stores its facts, and returns the closure."""
+"""Runs the agent for one turn: publishes its text live, stores its tool calls, returns the closure."""
 
 import asyncio
 import logging
@@ -28,10 +28,14 @@ from segue.model.transcript import Message, message_of
 from segue.store.store import Store
 from segue.times.clock import Clock
 
+_log = logging.getLogger(__name__)
+
 
 class AgentOutput:
-    def __init__(self, live: RunningTurn, store: Store, hub: Hub, clock: Clock) -> None:
-        self._live = live
+    """Handles what an agent yields: text, thoughts, tool calls and usage."""
+
+    def __init__(self, running: RunningTurn, store: Store, hub: Hub, clock: Clock) -> None:
+        self._running = running
         self._store = store
         self._hub = hub
         self._clock = clock
@@ -39,45 +43,45 @@ class AgentOutput:
     async def take(self, piece: Delta | str) -> None:
         match piece:
             case str() | Text():
-                self._say(piece if isinstance(piece, str) else piece.text)
+                self._add_text(piece if isinstance(piece, str) else piece.text)
             case Thinking(text):
-                self._tell("thinking_delta", self._live.thought, text)
-                self._live.think(text)
+                self._publish("thinking_delta", self._running.thought_length, text)
+                self._running.add_thought(text)
             case ToolStarted():
-                # Committed before the agent goes on: after a crash we know that it may have acted.
-                await self._write("tool_started", piece, acted=True)
+                # Committed before the agent continues: after a crash the turn counts as one that acted.
+                await self._store_event("tool_started", piece, acted=True)
             case ToolCalled():
-                await self._write("tool_call", piece, acted=False)
+                await self._store_event("tool_call", piece, acted=False)
             case Usage(figures):
-                self._live.usage = figures
+                self._running.usage = figures
             case _:
                 raise AgentFailed(f"an agent yields strings and deltas, got {type(piece).__name__}")
 
-    def _say(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         text = clean(text)
-        if self._live.length + len(text) > LONGEST_ANSWER:
+        if self._running.text_length + len(text) > LONGEST_ANSWER:
             raise AgentFailed(f"the answer grew beyond {LONGEST_ANSWER:,} characters")
-        self._tell("stream_delta", self._live.length, text)
-        self._live.say(text)
+        self._publish("stream_delta", self._running.text_length, text)
+        self._running.add_text(text)
 
-    def _tell(self, kind: str, offset: int, text: str) -> None:
-        turn = self._live.held.turn
+    def _publish(self, kind: str, offset: int, text: str) -> None:
+        turn = self._running.held.turn
         self._hub.live(
             LiveText(
                 session_id=turn.session_id,
-                via_id=self._live.held.via_id,
+                via_id=self._running.held.via_id,
                 turn_id=turn.id,
                 attempt=turn.attempt,
                 type=kind,
-                seq=self._live.last_seq,
+                seq=self._running.last_seq,
                 offset=offset,
                 text=text,
             )
         )
 
-    async def _write(self, kind: str, piece: ToolStarted | ToolCalled, *, acted: bool) -> None:
-        held = self._live.held
-        fact = Event(
+    async def _store_event(self, kind: str, piece: ToolStarted | ToolCalled, *, acted: bool) -> None:
+        held = self._running.held
+        event = Event(
             session_id=held.session.id,
             seq=0,
             type=kind,
@@ -88,51 +92,51 @@ class AgentOutput:
         events = await retry_until_stored(
             f"turn {held.turn.id}",
             self._clock,
-            lambda: self._store.commit(lease.append, held, [fact], acted=acted),
+            lambda: self._store.commit(lease.append, held, [event], acted=acted),
         )
-        self._live.last_seq = events[0].seq
+        self._running.last_seq = events[0].seq
         self._hub.publish(events)
 
 
-_log = logging.getLogger(__name__)
+async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
+    """Run the agent, or the function of a `Call`. Returns the closure, also for an agent that fails.
 
-
-async def run_agent(crew: WorkerContext, live: RunningTurn) -> Closure:
-    """The agent's words, until it ends; however it ends."""
+    Raises `LeaseLost` and `StoreError`, and `CancelledError` if the turn was cancelled from outside.
+    """
     try:
-        if live.held.turn.call is not None:
-            return await _call(crew, live)
-        speech = AgentOutput(live, crew.store, crew.hub, crew.clock)
-        pieces = crew.agent.answer(await _open(crew, live.held))
+        if running.held.turn.call is not None:
+            return await _call(context, running)
+        output = AgentOutput(running, context.store, context.hub, context.clock)
+        pieces = context.agent.answer(await _open(context, running.held))
         try:
             async for piece in pieces:
-                await speech.take(piece)
+                await output.take(piece)
         finally:
-            # One that is let go between two pieces closes what it holds now, not when memory is tidied.
+            # A cancelled agent must release its resources now, not at garbage collection.
             if isinstance(pieces, AsyncGenerator):
                 await pieces.aclose()
-        return await _evaluated(crew, live, closure.answered(live.text, live.usage))
+        return await _evaluate(context, running, closure.answered(running.text, running.usage))
     except (LeaseLost, StoreError):
         raise
     except asyncio.CancelledError:
-        if live.task.cancelling():
+        if running.task.cancelling():
             raise
-        return closure.failed("the agent cancelled itself", usage=live.usage)
+        return closure.failed("the agent cancelled itself", usage=running.usage)
     except AgentFailed as failure:
-        return closure.failed(str(failure), shown=failure.shown, usage=live.usage)
+        return closure.failed(str(failure), shown=failure.shown, usage=running.usage)
     except (Exception, SystemExit) as error:
-        return closure.failed(_traced(error), usage=live.usage)
+        return closure.failed(_short_traceback(error), usage=running.usage)
     finally:
-        live.listening = False
+        running.agent_running = False
 
 
-def _traced(error: BaseException) -> str:
+def _short_traceback(error: BaseException) -> str:
     return "".join(traceback.format_exception(error, limit=-8))
 
 
-async def _evaluated(crew: WorkerContext, live: RunningTurn, ending: Closure) -> Closure:
-    """What becomes of an answer that may be nothing to say, or may not go out unasked."""
-    turn = live.held.turn
+async def _evaluate(context: WorkerContext, running: RunningTurn, ending: Closure) -> Closure:
+    """Hold the answer back if it says that there is nothing to report, or if its evaluation says so."""
+    turn = running.held.turn
     if turn.source is None or turn.brief is None:
         return ending
     if turn.brief.mode == Mode.CHECK and says_nothing(ending.reply or ""):
@@ -140,35 +144,35 @@ async def _evaluated(crew: WorkerContext, live: RunningTurn, ending: Closure) ->
     if turn.source.kind not in EVALUATED or ending.reply is None:
         return ending
     try:
-        passes = await crew.evaluate_response(await _open(crew, live.held), ending.reply)
+        passes = await context.evaluate_response(await _open(context, running.held), ending.reply)
     except Exception as error:
-        _log.warning("the answer of turn %s could not be evaluated", turn.id, exc_info=error)
+        _log.warning("evaluation failed, answer held back: turn %s", turn.id, exc_info=error)
         return closure.not_evaluated(ending, repr(error))
     return ending if passes is True else closure.held_back(ending)
 
 
-async def _call(crew: WorkerContext, live: RunningTurn) -> Closure:
-    call = live.held.turn.call or {}
-    function = crew.functions.get(call["function"])
+async def _call(context: WorkerContext, running: RunningTurn) -> Closure:
+    call = running.held.turn.call or {}
+    function = context.functions.get(call["function"])
     if function is None:
         return closure.failed(f"no function is registered as {call['function']!r} in this process")
-    opened = await _open(crew, live.held)
+    opened = await _open(context, running.held)
     try:
         result = await function(opened, **call.get("arguments", {}))
     except (LeaseLost, StoreError) as error:
-        # It comes from the function's own work: the lane is still ours, and the turn can be settled.
-        return closure.failed(_traced(error))
+        # Raised by the function's own use of Segue: this turn's lane is still held and can be settled.
+        return closure.failed(_short_traceback(error))
     return closure.answered("" if result is None else str(result), {})
 
 
-async def _open(crew: WorkerContext, held: HeldLane) -> OpenTurn:
+async def _open(context: WorkerContext, held: HeldLane) -> OpenTurn:
     async def history(limit: int) -> list[Message]:
         source = held.turn.source
         given = await assemble(
-            MemoryReader(crew.store),
+            MemoryReader(context.store),
             held.session,
             asked=text,
-            view=await _view(crew, source),
+            view=await _view(context, source),
             limit=limit,
             before=held.opened.seq,
             turn_id=held.turn.id,
@@ -177,8 +181,8 @@ async def _open(crew: WorkerContext, held: HeldLane) -> OpenTurn:
         return given.as_messages()
 
     async def joined() -> list[Message]:
-        events = await crew.store.commit(lease.join, held, crew.clock.ms())
-        crew.hub.publish(events)
+        events = await context.store.commit(lease.join, held, context.clock.ms())
+        context.hub.publish(events)
         own = [event for event in events if event.session_id == held.session.id]
         return [message for event in own if (message := message_of(event))]
 
@@ -188,7 +192,7 @@ async def _open(crew: WorkerContext, held: HeldLane) -> OpenTurn:
     return OpenTurn(
         id=turn.id,
         session=held.session,
-        via=await _via(crew, held),
+        via=await _via(context, held),
         text=text,
         prompt=prompt.text if prompt else text,
         role="system" if turn.source and turn.source.kind == JobKind.RECALL else "user",
@@ -201,21 +205,21 @@ async def _open(crew: WorkerContext, held: HeldLane) -> OpenTurn:
     )
 
 
-async def _via(crew: WorkerContext, held: HeldLane) -> Session:
+async def _via(context: WorkerContext, held: HeldLane) -> Session:
     if held.via_id is None:
         return held.session
     try:
-        return await crew.store.session_by_id(held.via_id)
-    except NotFound:  # the chat was deleted since
+        return await context.store.session_by_id(held.via_id)
+    except NotFound:  # the chat was deleted
         return held.session
 
 
-async def _view(crew: WorkerContext, source: Source | None) -> View:
-    """What the job says of it. A user's turn is given everything."""
+async def _view(context: WorkerContext, source: Source | None) -> View:
+    """How much history the job's agent sees. A user's turn sees all."""
     if source is None:
         return View.FULL
     try:
-        action = (await crew.store.job(source.job_id)).action
-    except NotFound:  # pruned since
+        action = (await context.store.job(source.job_id)).action
+    except NotFound:  # the job was pruned
         return View.FULL
     return action.view if isinstance(action, Ask) else View.FULL

@@ -1,7 +1,7 @@
-"""The timer: due jobs become runs in the lane. It never waits for a turn.
+"""Timer: takes the slots of due jobs and queues their turns. It never waits for a turn.
 
-Due jobs are read without a lock, decided on by a pure function of their policy, and then taken by
-compare-and-set: any number of timers may look at once, and each slot is taken by one.
+It reads due jobs without a lock, decides by a pure function of the job's policy (`model.decision`), and takes
+the slot by compare-and-set. Any number of timers may run at once: each slot is taken by one of them.
 """
 
 import asyncio
@@ -13,8 +13,7 @@ from dataclasses import replace
 from segue.errors import NotFound
 from segue.kernel.live.bell import Bell, Name
 from segue.kernel.live.hub import Hub
-from segue.kernel.transactions import fire as firing
-from segue.kernel.transactions import unified
+from segue.kernel.transactions import fire, unified
 from segue.kernel.transactions.fire import OutgoingMessage, TakenSlot
 from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.lease import Seat
@@ -33,9 +32,9 @@ from segue.times.clock import Clock, to_moment, to_ms
 _log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 250
-"""As many as SQLite takes into one commit: the first turns of a flood start while the rest is still taken."""
+"""Due jobs per step, so that the first turns of a flood start while later jobs are still being taken."""
 
-_BREATH_MS = 1000
+_RETRY_MS = 1000
 
 
 class Timer:
@@ -71,93 +70,93 @@ class Timer:
                 until = await self._store.next_due()
 
     async def step(self) -> int | None:
-        """Take what is due; the moment to look again, or None when nothing is waiting."""
+        """Take what is due. Returns when to run the next step, or None if no job waits."""
         now = self._clock.ms()
         due = await self._store.due_jobs(now, MOST_AT_ONCE)
         if not due:
             return await self._store.next_due()
-        # One bad job must not hold up the others, nor the next look.
-        ends = await asyncio.gather(*(self._handle(one, now) for one in due), return_exceptions=True)
-        errors = [end for end in ends if isinstance(end, BaseException)]
+        # One job that fails must not hold up the others.
+        results = await asyncio.gather(*(self._handle(one, now) for one in due), return_exceptions=True)
+        errors = [result for result in results if isinstance(result, BaseException)]
         for error in errors:
-            _log.error("a due job could not be taken", exc_info=error)
-        # But when none could be taken, all are still due: without a breath we would do nothing but try.
-        return now + _BREATH_MS if len(errors) == len(due) else now
+            _log.error("due job failed, retrying", exc_info=error)
+        # If all failed, all are still due: pause, or this loop would retry them without end.
+        return now + _RETRY_MS if len(errors) == len(due) else now
 
     async def _handle(self, due: DueJob | Unreadable, now: int) -> None:
         if isinstance(due, Unreadable):
-            await self._give_up(due, now)
+            await self._pause_unreadable(due, now)
             return
         try:
             if self._unified and due.job.policy.busy is not Busy.WAIT and due.job.kind in unified.SHARED:
                 due = replace(due, lane_busy=await self._common_is_busy(due.job.session_id))
-            decision = decide(_facts(due), to_moment(now))
+            decision = decide(_due_slot(due), to_moment(now))
             taken = await self._act(due, decision, now)
-        except NotFound:  # its session was deleted between the look and the taking, and the job with it
+        except NotFound:  # its session and the job were deleted since the read
             return
         if isinstance(decision, (Fire, PassOver)) and decision.next is not None:
             self._store.is_due(to_ms(decision.next))
-        if due.job.kind is JobKind.MESSAGE:  # sent or not: others may have waited behind it
+        if due.job.kind is JobKind.MESSAGE:  # sent or not, later messages may have waited for it
             self._bell.ring(Name.COURIER)
         if taken is None:
             return
         if taken.held is None:
             self._hub.publish(taken.events)
-        if taken.parcel:
+        if taken.delivers:
             self._bell.ring(Name.COURIER)
         if taken.pool is not None:
-            # A user may wait in that lane already, and then the users' pool may take it.
+            # If a user already waits in that lane, the users' runner may lease it.
             self._bell.ring(Name.SCHEDULE, Name.USER)
 
-    async def _give_up(self, due: Unreadable, now: int) -> None:
-        with suppress(NotFound):  # its session was deleted meanwhile, and the job with it
-            self._hub.publish(await self._store.commit(firing.give_up, due, now))
+    async def _pause_unreadable(self, due: Unreadable, now: int) -> None:
+        with suppress(NotFound):  # its session and the job were deleted since the read
+            self._hub.publish(await self._store.commit(fire.pause_unreadable, due, now))
         self._bell.ring(Name.COURIER)
 
     async def _act(self, due: DueJob, decision: Fire | PassOver | Postpone, now: int) -> TakenSlot | None:
         job, keep = due.job, self._runs_per_job
         match decision:
             case Fire():
-                work = self._work(due, decision, now)
+                work = self._make_work(due, decision, now)
                 shared = self._unified and job.kind in unified.SHARED
                 common_id = self._ids(now) if shared else None
 
-                def fire(seat: Seat | None) -> Awaitable[TakenSlot | None]:
+                def take(seat: Seat | None) -> Awaitable[TakenSlot | None]:
                     return self._store.commit(
-                        firing.fire, job, decision, work, now, keep=keep, seat=seat, common_id=common_id
+                        fire.fire, job, decision, work, now, keep=keep, seat=seat, common_id=common_id
                     )
 
-                return await (self._seats.start(fire) if isinstance(work, Admission) else fire(None))
+                return await (self._seats.start(take) if isinstance(work, Admission) else take(None))
             case PassOver():
-                return await self._store.commit(firing.pass_over, job, decision, now, keep=keep)
+                return await self._store.commit(fire.pass_over, job, decision, now, keep=keep)
             case Postpone():
-                return await self._store.commit(firing.postpone, job, decision, now)
+                return await self._store.commit(fire.postpone, job, decision, now)
 
     async def _common_is_busy(self, chat_id: str) -> bool:
         chat = await self._store.session_by_id(chat_id)
         common = await self._store.session(chat.owner, unified.KEY)
         return common is not None and common.busy
 
-    def _work(self, due: DueJob, decision: Fire, now: int) -> Admission | OutgoingMessage:
+    def _make_work(self, due: DueJob, decision: Fire, now: int) -> Admission | OutgoingMessage:
         job, slot = due.job, to_ms(decision.slot)
         source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
         action = job.action
         if isinstance(action, Say):
             source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=source.run_id)
-            # By its slot, then by when it was written: in this order a session's messages go out.
+            # Messages of a session are sent in the order of these ids: by slot, then by creation.
             return OutgoingMessage(delivery_id=f"{slot:012x}{job.id}", content=action.text, source=source)
-        words = job.name
+        content = job.name
         prompt = call = brief = None
         match action:
             case Ask():
-                words = trigger_words(job.kind, job.name, action.prompt, hidden=action.hidden)
+                content = trigger_words(job.kind, job.name, action.prompt, hidden=action.hidden)
                 prompt = action.prompt
-                brief = self._brief(due, action, decision)
+                brief = self._prompt_facts(due, action, decision)
             case Call():
                 call = action.to_json()
         return Admission(
             turn_id=self._ids(now),
-            content=words,
+            content=content,
             prompt=prompt,
             brief=brief,
             call=call,
@@ -169,7 +168,7 @@ class Timer:
             timeout_ms=round(job.policy.timeout_seconds * 1000),
         )
 
-    def _brief(self, due: DueJob, action: Ask, decision: Fire) -> PromptFacts:
+    def _prompt_facts(self, due: DueJob, action: Ask, decision: Fire) -> PromptFacts:
         template = template_for(due.job.kind, action.mode)
         unfinished = due.runs_queued or due.runs_running
         return PromptFacts(
@@ -184,17 +183,17 @@ class Timer:
         )
 
 
-def _facts(due: DueJob) -> DueSlot:
+def _due_slot(due: DueJob) -> DueSlot:
     job = due.job
-    assert job.slot is not None  # a due job has one: `jobs_due` holds only those
+    assert job.slot is not None  # the query returns only jobs that have one
     assert job.next_at is not None
-    slot, look_at = to_moment(job.slot), to_moment(job.next_at)
-    put_off = look_at > jittered(slot, job.policy, job.id)
+    slot, next_at = to_moment(job.slot), to_moment(job.next_at)
+    put_off = next_at > jittered(slot, job.policy, job.id)
     return DueSlot(
         trigger=job.trigger,
         policy=job.policy,
         slot=slot,
-        put_off_until=look_at if put_off else None,
+        put_off_until=next_at if put_off else None,
         put_off_because=job.state_reason if put_off else None,
         runs_so_far=job.run_count,
         queued_runs=due.runs_queued,

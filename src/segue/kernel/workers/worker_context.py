@@ -1,4 +1,4 @@
-"""What the workers of a process share: its store, its clock, its agent, and the name it holds lanes by."""
+"""Worker context: what the workers of a process share. `holder` is the name it holds leases under."""
 
 import random
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,12 +29,12 @@ class WorkerContext:
     ids: Ids
     rng: random.Random
     turns: RunningTurns
-    trial: CrashSuspects
+    crash_suspects: CrashSuspects
     agent: Agent
     functions: Mapping[str, Function]
     evaluate_response: EvaluateResponse
     stored: frozenset[str] | None
-    """The channels for which stored is sent, or None for all; the others want each answer delivered."""
+    """Channels whose clients read the log, or None for all. Answers for other channels need a delivery."""
     holder: str
     lease_ms: int
 

@@ -1,4 +1,4 @@
-"""The workers of one process: made together, run together, stopped in order."""
+"""Workforce: creates the workers of a process, runs them, and stops them in order."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ from segue.times.clock import Clock
 
 _log = logging.getLogger(__name__)
 
-_BREATH_MS = 1000
+_RETRY_MS = 1000
 
 
 class Worker(Protocol):
@@ -39,7 +39,7 @@ class Worker(Protocol):
 
 
 class ChannelListener:
-    """A channel that brings messages in."""
+    """Receives messages from a channel."""
 
     def __init__(self, channel: Channel, take: Reception) -> None:
         self._channel = channel
@@ -50,7 +50,7 @@ class ChannelListener:
 
 
 class Workforce:
-    """Hand-over between them is a row and a ring, or a seat; none of them knows another."""
+    """Workers hand over through rows and the bell, or a seat; no worker depends on another."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class Workforce:
         lease_ms = round(settings.lease_seconds * 1000)
         self._clock = clock
         self._grace = settings.shutdown_grace_seconds
-        self._gone = asyncio.Event()
-        self._lost: DatabaseGone | None = None
+        self._stopped = asyncio.Event()
+        self._database_gone: DatabaseGone | None = None
         self.turns = RunningTurns()
-        crew = WorkerContext(
+        context = WorkerContext(
             store=store,
             clock=clock,
             bell=bell,
@@ -84,7 +84,7 @@ class Workforce:
             ids=ids,
             rng=rng,
             turns=self.turns,
-            trial=CrashSuspects(clock),
+            crash_suspects=CrashSuspects(clock),
             agent=agent,
             functions=functions,
             evaluate_response=evaluate_response,
@@ -92,74 +92,74 @@ class Workforce:
             holder=name,
             lease_ms=lease_ms,
         )
-        self.user_runner = Runner(crew, Pool.USER, settings.user_runners)
-        self.runner = Runner(crew, Pool.SCHEDULE, settings.runners)
-        self.timer = _timer(crew, settings, self.runner)
+        self.user_runner = Runner(context, Pool.USER, settings.user_runners)
+        self.runner = Runner(context, Pool.SCHEDULE, settings.runners)
+        self.timer = _timer(context, settings, self.runner)
         self.keeper = Keeper(
-            store, clock, bell, hub, self.turns, holder=name, lease_ms=lease_ms, outbox=crew.outbox
+            store, clock, bell, hub, self.turns, holder=name, lease_ms=lease_ms, outbox=context.outbox
         )
-        self.courier = _courier(crew, by_name, settings)
-        self.reaper = _reaper(crew, self.courier)
-        self.archivist = _archivist(crew, extractor, settings)
+        self.courier = _courier(context, by_name, settings)
+        self.reaper = _reaper(context, self.courier)
+        self.archivist = _archivist(context, extractor, settings)
         self.pruner = Pruner(store, clock, bell, retention_days=settings.retention_days)
 
     async def run(self, listening: Iterable[Worker] = ()) -> None:
-        """Until cancelled. Then no new work is taken, and what runs has the grace to end.
+        """Run until cancelled. Then no new work starts, and running work gets the grace period to end.
 
-        A database that is gone ends it too, with `DatabaseGone` and without a grace: nothing can be stored.
+        Raises `DatabaseGone` if the database was removed; then there is no grace, as nothing can be stored.
         """
         async with asyncio.TaskGroup() as group:
             workers: tuple[Worker, ...] = (self.timer, self.reaper, self.pruner, *listening)
-            steady = [group.create_task(self._steadily(worker)) for worker in workers]
-            keeper = group.create_task(self._steadily(self.keeper))
+            loops = [group.create_task(self._keep_running(worker)) for worker in workers]
+            keeper = group.create_task(self._keep_running(self.keeper))
             runners = [group.create_task(runner.run()) for runner in (self.user_runner, self.runner)]
-            archivist = group.create_task(self._steadily(self.archivist))
+            archivist = group.create_task(self._keep_running(self.archivist))
             courier = group.create_task(self.courier.run())
             try:
-                await self._gone.wait()
+                await self._stopped.wait()
                 self._grace = 0
             finally:
-                for task in steady:
+                for task in loops:
                     task.cancel()
                 self.user_runner.close()
                 self.runner.close()
                 self.archivist.close()
-                await self._let_end([*runners, archivist])
-                self.courier.close()  # not before: what the last turns said may still go out
-                await self._let_end([courier])
+                await self._wait_or_cancel([*runners, archivist])
+                self.courier.close()  # after the runners, so that the last answers can be sent
+                await self._wait_or_cancel([courier])
                 keeper.cancel()
-        if self._lost is not None:
-            raise self._lost
+        if self._database_gone is not None:
+            raise self._database_gone
 
-    async def _steadily(self, worker: Worker) -> None:
-        """A database that is away, or one bad row, costs a breath and never the worker."""
+    async def _keep_running(self, worker: Worker) -> None:
+        """Restart a worker that failed, after a pause: an outage or a bad row must not end it."""
         while True:
             try:
                 return await worker.run()
             except DatabaseGone as error:
-                self._lost = error
-                self._gone.set()
+                self._database_gone = error
+                self._stopped.set()
                 return None
             except StoreUnavailable as error:
-                _log.warning("%s waits for the store: %s", type(worker).__name__, error)
+                _log.warning("store unreachable, retrying: %s: %s", type(worker).__name__, error)
             except Exception:
-                _log.exception("%s failed and goes on", type(worker).__name__)
-            await self._clock.wait(asyncio.Event(), self._clock.ms() + _BREATH_MS)
+                _log.exception("worker failed, restarting: %s", type(worker).__name__)
+            await self._clock.wait(asyncio.Event(), self._clock.ms() + _RETRY_MS)
 
-    async def _let_end(self, closed: list[asyncio.Task[None]]) -> None:
+    async def _wait_or_cancel(self, closed: list[asyncio.Task[None]]) -> None:
         _, slow = await asyncio.wait(closed, timeout=self._grace)
         for task in slow:
             task.cancel()
         await asyncio.wait(closed)
 
 
-def _timer(crew: WorkerContext, settings: Settings, runner: Runner) -> Timer:
+def _timer(context: WorkerContext, settings: Settings, runner: Runner) -> Timer:
     return Timer(
-        crew.store,
-        crew.clock,
-        crew.bell,
-        crew.hub,
-        crew.ids,
+        context.store,
+        context.clock,
+        context.bell,
+        context.hub,
+        context.ids,
         runner,
         patience_ms=round(settings.patience_seconds * 1000),
         runs_per_job=settings.runs_per_job,
@@ -168,42 +168,42 @@ def _timer(crew: WorkerContext, settings: Settings, runner: Runner) -> Timer:
     )
 
 
-def _courier(crew: WorkerContext, channels: Mapping[str, Channel] | None, settings: Settings) -> Courier:
+def _courier(context: WorkerContext, channels: Mapping[str, Channel] | None, settings: Settings) -> Courier:
     return Courier(
-        crew.store,
-        crew.clock,
-        crew.bell,
-        crew.hub,
+        context.store,
+        context.clock,
+        context.bell,
+        context.hub,
         channels,
-        holder=crew.holder,
-        lease_ms=crew.lease_ms,
+        holder=context.holder,
+        lease_ms=context.lease_ms,
         send_seconds=settings.send_timeout_seconds,
         unified=settings.unified_session,
     )
 
 
-def _reaper(crew: WorkerContext, courier: Courier) -> Reaper:
+def _reaper(context: WorkerContext, courier: Courier) -> Reaper:
     return Reaper(
-        crew.store,
-        crew.clock,
-        crew.bell,
-        crew.hub,
-        holder=crew.holder,
-        lease_ms=crew.lease_ms,
-        outbox=crew.outbox,
-        deliveries=courier.take_back_expired,
+        context.store,
+        context.clock,
+        context.bell,
+        context.hub,
+        holder=context.holder,
+        lease_ms=context.lease_ms,
+        outbox=context.outbox,
+        deliveries=courier.reclaim_expired,
     )
 
 
-def _archivist(crew: WorkerContext, extractor: Extractor, settings: Settings) -> Archivist:
+def _archivist(context: WorkerContext, extractor: Extractor, settings: Settings) -> Archivist:
     return Archivist(
-        crew.store,
-        crew.clock,
-        crew.bell,
-        crew.hub,
-        crew.ids,
-        crew.rng,
-        holder=crew.holder,
+        context.store,
+        context.clock,
+        context.bell,
+        context.hub,
+        context.ids,
+        context.rng,
+        holder=context.holder,
         extractor=extractor,
         idle_commits=settings.idle_commits,
         check_ms=round(settings.commit_check_seconds * 1000),

@@ -1,8 +1,8 @@
-"""The prompts of scheduled turns: named, versioned templates, and how one is filled.
+"""Prompts of scheduled turns: named, versioned templates, and their rendering.
 
-A prompt is rendered from stored facts when its turn starts. It is given to the agent and kept with the run's
-record, and it is never a message of the conversation. Rendering is a pure function, so that any process can
-do it again and come to the same text.
+A prompt is rendered from stored facts when its turn starts. It is given to the agent and stored with the run,
+and is never a message of the conversation. Rendering is a pure function: any process can repeat it and gets
+the same text.
 """
 
 from segue.model.prompts.fill import (

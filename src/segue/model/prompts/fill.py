@@ -1,4 +1,4 @@
-"""A prompt from its facts: the same facts give the same text, in every process and at any time."""
+"""Renders a prompt from its facts: the same facts give the same text, in every process and at any time."""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from segue.times.clock import to_moment
 from segue.times.format import spoken
 
 ON_TIME_MS = 60_000
-"""Lanes, timers and restarts take their seconds; nobody calls that late."""
+"""Lanes, timers and restarts take some seconds, which do not count as late."""
 
 
 @record
 class PromptFacts:
-    """What is known of a scheduled turn when its slot is taken. The rest is known when it starts."""
+    """The facts of a scheduled turn that are known when its slot fires. The others are known at its start."""
 
     template: str
     version: int
@@ -30,7 +30,7 @@ class PromptFacts:
     """How the job's last run ended; None when there was none."""
     mode: str = Mode.TURN
     to: str | None = None
-    """The key of the session in which a legacy job's answer is said."""
+    """The key of the session that gets a legacy job's answer."""
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _FIELDS}
@@ -54,36 +54,36 @@ class PromptRef:
 class RenderedPrompt:
     ref: PromptRef
     vars: Mapping[str, Any]
-    """What the template was filled with, less the job's message, with which the text ends."""
+    """The values of the template, without the job's message, with which the text ends."""
     text: str
 
 
 def prompt_facts_from_json(data: Mapping[str, Any]) -> PromptFacts:
-    """Fields that a newer version added are left out."""
+    """The facts of a stored object, without fields that a newer version added."""
     return PromptFacts(**{name: data[name] for name in _FIELDS if name in data})
 
 
-@lru_cache(128)  # of one turn it is asked for at its start, by its agent and at its end
+@lru_cache(128)  # each turn needs it at its start, for its agent and at its end
 def render(brief: PromptFacts, *, job: str, message: str, now: int) -> RenderedPrompt | None:
     """The prompt of a turn that starts now; None when this version knows no such template."""
     template = published(brief.template, brief.version)
     if template is None:
         return None
-    words = _words(brief, job, now)
-    text = template.fill({**words, "message": message})
-    return RenderedPrompt(ref=_ref(template.id, template.version, text), vars=words, text=text)
+    values = _values(brief, job, now)
+    text = template.fill({**values, "message": message})
+    return RenderedPrompt(ref=_ref(template.id, template.version, text), vars=values, text=text)
 
 
 def kept(brief: PromptFacts, *, version: int, job: str, text: str, now: int) -> RenderedPrompt:
-    """The prompt of a turn that started then, of which the text was kept, and the version it came from."""
-    return RenderedPrompt(ref=_ref(brief.template, version, text), vars=_words(brief, job, now), text=text)
+    """The prompt of a turn that started at `now`, from its stored text and template version."""
+    return RenderedPrompt(ref=_ref(brief.template, version, text), vars=_values(brief, job, now), text=text)
 
 
 def _ref(template_id: str, version: int, text: str) -> PromptRef:
     return PromptRef(id=template_id, version=version, sha256=hashlib.sha256(text.encode()).hexdigest())
 
 
-def _words(brief: PromptFacts, job: str, now: int) -> dict[str, Any]:
+def _values(brief: PromptFacts, job: str, now: int) -> dict[str, Any]:
     zone = _zone(brief.zone)
     return {
         "job": job,
@@ -100,11 +100,11 @@ def _words(brief: PromptFacts, job: str, now: int) -> dict[str, Any]:
 def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # stored by a machine that knows more zones than this one
+    except (KeyError, ValueError, OSError):  # stored by a machine with a newer zone database
         return UTC
 
 
-@lru_cache(256)  # many come due, and start, in the same second
+@lru_cache(256)  # many turns are due, and start, in the same second
 def _local(second: int, zone: tzinfo) -> str:
     moment: datetime = to_moment(second * 1000).astimezone(zone)
     return f"{moment:%A} {moment.isoformat(timespec='seconds')}"

@@ -1,4 +1,4 @@
-"""The published templates. A published text never changes: whoever edits one adds a version."""
+"""The published prompt templates. A published text never changes: to edit one, add a version."""
 
 import re
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class Template:
 
 @cache
 def _as_format(text: str) -> str:
-    """Every scheduled turn fills one: Python's own formatting does it in a tenth of the time."""
+    """Every scheduled turn fills one, and `%` formatting takes a tenth of the time of `string.Template`."""
     return re.sub(r"\$(\w+)", r"%(\1)s", text.replace("%", "%%"))
 
 
@@ -119,7 +119,7 @@ _NEWEST = {template.id: template for template in sorted(TEMPLATES, key=lambda on
 
 
 def template_for(kind: JobKind, mode: Mode) -> Template:
-    """The newest one of the sort that such a job is asked with."""
+    """The newest template for a job of this kind and mode."""
     if kind is JobKind.RECALL:
         return _NEWEST["recall.agent_turn"]
     if kind is JobKind.LEGACY:
@@ -132,5 +132,5 @@ def newest(template_id: str) -> Template:
 
 
 def published(template_id: str, version: int) -> Template | None:
-    """That one. A worker that does not have the version yet uses its newest; None: it knows no such id."""
+    """The template of that version, or the newest if this worker does not have it; None: an unknown id."""
     return _BY_NAME.get((template_id, version)) or _NEWEST.get(template_id)

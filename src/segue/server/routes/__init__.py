@@ -1,1 +1,1 @@
-"""The routes, one file for each section of the contract. A route parses, calls one verb and renders."""
+"""The routes, one module for each section of the API. A route parses, calls the kernel and renders."""

@@ -1,4 +1,4 @@
-"""Operations: is it well, and what does it count."""
+"""Routes for operators: health and metrics."""
 
 from typing import Annotated
 
@@ -23,46 +23,51 @@ Ready = Annotated[bool, Query(description="Answer 503 unless the status is `ok`.
 
 @router.get(
     "/health",
-    summary="Is it well?",
+    summary="Check the health",
     responses={
-        503: {"description": "The database does not answer, or it is not ready.", "model": common.Health},
+        503: {
+            "description": "The database does not answer, or the server is not ready.",
+            "model": common.Health,
+        },
         **responses(422),
     },
 )
 async def health(request: Request, response: Response, ready: Ready = False) -> common.Health:
-    """Needs no key: it tells nothing about anyone.
+    """Needs no key, because it reveals nothing about users.
 
-    `degraded`: it answers, but the last write failed or due work is not done; `reason` says why. That is 200,
-    because a restart would not help; with `ready=true` it is 503.
+    `degraded` means that the last write failed or that due jobs do not run; `reason` says why. The status
+    code is 200, because a restart would not help. With `ready=true` it is 503.
     """
-    house = app_state(request)
-    found = await house.checkup.examine(working=house.working if house.run_workers else None)
-    if found.status == "unavailable" or (ready and found.status != "ok"):
+    state = app_state(request)
+    health_state = await state.health_check.check(
+        workers_running=state.workers_running if state.run_workers else None
+    )
+    if health_state.status == "unavailable" or (ready and health_state.status != "ok"):
         response.status_code = 503
     return common.Health.model_validate(
         {
-            "status": found.status,
-            "reason": found.reason,
+            "status": health_state.status,
+            "reason": health_state.reason,
             "version": __version__,
-            "database": house.kernel.store.database.dialect,
+            "database": state.kernel.store.database.dialect,
             "capabilities": list(CAPABILITIES),
-            "scheduler": {"alive": found.alive, "lag_ms": found.lag_ms},
+            "scheduler": {"alive": health_state.alive, "lag_ms": health_state.lag_ms},
         }
     )
 
 
 @router.get(
     "/metrics",
-    summary="What is counted",
+    summary="Get metrics",
     response_class=Response,
     responses={
-        200: {"description": "In Prometheus's text format.", "content": {"text/plain": {}}},
+        200: {"description": "Metrics in the Prometheus text format.", "content": {"text/plain": {}}},
         **responses(401, 403, 503),
     },
 )
 async def metrics(request: Request) -> Response:
-    """For keys of the role admin."""
-    house = app_state(request)
-    require_admin(house.caller(request))
-    house.metrics.lag.set(await house.checkup.lag_ms() / 1000)
-    return Response(house.metrics.text(), media_type=MEDIA_TYPE)
+    """Requires a key with the role admin."""
+    state = app_state(request)
+    require_admin(state.caller(request))
+    state.metrics.lag.set(await state.health_check.lag_ms() / 1000)
+    return Response(state.metrics.text(), media_type=MEDIA_TYPE)

@@ -1,8 +1,8 @@
-"""Live events: one stream for each session that a client follows, by WebSocket or server-sent events.
+"""Live events: streams the events of sessions to clients by WebSocket or server-sent events.
 
-Both are folds over `kernel.follow`. Each client has its own place in the log: one that reads slowly falls
-behind by itself and reads on from the log; nobody waits for it. That a client leaves ends its following and
-nothing else.
+Both transports read from `kernel.follow`. Each client has its own position in the log: a client that reads
+slowly falls behind and catches up from the log, and no other client waits for it. When a client disconnects,
+only its own streams end.
 """
 
 import asyncio
@@ -27,106 +27,117 @@ from segue.kernel.transactions.lane import queue_update
 from segue.model.records import Asker, Event, Overview, Session
 from segue.model.text_checks import MAX_NAME
 from segue.server.auth import Caller
-from segue.server.error_responses import Refused, answer, problem_of, responses
+from segue.server.error_responses import Refused, problem_of, problem_response, responses
 from segue.server.paging import LARGEST_SEQ
-from segue.server.request_context import AuthenticatedRequest, Guarded, app_state, asker_of, check_may_open
+from segue.server.request_context import (
+    AuthenticatedRequest,
+    AuthenticatedRoute,
+    app_state,
+    asker_of,
+    check_may_open,
+)
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common
-from segue.server.schemas import events as wire
-from segue.server.schemas.events import Wired
+from segue.server.schemas import events as wire_events
+from segue.server.schemas.events import WireEvent
 from segue.times.cron_line import zone_named
 
-router = APIRouter(route_class=Guarded, tags=["Live"])
+router = APIRouter(route_class=AuthenticatedRoute, tags=["Live"])
 
 MOST_FOLLOWED = 1000
-"""Sessions by one connection."""
+"""Sessions that one connection may follow."""
 MOST_LISTED = 500
 _PING_SECONDS = 15
-_NO_NEWS = frozenset({"tool_started", "tool_call", "stream_end"})
-"""What leaves a session's summary as it was; the end of a turn is followed by one."""
+_NO_SUMMARY_CHANGE = frozenset({"tool_started", "tool_call", "stream_end"})
+"""Events that do not change a session's summary. A `stream_end` is followed by a `session_sync`."""
 
 
-async def events(kernel: Kernel, session: Session, after: int | None) -> AsyncGenerator[Wired, None]:
-    """A session's events as they go over the wire; what was there before the client came is a replay."""
+async def session_events(
+    kernel: Kernel, session: Session, after: int | None
+) -> AsyncGenerator[WireEvent, None]:
+    """Yield a session's events in wire form. Events older than the connection are marked as a replay."""
     overview = await kernel.overview_of(session.id)
-    there_before = overview.session.last_seq
-    some_wait = overview.queued > 0
-    follow = kernel.follow(session.key, owner=session.owner, after=after, came_at=there_before)
+    last_seq_at_start = overview.session.last_seq
+    # Behind a running turn: one that is about to start in an idle session has not waited.
+    turns_waiting = overview.queued > 0 and overview.session.busy
+    follow = kernel.follow(session.key, owner=session.owner, after=after, came_at=last_seq_at_start)
     async with aclosing(follow) as following:
-        async for heard in following:
-            if isinstance(heard, LiveText):
-                yield wire.live(session, heard, kernel.clock.ms())
-            elif isinstance(heard, Event):
-                replay = heard.seq <= there_before
+        async for item in following:
+            if isinstance(item, LiveText):
+                yield wire_events.live_text(session, item, kernel.clock.ms())
+            elif isinstance(item, Event):
+                replay = item.seq <= last_seq_at_start
                 if replay:
-                    yield await wire.event(kernel, session, heard, overview=overview) | {"replay": True}
+                    yield await wire_events.to_wire(kernel, session, item, overview=overview) | {
+                        "replay": True
+                    }
                 else:
-                    # The same for all who follow the session, and looked up once.
-                    show = partial(wire.event, kernel, session, heard, overview=None)
-                    yield await kernel.hub.shared.once((session.id, heard.seq), show)
-                if heard.type == "queue_update":
-                    some_wait = heard.body["queued"] > 0
+                    # The same for all followers of the session, so it is built once.
+                    build = partial(wire_events.to_wire, kernel, session, item, overview=None)
+                    yield await kernel.hub.shared.once((session.id, item.seq), build)
+                if item.type == "queue_update":
+                    turns_waiting = item.body["queued"] > 0
                 if replay:
                     continue
-                if update := wire.of_its_job(heard):
-                    yield await wire.event(kernel, session, update, overview=None)
-                if heard.type == "stream_start" and some_wait:
-                    # A turn has left the queue that this client was told of.
-                    left = await kernel.hub.shared.once(
-                        ("queue", session.id, heard.seq), partial(_queue, kernel, session, heard)
+                if update := wire_events.job_update_of(item):
+                    yield await wire_events.to_wire(kernel, session, update, overview=None)
+                if item.type == "stream_start" and turns_waiting:
+                    # A turn left the queue that this client knows; send the new queue.
+                    queue = await kernel.hub.shared.once(
+                        ("queue", session.id, item.seq), partial(_queue_event, kernel, session, item)
                     )
-                    some_wait = left.body["queued"] > 0
-                    yield await wire.event(kernel, session, left, overview=None)
+                    turns_waiting = queue.body["queued"] > 0
+                    yield await wire_events.to_wire(kernel, session, queue, overview=None)
 
 
-async def _queue(kernel: Kernel, session: Session, started: Event) -> Event:
-    """The queue of the session as it is now. It is no row of the log, and has the number of the start."""
+async def _queue_event(kernel: Kernel, session: Session, started: Event) -> Event:
+    """The session's current queue. It is not in the log; it takes the `seq` of the turn's start."""
     lane = await kernel.lane_of(session)
     queued = await kernel.store.queued_turns(lane.id)
     return replace(queue_update(session, queued, started.at), seq=started.seq)
 
 
-async def summaries(kernel: Kernel, owner: Asker) -> AsyncIterator[Wired]:
-    """Each session that the caller reaches, whenever something has happened in it."""
+async def summaries(kernel: Kernel, owner: Asker) -> AsyncIterator[WireEvent]:
+    """Yield a summary of each session of the caller whenever it changes."""
     known: dict[str, Session] = {}
     with kernel.hub.listen(EVERYTHING) as listener:
         for overview in await kernel.overviews(owner=owner, limit=MOST_LISTED):
             known[overview.session.id] = overview.session
         while True:
-            heard = await listener.next()
-            if isinstance(heard, Event) and heard.type not in _NO_NEWS:
-                changed = await _changed(kernel, owner, heard)
+            item = await listener.next()
+            if isinstance(item, Event) and item.type not in _NO_SUMMARY_CHANGE:
+                changed = await _changed_overviews(kernel, owner, item)
                 for overview in changed:
                     known[overview.session.id] = overview.session
-                    yield wire.summary(overview, kernel.clock.ms())
-            elif isinstance(heard, Lagged):
-                async for wired in _compared(kernel, owner, known, heard.look):
-                    yield wired
+                    yield wire_events.summary(overview, kernel.clock.ms())
+            elif isinstance(item, Lagged):
+                async for wire_event in _changes_elsewhere(kernel, owner, known, item.look):
+                    yield wire_event
 
 
-async def _changed(kernel: Kernel, owner: Asker, happened: Event) -> list[Overview]:
-    look_up = partial(kernel.overview_of, happened.session_id)
+async def _changed_overviews(kernel: Kernel, owner: Asker, event: Event) -> list[Overview]:
+    look_up = partial(kernel.overview_of, event.session_id)
     try:
-        overview = await kernel.hub.shared.once(("overview", happened.session_id, happened.seq), look_up)
+        overview = await kernel.hub.shared.once(("overview", event.session_id, event.seq), look_up)
     except NotFound:
         return []
     return [overview] if owner.reaches(overview.session.owner) else []
 
 
-async def _compared(
+async def _changes_elsewhere(
     kernel: Kernel, owner: Asker, known: dict[str, Session], look: int | None
-) -> AsyncIterator[Wired]:
-    """What another process has changed: those whose log has grown, and those that are gone."""
+) -> AsyncIterator[WireEvent]:
+    """Yield what another process changed: sessions with new events, and deleted sessions."""
     look_up = partial(kernel.overviews, owner=owner, limit=MOST_LISTED)
     listed = await (look_up() if look is None else kernel.hub.shared.once((look, owner), look_up))
     for overview in listed:
         before = known.get(overview.session.id)
         if before is None or before.last_seq != overview.session.last_seq:
             known[overview.session.id] = overview.session
-            yield wire.summary(overview, kernel.clock.ms())
+            yield wire_events.summary(overview, kernel.clock.ms())
     if len(listed) < MOST_LISTED:
         for session_id in known.keys() - {overview.session.id for overview in listed}:
-            yield wire.deleted(known.pop(session_id), kernel.clock.ms())
+            yield wire_events.deleted(known.pop(session_id), kernel.clock.ms())
 
 
 @router.get(
@@ -134,30 +145,32 @@ async def _compared(
     summary="Follow a session",
     response_class=EventSourceResponse,
     responses={
-        200: {"description": "Events as they happen.", "content": {"text/event-stream": {}}},
+        200: {"description": "A stream of events.", "content": {"text/event-stream": {}}},
         **responses(400, 401, 403, 404, 422),
     },
 )
 async def follow(
     key: KeyInPath,
-    asked: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     after: Annotated[
-        int | None, Query(ge=0, le=LARGEST_SEQ, description="Only what has a higher seq.")
+        int | None, Query(ge=0, le=LARGEST_SEQ, description="Return only events with a higher seq.")
     ] = None,
     last_event_id: Annotated[int | None, Header(ge=0, le=LARGEST_SEQ)] = None,
 ) -> EventSourceResponse:
-    """The same events as over the WebSocket. Without `after` or `Last-Event-ID`, from the start of the turn
-    under way, or from now on."""
-    kernel = asked.kernel
-    session = await kernel.session(key, owner=asked.owner)
+    """Stream the same events as the WebSocket. Without `after` or `Last-Event-ID`, the stream begins with
+    the running turn, or with the next event if no turn is running."""
+    kernel = request.kernel
+    session = await kernel.session(key, owner=request.owner)
     start = after if last_event_id is None else last_event_id
 
     async def stream() -> AsyncIterator[ServerSentEvent]:
-        with asked.house.metrics.clients.labels("sse").track_inprogress():
+        with request.app_state.metrics.clients.labels("sse").track_inprogress():
             try:
-                async with aclosing(events(kernel, session, start)) as happening:
-                    async for wired in happening:
-                        yield ServerSentEvent(data=_text(wired), event=wired["type"], id=str(wired["seq"]))
+                async with aclosing(session_events(kernel, session, start)) as events:
+                    async for wire_event in events:
+                        yield ServerSentEvent(
+                            data=_json(wire_event), event=wire_event["type"], id=str(wire_event["seq"])
+                        )
             except NotFound:  # the session was deleted
                 return
 
@@ -165,17 +178,17 @@ async def follow(
 
 
 class Stream(EventSourceResponse):
-    """One that ends in order when the server is told to stop: the client hears an end, not a torn line."""
+    """Sends the final chunk when the server stops, so that the client sees a complete response."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         ended = False
 
-        async def noting(message: Message) -> None:
+        async def track_end(message: Message) -> None:
             nonlocal ended
             ended = message["type"] == "http.response.body" and not message.get("more_body")
             await send(message)
 
-        await super().__call__(scope, receive, noting)
+        await super().__call__(scope, receive, track_end)
         if not ended:
             await send({"type": "http.response.body", "body": b""})
 
@@ -191,14 +204,14 @@ class Unsubscribe(common.Body):
     session: common.Key | Annotated[str, Field(pattern=r"^\*$")]
 
 
-class Speak(common.Body):
+class SendMessage(common.Body):
     type: str = Field(pattern="^message$")
     session: common.Key
-    content: common.Words
+    content: common.NonBlankText
     id: str | None = Field(None, min_length=1, max_length=200)
     when_busy: common.Busy | None = None
     timezone: str | None = Field(
-        None, max_length=MAX_NAME, description="The user's, for a session that has none yet."
+        None, max_length=MAX_NAME, description="The user's time zone, used if the session has none yet."
     )
 
 
@@ -207,35 +220,35 @@ class Stop(common.Body):
     session: common.Key
 
 
-_ASKED: dict[str, TypeAdapter[Any]] = {
+_COMMANDS: dict[str, TypeAdapter[Any]] = {
     "subscribe": TypeAdapter(Subscribe),
     "unsubscribe": TypeAdapter(Unsubscribe),
-    "message": TypeAdapter(Speak),
+    "message": TypeAdapter(SendMessage),
     "stop": TypeAdapter(Stop),
 }
 
 
 @router.websocket("/ws")
 async def websocket(socket: WebSocket) -> None:
-    house = app_state(socket)
+    state = app_state(socket)
     try:
-        caller = house.caller(socket)
+        caller = state.caller(socket)
         asker = asker_of(caller, socket)
     except (Refused, SegueError) as refusal:
         headers = refusal.headers if isinstance(refusal, Refused) else None
-        await socket.send_denial_response(answer(problem_of(refusal), headers))
+        await socket.send_denial_response(problem_response(problem_of(refusal), headers))
         return
     await socket.accept()
-    with house.metrics.clients.labels("websocket").track_inprogress():
+    with state.metrics.clients.labels("websocket").track_inprogress():
         try:
             async with asyncio.TaskGroup() as tasks:
-                await Client(socket, house.kernel, caller, asker, tasks).talk()
+                await Client(socket, state.kernel, caller, asker, tasks).serve()
         except* WebSocketDisconnect:
             pass
 
 
 class Client:
-    """One WebSocket: what it asks, and the sessions it follows."""
+    """One WebSocket connection: executes its commands and streams the sessions that it follows."""
 
     def __init__(
         self, socket: WebSocket, kernel: Kernel, caller: Caller, owner: Asker, tasks: asyncio.TaskGroup
@@ -245,116 +258,117 @@ class Client:
         self._caller = caller
         self._owner = owner
         self._tasks = tasks
-        self._followed: dict[str, asyncio.Task[None]] = {}
-        self._awaited: dict[str, int | None] = {}
-        """Sessions that were asked for before they are there: a message from here makes them."""
+        self._streams: dict[str, asyncio.Task[None]] = {}
+        self._awaited_sessions: dict[str, int | None] = {}
+        """Subscriptions to sessions that do not exist yet, with their `after`. A message from this client
+        creates the session and starts the subscription."""
 
-    async def talk(self) -> None:
-        """Until the client leaves; that it did is raised, and ends what it followed."""
+    async def serve(self) -> None:
+        """Serve the client until it disconnects. Raises WebSocketDisconnect, which ends its streams."""
         while True:
-            asked = await self._socket.receive_text()
-            known: dict[str, Any] = {}
+            text = await self._socket.receive_text()
+            fields: dict[str, Any] = {}
             try:
-                known, wanted = _read(asked)
-                await self._do(wanted)
+                fields, command = _parse(text)
+                await self._execute(command)
             except (SegueError, Refused, ValidationError) as error:
-                await self._refuse(error, known)
+                await self._send_error(error, fields)
 
-    async def _do(self, wanted: Subscribe | Unsubscribe | Speak | Stop) -> None:
-        match wanted:
+    async def _execute(self, command: Subscribe | Unsubscribe | SendMessage | Stop) -> None:
+        match command:
             case Subscribe():
-                await self._subscribe(wanted.session, wanted.after)
+                await self._subscribe(command.session, command.after)
             case Unsubscribe():
-                self._unfollow(wanted.session)
-            case Speak():
-                await self._speak(wanted)
+                self._unfollow(command.session)
+            case SendMessage():
+                await self._receive_message(command)
             case Stop():
-                await self._kernel.stop(wanted.session, owner=self._owner)
+                await self._kernel.stop(command.session, owner=self._owner)
 
     async def _subscribe(self, key: str, after: int | None) -> None:
         if key == EVERYTHING:
             self._follow(key, summaries(self._kernel, self._owner))
             return
-        if len(self._followed) >= MOST_FOLLOWED:
+        if len(self._streams) >= MOST_FOLLOWED:
             raise Refused(409, "too_many", f"one connection follows at most {MOST_FOLLOWED:,} sessions")
         try:
             session = await self._kernel.session(key, owner=self._owner)
         except NotFound:
-            self._awaited[key] = after
+            self._awaited_sessions[key] = after
             raise
-        self._follow(key, events(self._kernel, session, after))
+        self._follow(key, session_events(self._kernel, session, after))
 
-    async def _speak(self, said: Speak) -> None:
-        await check_may_open(self._kernel, self._caller, self._owner, said.session)
+    async def _receive_message(self, message: SendMessage) -> None:
+        await check_may_open(self._kernel, self._caller, self._owner, message.session)
         request = None
-        if said.id is not None:
-            digest = sha256(f"message {said.session}\n{said.content}".encode()).hexdigest()
+        if message.id is not None:
+            digest = sha256(f"message {message.session}\n{message.content}".encode()).hexdigest()
             request = idempotency.Request(
-                owner=self._owner.own, name=f"{said.session} {said.id}", digest=digest
+                owner=self._owner.own, name=f"{message.session} {message.id}", digest=digest
             )
-        # A browser may know a zone that this machine does not; that must keep no message back.
-        if said.timezone is not None and zone_named(said.timezone) is not None:
-            await self._kernel.suggest_zone(said.session, said.timezone, owner=self._owner)
+        # A browser may send a zone that this machine does not know. The message is accepted anyway.
+        if message.timezone is not None and zone_named(message.timezone) is not None:
+            await self._kernel.suggest_zone(message.session, message.timezone, owner=self._owner)
         admitted = await self._kernel.receive(
-            said.session, said.content, owner=self._owner, when_busy=said.when_busy, request=request
+            message.session, message.content, owner=self._owner, when_busy=message.when_busy, request=request
         )
         await self._send(
             {
                 "type": "accepted",
-                "session": said.session,
-                "id": said.id,
+                "session": message.session,
+                "id": message.id,
                 "turn_id": admitted.turn_id,
                 "state": "queued",
                 "position": admitted.position,
             }
         )
-        if said.session in self._awaited:
-            await self._subscribe(said.session, self._awaited.pop(said.session) or 0)
+        if message.session in self._awaited_sessions:
+            await self._subscribe(message.session, self._awaited_sessions.pop(message.session) or 0)
 
-    def _follow(self, key: str, happening: AsyncIterator[Wired]) -> None:
+    def _follow(self, key: str, events: AsyncIterator[WireEvent]) -> None:
         self._unfollow(key)
-        self._followed[key] = self._tasks.create_task(self._tell(key, happening))
+        self._streams[key] = self._tasks.create_task(self._forward(key, events))
 
     def _unfollow(self, key: str) -> None:
-        if task := self._followed.pop(key, None):
+        if task := self._streams.pop(key, None):
             task.cancel()
 
-    async def _tell(self, key: str, happening: AsyncIterator[Wired]) -> None:
+    async def _forward(self, key: str, events: AsyncIterator[WireEvent]) -> None:
         try:
-            async for wired in happening:
-                await self._send(wired)
-        except SegueError as error:  # the session is gone, or the database: the client may ask again
-            self._followed.pop(key, None)
-            await self._refuse(error, {"session": key})
+            async for wire_event in events:
+                await self._send(wire_event)
+        except SegueError as error:  # session deleted or database unavailable: the client may subscribe again
+            self._streams.pop(key, None)
+            await self._send_error(error, {"session": key})
 
-    async def _refuse(self, error: Exception, asked: dict[str, Any]) -> None:
-        problem = problem_of(error if not isinstance(error, ValidationError) else _not_valid(error))
-        which = {name: asked[name] for name in ("session", "id") if isinstance(asked.get(name), str)}
-        await self._send({**problem.model_dump(exclude_none=True), "type": "error", **which})
+    async def _send_error(self, error: Exception, fields: dict[str, Any]) -> None:
+        problem = problem_of(error if not isinstance(error, ValidationError) else _validation_error(error))
+        ids = {name: fields[name] for name in ("session", "id") if isinstance(fields.get(name), str)}
+        await self._send({**problem.model_dump(exclude_none=True), "type": "error", **ids})
 
-    async def _send(self, wired: Wired) -> None:
+    async def _send(self, wire_event: WireEvent) -> None:
         try:
-            await self._socket.send_text(_text(wired))
-        except RuntimeError:  # closed meanwhile
+            await self._socket.send_text(_json(wire_event))
+        except RuntimeError:  # the socket is already closed
             raise WebSocketDisconnect(1006) from None
 
 
-def _read(asked: str) -> tuple[dict[str, Any], Any]:
+def _parse(text: str) -> tuple[dict[str, Any], Any]:
     try:
-        known = json.loads(asked)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
         raise Refused(422, "invalid", "a message on this socket is a JSON object") from None
-    kind = known.get("type") if isinstance(known, dict) else None
-    if not isinstance(kind, str) or kind not in _ASKED:
-        raise Refused(422, "invalid", f"type: it is one of {', '.join(_ASKED)}")
-    return known, _ASKED[kind].validate_python(known)
+    kind = fields.get("type") if isinstance(fields, dict) else None
+    if not isinstance(kind, str) or kind not in _COMMANDS:
+        raise Refused(422, "invalid", f"type: it is one of {', '.join(_COMMANDS)}")
+    return fields, _COMMANDS[kind].validate_python(fields)
 
 
-def _not_valid(error: ValidationError) -> Refused:
+def _validation_error(error: ValidationError) -> Refused:
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "the message"
     return Refused(422, "invalid", f"{field}: {first['msg'][:1].lower()}{first['msg'][1:]}")
 
 
-def _text(wired: Wired) -> str:
-    return json.dumps(wired, ensure_ascii=False, separators=(",", ":"))
+def _json(wire_event: WireEvent) -> str:
+    return json.dumps(wire_event, ensure_ascii=False, separators=(",", ":"))

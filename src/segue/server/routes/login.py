@@ -1,8 +1,8 @@
-"""Logging in: a page exchanges its user's key for a cookie that no script can read."""
+"""Routes of login: exchange a key for a cookie that scripts cannot read."""
 
 from fastapi import APIRouter, Request, Response
 
-from segue.server.auth import COOKIE, COOKIE_SECONDS, Caller, secure
+from segue.server.auth import COOKIE, COOKIE_SECONDS, Caller, uses_tls
 from segue.server.error_responses import Refused, responses
 from segue.server.request_context import app_state
 from segue.server.schemas import common
@@ -11,13 +11,13 @@ router = APIRouter(prefix="/auth", tags=["Login"], responses=responses(400, 401,
 
 
 @router.post("/session", summary="Log in", responses=responses(413))
-async def log_in(body: common.Login, request: Request, response: Response) -> common.Who:
-    """Sets a cookie for half a day. It ends with the key."""
-    house = app_state(request)
-    caller = house.keys.caller_of(body.key)
+async def log_in(body: common.Login, request: Request, response: Response) -> common.CallerOut:
+    """Set a cookie that is valid for 12 hours, or until the key is removed."""
+    state = app_state(request)
+    caller = state.keys.caller_by_key(body.key)
     if caller is None:
         raise Refused(401, "unauthorized", "this server does not know that key")
-    cookie = house.keys.cookie_for(body.key, house.kernel.clock.ms())
+    cookie = state.keys.cookie_for(body.key, state.kernel.clock.ms())
     response.set_cookie(
         COOKIE,
         cookie,
@@ -25,23 +25,23 @@ async def log_in(body: common.Login, request: Request, response: Response) -> co
         path="/",
         httponly=True,
         samesite="strict",
-        secure=secure(request),
+        secure=uses_tls(request),
     )
-    return _who(caller)
+    return _caller_out(caller)
 
 
-@router.get("/session", summary="Who am I?")
-async def who_am_i(request: Request) -> common.Who:
-    return _who(app_state(request).caller(request))
+@router.get("/session", summary="Get the current caller")
+async def who_am_i(request: Request) -> common.CallerOut:
+    return _caller_out(app_state(request).caller(request))
 
 
 @router.delete("/session", summary="Log out", status_code=204, response_class=Response)
 async def log_out(request: Request) -> Response:
-    """The cookie is taken away."""
+    """Delete the cookie."""
     response = Response(status_code=204)
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=secure(request))
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=uses_tls(request))
     return response
 
 
-def _who(caller: Caller) -> common.Who:
-    return common.Who(account=caller.owner.account, user=caller.owner.user, role=caller.role.value)
+def _caller_out(caller: Caller) -> common.CallerOut:
+    return common.CallerOut(account=caller.owner.account, user=caller.owner.user, role=caller.role.value)

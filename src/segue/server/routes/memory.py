@@ -1,4 +1,4 @@
-"""Memory: commits and their tasks, archives, what is known, and what a model would be given."""
+"""Routes of memory: commits and their tasks, archives, memories, and the model's context."""
 
 from typing import Annotated, Literal
 
@@ -8,157 +8,173 @@ from segue.model.text_checks import MAX_KEY
 from segue.server.auth import require_admin
 from segue.server.error_responses import responses
 from segue.server.markdown_pool import html_of
-from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of, cursor_of_seq, place_of, seq_of
-from segue.server.request_context import AuthenticatedRequest, Guarded
+from segue.server.paging import (
+    LARGEST_SEQ,
+    Cursor,
+    Limit,
+    decode_cursor,
+    decode_seq,
+    encode_cursor,
+    encode_seq,
+)
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
 from segue.server.routes.sessions import KeyInPath
-from segue.server.schemas import memory as shapes
+from segue.server.schemas import memory as schemas
 
-router = APIRouter(route_class=Guarded, tags=["Memory"], responses=responses(400, 401, 403, 422))
+router = APIRouter(route_class=AuthenticatedRoute, tags=["Memory"], responses=responses(400, 401, 403, 422))
 
 IdInPath = Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")]
 NumberInPath = Annotated[int, Path(ge=1, le=LARGEST_SEQ)]
-Query_ = Annotated[str | None, Query(min_length=1, max_length=2_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
+SearchQuery = Annotated[str | None, Query(min_length=1, max_length=2_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 Status = Annotated[
     Literal["pending", "running", "cancelling", "completed", "failed", "cancelled"] | None,
-    Query(description="Only those that stand so."),
+    Query(description="Return only tasks with this status."),
 ]
 
 
 @router.post(
     "/sessions/{key}/commit",
-    summary="Put a session away",
+    summary="Commit a session",
     status_code=202,
-    response_model=shapes.CommitOut,
+    response_model=schemas.CommitOut,
     response_model_exclude_none=True,
     responses={
-        200: {"description": "There was nothing to put away.", "model": shapes.CommitOut},
+        200: {"description": "There was nothing to archive.", "model": schemas.CommitOut},
         **responses(404, 413),
     },
 )
 async def commit_session(
     key: KeyInPath,
     response: Response,
-    asked: AuthenticatedRequest,
-    body: shapes.CommitSession | None = None,
-) -> shapes.CommitOut:
-    """What has settled becomes an archive, at once. A task then learns from it."""
+    request: AuthenticatedRequest,
+    body: schemas.CommitSession | None = None,
+) -> schemas.CommitOut:
+    """Archive the messages of finished turns at once. A task then extracts memories from the archive."""
     keep = body.keep_recent_count if body else None
-    done = shapes.committed(await asked.kernel.commit(key, keep_recent_count=keep, owner=asked.owner))
-    if not done.archived:
+    result = schemas.commit_out(await request.kernel.commit(key, keep_recent_count=keep, owner=request.owner))
+    if not result.archived:
         response.status_code = 200
-    return done
+    return result
 
 
 @router.get("/tasks", summary="List tasks")
 async def list_tasks(
-    asked: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     limit: Limit = 100,
     cursor: Cursor = None,
     status: Status = None,
     session_key: Annotated[str | None, Query(max_length=MAX_KEY, pattern=r"^[^\x00]+$")] = None,
-) -> shapes.TasksOut:
-    """The caller's, newest first. Completed ones are kept for a day, others for a week."""
-    before = None if cursor is None else place_of(cursor).id
-    found = await asked.kernel.tasks(
-        owner=asked.owner, state=status or "", session_key=session_key or "", limit=limit + 1, before=before
+) -> schemas.TasksOut:
+    """List the caller's tasks, newest first. Completed tasks are kept for a day, others for a week."""
+    before = None if cursor is None else decode_cursor(cursor).id
+    found = await request.kernel.tasks(
+        owner=request.owner, state=status or "", session_key=session_key or "", limit=limit + 1, before=before
     )
-    shown = found[:limit]
-    return shapes.TasksOut(
-        tasks=[shapes.task(each) for each in shown],
-        next_cursor=cursor_of(shown[-1].place) if len(found) > limit else None,
+    page = found[:limit]
+    return schemas.TasksOut(
+        tasks=[schemas.task(each) for each in page],
+        next_cursor=encode_cursor(page[-1].place) if len(found) > limit else None,
     )
 
 
-@router.get("/tasks/{task_id}", summary="Look at a task", responses=responses(404))
-async def get_task(task_id: IdInPath, asked: AuthenticatedRequest) -> shapes.TaskOut:
-    return shapes.task(await asked.kernel.task(task_id, owner=asked.owner))
+@router.get("/tasks/{task_id}", summary="Get a task", responses=responses(404))
+async def get_task(task_id: IdInPath, request: AuthenticatedRequest) -> schemas.TaskOut:
+    return schemas.task(await request.kernel.task(task_id, owner=request.owner))
 
 
 @router.post("/tasks/{task_id}/cancel", summary="Cancel a task", responses=responses(404, 409))
-async def cancel_task(task_id: IdInPath, asked: AuthenticatedRequest) -> shapes.TaskOut:
-    """Its archive stays; nothing is learned from it. One that runs ends when it next looks."""
-    return shapes.task(await asked.kernel.cancel_task(task_id, owner=asked.owner))
+async def cancel_task(task_id: IdInPath, request: AuthenticatedRequest) -> schemas.TaskOut:
+    """Cancel the extraction of memories. The archive stays. A running task ends at its next check."""
+    return schemas.task(await request.kernel.cancel_task(task_id, owner=request.owner))
 
 
 @router.get("/sessions/{key}/archives", summary="List archives", responses=responses(404))
 async def list_archives(
-    key: KeyInPath, asked: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
-) -> shapes.ArchivesOut:
-    """Newest first, without their messages."""
-    before = seq_of(cursor, LARGEST_SEQ)
-    found = await asked.kernel.archives(key, owner=asked.owner, limit=limit + 1, before=before)
-    shown = found[:limit]
-    return shapes.ArchivesOut(
-        archives=[shapes.archive_short(each) for each in shown],
-        next_cursor=cursor_of_seq(shown[-1].n) if len(found) > limit else None,
+    key: KeyInPath, request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
+) -> schemas.ArchivesOut:
+    """List archives, newest first, without their messages."""
+    before = decode_seq(cursor, LARGEST_SEQ)
+    found = await request.kernel.archives(key, owner=request.owner, limit=limit + 1, before=before)
+    page = found[:limit]
+    return schemas.ArchivesOut(
+        archives=[schemas.archive_short(each) for each in page],
+        next_cursor=encode_seq(page[-1].n) if len(found) > limit else None,
     )
 
 
 @router.get("/sessions/{key}/archives/{n}", summary="Read an archive", responses=responses(404))
-async def get_archive(key: KeyInPath, n: NumberInPath, asked: AuthenticatedRequest) -> shapes.ArchiveOut:
-    """Readable at once, whether or not it has been learned from."""
-    there = await asked.kernel.archive(key, n, owner=asked.owner)
-    messages = await asked.kernel.archived(key, n, owner=asked.owner)
+async def get_archive(key: KeyInPath, n: NumberInPath, request: AuthenticatedRequest) -> schemas.ArchiveOut:
+    """Return an archive with its messages. It is readable before memories are extracted from it."""
+    archive = await request.kernel.archive(key, n, owner=request.owner)
+    messages = await request.kernel.archived(key, n, owner=request.owner)
     html = await html_of(message.content for message in messages)
-    return shapes.archive(there, messages, html)
+    return schemas.archive(archive, messages, html)
 
 
-@router.post("/sessions/{key}/archives/{n}/undo", summary="Unlearn an archive", responses=responses(404, 409))
-async def undo_archive(key: KeyInPath, n: NumberInPath, asked: AuthenticatedRequest) -> shapes.UndoneOut:
-    """Memories are as they were before it. One that was changed since stays as it is."""
-    undone = await asked.kernel.undo(key, n, owner=asked.owner)
-    return shapes.UndoneOut(undone=True, restored=undone.restored, kept=undone.kept)
+@router.post(
+    "/sessions/{key}/archives/{n}/undo", summary="Undo what an archive taught", responses=responses(404, 409)
+)
+async def undo_archive(key: KeyInPath, n: NumberInPath, request: AuthenticatedRequest) -> schemas.UndoneOut:
+    """Restore the memories from before the archive. Memories that were changed later are kept."""
+    undone = await request.kernel.undo(key, n, owner=request.owner)
+    return schemas.UndoneOut(undone=True, restored=undone.restored, kept=undone.kept)
 
 
-@router.get("/sessions/{key}/context", summary="What a model would be given", responses=responses(404))
+@router.get("/sessions/{key}/context", summary="Get the model's context", responses=responses(404))
 async def get_context(
     key: KeyInPath,
-    asked: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     token_budget: Annotated[int, Query(ge=1, le=10_000_000)] = 128_000,
-    query: Query_ = None,
-) -> shapes.ContextOut:
-    """If this were asked now: the newest summary, the messages since, and the memories that fit."""
-    session = await asked.kernel.session(key, owner=asked.owner)
-    given = await asked.kernel.context(key, asked=query or "", token_budget=token_budget, owner=asked.owner)
+    query: SearchQuery = None,
+) -> schemas.ContextOut:
+    """Return what the model would receive for `query` now: the newest summary, the messages since, and
+    relevant memories."""
+    session = await request.kernel.session(key, owner=request.owner)
+    given = await request.kernel.context(
+        key, asked=query or "", token_budget=token_budget, owner=request.owner
+    )
     html = await html_of(message.content for message in given.messages)
-    return shapes.context(given, html, session.id, session.live.archived_seq)
+    return schemas.context(given, html, session.id, session.live.archived_seq)
 
 
-@router.get("/memories", summary="What is known")
+@router.get("/memories", summary="List or search memories")
 async def list_memories(
-    asked: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None, query: Query_ = None
-) -> shapes.MemoriesOut:
-    """The caller's, newest first. With a query: those that fit, the best first, and passages of archives."""
+    request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None, query: SearchQuery = None
+) -> schemas.MemoriesOut:
+    """List the caller's memories, newest first. With a query: matching memories and passages of archives,
+    best first."""
     if query is not None:
-        found = await asked.kernel.recollect(query, owner=asked.owner, limit=limit)
-        return shapes.MemoriesOut(memories=[shapes.found(each) for each in found], next_cursor=None)
-    known = await asked.kernel.memories(owner=asked.owner, limit=limit + 1, before=place_of(cursor))
-    shown = known[:limit]
-    return shapes.MemoriesOut(
-        memories=[shapes.memory(each) for each in shown],
-        next_cursor=cursor_of(shown[-1].place) if len(known) > limit else None,
+        found = await request.kernel.recollect(query, owner=request.owner, limit=limit)
+        return schemas.MemoriesOut(memories=[schemas.found_memory(each) for each in found], next_cursor=None)
+    known = await request.kernel.memories(owner=request.owner, limit=limit + 1, before=decode_cursor(cursor))
+    page = known[:limit]
+    return schemas.MemoriesOut(
+        memories=[schemas.memory(each) for each in page],
+        next_cursor=encode_cursor(page[-1].place) if len(known) > limit else None,
     )
 
 
 @router.patch("/memories/{memory_id}", summary="Correct a memory", responses=responses(404, 409, 413))
 async def change_memory(
-    memory_id: IdInPath, body: shapes.ChangeMemory, asked: AuthenticatedRequest
-) -> shapes.MemoryOut:
-    """What a person says is certain, until they say something else."""
-    changed = await asked.kernel.change_memory(
-        memory_id, content=body.content, topic=body.topic, kind=body.kind, owner=asked.owner
+    memory_id: IdInPath, body: schemas.ChangeMemory, request: AuthenticatedRequest
+) -> schemas.MemoryOut:
+    """Change a memory. Its confidence becomes 1."""
+    changed = await request.kernel.change_memory(
+        memory_id, content=body.content, topic=body.topic, kind=body.kind, owner=request.owner
     )
-    return shapes.memory(changed)
+    return schemas.memory(changed)
 
 
-@router.delete("/memories/{memory_id}", summary="Forget something", responses=responses(404))
-async def forget(memory_id: IdInPath, asked: AuthenticatedRequest) -> shapes.Forgotten:
-    await asked.kernel.forget(memory_id, owner=asked.owner)
-    return shapes.Forgotten(deleted=True)
+@router.delete("/memories/{memory_id}", summary="Delete a memory", responses=responses(404))
+async def forget(memory_id: IdInPath, request: AuthenticatedRequest) -> schemas.MemoryDeleted:
+    await request.kernel.forget(memory_id, owner=request.owner)
+    return schemas.MemoryDeleted(deleted=True)
 
 
-@router.get("/system/auto-commit/index", summary="Who waits for a silence", responses=responses(403))
-async def auto_commit_index(asked: AuthenticatedRequest) -> shapes.IndexOut:
-    """All sessions that will be committed after a silence, by account and user. For the role admin."""
-    require_admin(asked.caller)
-    return shapes.index(await asked.kernel.auto_commit_index(), asked.kernel.clock.ms())
+@router.get(
+    "/system/auto-commit/index", summary="List sessions with an idle timeout", responses=responses(403)
+)
+async def auto_commit_index(request: AuthenticatedRequest) -> schemas.IndexOut:
+    """List sessions that are committed after an idle time, by account and user. Requires the role admin."""
+    require_admin(request.caller)
+    return schemas.index(await request.kernel.auto_commit_index(), request.kernel.clock.ms())

@@ -1,7 +1,7 @@
-"""The page: its files as they lie in `segue/web`, read once when the server starts.
+"""Static files of the web page, read from `segue/server/web` once when the server starts.
 
-The files stand below an address with their fingerprint in it, which never changes its meaning, so that a
-browser asks for each of them once. Only `index.html` is asked for again; it names the newest address.
+The address of each file contains a fingerprint of all files, so that a browser may cache it without end. Only
+`index.html` is requested again; it links to the current addresses.
 """
 
 import re
@@ -17,7 +17,7 @@ from segue.server.error_responses import Refused
 
 router = APIRouter()
 
-_UNCHANGING = "public, max-age=31536000, immutable"
+_CACHE_FOREVER = "public, max-age=31536000, immutable"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 _STYLE = re.compile(r' *<link rel="stylesheet" href="web/([^"]+)">\n')
 _IMPORT = re.compile(r'^(?:import|export) (?:[^"]* from )?"(\.[^"]+)";$', re.MULTILINE)
@@ -27,31 +27,30 @@ class Page:
     def __init__(self, root: Traversable) -> None:
         self._files = dict(sorted(_walk(root, "")))
         index = self._files["index.html"].decode()
-        # A request costs a browser more than its bytes do, and nothing is painted without all of the styles.
+        # One file for all styles: requests cost more than bytes, and the page needs all styles to render.
         self._files["styles.css"] = b"".join(self._files[name] for name in _STYLE.findall(index))
         self.fingerprint = sha256(
             b"".join(name.encode() + content for name, content in self._files.items())
         ).hexdigest()[:16]
-        self.index = self._addressed(index)
-        self.answers = {name: _answer(name, content) for name, content in self._files.items()}
+        self.index = self._with_addresses(index)
+        self.responses = {name: _response(name, content) for name, content in self._files.items()}
 
-    def _addressed(self, index: str) -> str:
-        """What the first screen needs is named up front: a browser that had to find it import by import would
-        wait."""
-        named = ['<link rel="stylesheet" href="web/styles.css">']
-        named += [f'<link rel="modulepreload" href="web/{name}">' for name in self._imported("app.js")]
-        links = "".join(f"  {link}\n  " for link in named)
-        index = _STYLE.sub("", index).replace("</head>", f"{links}</head>")
+    def _with_addresses(self, index: str) -> str:
+        """Add links that preload the scripts of the first screen: the browser requests them at once."""
+        links = ['<link rel="stylesheet" href="web/styles.css">']
+        links += [f'<link rel="modulepreload" href="web/{name}">' for name in self._imported("app.js")]
+        head = "".join(f"  {link}\n  " for link in links)
+        index = _STYLE.sub("", index).replace("</head>", f"{head}</head>")
         return index.replace('"web/', f'"web/{self.fingerprint}/')
 
     def _imported(self, name: str) -> list[str]:
-        """All that a script cannot begin without."""
-        found = [name]
-        for script in found:
+        """All scripts that a script imports, directly or not."""
+        scripts = [name]
+        for script in scripts:
             imports = _IMPORT.findall(self._files[script].decode())
-            named = dict.fromkeys(normpath(f"{script}/../{path}") for path in imports)
-            found += [each for each in named if each not in found]
-        return found[1:]
+            names = dict.fromkeys(normpath(f"{script}/../{path}") for path in imports)
+            scripts += [each for each in names if each not in scripts]
+        return scripts[1:]
 
 
 def _walk(folder: Traversable, above: str) -> Iterator[tuple[str, bytes]]:
@@ -67,8 +66,8 @@ def _type(name: str) -> str | None:
     return next((kind for suffix, kind in _TYPES.items() if name.endswith(suffix)), None)
 
 
-def _answer(name: str, content: bytes) -> Response:
-    return Response(content, media_type=_type(name), headers={"Cache-Control": _UNCHANGING})
+def _response(name: str, content: bytes) -> Response:
+    return Response(content, media_type=_type(name), headers={"Cache-Control": _CACHE_FOREVER})
 
 
 _page = Page(files("segue") / "server" / "web")
@@ -84,12 +83,12 @@ async def index(request: Request) -> Response:
 
 async def file(request: Request) -> Response:
     current = request.path_params["fingerprint"] == _page.fingerprint
-    found = _page.answers.get(request.path_params["name"]) if current else None
-    if found is None:
+    response = _page.responses.get(request.path_params["name"]) if current else None
+    if response is None:
         raise Refused(404, "not_found", "this page has no such file; load it again")
-    return found
+    return response
 
 
-# Routes of Starlette's own: a page asks for thirty files at once, and none of them needs more than a look-up.
+# Plain Starlette routes: a browser requests about thirty files at once, and each is only a look-up.
 router.add_route("/", index, ["GET"], include_in_schema=False)
 router.add_route("/web/{fingerprint}/{name:path}", file, ["GET"], include_in_schema=False)

@@ -1,35 +1,37 @@
-"""Runs: every firing of a job, and how it ended."""
+"""Routes of runs: each slot of a job and its outcome."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 
 from segue.server.error_responses import responses
-from segue.server.paging import Cursor, Limit, cursor_of, place_of
-from segue.server.request_context import AuthenticatedRequest, Guarded
+from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, views
 
-router = APIRouter(route_class=Guarded, tags=["Runs"], responses=responses(400, 401, 403, 404, 422))
+router = APIRouter(
+    route_class=AuthenticatedRoute, tags=["Runs"], responses=responses(400, 401, 403, 404, 422)
+)
 
 
 @router.get("/sessions/{key}/runs", summary="List a session's runs")
 async def list_runs(
-    key: KeyInPath, asked: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
+    key: KeyInPath, request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
 ) -> common.RunsOut:
-    """Newest first, those that were skipped or missed among them."""
-    found = await asked.kernel.runs(key, owner=asked.owner, limit=limit + 1, before=place_of(cursor))
-    shown = found[:limit]
+    """List runs, newest first, including skipped and missed ones."""
+    found = await request.kernel.runs(key, owner=request.owner, limit=limit + 1, before=decode_cursor(cursor))
+    page = found[:limit]
     return common.RunsOut(
-        runs=[views.run(run, key) for run in shown],
-        next_cursor=cursor_of(shown[-1].place) if len(found) > limit else None,
+        runs=[views.run(run, key) for run in page],
+        next_cursor=encode_cursor(page[-1].place) if len(found) > limit else None,
     )
 
 
-@router.get("/runs/{run_id}", summary="Look at a run")
+@router.get("/runs/{run_id}", summary="Get a run")
 async def get_run(
-    run_id: Annotated[str, Path(max_length=400, pattern=r"^[^\x00]+$")], asked: AuthenticatedRequest
+    run_id: Annotated[str, Path(max_length=400, pattern=r"^[^\x00]+$")], request: AuthenticatedRequest
 ) -> common.RunOut:
-    run = await asked.kernel.record(run_id, owner=asked.owner)
-    session = await asked.kernel.store.session_by_id(run.session_id)
+    run = await request.kernel.record(run_id, owner=request.owner)
+    session = await request.kernel.store.session_by_id(run.session_id)
     return views.run(run, session.key)

@@ -1,4 +1,4 @@
-"""Scheduled messages: words written now and sent then, with no model in between."""
+"""Routes of scheduled messages, which are sent unchanged at a given time, and of deliveries."""
 
 from typing import Annotated, TypeAlias
 
@@ -6,20 +6,22 @@ from fastapi import APIRouter, Path, Query
 
 from segue.model.states import MessageStatus
 from segue.server.error_responses import responses
-from segue.server.idempotency import IdempotencyKey, named
-from segue.server.paging import Cursor, Limit, cursor_of, place_of
-from segue.server.request_context import AuthenticatedRequest, Guarded
+from segue.server.idempotency import IdempotencyKey, idempotency_request
+from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
 from segue.server.routes.sessions import KeyInPath
-from segue.server.schemas import scheduled_messages as shapes
+from segue.server.schemas import scheduled_messages as schemas
 
 router = APIRouter(
-    route_class=Guarded, tags=["Scheduled messages"], responses=responses(400, 401, 403, 404, 422)
+    route_class=AuthenticatedRoute, tags=["Scheduled messages"], responses=responses(400, 401, 403, 404, 422)
 )
 
 MessageId: TypeAlias = Annotated[
     str, Path(description="The message's id.", min_length=1, max_length=200, pattern=r"^[^\x00]+$")
 ]
-WithStatus: TypeAlias = Annotated[shapes.Status | None, Query(description="Only these.")]
+WithStatus: TypeAlias = Annotated[
+    schemas.Status | None, Query(description="Return only messages with this status.")
+]
 
 
 @router.post(
@@ -30,59 +32,61 @@ WithStatus: TypeAlias = Annotated[shapes.Status | None, Query(description="Only 
 )
 async def schedule_message(
     key: KeyInPath,
-    body: shapes.ScheduleMessage,
-    asked: AuthenticatedRequest,
+    body: schemas.ScheduleMessage,
+    request: AuthenticatedRequest,
     idempotency_key: IdempotencyKey = None,
-) -> shapes.PromisedOut:
-    """Sent word for word at its time, however busy the session is then. For chats with one person only."""
-    made = await asked.kernel.schedule_message(
+) -> schemas.MessageScheduledOut:
+    """Send a text unchanged at a given time, even if the session is busy then. Only in private chats."""
+    made = await request.kernel.schedule_message(
         key,
         body.send_at,
         body.message_text,
         timezone=body.timezone,
         replace_existing=body.replace_existing,
-        owner=asked.owner,
-        request=await named(asked, idempotency_key),
+        owner=request.owner,
+        request=await idempotency_request(request, idempotency_key),
     )
-    return shapes.promised(made, key)
+    return schemas.message_scheduled(made, key)
 
 
 @router.get("/sessions/{key}/scheduled-messages", summary="List scheduled messages")
 async def list_scheduled_messages(
     key: KeyInPath,
-    asked: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     status: WithStatus = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> shapes.ScheduledMessagesOut:
-    """The session's, the newest first, whatever became of them."""
-    found = await asked.kernel.scheduled_messages(
+) -> schemas.ScheduledMessagesOut:
+    """List the scheduled messages of the session in any status, newest first."""
+    found = await request.kernel.scheduled_messages(
         key,
         status=None if status is None else MessageStatus(status),
-        owner=asked.owner,
+        owner=request.owner,
         limit=limit + 1,
-        before=place_of(cursor),
+        before=decode_cursor(cursor),
     )
-    shown = found[:limit]
-    return shapes.ScheduledMessagesOut(
-        messages=[shapes.scheduled_message(message, key) for message in shown],
-        next_cursor=cursor_of(shown[-1].place) if len(found) > limit else None,
+    page = found[:limit]
+    return schemas.ScheduledMessagesOut(
+        messages=[schemas.scheduled_message(message, key) for message in page],
+        next_cursor=encode_cursor(page[-1].place) if len(found) > limit else None,
     )
 
 
 @router.delete("/scheduled-messages/{id}", summary="Cancel a scheduled message", responses=responses(409))
-async def cancel_scheduled_message(id: MessageId, asked: AuthenticatedRequest) -> shapes.ScheduledMessageOut:
-    """It is not sent after this. 409 when it is being sent, or over."""
-    cancelled = await asked.kernel.cancel_message(id, owner=asked.owner)
-    session = await asked.kernel.store.session_by_id(cancelled.session_id)
-    return shapes.scheduled_message(cancelled, session.key)
+async def cancel_scheduled_message(
+    id: MessageId, request: AuthenticatedRequest
+) -> schemas.ScheduledMessageOut:
+    """Cancel a message. 409 if it is being sent, or was sent, cancelled or failed."""
+    cancelled = await request.kernel.cancel_message(id, owner=request.owner)
+    session = await request.kernel.store.session_by_id(cancelled.session_id)
+    return schemas.scheduled_message(cancelled, session.key)
 
 
 @router.get("/sessions/{key}/deliveries", summary="List deliveries")
 async def list_deliveries(
-    key: KeyInPath, asked: AuthenticatedRequest, limit: Limit = 100
-) -> shapes.DeliveriesOut:
-    """What went out, or is to go out, through the session's channel, newest first. How a run ended is one
-    thing, whether its answer arrived another; where stored is sent, answers need no delivery."""
-    found = await asked.kernel.deliveries(key, owner=asked.owner, limit=limit)
-    return shapes.DeliveriesOut(deliveries=[shapes.delivery(each) for each in found])
+    key: KeyInPath, request: AuthenticatedRequest, limit: Limit = 100
+) -> schemas.DeliveriesOut:
+    """List messages that were or will be sent through the session's channel, newest first. The delivery of an
+    answer is separate from the outcome of its run. Chats without a channel have no deliveries."""
+    found = await request.kernel.deliveries(key, owner=request.owner, limit=limit)
+    return schemas.DeliveriesOut(deliveries=[schemas.delivery(each) for each in found])

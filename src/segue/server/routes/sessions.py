@@ -1,4 +1,4 @@
-"""Sessions: open, list, look, change, delete."""
+"""Routes of sessions: open, list, get, change, delete."""
 
 from typing import Annotated, TypeAlias
 
@@ -8,13 +8,13 @@ from segue.errors import SessionHasJobs
 from segue.model.records import Job
 from segue.model.text_checks import MAX_KEY
 from segue.server.error_responses import Refused, responses
-from segue.server.idempotency import IdempotencyKey, named
-from segue.server.paging import Cursor, Limit, cursor_of, place_of
-from segue.server.request_context import AuthenticatedRequest, Guarded
+from segue.server.idempotency import IdempotencyKey, idempotency_request
+from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
 from segue.server.schemas import common, views
 from segue.server.schemas.memory import policy_of
 
-router = APIRouter(route_class=Guarded, tags=["Sessions"], responses=responses(400, 401, 403, 422))
+router = APIRouter(route_class=AuthenticatedRoute, tags=["Sessions"], responses=responses(400, 401, 403, 422))
 
 KeyInPath: TypeAlias = Annotated[
     str,
@@ -33,66 +33,66 @@ KeyInPath: TypeAlias = Annotated[
     status_code=201,
     response_model=common.SessionOut,
     responses={
-        200: {"description": "It was there, and is as it was.", "model": common.SessionOut},
+        200: {"description": "The session already exists and is unchanged.", "model": common.SessionOut},
         **responses(404, 409, 413),
     },
 )
 async def open_session(
     body: common.OpenSession,
     response: Response,
-    asked: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> common.SessionOut:
-    """Make a session, or get the one of that key as it is. Messages make a missing session by themselves."""
-    key = _key(body, asked.kernel.ids(asked.kernel.clock.ms()))
-    await asked.may_open(key)
-    opened = await asked.kernel.open(
+    """Create a session, or return the existing one with that key. Messages create a session too."""
+    key = _key(body, request.kernel.ids(request.kernel.clock.ms()))
+    await request.may_open(key)
+    opened = await request.kernel.open(
         key,
-        owner=asked.owner,
+        owner=request.owner,
         chat_type=body.chat_type,
         title=body.title,
         timezone=body.timezone,
         metadata=body.metadata,
         auto_commit_policy=policy_of(body),
-        request=await named(asked, idempotency_key),
+        request=await idempotency_request(request, idempotency_key),
     )
     if not opened.created:
         response.status_code = 200
-    return views.session(await asked.kernel.overview_of(opened.session.id))
+    return views.session(await request.kernel.overview_of(opened.session.id))
 
 
 @router.get("/sessions", summary="List sessions")
 async def list_sessions(
-    asked: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     limit: Limit = 100,
     cursor: Cursor = None,
-    pending_recall: Annotated[bool, Query(description="Only those with a pending recall.")] = False,
+    pending_recall: Annotated[bool, Query(description="Return only sessions with a pending recall.")] = False,
 ) -> common.SessionsOut:
-    """The caller's sessions, for an admin those of the whole account; the most recently spoken to first."""
-    found = await asked.kernel.overviews(
-        owner=asked.owner, limit=limit + 1, before=place_of(cursor), pending_recall=pending_recall
+    """List the caller's sessions, or for an admin those of the whole account; most recent message first."""
+    found = await request.kernel.overviews(
+        owner=request.owner, limit=limit + 1, before=decode_cursor(cursor), pending_recall=pending_recall
     )
-    shown = found[:limit]
+    page = found[:limit]
     return common.SessionsOut(
-        sessions=[views.session(overview) for overview in shown],
-        next_cursor=cursor_of(shown[-1].place) if len(found) > limit else None,
+        sessions=[views.session(overview) for overview in page],
+        next_cursor=encode_cursor(page[-1].place) if len(found) > limit else None,
     )
 
 
-@router.get("/sessions/{key}", summary="Look at a session", responses=responses(404))
-async def get_session(key: KeyInPath, asked: AuthenticatedRequest) -> common.SessionOut:
-    return views.session(await asked.kernel.overview(key, owner=asked.owner))
+@router.get("/sessions/{key}", summary="Get a session", responses=responses(404))
+async def get_session(key: KeyInPath, request: AuthenticatedRequest) -> common.SessionOut:
+    return views.session(await request.kernel.overview(key, owner=request.owner))
 
 
 @router.patch("/sessions/{key}", summary="Change a session", responses=responses(404, 413))
 async def change_session(
-    key: KeyInPath, body: common.ChangeSession, asked: AuthenticatedRequest
+    key: KeyInPath, body: common.ChangeSession, request: AuthenticatedRequest
 ) -> common.SessionOut:
-    about = body.model_dump(exclude_unset=True)
-    if "metadata" in about:
-        about["metadata"] = about["metadata"] or {}
-    changed = await asked.kernel.change(key, owner=asked.owner, **about)
-    return views.session(await asked.kernel.overview_of(changed.id))
+    changes = body.model_dump(exclude_unset=True)
+    if "metadata" in changes:
+        changes["metadata"] = changes["metadata"] or {}
+    changed = await request.kernel.change(key, owner=request.owner, **changes)
+    return views.session(await request.kernel.overview_of(changed.id))
 
 
 @router.delete(
@@ -103,14 +103,15 @@ async def change_session(
 )
 async def delete_session(
     key: KeyInPath,
-    asked: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     delete_automations: Annotated[
-        bool, Query(description="Its automations go with it, instead of standing in the way.")
+        bool,
+        Query(description="Delete its automations too. Else a session with automations is not deleted."),
     ] = False,
 ) -> common.Deleted:
-    """All of a session: its messages, turns and jobs. What runs in it is over with it."""
+    """Delete a session with its messages, turns and jobs. A running turn is abandoned."""
     try:
-        await asked.kernel.delete(key, with_jobs=delete_automations, owner=asked.owner)
+        await request.kernel.delete(key, with_jobs=delete_automations, owner=request.owner)
     except SessionHasJobs as blocked:
         jobs = [views.blocking(job) for job in blocked.jobs if isinstance(job, Job)]
         return common.Deleted(deleted=False, blocked_by_automations=True, automations=jobs)

@@ -1,104 +1,108 @@
-"""Talking: turns, how to stop one, and the transcript."""
+"""Routes of turns and messages: send a message, stop a turn, read and write the transcript."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
 from segue.server.error_responses import responses
-from segue.server.idempotency import IdempotencyKey, named
+from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.markdown_pool import html_of
-from segue.server.paging import LARGEST_SEQ, Cursor, Limit, cursor_of_seq, seq_of, that_fit
-from segue.server.request_context import AuthenticatedRequest, Guarded
+from segue.server.paging import LARGEST_SEQ, Cursor, Limit, decode_seq, encode_seq, page_length
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, views
 from segue.server.schemas.memory import policy_of
 
-router = APIRouter(route_class=Guarded, tags=["Talking"], responses=responses(400, 401, 403, 422))
+router = APIRouter(route_class=AuthenticatedRoute, tags=["Talking"], responses=responses(400, 401, 403, 422))
 
 LONGEST_WAIT = 600
 
 
 @router.post(
     "/sessions/{key}/turns",
-    summary="Say something",
+    summary="Send a message",
     status_code=202,
     response_model=common.TurnAccepted,
     responses={
-        200: {"description": "The turn has ended within `wait`.", "model": common.TurnOut},
+        200: {"description": "The turn ended within `wait`.", "model": common.TurnOut},
         **responses(404, 409, 413),
     },
 )
 async def say(
     key: KeyInPath,
     body: common.NewTurn,
-    asked: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     idempotency_key: IdempotencyKey = None,
     wait: Annotated[
-        float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the turn's end.")
+        float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the end of the turn.")
     ] = 0,
 ) -> common.TurnAccepted | common.TurnOut | Response:
-    """A user's message, which will be a turn of its session. A missing session is made.
+    """Send a user's message, which starts a turn. Creates the session if it does not exist.
 
-    A client that stops waiting, or hangs up, stops nothing. A server that shuts down meanwhile answers 202:
-    the message is stored, and the turn runs when a server is there again.
+    The turn continues if the client stops waiting or disconnects. If the server shuts down during the wait,
+    it answers 202: the message is stored, and the turn runs when a server is running again.
     """
-    await asked.may_open(key)
-    admitted = await asked.kernel.receive(
+    await request.may_open(key)
+    admitted = await request.kernel.receive(
         key,
         body.content,
-        owner=asked.owner,
+        owner=request.owner,
         when_busy=body.when_busy,
-        request=await named(asked, idempotency_key),
+        request=await idempotency_request(request, idempotency_key),
     )
     if wait:
         try:
-            async with asked.house.waiting(wait):
-                ended = await asked.kernel.wait(admitted)
+            async with request.app_state.waiting(wait):
+                ended = await request.kernel.wait(admitted)
         except TimeoutError:
             pass
         else:
-            shown = views.turn(ended, key).model_copy(update={"turn_id": admitted.turn_id})
-            return Response(shown.model_dump_json(), media_type="application/json")
+            turn_out = views.turn(ended, key).model_copy(update={"turn_id": admitted.turn_id})
+            return Response(turn_out.model_dump_json(), media_type="application/json")
     return common.TurnAccepted(turn_id=admitted.turn_id, state="queued", position=admitted.position)
 
 
-@router.get("/turns/{turn_id}", summary="Look at a turn", responses=responses(404))
+@router.get("/turns/{turn_id}", summary="Get a turn", responses=responses(404))
 async def get_turn(
-    turn_id: Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")], asked: AuthenticatedRequest
+    turn_id: Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")], request: AuthenticatedRequest
 ) -> common.TurnOut:
-    turn = await asked.kernel.turn(turn_id, owner=asked.owner)
-    session = await asked.kernel.store.session_by_id(turn.via_id)
+    turn = await request.kernel.turn(turn_id, owner=request.owner)
+    session = await request.kernel.store.session_by_id(turn.via_id)
     return views.turn(turn, session.key)
 
 
 @router.post("/sessions/{key}/stop", summary="Stop the running turn", responses=responses(404))
-async def stop(key: KeyInPath, asked: AuthenticatedRequest) -> common.Stopped:
-    """Ask the running turn to stop, in whichever process it runs. What it has said stays."""
-    turn_id = await asked.kernel.stop(key, owner=asked.owner)
+async def stop(key: KeyInPath, request: AuthenticatedRequest) -> common.Stopped:
+    """Stop the running turn, in any process. The text that it has produced stays."""
+    turn_id = await request.kernel.stop(key, owner=request.owner)
     return common.Stopped(stopped=turn_id is not None, turn_id=turn_id)
 
 
 @router.get("/sessions/{key}/messages", summary="Read the transcript", responses=responses(404))
 async def list_messages(
     key: KeyInPath,
-    asked: AuthenticatedRequest,
-    after: Annotated[int, Query(ge=0, le=LARGEST_SEQ, description="Only those with a higher seq.")] = 0,
+    request: AuthenticatedRequest,
+    after: Annotated[
+        int, Query(ge=0, le=LARGEST_SEQ, description="Return only messages with a higher seq.")
+    ] = 0,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> common.MessagesOut:
-    """Oldest first, by `seq`: the number of the event that brought it."""
-    session = await asked.kernel.session(key, owner=asked.owner)
-    found = await asked.kernel.messages(key, owner=asked.owner, after=seq_of(cursor, after), limit=limit + 1)
-    shown = found[: that_fit((len(message.content) for message in found), limit)]
-    html = await html_of(message.content for message in shown)
+    """List messages, oldest first, by `seq`: the number of the event in the session's log."""
+    session = await request.kernel.session(key, owner=request.owner)
+    found = await request.kernel.messages(
+        key, owner=request.owner, after=decode_seq(cursor, after), limit=limit + 1
+    )
+    page = found[: page_length((len(message.content) for message in found), limit)]
+    html = await html_of(message.content for message in page)
     return common.MessagesOut(
         messages=[
             views.message(
                 message, session.id, html=html[message.content], archived_seq=session.live.archived_seq
             )
-            for message in shown
+            for message in page
         ],
-        next_cursor=cursor_of_seq(shown[-1].seq) if len(found) > len(shown) else None,
+        next_cursor=encode_seq(page[-1].seq) if len(found) > len(page) else None,
     )
 
 
@@ -106,17 +110,17 @@ async def list_messages(
 async def write_message(
     key: KeyInPath,
     body: common.WriteMessage,
-    asked: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> common.MessageWritten:
-    """Without running the agent. A missing session is made."""
-    await asked.may_open(key)
-    written = await asked.kernel.write_all(
+    """Store a message without running the agent. Creates the session if it does not exist."""
+    await request.may_open(key)
+    written = await request.kernel.write_all(
         key,
         [(body.role, body.content)],
-        owner=asked.owner,
+        owner=request.owner,
         auto_commit_policy=policy_of(body),
-        request=await named(asked, idempotency_key),
+        request=await idempotency_request(request, idempotency_key),
     )
     return common.MessageWritten(
         session_key=key, message_count=written.message_count, pending_tokens=written.pending_tokens
@@ -129,18 +133,19 @@ async def write_message(
 async def write_messages(
     key: KeyInPath,
     body: common.WriteMessages,
-    asked: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     idempotency_key: IdempotencyKey = None,
 ) -> common.MessagesWritten:
-    """All of them or none, in their order, without running the agent. A missing session is made."""
-    await asked.may_open(key)
-    words = [(message.role, message.content) for message in body.messages]
-    written = await asked.kernel.write_all(
+    """Store all messages or none, in their order, without running the agent. Creates the session if it does
+    not exist."""
+    await request.may_open(key)
+    messages = [(message.role, message.content) for message in body.messages]
+    written = await request.kernel.write_all(
         key,
-        words,
-        owner=asked.owner,
+        messages,
+        owner=request.owner,
         auto_commit_policy=policy_of(body),
-        request=await named(asked, idempotency_key),
+        request=await idempotency_request(request, idempotency_key),
     )
     return common.MessagesWritten(
         session_key=key,

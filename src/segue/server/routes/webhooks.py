@@ -1,4 +1,4 @@
-"""Webhooks: networks that call us when somebody has written."""
+"""Webhooks: routes that messaging networks call when a user has written."""
 
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ router = APIRouter(tags=["Webhooks"])
 
 @router.post(
     "/webhooks/telegram",
-    summary="Take an update of Telegram",
+    summary="Receive a Telegram update",
     status_code=204,
     responses=responses(400, 403, 404, 413, 422, 503),
 )
@@ -23,11 +23,11 @@ async def telegram_update(
     update: Annotated[dict[str, JsonValue], Body()],
     x_telegram_bot_api_secret_token: Annotated[str, Header(max_length=300)] = "",
 ) -> None:
-    """When this has answered, the message is kept. The header says that it is Telegram who calls."""
+    """Store the message of an update. The header must hold the secret that Telegram was given."""
     channel: Any = app_state(request).kernel.channels.get("telegram")
     if not isinstance(channel, Telegram):
         raise Refused(404, "not_found", "no Telegram bot is set up here")
     if not channel.knows(x_telegram_bot_api_secret_token):
-        raise Refused(403, "forbidden", "this is not the word that Telegram was told")
+        raise Refused(403, "forbidden", "the secret token is not the one that Telegram was given")
     if not await channel.arrived(update):
-        raise Refused(503, "not_listening", "nobody listens to Telegram in this process yet; try again")
+        raise Refused(503, "not_listening", "this process does not listen to Telegram yet; try again")

@@ -1,1 +1,1 @@
-"""The shapes of the HTTP API: request bodies, answers and live events, and how records become them."""
+"""Schemas of the HTTP API: request bodies, responses and live events, and conversions from records."""

@@ -1,4 +1,4 @@
-"""Automations at the edge: the shapes of cron jobs, and how jobs and explanations become them."""
+"""Schemas of automations (cron jobs), and conversions from jobs and explanations."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -14,7 +14,7 @@ from segue.model.records import Asker, Job
 from segue.model.schedule import local, read_trigger, upcoming, zone_of
 from segue.model.states import JobState
 from segue.model.text_checks import MAX_NAME
-from segue.server.schemas.common import Body, Moment, Name, TimesZone, Words
+from segue.server.schemas.common import Body, Moment, Name, NonBlankText, TimesZone
 from segue.server.schemas.views import maybe_moment, moment
 from segue.times.clock import to_moment
 from segue.times.moment import in_seconds
@@ -23,27 +23,27 @@ from segue.times.trigger import At, Cron, Every, Trigger
 _NEXT_RUNS = 3
 
 Mode: TypeAlias = Literal["turn", "check"]
-Seen: TypeAlias = Literal["full", "since_last_run", "tail", "summary"]
+ViewName: TypeAlias = Literal["full", "since_last_run", "tail", "summary"]
 Seconds: TypeAlias = Annotated[float, Field(strict=True)]
 Count: TypeAlias = Annotated[int, Field(strict=True)]
 
 
 class AtSchedule(Body):
-    """Once."""
+    """Runs once."""
 
     kind: Literal["at"]
     at: str = Field(min_length=1, max_length=MAX_NAME, description="RFC 3339, or words: `tomorrow at 09:00`.")
 
 
 class EverySchedule(Body):
-    """Again and again, so many seconds apart."""
+    """Runs at a fixed interval."""
 
     kind: Literal["every"]
     every_seconds: Seconds = Field(gt=0)
 
 
 class CronSchedule(Body):
-    """By a cron line of five fields, on the clocks of a zone."""
+    """Runs by a cron expression of five fields, in the local time of a zone."""
 
     kind: Literal["cron"]
     expr: str = Field(min_length=1, max_length=MAX_NAME, examples=["0 9 * * 1-5"])
@@ -72,7 +72,7 @@ Schedule: TypeAlias = Annotated[
 
 
 class PolicyIn(Body):
-    """What is left out is as it was, or the default."""
+    """An omitted field keeps its value, or has its default in a new automation."""
 
     late: Literal["run_once", "skip", "all"] = "run_once"
     grace_seconds: Seconds = 86_400
@@ -82,7 +82,7 @@ class PolicyIn(Body):
     jitter_seconds: Seconds = 0
     max_runs: Count | None = None
     until: Annotated[str, Field(max_length=MAX_NAME)] | None = Field(
-        None, description="RFC 3339; the last run is at or before it."
+        None, description="RFC 3339. No run is due after it."
     )
     timeout_seconds: Seconds = 900
     crash: Literal["auto", "close", "rerun"] = "auto"
@@ -90,12 +90,12 @@ class PolicyIn(Body):
 
 
 class AddAutomation(Body):
-    name: Name | None = Field(None, description="By default the message's first line.")
-    message: Words = Field(description="What the agent is asked when the time has come.")
+    name: Name | None = Field(None, description="Default: the first line of the message.")
+    message: NonBlankText = Field(description="The prompt for the agent at each run.")
     schedule: Schedule
     timezone: TimesZone = None
-    mode: Mode = Field("turn", description="`check` is quiet when there is nothing to say.")
-    view: Seen = Field("full", description="How much of the conversation the agent is given.")
+    mode: Mode = Field("turn", description="`check` sends nothing if the agent has nothing to report.")
+    view: ViewName = Field("full", description="How much of the conversation the agent receives.")
     policy: PolicyIn | None = None
 
     model_config = ConfigDict(
@@ -115,14 +115,14 @@ class AddAutomation(Body):
 
 
 class ChangeAutomation(Body):
-    """What is given is changed. A new schedule counts from now."""
+    """Changes the given fields only. A new schedule counts from now."""
 
     name: Name | None = None
-    message: Words | None = None
+    message: NonBlankText | None = None
     schedule: Schedule | None = None
     timezone: TimesZone = None
     mode: Mode | None = None
-    view: Seen | None = None
+    view: ViewName | None = None
     policy: PolicyIn | None = None
 
     model_config = ConfigDict(
@@ -135,7 +135,7 @@ class JobStateOut(BaseModel):
     last_run_at: Moment | None
     last_outcome: str | None
     last_error: str | None
-    pending: bool = Field(description="A run of it waits or is under way.")
+    pending: bool = Field(description="A run is queued or running.")
     consecutive_failures: int
 
 
@@ -150,12 +150,12 @@ class JobOut(BaseModel):
     message: str
     mode: Mode
     policy: dict[str, JsonValue]
-    protected: bool = Field(description="The system's own; it cannot be changed.")
+    protected: bool = Field(description="A system job; it cannot be changed.")
     created_at: Moment
     updated_at: Moment
-    next_runs: list[Moment] = Field(description="The next three, as things stand.")
+    next_runs: list[Moment] = Field(description="The next three times.")
     state: JobStateOut
-    view: Seen = Field(description="How much of the conversation the agent is given.")
+    view: ViewName = Field(description="How much of the conversation the agent receives.")
 
 
 class JobsOut(BaseModel):
@@ -163,9 +163,9 @@ class JobsOut(BaseModel):
     next_cursor: str | None
 
 
-class ComingOut(BaseModel):
+class NextSlotOut(BaseModel):
     at: Moment
-    note: str | None = Field(description="What a change of the clocks does to it.")
+    note: str | None = Field(description="The effect of a daylight saving change on this time.")
 
 
 class ExplanationOut(BaseModel):
@@ -174,21 +174,23 @@ class ExplanationOut(BaseModel):
     verdict: str = Field(
         description="`scheduled due postponed queued running paused ended unknown`, or a run's outcome."
     )
-    text: str = Field(description="The whole story, for people.")
-    slot: Moment | None = Field(description="The moment that is explained; null: how the job stands.")
+    text: str = Field(description="The explanation as text for users.")
+    slot: Moment | None = Field(
+        description="The slot that is explained; null for the current state of the job."
+    )
     run_id: str | None
-    facts: dict[str, JsonValue] = Field(description="What decided it.")
-    next: list[ComingOut] = Field(description="The next five moments.")
+    facts: dict[str, JsonValue] = Field(description="The facts behind the verdict.")
+    next: list[NextSlotOut] = Field(description="The next five slots.")
 
 
 def trigger_in(schedule: Any, *, now: datetime, zone: str | None) -> Trigger:
-    """From a body's schedule; words without a zone are read in that one."""
+    """The trigger of a body's schedule. `zone` is for times without a zone."""
     given = schedule if isinstance(schedule, str) else schedule.model_dump(exclude_none=True)
     return read_trigger(given, now=now, zone=zone)
 
 
 def policy_in(given: PolicyIn | None, before: Policy) -> Policy | None:
-    """The policy that was, with what is given."""
+    """`before` with the given fields changed; None if none is given."""
     if given is None:
         return None
     return before.changed(given.model_dump(exclude_unset=True))
@@ -208,7 +210,7 @@ def schedule_out(trigger: Trigger) -> dict[str, JsonValue]:
 
 def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> JobOut:
     slots = upcoming(job, _NEXT_RUNS)
-    told_in = zone_of(job.trigger, zone)
+    display_zone = zone_of(job.trigger, zone)
     return JobOut(
         id=job.id,
         name=job.name,
@@ -222,9 +224,9 @@ def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> J
         protected=job.protected,
         created_at=moment(job.created_at),
         updated_at=moment(job.updated_at),
-        next_runs=[local(slot, told_in).isoformat() for slot in slots],
+        next_runs=[local(slot, display_zone).isoformat() for slot in slots],
         state=JobStateOut(
-            next_run_at=local(slots[0], told_in).isoformat() if slots else None,
+            next_run_at=local(slots[0], display_zone).isoformat() if slots else None,
             last_run_at=maybe_moment(job.last_run_at),
             last_outcome=job.last_outcome,
             last_error=job.policy.unreadable or job.last_error,
@@ -242,8 +244,8 @@ def _message(job: Job) -> str:
             return function
 
 
-async def shown(kernel: Kernel, jobs: Collection[Job]) -> list[JobOut]:
-    """The jobs as the API shows them. They may be of several sessions."""
+async def jobs_out(kernel: Kernel, jobs: Collection[Job]) -> list[JobOut]:
+    """The response models of jobs, which may belong to several sessions."""
     sessions = {job.session_id: await kernel.store.session_by_id(job.session_id) for job in jobs}
     pending = {job_id for session_id in sessions for job_id in await kernel.store.jobs_at_work(session_id)}
     return [
@@ -257,17 +259,20 @@ async def shown(kernel: Kernel, jobs: Collection[Job]) -> list[JobOut]:
     ]
 
 
-def explanation_out(job: Job, session_key: str, told: Explanation, zone: str | None) -> ExplanationOut:
-    told_in = zone_of(job.trigger, zone)
+def explanation_out(job: Job, session_key: str, explanation: Explanation, zone: str | None) -> ExplanationOut:
+    display_zone = zone_of(job.trigger, zone)
     return ExplanationOut(
         job_id=job.id,
         session_key=session_key,
-        verdict=told.verdict,
-        text=told.text,
-        slot=None if told.slot is None else local(told.slot, told_in).isoformat(),
-        run_id=told.run_id,
-        facts={name: _fact(name, value) for name, value in told.facts.items() if value is not None},
-        next=[ComingOut(at=local(each.at, told_in).isoformat(), note=each.note) for each in told.next],
+        verdict=explanation.verdict,
+        text=explanation.text,
+        slot=None if explanation.slot is None else local(explanation.slot, display_zone).isoformat(),
+        run_id=explanation.run_id,
+        facts={name: _fact(name, value) for name, value in explanation.facts.items() if value is not None},
+        next=[
+            NextSlotOut(at=local(each.at, display_zone).isoformat(), note=each.note)
+            for each in explanation.next
+        ],
     )
 
 
@@ -278,10 +283,10 @@ def _fact(name: str, value: Any) -> JsonValue:
     return to_moment(value).isoformat(timespec="milliseconds") if name in _MOMENTS else value
 
 
-async def explained(
+async def explain_job(
     kernel: Kernel, job_id: str, *, slot: datetime | None, owner: Asker
 ) -> tuple[Explanation, ExplanationOut]:
-    told = await kernel.explain(job_id, slot=slot, owner=owner)
+    explanation = await kernel.explain(job_id, slot=slot, owner=owner)
     job = await kernel.store.job(job_id)
     session = await kernel.store.session_by_id(job.session_id)
-    return told, explanation_out(job, session.key, told, kernel.zone_in(session))
+    return explanation, explanation_out(job, session.key, explanation, kernel.zone_in(session))

@@ -1,6 +1,6 @@
-"""The shapes at the edge: what a body may hold, and what an answer holds. `views.py` makes the answers.
+"""Pydantic models of request bodies and responses. `views.py` converts records to responses.
 
-Bodies refuse fields they do not know. Moments are RFC 3339 with an offset, ids are strings.
+Bodies refuse unknown fields. Times are RFC 3339 with an offset. Ids are strings.
 """
 
 import json
@@ -24,22 +24,22 @@ from segue.model.text_checks import MAX_KEY, MAX_NAME, MAX_TEXT
 MOST_METADATA = 16_384
 KEY_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+:[^\s/\x00-\x1f\x7f]+$"
 _PART_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+$"
-_WORDS_PATTERN = r"^[^\x00]*\S[^\x00]*$"
+_NON_BLANK = r"^[^\x00]*\S[^\x00]*$"
 
 
 def _storable(metadata: dict[str, Any]) -> dict[str, Any]:
     try:
         length = len(json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode())
     except (ValueError, RecursionError):
-        raise ValueError("it holds a number or a character that JSON has not") from None
+        raise ValueError("it holds a number or a character that JSON does not allow") from None
     if length > MOST_METADATA:
-        raise ValueError(f"it is {length:,} bytes long as JSON; the most is {MOST_METADATA:,}")
+        raise ValueError(f"it is {length:,} bytes long as JSON; the limit is {MOST_METADATA:,}")
     return metadata
 
 
 Moment: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-Words: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=_WORDS_PATTERN)]
-Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=_WORDS_PATTERN)]
+NonBlankText: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=_NON_BLANK)]
+Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=_NON_BLANK)]
 Key: TypeAlias = Annotated[
     str, Field(pattern=KEY_PATTERN, min_length=3, max_length=MAX_KEY, examples=["websocket:3f2a"])
 ]
@@ -57,7 +57,7 @@ class Body(BaseModel):
 
 
 class AutoCommitPolicyIn(Body):
-    """When a session is put away by itself. A trigger that is null is off."""
+    """When a session is archived automatically. A trigger that is null is off."""
 
     enabled: StrictBool
     token_threshold: StrictInt | None = Field(None, gt=0, le=_MOST)
@@ -68,7 +68,7 @@ class AutoCommitPolicyIn(Body):
 
 
 class ChangeAutoCommitPolicy(Body):
-    """The fields that are given are changed; the others stay."""
+    """Changes the given fields only."""
 
     enabled: StrictBool | None = None
     token_threshold: StrictInt | None = Field(None, gt=0, le=_MOST)
@@ -82,18 +82,18 @@ TimesZone: TypeAlias = Annotated[
     str | None,
     Field(
         max_length=MAX_NAME,
-        description="The IANA zone of a time that names none; left out, the session's.",
+        description="The IANA zone for a time without a zone. Default: the session's zone.",
         examples=["Europe/Berlin"],
     ),
 ]
 
 
 class OpenSession(Body):
-    """A key, or the parts of one, or neither: then a new key is made."""
+    """Give a key, or its parts, or neither: then the server makes a new key."""
 
     key: Key | None = Field(None, description="`channel:chat_id`")
-    channel: KeyPart | None = Field(None, description="Without a key; `websocket` where it is left out.")
-    chat_id: KeyPart | None = Field(None, description="Without a key; made where it is left out.")
+    channel: KeyPart | None = Field(None, description="Use instead of a key. Default: `websocket`.")
+    chat_id: KeyPart | None = Field(None, description="Use instead of a key. Default: a new id.")
     chat_type: Literal["private", "group"] = "private"
     title: Name | None = None
     timezone: str | None = Field(None, max_length=MAX_NAME, examples=["Europe/Berlin"])
@@ -107,7 +107,7 @@ class OpenSession(Body):
 
 
 class ChangeSession(Body):
-    """What is given is changed; null clears it."""
+    """Changes the given fields only; null clears a field."""
 
     title: Name | None = None
     timezone: str | None = Field(None, max_length=MAX_NAME)
@@ -119,9 +119,10 @@ class ChangeSession(Body):
 
 
 class NewTurn(Body):
-    content: Words = Field(description="What the user says.")
+    content: NonBlankText = Field(description="The user's message.")
     when_busy: Busy | None = Field(
-        None, description="What to do while a turn is under way; else the session's rule, else the server's."
+        None,
+        description="What to do while a turn is running. Default: the session's setting, then the server's.",
     )
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"content": "What is new?"}]})
@@ -129,7 +130,7 @@ class NewTurn(Body):
 
 class WriteMessage(Body):
     role: WrittenRole
-    content: Words
+    content: NonBlankText
     auto_commit_policy: AutoCommitPolicyIn | None = None
 
     model_config = ConfigDict(
@@ -139,7 +140,7 @@ class WriteMessage(Body):
 
 class BatchMessage(Body):
     role: WrittenRole
-    content: Words
+    content: NonBlankText
 
     @model_validator(mode="before")
     @classmethod
@@ -176,7 +177,7 @@ class Login(Body):
 
 
 class MarkdownIn(Body):
-    text: Words
+    text: NonBlankText
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "It is **green**."}]})
 
@@ -186,19 +187,17 @@ class RenderedOut(BaseModel):
 
 
 class WhenOut(BaseModel):
-    phrase: str = Field(description="What was read, as it stands in the sentence.")
+    phrase: str = Field(description="The words of the sentence that were read as a time.")
     repeats: bool
-    next: list[Moment] = Field(description="One moment, or the first three of a schedule.")
-    passed: bool = Field(description="The one moment is over: nothing can be set for it.")
+    next: list[Moment] = Field(description="The time, or the first three times of a schedule.")
+    passed: bool = Field(description="The time is in the past.")
 
 
-class FoundOut(BaseModel):
+class FoundTimeOut(BaseModel):
     when: WhenOut | None = Field(description="Null unless the verdict is `read`.")
     verdict: Literal["read", "ambiguous", "not_read"]
-    readings: list[str] = Field(description="What it can mean, if it is ambiguous; for people to read.")
-    unread: str = Field(
-        description="The words of time that were not read. Empty if all were, and if there are none."
-    )
+    readings: list[str] = Field(description="The possible meanings of an ambiguous time, as text for users.")
+    unread: str = Field(description="The words of time that were not read. X")
 
 
 class LogOut(BaseModel):
@@ -211,8 +210,8 @@ class RecallOut(BaseModel):
     session_id: str = Field(description="The session's key.", examples=["websocket:3f2a"])
     call_type: Literal["once", "recurring", "immediate"]
     trigger_at: Moment = Field(
-        description="When it fires next; while it waits for a busy session, since when; of one that is over, "
-        "its last moment."
+        description="When it fires next. While it waits for a busy session: since when it waits. After its "
+        "end: its last time."
     )
     interval_seconds: int | float | None
     internal_comment: str | None
@@ -229,23 +228,23 @@ class SessionOut(BaseModel):
     channel: str
     chat_id: str
     chat_type: Literal["private", "group"]
-    title: str | None = Field(description="Given, or the first line of the first message.")
+    title: str | None = Field(description="The given title, or the first line of the first message.")
     timezone: str | None
     account: str
     user: str
     created_at: Moment = Field(examples=[_MOMENT])
     last_message_at: Moment | None
-    message_count: int = Field(description="Messages that no commit has put away.")
-    pending_tokens: int = Field(description="What these come to, by estimate.")
-    last_line: str | None = Field(description="How the newest message begins, whoever wrote it.")
+    message_count: int = Field(description="Messages that are not archived.")
+    pending_tokens: int = Field(description="Estimated number of tokens in these messages.")
+    last_line: str | None = Field(description="The beginning of the newest message.")
     last_line_at: Moment | None
     keep_recent_count: int
     auto_commit_policy: AutoCommitPolicyIn | None
     auto_commit_last_error: str
-    auto_commit_last_error_at: str = Field(description="Empty when nothing has failed since.")
+    auto_commit_last_error_at: str = Field(description="Empty if there is no error.")
     state: Literal["idle", "running"]
-    queued: int = Field(description="Turns that wait.")
-    recall: RecallOut | None = Field(description="The pending one, else the one that runs.")
+    queued: int = Field(description="Number of queued turns.")
+    recall: RecallOut | None = Field(description="The pending recall, or the running one, or null.")
     automation_count: int
     when_busy: Busy | None
     metadata: dict[str, JsonValue]
@@ -253,7 +252,9 @@ class SessionOut(BaseModel):
 
 class SessionsOut(BaseModel):
     sessions: list[SessionOut]
-    next_cursor: str | None = Field(description="Give it as `cursor` for what follows; null at the end.")
+    next_cursor: str | None = Field(
+        description="Pass it as `cursor` to get the next page; null on the last page."
+    )
 
 
 class BlockingJob(BaseModel):
@@ -263,7 +264,7 @@ class BlockingJob(BaseModel):
 
 
 class Deleted(BaseModel):
-    """`{"deleted": true}`, or false with the automations that stand in the way."""
+    """`{"deleted": true}`, or false with the automations that prevent the deletion."""
 
     deleted: bool
     blocked_by_automations: bool | None = None
@@ -285,11 +286,11 @@ class MessageOut(BaseModel):
     html: str = Field(description="The content as Markdown, rendered and sanitised.")
     created_at: Moment
     turn_id: str | None
-    source: SourceOut | None = Field(description="Null for what a user caused.")
+    source: SourceOut | None = Field(description="The job that caused the message; null if a user did.")
     metadata: dict[str, JsonValue]
     archived: bool
     delivery: Literal["sent", "failed", "unknown"] | None = Field(
-        description="Of an answer that goes out through a channel; null while it is on its way."
+        description="Delivery of an answer through a channel; null until it is decided, or if none is needed."
     )
 
 
@@ -301,7 +302,7 @@ class MessagesOut(BaseModel):
 class TurnAccepted(BaseModel):
     turn_id: str
     state: Literal["queued"]
-    position: int = Field(description="How many turns stand before it.")
+    position: int = Field(description="Number of turns before it in the queue.")
 
 
 class TurnOut(BaseModel):
@@ -310,12 +311,12 @@ class TurnOut(BaseModel):
     state: Literal["queued", "running", "done", "failed", "cancelled"]
     outcome: str | None
     content: str
-    reply: str | None = Field(description="The agent's own words, if it had any.")
+    reply: str | None = Field(description="The agent's own text, if any.")
     error: str | None
     usage: dict[str, JsonValue] | None
     source: SourceOut | None
     attempt: int
-    joined_into: str | None = Field(description="The turn that took its words in (`when_busy: inject`).")
+    joined_into: str | None = Field(description="The turn that included this message (`when_busy: inject`).")
     queued_at: Moment
     started_at: Moment | None
     finished_at: Moment | None
@@ -339,7 +340,7 @@ class MessagesWritten(MessageWritten):
 class PromptRefOut(BaseModel):
     id: str
     version: int
-    sha256: str = Field(description="Of the rendered prompt.")
+    sha256: str = Field(description="Hash of the rendered prompt.")
 
 
 class RunOut(BaseModel):
@@ -347,8 +348,8 @@ class RunOut(BaseModel):
     job_id: str
     session_key: str
     turn_id: str | None
-    state: Literal["queued", "running"] | None = Field(description="Until it has an outcome.")
-    slot: Moment = Field(description="The moment it was due.")
+    state: Literal["queued", "running"] | None = Field(description="Null once the run has an outcome.")
+    slot: Moment = Field(description="The time at which the run was due.")
     queued_at: Moment
     started_at: Moment | None
     finished_at: Moment | None
@@ -363,9 +364,9 @@ class RunOut(BaseModel):
     error: str | None
     usage: dict[str, JsonValue] | None
     delivery: Literal["sent", "failed", "unknown"] | None = Field(
-        description="Of its answer, if that goes out through a channel; null while it is on its way."
+        description="Delivery of its answer through a channel; null until decided, or if none is needed."
     )
-    delivery_error: str | None = Field(description="Why its answer could not be delivered.")
+    delivery_error: str | None = Field(description="Why the answer could not be delivered.")
 
 
 class RunsOut(BaseModel):
@@ -375,7 +376,7 @@ class RunsOut(BaseModel):
 
 class SchedulerOut(BaseModel):
     alive: bool
-    lag_ms: int = Field(description="By how much the most overdue job is late.")
+    lag_ms: int = Field(description="Lateness of the most overdue job.")
 
 
 HealthReason = Literal[
@@ -402,18 +403,18 @@ class Health(BaseModel):
     scheduler: SchedulerOut
 
 
-class Who(BaseModel):
+class CallerOut(BaseModel):
     account: str
     user: str
     role: Literal["user", "admin"]
 
 
 class Problem(BaseModel):
-    """RFC 9457, with a `code` that programs may rely on."""
+    """An error in the format of RFC 9457, with a stable `code`."""
 
     type: str = Field(examples=["about:blank"])
     title: str
     status: int
     detail: str
     code: str = Field(examples=["not_found"])
-    field: str | None = Field(None, description="Of a validation error: the field that is wrong.")
+    field: str | None = Field(None, description="The invalid field of a validation error.")

@@ -1,4 +1,4 @@
-"""Events as they go over the wire. One shape for WebSocket and server-sent events."""
+"""Wire form of events: one shape for WebSocket and server-sent events."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,78 +14,75 @@ from segue.model.transcript import message_of
 from segue.server.markdown_pool import html_of
 from segue.server.schemas import automations, scheduled_messages, views
 
-Wired = dict[str, Any]
+WireEvent = dict[str, Any]
 
 
-async def event(
+async def to_wire(
     kernel: Kernel,
     session: Session,
-    happened: Event,
+    event: Event,
     *,
     overview: Overview | None,
     html: Mapping[str, str] | None = None,
-) -> Wired:
-    """`overview`, if the caller has one that is new enough, saves a look at the session; `html`, if the
-    caller has rendered what happened, saves to render it."""
-    message = await _message(happened, html)
-    wired = {
-        "type": happened.type,
+) -> WireEvent:
+    """`overview` and `html` save a query and a rendering if the caller already has them. `overview` must be
+    at least as new as the event."""
+    message = await _message(event, html)
+    wire_event = {
+        "type": event.type,
         "session": session.key,
-        "seq": happened.seq,
-        "turn_id": happened.turn_id,
-        "at": views.moment(happened.at),
+        "seq": event.seq,
+        "turn_id": event.turn_id,
+        "at": views.moment(event.at),
     }
-    match happened.type:
+    match event.type:
         case "stream_start":
-            return wired | _started(happened, message)
+            return wire_event | _started(event, message)
         case "stream_end":
-            return wired | _ended(happened, message)
+            return wire_event | _ended(event, message)
         case "message":
-            return wired | {"message": message} | _undelivered(happened)
+            return wire_event | {"message": message} | _undelivered(event)
         case "session_sync":
-            return wired | {"object": await _session(kernel, session, overview)}
+            return wire_event | {"object": await _session(kernel, session, overview)}
         case "automation_update":
-            return wired | {"job": await _job(kernel, happened.body["job_id"])}
+            return wire_event | {"job": await _job(kernel, event.body["job_id"])}
         case "recall_update":
-            return wired | {"recall": await _recall(kernel, session, happened)}
+            return wire_event | {"recall": await _recall(kernel, session, event)}
         case "message_update":
-            promised = await _promised(kernel, session, happened.body["job_id"])
-            return wired | {"scheduled_message": promised}
+            scheduled_message = await _scheduled_message(kernel, session, event.body["job_id"])
+            return wire_event | {"scheduled_message": scheduled_message}
         case _:
-            return wired | dict(happened.body)
+            return wire_event | dict(event.body)
 
 
-def of_its_job(happened: Event) -> Event | None:
-    """A turn that starts or ends changes its job too: what to tell those who watch the job.
+def job_update_of(event: Event) -> Event | None:
+    """The update of the job whose turn starts or ends, for clients that show the job; None if there is none.
 
-    It is no row of the log, and has the number of the event that it follows. The log itself tells how a
-    recall ends.
+    It is not in the log and takes the `seq` of the given event. The end of a recall has an event in the log.
     """
-    source = happened.source
-    if source is None or happened.type not in ("stream_start", "stream_end"):
+    source = event.source
+    if source is None or event.type not in ("stream_start", "stream_end"):
         return None
-    if source.kind not in UPDATES or (source.kind == JobKind.RECALL and happened.type == "stream_end"):
+    if source.kind not in UPDATES or (source.kind == JobKind.RECALL and event.type == "stream_end"):
         return None
-    return replace(
-        happened, type=UPDATES[source.kind], role=None, content=None, body={"job_id": source.job_id}
-    )
+    return replace(event, type=UPDATES[source.kind], role=None, content=None, body={"job_id": source.job_id})
 
 
-def live(session: Session, said: LiveText, now: int) -> Wired:
-    wired = {
-        "type": said.type,
+def live_text(session: Session, piece: LiveText, now: int) -> WireEvent:
+    wire_event = {
+        "type": piece.type,
         "session": session.key,
-        "seq": said.seq,
-        "turn_id": said.turn_id,
+        "seq": piece.seq,
+        "turn_id": piece.turn_id,
         "at": views.moment(now),
-        "offset": said.offset,
-        "text": said.text,
+        "offset": piece.offset,
+        "text": piece.text,
     }
-    return wired | {"replay": True} if said.replay else wired
+    return wire_event | {"replay": True} if piece.replay else wire_event
 
 
-def summary(overview: Overview, now: int) -> Wired:
-    """For those who watch the list: a session as it stands. It is no event of the session's log."""
+def summary(overview: Overview, now: int) -> WireEvent:
+    """The current state of a session, for clients that show the list of sessions. It is not in the log."""
     session = overview.session
     return {
         "type": "session_sync",
@@ -98,7 +95,7 @@ def summary(overview: Overview, now: int) -> Wired:
     }
 
 
-def deleted(session: Session, now: int) -> Wired:
+def deleted(session: Session, now: int) -> WireEvent:
     return {
         "type": "session_sync",
         "summary": True,
@@ -110,7 +107,7 @@ def deleted(session: Session, now: int) -> Wired:
     }
 
 
-def _started(event: Event, message: Wired | None) -> Wired:
+def _started(event: Event, message: WireEvent | None) -> WireEvent:
     source = views.source(event.source)
     return {
         "source": source and source.model_dump(),
@@ -119,68 +116,68 @@ def _started(event: Event, message: Wired | None) -> Wired:
     }
 
 
-def _ended(event: Event, said: Wired | None) -> Wired:
+def _ended(event: Event, message: WireEvent | None) -> WireEvent:
     body = event.body
     reply = body.get("reply", event.content if body["outcome"] == "ok" else None)
-    wired = {
+    wire_event = {
         "state": body["state"],
         "outcome": body["outcome"],
         "reply": reply,
-        "message_id": said and said["id"],
+        "message_id": message and message["id"],
         "usage": body.get("usage"),
-        "message": said,
+        "message": message,
     }
     if body.get("quiet"):
-        wired["quiet"] = True
-    return wired | {"retry_at": views.moment(body["retry_at"])} if "retry_at" in body else wired
+        wire_event["quiet"] = True
+    return wire_event | {"retry_at": views.moment(body["retry_at"])} if "retry_at" in body else wire_event
 
 
-def _undelivered(event: Event) -> Wired:
-    """Of the note that an answer could not be delivered: which one, and why."""
+def _undelivered(event: Event) -> WireEvent:
+    """Which answer could not be delivered and why, for the note that says so."""
     note = event.body.get("undelivered")
     if note is None:
         return {}
-    named = {"message_id": message_id(event.session_id, note["seq"])}
-    return {"undelivered": named | {name: note[name] for name in ("turn_id", "delivery", "reason")}}
+    undelivered = {"message_id": message_id(event.session_id, note["seq"])}
+    return {"undelivered": undelivered | {name: note[name] for name in ("turn_id", "delivery", "reason")}}
 
 
-async def _message(event: Event, html: Mapping[str, str] | None) -> Wired | None:
-    said = message_of(event)
-    if said is None:
+async def _message(event: Event, html: Mapping[str, str] | None) -> WireEvent | None:
+    message = message_of(event)
+    if message is None:
         return None
-    html = html or await html_of([said.content])
-    return views.message(said, event.session_id, html=html[said.content]).model_dump(mode="json")
+    html = html or await html_of([message.content])
+    return views.message(message, event.session_id, html=html[message.content]).model_dump(mode="json")
 
 
-async def _session(kernel: Kernel, session: Session, overview: Overview | None) -> Wired | None:
+async def _session(kernel: Kernel, session: Session, overview: Overview | None) -> WireEvent | None:
     try:
         overview = overview or await kernel.overview_of(session.id)
-    except NotFound:  # deleted since
+    except NotFound:  # deleted after the event
         return None
     return views.session(overview).model_dump(mode="json")
 
 
-async def _recall(kernel: Kernel, session: Session, happened: Event) -> Wired | None:
-    """As it stands now, also where the event is an old one: a banner follows the last of them."""
-    current = await kernel.store.current_recall(happened.via_id or session.id)
+async def _recall(kernel: Kernel, session: Session, event: Event) -> WireEvent | None:
+    """The current recall, also for an old event: clients show only the newest state."""
+    current = await kernel.store.current_recall(event.via_id or session.id)
     return None if current is None else views.recall(current, session.key).model_dump(mode="json")
 
 
-async def _promised(kernel: Kernel, session: Session, job_id: str) -> Wired | None:
-    """As it stands now, whatever became of it; null where its session is gone."""
+async def _scheduled_message(kernel: Kernel, session: Session, job_id: str) -> WireEvent | None:
+    """The current state of the message; None if its session was deleted."""
     try:
-        found = await kernel.store.scheduled_message(job_id)
+        message = await kernel.store.scheduled_message(job_id)
     except NotFound:
         return None
-    return scheduled_messages.scheduled_message(found, session.key).model_dump(mode="json")
+    return scheduled_messages.scheduled_message(message, session.key).model_dump(mode="json")
 
 
-async def _job(kernel: Kernel, job_id: str) -> Wired:
+async def _job(kernel: Kernel, job_id: str) -> WireEvent:
     try:
         job = await kernel.store.job(job_id)
     except NotFound:
         return {"id": job_id, "deleted": True}
     if job.state is JobState.REMOVED:
         return {"id": job_id, "deleted": True}
-    (shown,) = await automations.shown(kernel, [job])
-    return shown.model_dump(mode="json")
+    (job_out,) = await automations.jobs_out(kernel, [job])
+    return job_out.model_dump(mode="json")

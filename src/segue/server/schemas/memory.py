@@ -1,4 +1,4 @@
-"""Memory at the edge: its shapes, and how records become them."""
+"""Schemas of memory: commits, tasks, archives and memories, and conversions from records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
@@ -13,14 +13,14 @@ from segue.model.auto_commit import MOST_KEPT
 from segue.model.memory import Archive, FoundMemory, Index, Memory, MemoryKind, Task
 from segue.model.transcript import Message
 from segue.server.schemas import common, views
-from segue.server.schemas.common import Body, MessageOut, Moment, Words
+from segue.server.schemas.common import Body, MessageOut, Moment, NonBlankText
 
 Kind = Literal["fact", "preference", "decision", "thread"]
 
 
 class CommitSession(Body):
     keep_recent_count: Annotated[StrictInt, Field(ge=0, le=MOST_KEPT)] | None = Field(
-        None, description="The newest messages stay live; without it, as many as the session's policy says."
+        None, description="How many of the newest messages are not archived. Default: the session's policy."
     )
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"keep_recent_count": 4}]})
@@ -42,7 +42,7 @@ class TaskOut(BaseModel):
     session_key: str
     archive_id: int
     attempt: int
-    result: dict[str, JsonValue] | None = Field(description="Of a completed one: what was learned.")
+    result: dict[str, JsonValue] | None = Field(description="What a completed task learned.")
     error: str | None
     created_at: Moment
     updated_at: Moment
@@ -56,14 +56,14 @@ class TasksOut(BaseModel):
 class ArchiveShort(BaseModel):
     n: int
     state: Literal["extracting", "done", "failed"]
-    reason: str = Field(description="`manual`, or the trigger that it was put away by.")
+    reason: str = Field(description="`manual`, or the trigger of the automatic commit.")
     summary: str | None
     error: str | None
     message_count: int
     tokens: int
     first_seq: int
     last_seq: int
-    memories: int = Field(description="How many memories it made or changed.")
+    memories: int = Field(description="Number of memories that it created or changed.")
     task_id: str
     created_at: Moment
     finished_at: Moment | None
@@ -81,13 +81,13 @@ class ArchivesOut(BaseModel):
 
 class UndoneOut(BaseModel):
     undone: bool
-    restored: int = Field(description="Memories that are as they were before.")
-    kept: int = Field(description="Memories that were changed since, and stay.")
+    restored: int = Field(description="Number of memories that were restored.")
+    kept: int = Field(description="Number of memories that were changed later and therefore kept.")
 
 
 class ChangeMemory(Body):
-    content: Annotated[Words, Field(max_length=2_000)] | None = None
-    topic: Annotated[Words, Field(max_length=200)] | None = None
+    content: Annotated[NonBlankText, Field(max_length=2_000)] | None = None
+    topic: Annotated[NonBlankText, Field(max_length=200)] | None = None
     kind: Kind | None = None
 
     model_config = ConfigDict(
@@ -100,9 +100,11 @@ class MemoryOut(BaseModel):
     kind: Literal["fact", "preference", "decision", "thread", "passage"]
     topic: str
     content: str
-    confidence: float = Field(description="From 0 to 1; 1 where a person wrote it.")
-    source: dict[str, JsonValue] | None = Field(description="The archive and the message that it comes from.")
-    score: float | None = Field(None, description="Of a search: how well it fits.")
+    confidence: float = Field(description="From 0 to 1; 1 if a user wrote it.")
+    source: dict[str, JsonValue] | None = Field(
+        description="The archive and the message that it was learned from."
+    )
+    score: float | None = Field(None, description="Relevance in a search.")
     created_at: Moment
     updated_at: Moment
 
@@ -112,7 +114,7 @@ class MemoriesOut(BaseModel):
     next_cursor: str | None
 
 
-class Forgotten(BaseModel):
+class MemoryDeleted(BaseModel):
     deleted: bool
 
 
@@ -121,7 +123,7 @@ class ContextOut(BaseModel):
     memories: list[MemoryOut]
     messages: list[MessageOut]
     tokens: dict[str, int]
-    left_out: int = Field(description="Messages that the budget has no room for.")
+    left_out: int = Field(description="Number of messages beyond the token budget.")
 
 
 class IndexMeta(BaseModel):
@@ -134,110 +136,112 @@ class IndexOut(BaseModel):
 
 
 def policy_of(body: Body) -> MaybePolicy:
-    """What a body says about its session's policy: one, none, or nothing."""
+    """The policy in a body: a policy, None to clear it, or UNSAID if the field is not given."""
     if "auto_commit_policy" not in body.model_fields_set:
         return UNSAID
     given: common.AutoCommitPolicyIn | None = getattr(body, "auto_commit_policy", None)
     return None if given is None else auto_commit.AutoCommitPolicy(**given.model_dump())
 
 
-def committed(done: Result) -> CommitOut:
-    if isinstance(done, ArchiveMade):
-        return CommitOut(status="accepted", archived=True, task_id=done.task_id, archive_id=done.archive_n)
-    return CommitOut(status="skipped", archived=False, reason=cast(Any, done.reason))
+def commit_out(result: Result) -> CommitOut:
+    if isinstance(result, ArchiveMade):
+        return CommitOut(
+            status="accepted", archived=True, task_id=result.task_id, archive_id=result.archive_n
+        )
+    return CommitOut(status="skipped", archived=False, reason=cast(Any, result.reason))
 
 
-def task(there: Task) -> TaskOut:
+def task(record: Task) -> TaskOut:
     return TaskOut(
-        task_id=there.id,
-        task_type=cast(Any, there.type),
-        status=cast(Any, str(there.state)),
-        stage=there.stage,
-        session_key=there.session_key,
-        archive_id=there.archive_n,
-        attempt=there.attempt,
-        result=None if there.result is None else dict(there.result),
-        error=there.error,
-        created_at=views.moment(there.created_at),
-        updated_at=views.moment(there.updated_at),
+        task_id=record.id,
+        task_type=cast(Any, record.type),
+        status=cast(Any, str(record.state)),
+        stage=record.stage,
+        session_key=record.session_key,
+        archive_id=record.archive_n,
+        attempt=record.attempt,
+        result=None if record.result is None else dict(record.result),
+        error=record.error,
+        created_at=views.moment(record.created_at),
+        updated_at=views.moment(record.updated_at),
     )
 
 
-def archive_short(there: Archive) -> ArchiveShort:
-    return ArchiveShort(**_of_archive(there))
+def archive_short(record: Archive) -> ArchiveShort:
+    return ArchiveShort(**_archive_fields(record))
 
 
-def archive(there: Archive, messages: Sequence[Message], html: Mapping[str, str]) -> ArchiveOut:
-    shown = [
-        views.message(each, there.session_id, html=html[each.content], archived_seq=there.last_seq)
+def archive(record: Archive, messages: Sequence[Message], html: Mapping[str, str]) -> ArchiveOut:
+    messages_out = [
+        views.message(each, record.session_id, html=html[each.content], archived_seq=record.last_seq)
         for each in messages
     ]
-    return ArchiveOut(**_of_archive(there), messages=shown)
+    return ArchiveOut(**_archive_fields(record), messages=messages_out)
 
 
-def _of_archive(there: Archive) -> dict[str, Any]:
+def _archive_fields(record: Archive) -> dict[str, Any]:
     return {
-        "n": there.n,
-        "state": str(there.state),
-        "reason": there.reason,
-        "summary": there.summary,
-        "error": there.error,
-        "message_count": there.message_count,
-        "tokens": there.tokens,
-        "first_seq": there.first_seq,
-        "last_seq": there.last_seq,
-        "memories": there.learned,
-        "task_id": there.task_id,
-        "created_at": views.moment(there.created_at),
-        "finished_at": views.maybe_moment(there.finished_at),
-        "undone_at": views.maybe_moment(there.undone_at),
+        "n": record.n,
+        "state": str(record.state),
+        "reason": record.reason,
+        "summary": record.summary,
+        "error": record.error,
+        "message_count": record.message_count,
+        "tokens": record.tokens,
+        "first_seq": record.first_seq,
+        "last_seq": record.last_seq,
+        "memories": record.learned,
+        "task_id": record.task_id,
+        "created_at": views.moment(record.created_at),
+        "finished_at": views.maybe_moment(record.finished_at),
+        "undone_at": views.maybe_moment(record.undone_at),
     }
 
 
-def memory(there: Memory, *, score: float | None = None) -> MemoryOut:
+def memory(record: Memory, *, score: float | None = None) -> MemoryOut:
     source: dict[str, JsonValue] | None = None
-    if there.session_id is not None:
-        source = {"session_id": there.session_id, "archive": there.archive_n, "seq": there.source_seq}
+    if record.session_id is not None:
+        source = {"session_id": record.session_id, "archive": record.archive_n, "seq": record.source_seq}
     return MemoryOut(
-        id=there.id,
-        kind=cast(Any, str(there.kind)),
-        topic="" if there.kind is MemoryKind.PASSAGE else there.topic,
-        content=there.content,
-        confidence=there.confidence / 100,
+        id=record.id,
+        kind=cast(Any, str(record.kind)),
+        topic="" if record.kind is MemoryKind.PASSAGE else record.topic,
+        content=record.content,
+        confidence=record.confidence / 100,
         source=source,
         score=score,
-        created_at=views.moment(there.created_at),
-        updated_at=views.moment(there.updated_at),
+        created_at=views.moment(record.created_at),
+        updated_at=views.moment(record.updated_at),
     )
 
 
-def found(there: FoundMemory) -> MemoryOut:
-    return memory(there.memory, score=there.score)
+def found_memory(record: FoundMemory) -> MemoryOut:
+    return memory(record.memory, score=record.score)
 
 
-def context(there: Context, html: Mapping[str, str], session_id: str, archived_seq: int) -> ContextOut:
+def context(record: Context, html: Mapping[str, str], session_id: str, archived_seq: int) -> ContextOut:
     tokens = {
-        "summary": there.summary_tokens,
-        "memories": there.memory_tokens,
-        "messages": there.message_tokens,
-        "total": there.summary_tokens + there.memory_tokens + there.message_tokens,
-        "budget": there.token_budget,
+        "summary": record.summary_tokens,
+        "memories": record.memory_tokens,
+        "messages": record.message_tokens,
+        "total": record.summary_tokens + record.memory_tokens + record.message_tokens,
+        "budget": record.token_budget,
     }
     return ContextOut(
-        summary=there.summary,
-        memories=[found(each) for each in there.memories],
+        summary=record.summary,
+        memories=[found_memory(each) for each in record.memories],
         messages=[
             views.message(each, session_id, html=html[each.content], archived_seq=archived_seq)
-            for each in there.messages
+            for each in record.messages
         ],
         tokens=tokens,
-        left_out=there.left_out,
+        left_out=record.left_out,
     )
 
 
-def index(there: Index, now: int) -> IndexOut:
+def index(record: Index, now: int) -> IndexOut:
     data: dict[str, dict[str, dict[str, dict[str, JsonValue]]]] = {}
-    for member in there.members:
+    for member in record.members:
         data.setdefault(member.owner.account, {}).setdefault(member.owner.user, {})[member.key] = {}
-    changed_at = now if there.changed_at is None else there.changed_at
+    changed_at = now if record.changed_at is None else record.changed_at
     return IndexOut(meta=IndexMeta(updated_at=views.moment(changed_at)), data=data)

@@ -1,4 +1,4 @@
-"""The shapes of the recall routes. The recall itself is in `schema`: a session shows its own."""
+"""Schemas of the recall routes. `RecallOut` is in `common`, because a session includes its recall."""
 
 from typing import Literal
 
@@ -13,17 +13,17 @@ class SetRecall(common.Body):
     when: str | None = Field(
         None,
         max_length=MAX_NAME,
-        description="For once and recurring, the (first) time: `30m`, `tomorrow at 09:00`, ISO 8601.",
+        description="The (first) time of once and recurring: `30m`, `tomorrow at 09:00`, ISO 8601.",
     )
     timezone_offset: str | None = Field(
         None,
         max_length=MAX_NAME,
-        description="`±HH:MM`, for a time that names no zone; it goes before `timezone`.",
+        description="`±HH:MM`, for a time without a zone; takes precedence over `timezone`.",
     )
     timezone: common.TimesZone = None
-    interval_seconds: int | None = Field(None, description="For recurring: from one firing to the next.")
-    internal_comment: common.Words | None = Field(None, description="A note for people.")
-    additional_context_message: common.Words = Field(description="The agent's instruction to itself.")
+    interval_seconds: int | None = Field(None, description="The interval of recurring.")
+    internal_comment: common.NonBlankText | None = Field(None, description="A note for users.")
+    additional_context_message: common.NonBlankText = Field(description="The agent's instruction to itself.")
 
     model_config = ConfigDict(
         extra="forbid",

@@ -1,4 +1,4 @@
-"""Scheduled messages at the edge: their shapes, and how the kernel's records become them."""
+"""Schemas of scheduled messages and deliveries, and conversions from records."""
 
 from typing import Literal, cast
 
@@ -19,7 +19,9 @@ class ScheduleMessage(Body):
     )
     message_text: str = Field(max_length=MAX_TEXT, description="Sent word for word.")
     timezone: TimesZone = None
-    replace_existing: bool = Field(False, strict=True, description="Cancels all that wait in this session.")
+    replace_existing: bool = Field(
+        False, strict=True, description="Cancel all pending messages of this session."
+    )
 
     model_config = ConfigDict(
         extra="forbid",
@@ -29,13 +31,13 @@ class ScheduleMessage(Body):
     )
 
 
-class PromisedOut(BaseModel):
+class MessageScheduledOut(BaseModel):
     task_id: str
     session_id: str = Field(description="The session's key.", examples=["websocket:3f2a"])
     send_at: Moment
     message_text: str
     replace_existing: bool
-    cancelled: list[str] = Field(description="The messages that were cancelled for this one.")
+    cancelled: list[str] = Field(description="The ids of the messages that this one replaced.")
 
 
 class ScheduledMessageOut(BaseModel):
@@ -50,7 +52,7 @@ class ScheduledMessageOut(BaseModel):
     created_by_tool_call_id: str | None
     cancelled_by_tool_call_id: str | None
     sent_message_id: str | None = Field(
-        description="The channel's own id for it; in a chat that is read here, the id of the message."
+        description="The channel's id of the message; without a channel, Segue's id of the message."
     )
     sent_at: Moment | None
     last_error: str | None
@@ -64,16 +66,16 @@ class ScheduledMessagesOut(BaseModel):
 
 class DeliveryOut(BaseModel):
     id: str
-    run_id: str | None = Field(description="Of a message that a job said.")
-    turn_id: str | None = Field(description="Of a turn's answer.")
+    run_id: str | None = Field(description="The run, if a job sent the message.")
+    turn_id: str | None = Field(description="The turn, if it is the answer of a turn.")
     content: str
     state: Status
-    attempt: int = Field(description="How often it was tried.")
+    attempt: int = Field(description="Number of attempts.")
     created_at: Moment
-    not_before: Moment = Field(description="When it is tried next, while it is pending.")
+    not_before: Moment = Field(description="When a pending delivery is tried next.")
     sent_at: Moment | None
     sent_message_id: str | None = Field(
-        description="The channel's own id for it; in a chat that is read here, the id of the message."
+        description="The channel's id of the message; without a channel, Segue's id of the message."
     )
     error: str | None
 
@@ -82,47 +84,47 @@ class DeliveriesOut(BaseModel):
     deliveries: list[DeliveryOut]
 
 
-def delivery(there: Delivery) -> DeliveryOut:
+def delivery(record: Delivery) -> DeliveryOut:
     return DeliveryOut(
-        id=there.id,
-        run_id=there.run_id,
-        turn_id=there.turn_id,
-        content=there.content,
-        state=cast(Status, str(there.state)),
-        attempt=there.attempt,
-        created_at=moment(there.created_at),
-        not_before=moment(there.not_before),
-        sent_at=maybe_moment(there.sent_at),
-        sent_message_id=there.sent_message_id,
-        error=there.error,
+        id=record.id,
+        run_id=record.run_id,
+        turn_id=record.turn_id,
+        content=record.content,
+        state=cast(Status, str(record.state)),
+        attempt=record.attempt,
+        created_at=moment(record.created_at),
+        not_before=moment(record.not_before),
+        sent_at=maybe_moment(record.sent_at),
+        sent_message_id=record.sent_message_id,
+        error=record.error,
     )
 
 
-def promised(there: MessageScheduled, session_key: str) -> PromisedOut:
-    return PromisedOut(
-        task_id=there.message.id,
+def message_scheduled(record: MessageScheduled, session_key: str) -> MessageScheduledOut:
+    return MessageScheduledOut(
+        task_id=record.message.id,
         session_id=session_key,
-        send_at=moment(there.message.send_at),
-        message_text=there.message.text,
-        replace_existing=there.message.replace_existing,
-        cancelled=list(there.cancelled),
+        send_at=moment(record.message.send_at),
+        message_text=record.message.text,
+        replace_existing=record.message.replace_existing,
+        cancelled=list(record.cancelled),
     )
 
 
-def scheduled_message(there: ScheduledMessage, session_key: str) -> ScheduledMessageOut:
+def scheduled_message(record: ScheduledMessage, session_key: str) -> ScheduledMessageOut:
     return ScheduledMessageOut(
-        task_id=there.id,
+        task_id=record.id,
         session_id=session_key,
-        chat_type=cast(Literal["private", "group"], there.chat_type),
-        message_text=there.text,
-        send_at=moment(there.send_at),
-        status=cast(Status, str(there.status)),
-        created_at=moment(there.created_at),
-        updated_at=moment(there.updated_at),
-        created_by_tool_call_id=there.created_by_tool_call_id,
-        cancelled_by_tool_call_id=there.cancelled_by_tool_call_id,
-        sent_message_id=there.sent_message_id,
-        sent_at=maybe_moment(there.sent_at),
-        last_error=there.last_error,
-        replace_existing=there.replace_existing,
+        chat_type=cast(Literal["private", "group"], record.chat_type),
+        message_text=record.text,
+        send_at=moment(record.send_at),
+        status=cast(Status, str(record.status)),
+        created_at=moment(record.created_at),
+        updated_at=moment(record.updated_at),
+        created_by_tool_call_id=record.created_by_tool_call_id,
+        cancelled_by_tool_call_id=record.cancelled_by_tool_call_id,
+        sent_message_id=record.sent_message_id,
+        sent_at=maybe_moment(record.sent_at),
+        last_error=record.last_error,
+        replace_existing=record.replace_existing,
     )

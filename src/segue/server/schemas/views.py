@@ -1,4 +1,4 @@
-"""Records to shapes: how what the kernel keeps is shown outside."""
+"""Serializers: convert the kernel's records to the response models of the API."""
 
 from datetime import UTC
 from typing import Any, cast
@@ -32,47 +32,47 @@ def maybe_moment(ms: int | None) -> str | None:
 
 
 def session(overview: Overview) -> SessionOut:
-    there = overview.session
+    record = overview.session
     return SessionOut(
-        key=there.key,
-        channel=there.channel,
-        chat_id=there.chat_id,
-        chat_type=cast(Any, there.chat_type),
-        title=there.title,
-        timezone=there.timezone,
-        account=there.owner.account,
-        user=there.owner.user,
-        created_at=moment(there.created_at),
-        last_message_at=maybe_moment(there.last_message_at),
+        key=record.key,
+        channel=record.channel,
+        chat_id=record.chat_id,
+        chat_type=cast(Any, record.chat_type),
+        title=record.title,
+        timezone=record.timezone,
+        account=record.owner.account,
+        user=record.owner.user,
+        created_at=moment(record.created_at),
+        last_message_at=maybe_moment(record.last_message_at),
         message_count=overview.message_count,
         pending_tokens=overview.pending_tokens,
         last_line=overview.last_line,
         last_line_at=maybe_moment(overview.last_line_at),
-        keep_recent_count=there.live.keep_recent_count,
-        auto_commit_policy=_policy(there.live.policy),
-        auto_commit_last_error=there.live.last_error,
-        auto_commit_last_error_at=maybe_moment(there.live.last_error_at) or "",
-        state="idle" if there.holder is None else "running",
+        keep_recent_count=record.live.keep_recent_count,
+        auto_commit_policy=_policy(record.live.policy),
+        auto_commit_last_error=record.live.last_error,
+        auto_commit_last_error_at=maybe_moment(record.live.last_error_at) or "",
+        state="idle" if record.holder is None else "running",
         queued=overview.queued,
-        recall=None if overview.recall is None else recall(overview.recall, there.key),
+        recall=None if overview.recall is None else recall(overview.recall, record.key),
         automation_count=overview.automations,
-        when_busy=cast(Any, there.when_busy),
-        metadata=dict(there.metadata),
+        when_busy=cast(Any, record.when_busy),
+        metadata=dict(record.metadata),
     )
 
 
-def recall(there: Recall, session_key: str) -> RecallOut:
+def recall(record: Recall, session_key: str) -> RecallOut:
     return RecallOut(
-        id=there.id,
+        id=record.id,
         session_id=session_key,
-        call_type=cast(Any, str(there.call_type)),
-        trigger_at=moment(there.trigger_at),
-        interval_seconds=there.interval_seconds,
-        internal_comment=there.comment,
-        additional_context_message=there.instruction,
-        status=cast(Any, str(there.status)),
-        created_at=moment(there.created_at),
-        updated_at=moment(there.updated_at),
+        call_type=cast(Any, str(record.call_type)),
+        trigger_at=moment(record.trigger_at),
+        interval_seconds=record.interval_seconds,
+        internal_comment=record.comment,
+        additional_context_message=record.instruction,
+        status=cast(Any, str(record.status)),
+        created_at=moment(record.created_at),
+        updated_at=moment(record.updated_at),
     )
 
 
@@ -80,86 +80,86 @@ def _policy(policy: auto_commit.AutoCommitPolicy | None) -> AutoCommitPolicyIn |
     return None if policy is None else AutoCommitPolicyIn(**policy.to_json())
 
 
-def message(said: Message, session_id: str, *, html: str, archived_seq: int = 0) -> MessageOut:
+def message(record: Message, session_id: str, *, html: str, archived_seq: int = 0) -> MessageOut:
     return MessageOut(
-        id=message_id(session_id, said.seq),
-        seq=said.seq,
-        role=cast(Any, said.role),
-        content=said.content,
+        id=message_id(session_id, record.seq),
+        seq=record.seq,
+        role=cast(Any, record.role),
+        content=record.content,
         html=html,
-        created_at=moment(said.at),
-        turn_id=said.turn_id,
-        source=source(said.source),
-        metadata=_trigger_fields(said),
-        archived=said.seq <= archived_seq,
-        delivery=cast(Any, said.delivery),
+        created_at=moment(record.at),
+        turn_id=record.turn_id,
+        source=source(record.source),
+        metadata=_trigger_fields(record),
+        archived=record.seq <= archived_seq,
+        delivery=cast(Any, record.delivery),
     )
 
 
-def source(where: Source | None) -> SourceOut | None:
-    if where is None:
+def source(record: Source | None) -> SourceOut | None:
+    if record is None:
         return None
-    kind = cast(Any, _SOURCES.get(where.kind, str(where.kind)))
-    return SourceOut(kind=kind, job_id=where.job_id, label=where.label, run_id=where.run_id)
+    kind = cast(Any, _SOURCES.get(record.kind, str(record.kind)))
+    return SourceOut(kind=kind, job_id=record.job_id, label=record.label, run_id=record.run_id)
 
 
-def _trigger_fields(said: Message) -> dict[str, Any]:
-    """The message that a scheduled turn begins with carries the names that its seed gave these facts."""
-    if said.source is None or said.role != "user":
+def _trigger_fields(message: Message) -> dict[str, Any]:
+    """Metadata of the message that starts a scheduled turn. Clients rely on these names."""
+    if message.source is None or message.role != "user":
         return {}
-    if said.source.kind == "recall":
+    if message.source.kind == "recall":
         return {"is_recall": True}
     return {
         "_cron_turn": True,
-        "cron_job_id": said.source.job_id,
-        "cron_job_name": said.source.label,
-        "cron_run_id": said.source.run_id,
-        "cron_prompt_ref": said.prompt_ref and dict(said.prompt_ref),
+        "cron_job_id": message.source.job_id,
+        "cron_job_name": message.source.label,
+        "cron_run_id": message.source.run_id,
+        "cron_prompt_ref": message.prompt_ref and dict(message.prompt_ref),
     }
 
 
-def turn(there: Turn, session_key: str) -> TurnOut:
+def turn(record: Turn, session_key: str) -> TurnOut:
     return TurnOut(
-        turn_id=there.id,
+        turn_id=record.id,
         session_key=session_key,
-        state=cast(Any, str(there.state)),
-        outcome=there.outcome,
-        content=there.content,
-        reply=there.reply,
-        error=there.error,
-        usage=None if there.usage is None else dict(there.usage),
-        source=source(there.source),
-        attempt=there.attempt,
-        joined_into=there.joined_into,
-        queued_at=moment(there.queued_at),
-        started_at=maybe_moment(there.started_at),
-        finished_at=maybe_moment(there.finished_at),
+        state=cast(Any, str(record.state)),
+        outcome=record.outcome,
+        content=record.content,
+        reply=record.reply,
+        error=record.error,
+        usage=None if record.usage is None else dict(record.usage),
+        source=source(record.source),
+        attempt=record.attempt,
+        joined_into=record.joined_into,
+        queued_at=moment(record.queued_at),
+        started_at=maybe_moment(record.started_at),
+        finished_at=maybe_moment(record.finished_at),
     )
 
 
-def run(there: Run, session_key: str) -> RunOut:
+def run(record: Run, session_key: str) -> RunOut:
     return RunOut(
-        run_id=there.id,
-        job_id=there.job_id,
+        run_id=record.id,
+        job_id=record.job_id,
         session_key=session_key,
-        turn_id=there.turn_id,
-        state=cast(Any, there.state),
-        slot=moment(there.slot),
-        queued_at=moment(there.queued_at),
-        started_at=maybe_moment(there.started_at),
-        finished_at=maybe_moment(there.finished_at),
-        outcome=there.outcome,
-        reason=there.reason,
-        lateness_ms=there.lateness_ms,
-        attempt=there.attempt,
-        missed_count=there.missed_count,
-        prompt_ref=PromptRefOut(**there.prompt_ref.to_json()) if there.prompt_ref else None,
-        prompt_vars=dict(there.prompt_vars) if there.prompt_vars else None,
-        rendered_prompt=there.rendered_prompt,
-        error=there.error,
-        usage=None if there.usage is None else dict(there.usage),
-        delivery=cast(Any, there.delivery),
-        delivery_error=there.delivery_error,
+        turn_id=record.turn_id,
+        state=cast(Any, record.state),
+        slot=moment(record.slot),
+        queued_at=moment(record.queued_at),
+        started_at=maybe_moment(record.started_at),
+        finished_at=maybe_moment(record.finished_at),
+        outcome=record.outcome,
+        reason=record.reason,
+        lateness_ms=record.lateness_ms,
+        attempt=record.attempt,
+        missed_count=record.missed_count,
+        prompt_ref=PromptRefOut(**record.prompt_ref.to_json()) if record.prompt_ref else None,
+        prompt_vars=dict(record.prompt_vars) if record.prompt_vars else None,
+        rendered_prompt=record.rendered_prompt,
+        error=record.error,
+        usage=None if record.usage is None else dict(record.usage),
+        delivery=cast(Any, record.delivery),
+        delivery_error=record.delivery_error,
     )
 
 

@@ -1,4 +1,4 @@
-// The page begins here: which words, who is it, and then the house.
+// Entry point: chooses the language, then shows the app, or the login if the server wants a key.
 
 import { h } from "./lib/dom.js";
 import { FIRST } from "./lib/sessions.js";
@@ -19,6 +19,6 @@ function show(name) {
 addEventListener("segue-unauthorized", () => show("segue-login"));
 
 await chooseLanguage();
-// Whoever was here before is let in at once; a server that has forgotten them says so soon enough.
+// A returning user sees the app at once; if their login has expired, the first request says so.
 const first = localStorage.getItem("segue.last") ? null : await early.get(FIRST).catch(() => null);
 show(first?.status === 401 ? "segue-login" : "segue-app");

@@ -1,15 +1,16 @@
-// What the first screen shows, asked for and read while the rest is on its way. No module: those wait for all of it.
+// Prefetch: requests the data of the first screen while the scripts load. A classic script, because a module
+// would wait for all of its imports.
 
 {
-  const ask = async (path) => {
-    const answer = await fetch(path);
-    const said = await answer.json();
-    return { ok: answer.ok, status: answer.status, json: async () => said };
+  const prefetch = async (path) => {
+    const response = await fetch(path);
+    const body = await response.json();
+    return { ok: response.ok, status: response.status, json: async () => body };
   };
   const key = location.hash.slice(1) || encodeURIComponent(localStorage.getItem("segue.last") ?? "");
-  const path = key && `sessions/${key}`;
-  const wanted = ["sessions?limit=30", path, path && `${path}/log?limit=50`].filter(Boolean);
-  window.early = new Map(wanted.map((each) => [each, ask(each)]));
-  // Whoever takes it hears that it failed.
-  for (const answer of early.values()) answer.catch(() => {});
+  const session = key && `sessions/${key}`;
+  const paths = ["sessions?limit=30", session, session && `${session}/log?limit=50`].filter(Boolean);
+  window.early = new Map(paths.map((path) => [path, prefetch(path)]));
+  // The caller that takes a response handles its failure; this only avoids an unhandled rejection.
+  for (const response of early.values()) response.catch(() => {});
 }

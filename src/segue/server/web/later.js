@@ -1,4 +1,4 @@
-// What the first screen does without. Each element takes its place when it comes.
+// Elements that the first screen does not need, loaded after it. Each upgrades in place when it arrives.
 
 import "./elements/segue-delete.js";
 import "./elements/segue-empty.js";

@@ -1,8 +1,7 @@
-"""Lock-step: the transactions of many callers, driven together as one transaction of the database.
+"""Group commit: the transactions of many callers, driven together as one database transaction.
 
-`caller` is one transaction on its way, `group` takes many of them on, round by round, and `sets` makes one
-statement of a query that all of them have come to; that is for both databases. PostgreSQL's own are
-`batching`, which runs a group on a connection, `along`, which makes one statement of several queries,
-`writers`, which takes callers in, groups them and deals with what goes wrong, and `stamps`, by which it finds
-out what was committed. SQLite's are in `store.driving` and `store.sqlite_threads`.
+`transaction` is one caller's transaction, `group` drives many of them round by round, and `sets` turns a
+query that several callers reached into one statement. The drivers use them in `postgres.writers`,
+`postgres.run_group`, `sqlite.threads` and `sqlite.execute`. In these modules a *caller* is the transaction of
+one call to `Database.run`.
 """

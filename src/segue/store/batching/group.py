@@ -1,17 +1,17 @@
-"""A group: the transactions of many callers as one transaction of the database.
+"""Group of transactions: many callers share one database transaction.
 
-Each round takes the step that every caller has come to, runs equal ones together, and hands each caller its
-rows. One BEGIN, one COMMIT and a few statements serve the whole group.
+Each round collects the next step of every caller, runs equal steps together, and hands each caller its rows.
+One BEGIN, one COMMIT and a few statements serve the whole group.
 
-Inside one transaction the database keeps nobody apart: two callers that lock the same session's row would
-both get it at once, and each could act on what the other is about to change. So the group keeps them apart
-itself. A session belongs to the first caller that names it until that caller has finished, and a transaction
-that begins without naming one has the group to itself. A session that is named by a key and found to be one
-that another caller has by its id spoils the group for who named it: that one is driven alone.
+Row locks do not separate callers inside one database transaction: two callers that lock the same session's
+row would both get it, and each could act on what the other is about to change. So the group separates them.
+A session belongs to the first caller that names it until that caller has finished, and a caller whose first
+statement names no session runs while no other does. If a caller finds by key a session that another caller
+holds by id, the group fails, and that caller is driven alone.
 
 Invariants
-  - what a group does is what its callers, one after the other in some order, would have done
-  - relied upon: a transaction that begins by naming a session needs no lock on the rows of one it never names
+  - the effect of a group equals that of its callers run one after the other in some order
+  - assumed: a transaction whose first statement names a session touches no other session's rows
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -26,11 +26,11 @@ from segue.store.queries import Query
 C = TypeVar("C", bound=BatchedTransaction)
 
 Rounds: TypeAlias = Generator[Sequence[Executions], Sequence[Rows], None]
-"""Yields the queries of a step, to be run in that order, and receives the rows of the last, by execution."""
+"""Yields the queries of a step, to be run in order; receives the rows of the last one, by execution."""
 
 
-class Spoiled(Exception):
-    """The group cannot commit. The fault lies with one of the suspects."""
+class GroupFailed(Exception):
+    """The group cannot commit. One of the suspects is at fault."""
 
     def __init__(self, suspects: Sequence[BatchedTransaction], cause: Exception, where: str) -> None:
         super().__init__(f"{where}: {type(cause).__name__}")
@@ -39,26 +39,26 @@ class Spoiled(Exception):
         self.where = where
 
 
-class Unanswered(Spoiled):
-    """It was told to commit, and may have done so."""
+class CommitUnanswered(GroupFailed):
+    """COMMIT was sent and not answered: the group may be committed."""
 
 
-class Entangled(Exception):
-    """The callers are not at fault, only not fit for one group: each will do well alone."""
+class GroupConflict(Exception):
+    """The callers cannot share a group. Each of them can succeed alone."""
 
     sqlstate = "40001"
-    """What PostgreSQL calls the same thing between transactions: a serialization failure."""
+    """PostgreSQL's code for a serialization failure, which is the same conflict between transactions."""
 
 
 class Group(Generic[C]):
-    """Who may take the next step without touching, or seeing, what another is in the middle of."""
+    """Schedules the steps of its callers so that no caller sees another's unfinished work."""
 
     def __init__(self, callers: Iterable[C], keys: SessionKeys, *, beginning_seconds: float) -> None:
-        """Callers begin for so long; who waits for a busy session longer goes with the next group."""
+        """Callers may begin for so long; those that wait for a busy session longer stay `waiting`."""
         self.waiting = list(callers)
         self.begun: list[C] = []
         self.at_work: Sequence[C] = ()
-        """Those whose step is being taken."""
+        """The callers whose step is being run."""
         self._underway: list[C] = []
         self._keys = keys
         self._holders: dict[str, C] = {}
@@ -66,13 +66,13 @@ class Group(Generic[C]):
         self._begin_until = monotonic() + beginning_seconds
 
     def rounds(self) -> Rounds:
-        """Until whoever has begun has finished; those for whom there was no time are still `waiting`."""
+        """Drive all callers that begin to their end; callers that could not begin in time stay `waiting`."""
         while ready := self._next_round():
             for queries, callers in _at_equal_steps(ready):
                 self.at_work = callers
                 answers = yield [
-                    Executions(query, [params for caller in callers for params in caller.step[place].params])
-                    for place, query in enumerate(queries)
+                    Executions(query, [params for caller in callers for params in caller.step[index].params])
+                    for index, query in enumerate(queries)
                 ]
                 self._hand_over(callers, answers)
 
@@ -85,14 +85,14 @@ class Group(Generic[C]):
         return any(caller.wrote and not caller.error for caller in self.begun)
 
     def agree_to_commit(self) -> None:
-        """The last moment in which one can leave."""
+        """Call right before COMMIT. Raises `GroupFailed` if a caller has been withdrawn."""
         if withdrawn := [caller for caller in self.begun if caller.withdrawn]:
-            raise Spoiled(withdrawn, Entangled(), "callers that were told no")
+            raise GroupFailed(withdrawn, GroupConflict(), "withdrawn callers")
         for caller in self.begun:
             caller.committing = True
 
     def _hand_over(self, callers: Sequence[C], answers: Sequence[Rows]) -> None:
-        """To each its rows; and each comes to its next step."""
+        """Give each caller its rows, which moves it to its next step."""
         rest = iter(answers)
         for caller in callers:
             executions = caller.step[-1].params
@@ -105,24 +105,24 @@ class Group(Generic[C]):
             caller.answer(rows)
 
     def _next_round(self) -> list[C]:
-        """Those whose step may be taken now; nobody when the group is ready to end."""
+        """The callers whose step may run now; empty when the group is ready to end."""
         underway = [caller for caller in self._underway if not caller.finished]
         if len(underway) < len(self._underway):
-            if guilty := [caller for caller in self._underway if caller.must_be_undone]:
+            if failed := [caller for caller in self._underway if caller.must_be_undone]:
                 if len(self.begun) > 1:
-                    raise Spoiled(guilty, Entangled(), "a caller that raised after it had written")
+                    raise GroupFailed(failed, GroupConflict(), "a caller that raised after it had written")
                 return []
-            self._let_go()
+            self._release_sessions()
             self._underway = underway
         ready = [caller for caller in underway if caller is self._sole or self._takes_its_sessions(caller)]
         if underway and not ready:
-            # Each waits for a session that another one holds.
-            raise Spoiled(underway, Entangled(), "sessions that callers hold from each other")
+            # A deadlock: each waits for a session that another one holds.
+            raise GroupFailed(underway, GroupConflict(), "sessions that callers hold from each other")
         if self.waiting and (not self.begun or monotonic() < self._begin_until):
             ready += self._admit()
         return ready
 
-    def _let_go(self) -> None:
+    def _release_sessions(self) -> None:
         self._holders = {session: caller for session, caller in self._holders.items() if not caller.finished}
         if self._sole is not None and self._sole.finished:
             self._sole = None
@@ -134,7 +134,7 @@ class Group(Generic[C]):
             (admitted if self._may_begin(caller) else still_waiting).append(caller)
         self.waiting = still_waiting
         self.begun += admitted
-        # In this order they ask for their rows in every round: it is the same in every process.
+        # Every process locks rows in this order, in every round.
         admitted.sort(key=lambda caller: caller.sessions)
         self._underway += admitted
         return admitted
@@ -159,17 +159,17 @@ class Group(Generic[C]):
         return True
 
     def _takes_what_it_found(self, caller: C, rows: Rows) -> None:
-        """The session behind a key: it may be another one than was thought, or one that others have by id."""
-        assert caller.key is not None  # asked for by whoever named one
-        as_thought = self._keys.learn(caller.key, rows)
+        """Hold the session found by key. It may differ from the remembered one, or be held by another."""
+        assert caller.key is not None  # the only caller of this method checks it
+        as_remembered = self._keys.learn(caller.key, rows)
         found = {row["id"]: caller for row in rows}
-        if not as_thought or any(self._holders.get(each, caller) is not caller for each in found):
-            raise Spoiled([caller], Entangled(), "a session that was not the caller's to read")
+        if not as_remembered or any(self._holders.get(each, caller) is not caller for each in found):
+            raise GroupFailed([caller], GroupConflict(), "a session that was not the caller's to read")
         self._holders.update(found)
 
 
 def _at_equal_steps(callers: Iterable[C]) -> list[tuple[tuple[Query, ...], list[C]]]:
-    """Callers by the queries of their steps, in an order that is the same in every process."""
+    """Callers grouped by the queries of their steps, in an order that is the same in every process."""
     batches: dict[tuple[Query, ...], list[C]] = {}
     for caller in callers:
         if not caller.finished:

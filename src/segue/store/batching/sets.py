@@ -1,8 +1,8 @@
-"""One query for many callers as one statement: their parameters as a table that the query is joined to.
+"""Set-based rewriting: one query of many callers becomes one statement, joined to a table of parameters.
 
-An execution costs more to begin and to end than to find its row: PostgreSQL pays for each by itself, and a
-thread that asks SQLite lets go of the interpreter for each. So where the executions of a query cannot touch
-each other's rows, it is rewritten to take the parameters of all of them as a table:
+Starting and ending an execution costs more than finding its row: a round trip's work in PostgreSQL, a release
+of the interpreter lock in SQLite. So if the executions of a query cannot touch each other's rows, it is
+rewritten to take the parameters of all of them as a table:
 
     UPDATE words SET n = $2 WHERE id = $1 RETURNING id
 
@@ -10,12 +10,12 @@ each other's rows, it is rewritten to take the parameters of all of them as a ta
     FROM (VALUES ('a', 1), ('b', 2)) AS given (column1, column2)
     WHERE id = given.column1 RETURNING id
 
-The last column of the table is the number of the execution. Of what all executions are given alike, a large
-group makes no column: it is given once.
+The last column of the table is the number of the execution. In a large group, a parameter that is equal in
+all executions is passed once instead of as a column.
 
 Invariants
   - a write is rewritten only if every execution names a row of its own: none would see what another wrote
-  - each row says whose it is: by the number of its execution, or by the row that the execution named
+  - each result row identifies its execution: by its number, or by the row that the execution named
 """
 
 import re
@@ -31,16 +31,16 @@ EXECUTION = "segue_execution"
 _ROW = "segue_row"
 
 GIVEN = "/* given */"
-"""Where the table of parameters goes, which is called `given`."""
+"""Placeholder for the table of parameters, which is called `given`."""
 
 ALIKE_FROM = 16
-"""What is alike among so many is so by its nature, and not by chance: there are few such forms of a query."""
+"""In groups this large, equal parameters are equal by design: a query then has few distinct forms."""
 
 _COLUMN = re.compile(r"given\.column(\d+)")
 _NUMBERED = re.compile(r"\$(\d+)")
 
 _ROW_NAMES = ("id", "session_id")
-"""By which a write names its row: the first of these that it has."""
+"""The parameter by which a write selects its row: the first of these that it has."""
 
 _MORE_THAN_ITS_ROWS = {"JOIN", "GROUP", "ORDER", "LIMIT", "DISTINCT", "UNION", "EXCEPT", "INTERSECT"}
 
@@ -50,15 +50,15 @@ class Joined:
     """A query whose parameters are columns of a table."""
 
     text: str
-    names_its_row_by: str | None
-    """A write must be given another one by each execution; None where they cannot meet."""
-    told_by: str | None
-    """The column of its rows that says whose each is; None when it has no rows."""
+    row_parameter: str | None
+    """Each execution of a write must give it another value; None where executions cannot meet."""
+    row_column: str | None
+    """The column of its result that identifies the execution; None when it returns no rows."""
 
 
 @cache
 def joined(query: Query, dialect: str) -> Joined | None:
-    """None when the query is of another shape than those below."""
+    """The rewritten query; None when it has none of the shapes below."""
     text = _with_columns(query, dialect)
     outside = {word.text: word for word in words(text) if word.depth == 0}
     match text.split(None, 1)[0]:
@@ -95,12 +95,12 @@ def _update(text: str, outside: dict[str, Word], query: Query, dialect: str) -> 
         return Joined(text, row, None)
     if dialect == "postgres":
         return Joined(f"{text}, {_number(query)}", row, EXECUTION)
-    # What SQLite returns of an UPDATE is of its own table.
+    # In SQLite, RETURNING of an UPDATE sees the columns of the updated table only.
     return Joined(f"{text}, {row} AS {_ROW}", row, _ROW)
 
 
 def _insert(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
-    """What was added is told by its name or not at all: an INSERT returns nothing of what it is made from."""
+    """Only if it returns nothing, or the id it was given: RETURNING of an INSERT does not see `given`."""
     returned = text[outside["RETURNING"].at :].split()[1:] if "RETURNING" in outside else []
     if "VALUES" not in outside or "UPDATE" in outside:
         return None
@@ -109,7 +109,7 @@ def _insert(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
         return None
     begin = text.index("(", outside["VALUES"].at)
     end = next(word.at for word in words(text[begin:]) if word.text == ")" and word.depth == 0) + begin
-    # With a condition, so that SQLite does not take ON CONFLICT for that of a join.
+    # With a WHERE, so that SQLite does not parse ON CONFLICT as the ON of a join.
     chosen = f"SELECT {text[begin + 1 : end]}\nFROM {GIVEN} WHERE TRUE"
     text = f"{text[: outside['VALUES'].at]}{chosen}{text[end + 1 :]}"
     return Joined(text, row, row)
@@ -124,11 +124,11 @@ def _lateral(text: str, _: dict[str, Word], query: Query) -> Joined | None:
 
 
 def _select(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
-    """SQLite has no LATERAL: only what takes its columns from the rows of one table, as they are."""
+    """SQLite has no LATERAL: only queries that select plain columns of one table are rewritten."""
     if not {"FROM", "WHERE"} <= outside.keys() or not _MORE_THAN_ITS_ROWS.isdisjoint(outside):
         return None
     columns, rest = text[: outside["FROM"].at], text[outside["FROM"].at + len("FROM") :]
-    # A star would take the parameters for columns, and a table in parentheses cannot see them.
+    # A star would include the parameters, and a subquery in FROM cannot see them.
     if not {"(", "*"}.isdisjoint(text[: outside["WHERE"].at]):
         return None
     return Joined(
@@ -137,42 +137,42 @@ def _select(text: str, outside: dict[str, Word], query: Query) -> Joined | None:
 
 
 def alike(arguments: Sequence[tuple[Value, ...]]) -> tuple[int, ...]:
-    """The places of the parameters that all executions share, as far as that is worth a form of its own."""
+    """The indexes of the parameters that are equal in all executions; empty for a small group."""
     if len(arguments) < ALIKE_FROM:
         return ()
     columns = enumerate(zip(*arguments, strict=True))
-    return tuple(place for place, values in columns if values.count(values[0]) == len(values))
+    return tuple(index for index, values in columns if values.count(values[0]) == len(values))
 
 
-def with_given(shape: Joined, given: str, places: Mapping[int, str]) -> str:
-    """The text with its table, and with what stands in place of each column, by its number."""
-    text = _COLUMN.sub(lambda match: places[int(match.group(1))], shape.text)
+def with_given(shape: Joined, given: str, columns: Mapping[int, str]) -> str:
+    """The text with its table of parameters; `columns` replaces each column, by its number."""
+    text = _COLUMN.sub(lambda match: columns[int(match.group(1))], shape.text)
     return text.replace(GIVEN, given)
 
 
 def fits(query: Query, executions: Sequence[Params], dialect: str) -> bool:
-    """They may be run as one statement, and nobody could tell."""
+    """Whether the executions may be run as one statement with the same results."""
     shape = joined(query, dialect)
     if shape is None:
         return False
-    row = shape.names_its_row_by
+    row = shape.row_parameter
     return row is None or len({params[row] for params in executions}) == len(executions)
 
 
-def told_apart(
+def rows_by_execution(
     shape: Joined, query: Query, arguments: Sequence[tuple[Value, ...]], rows: Rows
 ) -> Sequence[Rows]:
     """The rows of each execution, in the order in which the executions were given."""
-    if shape.told_by is None:
+    if shape.row_column is None:
         return [()] * len(arguments)
     answers: list[list[Row]] = [[] for _ in arguments]
-    if shape.told_by == EXECUTION:
+    if shape.row_column == EXECUTION:
         for row in rows:
             answers[row[EXECUTION]].append(row)
         return answers
-    assert shape.names_its_row_by is not None  # that is what tells
-    place = query.parameters.index(shape.names_its_row_by)
-    whose = {values[place]: answer for values, answer in zip(arguments, answers, strict=True)}
+    assert shape.row_parameter is not None  # set whenever `row_column` is not EXECUTION
+    index = query.parameters.index(shape.row_parameter)
+    answer_of = {values[index]: answer for values, answer in zip(arguments, answers, strict=True)}
     for row in rows:
-        whose[row[shape.told_by]].append(row)
+        answer_of[row[shape.row_column]].append(row)
     return answers

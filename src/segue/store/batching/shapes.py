@@ -1,4 +1,4 @@
-"""What the text of a query says about how it may be run."""
+"""Query classification: whether a query reads or writes, returns rows, and may be pipelined."""
 
 from functools import cache
 
@@ -16,17 +16,17 @@ _BEFORE_A_CLAUSE = {"FOR", "KEY", "DO"}
 
 @positional
 class Shape:
-    """What a query's text says about how it may be run."""
+    """How a query may be run, judged by its text."""
 
     reads_only: bool
     numbered: str | None
-    """The text whose rows carry the number of their execution; None when it has no rows, or cannot."""
+    """The text with the number of the execution in each row; None if it returns no rows or cannot have it."""
     pipelined: bool
     """Many executions may go out in one round trip."""
 
     @property
     def silent(self) -> bool:
-        """A write that has no rows: nobody need wait for it."""
+        """A write without rows: its transaction can go on before it has run."""
         return self.pipelined and self.numbered is None
 
     def wrote(self, rows: Rows) -> bool:
@@ -52,7 +52,7 @@ def shape_of(query: Query) -> Shape:
 
 
 def _words(text: str) -> tuple[list[str], list[str]]:
-    """The words outside all parentheses, and those inside; what only looks like a statement is left out."""
+    """The words outside all parentheses and those inside, without the UPDATE of a lock or clause."""
     outside: list[str] = []
     inside: list[str] = []
     before = ""

@@ -1,7 +1,7 @@
-"""One transaction on its way through the database, and the sessions it has to itself.
+"""One transaction of a group: its current step, and the sessions that step names.
 
-It goes as far as it can without an answer: a write that has no rows is put down, and done on the way to the
-next statement that has some. So a step is a few queries, of which the last one is waited for.
+The generator is advanced until it needs an answer: a write that returns no rows is collected, and run
+together with the next statement that returns some. So a step is a list of queries; only the last has rows.
 
 A statement names a session by `:session_id`, by the `:id` of a query on sessions, or by its account, user and
 key.
@@ -27,46 +27,46 @@ def _names_a_session_by(query: Query) -> str:
 
 
 class SessionKeys:
-    """The id behind each session key, as far as it was seen."""
+    """Cache of session ids by session key."""
 
     def __init__(self) -> None:
         self._ids: dict[Key, str] = {}
 
     def name(self, key: Key) -> str:
-        """What the session goes by: one whose id was never seen, by its key."""
+        """The id of the session; its key if the id is not known."""
         return self._ids.get(key) or "\n".join(map(str, key))
 
     def learn(self, key: Key, rows: Rows) -> bool:
-        """Take note of the id that was found; False if another one was known."""
-        found: str | None = None
+        """Remember the id in the rows. False if another id was remembered."""
+        seen: str | None = None
         with suppress(LookupError):
-            found = rows[0]["id"]
-        known = self._ids.pop(key, found)
-        if found is not None:
-            self._ids[key] = found
+            seen = rows[0]["id"]
+        known = self._ids.pop(key, seen)
+        if seen is not None:
+            self._ids[key] = seen
             if len(self._ids) > KEYS_REMEMBERED:
                 del self._ids[next(iter(self._ids))]
-        return known == found
+        return known == seen
 
 
 class Executions(NamedTuple):
-    """A query, and the parameters of each time that it is to be run."""
+    """A query, and the parameters of each of its executions."""
 
     query: Query
     params: Sequence[Params]
 
 
 class BatchedTransaction:
-    """A transaction and where it has come to."""
+    """A transaction and its progress."""
 
     step: list[Executions]
-    """What it has come to, in order; only the last may have rows. Nothing, when it has ended."""
+    """The queries to run next, in order; only the last may have rows. Empty when it has finished."""
     key: Key | None
-    """By which the last one names a session whose id it does not say."""
+    """Set when the last query of the step names a session by key and not by id."""
     withdrawn = False
-    """Whoever waited for it was told that it failed: it must not come to pass."""
+    """Its caller was already told that it failed; it must not be committed."""
     committing = False
-    """It was told to commit, and may have done so: only the database knows."""
+    """COMMIT was sent: only the database knows whether it is committed."""
     _ids: tuple[str, ...]
 
     def __init__(self, begin: Begin[Any], keys: SessionKeys) -> None:
@@ -76,37 +76,37 @@ class BatchedTransaction:
         self.rewind()
 
     def rewind(self) -> None:
-        """Go back to the start, as if nothing had been done."""
+        """Go back to the start, after a rollback."""
         if self._body is not None:
             self._body.close()
             self._body = None
         self.wrote = self.committing = False
         self.error: Exception | None = None
         self.result: Any = None
-        self._over = False
-        self._go_on(())
+        self._ended = False
+        self._advance(())
 
     def answer(self, rows: Rows) -> None:
-        """Hand over the rows of the current step, and come to the next."""
+        """Hand over the rows of the current step, and advance to the next."""
         # All but the last of a step are writes.
         self.wrote = self.wrote or len(self.step) > 1 or shape_of(self.step[0].query).wrote(rows)
-        self._go_on(rows)
+        self._advance(rows)
 
-    def _go_on(self, rows: Rows) -> None:
+    def _advance(self, rows: Rows) -> None:
         self.step, self.key, self._ids = [], None, ()
         try:
-            while not self._over:
+            while not self._ended:
                 query, params = self._next_statement(rows)
                 if params != []:
-                    self._come_to(query, params)
+                    self._add_to_step(query, params)
                     if not shape_of(query).silent:
                         return
                 rows = ()
         except StopIteration as stop:
-            self.result, self._over = stop.value, True
+            self.result, self._ended = stop.value, True
         except Exception as error:
-            # What it has only put down, it has not done.
-            self.error, self._over, self.step = error, True, []
+            # The writes collected in this step have not run.
+            self.error, self._ended, self.step = error, True, []
 
     def _next_statement(self, rows: Rows) -> Statement:
         if self._body is None:
@@ -114,7 +114,7 @@ class BatchedTransaction:
             return next(self._body)
         return self._body.send(rows)
 
-    def _come_to(self, query: Query, params: Params | list[Params]) -> None:
+    def _add_to_step(self, query: Query, params: Params | list[Params]) -> None:
         named_by = _names_a_session_by(query)
         if isinstance(params, list):
             self.step.append(Executions(query, params))

@@ -1,4 +1,4 @@
-"""The words of a query, with how deep in parentheses they stand; what only looks like a word is left out."""
+"""SQL tokenizer: the words of a query with their depth in parentheses, without strings and comments."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _TOKEN = re.compile(
 
 class Word(NamedTuple):
     text: str
-    """In capitals, or a parenthesis, which stands where it opens and closes."""
+    """In capitals; or a parenthesis, which has the depth of the text around it."""
     depth: int
     at: int
 

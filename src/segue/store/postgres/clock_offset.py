@@ -1,8 +1,8 @@
-"""How far the database's clock is from this machine's monotonic one.
+"""Clock offset: the database's clock minus this machine's monotonic clock.
 
-A worker whose wall clock is wrong still fires on time: it counts from a clock that nobody sets, by what the
-database said. Of the last few answers the quickest is believed, because it says the most: the database's
-clock was read at some point between question and answer.
+A worker whose wall clock is wrong still fires on time: it adds this offset to the monotonic clock, which
+cannot be set. Of the last few samples the one with the shortest round trip is used, because it is the most
+precise: the database read its clock at some point within the round trip.
 """
 
 from collections import deque
@@ -26,13 +26,13 @@ class Offset:
     def __init__(self) -> None:
         self._samples: deque[_Sample] = deque(maxlen=SAMPLES)
         self.ms = 0
-        """As it is believed to be."""
+        """The current estimate."""
 
     def learn(self, *, asked: float, answer: int, answered: float) -> None:
-        """What the database's clock said between two moments of ours; all in milliseconds."""
+        """Add a sample: the database's clock read `answer` between two monotonic moments; milliseconds."""
         new = _Sample(answer - (asked + answered) / 2, (answered - asked) / 2 + ROUNDING_MS)
         if not all(new.agrees_with(old) for old in self._samples):
-            # A clock was set, the server was replaced, or this machine has slept: the past says nothing now.
+            # A clock was set, the server was replaced, or this machine slept: older samples are wrong.
             self._samples.clear()
         self._samples.append(new)
         self.ms = round(min(self._samples, key=lambda sample: sample.doubt).offset)

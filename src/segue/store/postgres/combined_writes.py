@@ -1,13 +1,10 @@
-"""Several writes as one statement of PostgreSQL: those that nobody waits for go along with the next one.
+"""Combined writes: writes without results become part of the next statement, to save round trips.
 
     WITH along_1 AS (UPDATE runs SET …), along_2 AS (INSERT INTO events …)
     UPDATE sessions SET … RETURNING …
 
-A round trip costs either side about as much as a row, however little is asked.
-
 Invariants
-  - the parts of one statement do not see what the others write, so none of them may name a table that
-    another one writes
+  - no part of a statement names a table that another part writes: it would not see what was written
 """
 
 import re
@@ -18,13 +15,13 @@ from segue.store.batching.words import words
 from segue.store.queries import Query
 
 _WRITTEN = re.compile(r"(?:UPDATE|INSERT INTO) (\w+)")
-"""Not what is deleted, because other rows may go with it; and a SELECT may look through a view."""
+"""Not DELETE, which may cascade to other tables; and not SELECT, which may read through a view."""
 _NUMBERED = re.compile(r"\$(\d+)")
 
 
 @cache
 def independent(queries: tuple[Query, ...]) -> bool:
-    """Whether they may be parts of one statement, and nobody could tell."""
+    """Whether the queries may be parts of one statement with the same results."""
     written = [_WRITTEN.match(query.postgres) for query in queries]
     if not all(written) or not all(shape_of(query).pipelined for query in queries):
         return False
@@ -35,7 +32,7 @@ def independent(queries: tuple[Query, ...]) -> bool:
 
 @cache
 def as_one(texts: tuple[str, ...], counts: tuple[int, ...]) -> str:
-    """The statement; it takes the parameters of each in turn, so many of each."""
+    """The combined statement. Its parameters are those of each text in turn; `counts` says how many."""
     parts: list[str] = []
     before = 0
     for text, count in zip(texts, counts, strict=True):

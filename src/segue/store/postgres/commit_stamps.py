@@ -1,13 +1,13 @@
-"""Stamps: whether a transaction is in the database, though its connection was lost before the answer came.
+"""Commit stamps: detect whether a transaction was committed when the answer to COMMIT was lost.
 
-Each transaction that writes leaves the number it has on its connection, in the round trip of its COMMIT. When
-that is lost, the number tells: it is there, on whatever server answers now, if the transaction is, and not if
-it is not. From its begin a transaction also holds a lock that nobody else asks for. Whoever wants to know
-waits for that lock first, and so for the transaction's end: the server may still be at it.
+Each transaction that writes stores its number on its connection, in the round trip of its COMMIT. If the
+connection is lost then, the stamp is in the database, on whatever server answers now, exactly if the
+transaction is. A transaction also holds an advisory lock from its start. `was_committed` takes that lock
+first, and so waits for the transaction's end: the server may still be running it.
 
 Invariants
-  - a stamp and what it tells of are in the database together, or not at all
-  - a connection has a name that no other had: nobody waits for a transaction but who wants to know its end
+  - a stamp and the writes of its transaction are committed together, or not at all
+  - a connection's number is random and never reused: only `was_committed` waits for its lock
 """
 
 from random import getrandbits
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from segue.store.postgres.connection import Connection
 
 _OLD = "1 day"
-"""Longer than anybody waits for an answer."""
+"""Longer than any caller waits for an answer."""
 
 
 class Stamp(NamedTuple):
@@ -26,12 +26,12 @@ class Stamp(NamedTuple):
 
     @property
     def hold(self) -> str:
-        """To be run as the transaction begins."""
+        """The statement to run when the transaction begins."""
         return f"SELECT pg_advisory_xact_lock({self.connection})"
 
     @property
     def leave(self) -> str:
-        """To be run as it ends."""
+        """The statement to run before COMMIT."""
         return (
             f"INSERT INTO stamps (connection, number) VALUES ({self.connection}, {self.number}) "
             "ON CONFLICT (connection) DO UPDATE SET number = EXCLUDED.number, at = EXCLUDED.at"
@@ -39,7 +39,7 @@ class Stamp(NamedTuple):
 
 
 class Stamps:
-    """Those of one connection after the other."""
+    """Numbers the transactions of a writer, on one connection after the other."""
 
     def __init__(self) -> None:
         self._connection: Connection | None = None
@@ -48,7 +48,7 @@ class Stamps:
         self._there = False
 
     async def next(self, connection: "Connection") -> Stamp | None:
-        """For the next transaction; None before there is a table to leave it in."""
+        """The stamp of the next transaction; None before the migration that creates the table."""
         if connection is not self._connection:
             self._connection, self._name, self._number = connection, getrandbits(63), 0
         if not self._there:
@@ -62,8 +62,8 @@ class Stamps:
 
 
 async def was_committed(connection: "Connection", stamp: Stamp) -> bool:
-    """Whether the transaction that was to leave it has been committed."""
+    """Whether the transaction of this stamp was committed. Waits for its end."""
     await connection.execute(stamp.hold)
-    # Another statement, so that it sees what has ended while the one before it waited.
+    # A new statement, whose snapshot includes what was committed while the lock was awaited.
     left = "SELECT EXISTS (SELECT FROM stamps WHERE connection = $1 AND number = $2)"
     return bool(await connection.fetchval(left, stamp.connection, stamp.number))

@@ -1,12 +1,12 @@
-"""PostgreSQL: for any number of processes on any number of machines.
+"""PostgreSQL driver: for any number of processes on any number of machines.
 
-Writes go through `lockstep`, which commits whatever is waiting as one group. Reads go beside them, each in
-one round trip. A NOTIFY tells other processes to look; a look once a second, at whether anything was
-committed at all, is the truth.
+Writes go through `writers`, which commit waiting transactions as groups. Reads run concurrently, each in one
+round trip. NOTIFY wakes other processes early; correctness rests on polling once a second whether anything
+was committed.
 
 Invariants
   - what `run` has returned is committed, and stays so through a crash of the server or of this process
-  - losing the server ends no process: callers wait, then hear StoreUnavailable, and the next call tries again
+  - losing the server ends no process: callers wait, then get StoreUnavailable, and the next call tries again
   - a notification is a hint: empty, never inside a transaction, and at most ten a second from one process
 """
 
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 
 CHANNEL = "segue"
 OPEN_SECONDS = 5.0
-LOOK_SECONDS = 1.0
-"""Another process may have written without our hearing of it; this is how long that may go unnoticed."""
+POLL_SECONDS = 1.0
+"""How long a commit of another process may go unnoticed if its notification is lost."""
 NOTIFY_SECONDS = 0.1
 RING_SECONDS = 0.05
-"""Many processes may notify at once; one ring does for all that come within this time."""
+"""Many processes may notify at once; one ring answers all notifications within this time."""
 
 _log = logging.getLogger(__name__)
 
-_LOOK = """
+_POLL = """
 SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now,
-       CAST(pg_current_snapshot() AS TEXT) AS seen
+       CAST(pg_current_snapshot() AS TEXT) AS snapshot
 """
 
 
@@ -70,60 +70,61 @@ class Postgres:
         offset: Offset,
         connections: int,
     ) -> None:
-        # One connection each to listen, to notify, and for who names no session, is driven alone, or waits
-        # for a lock.
+        # One connection each to listen and to notify; and one each for callers that name no session, that are
+        # driven alone, or that wait for a lock.
         groups = max(1, (connections - 5) // 2)
         self._reader_count = max(1, connections - 5 - groups)
         self._server = server
         self._offset = offset
         self._closed = False
-        self._news = asyncio.Event()
-        self._herald = second
-        self._herald_pid: int | None = None
-        self._seen = ""
-        """What was committed when somebody last looked, by everybody on the server."""
-        self._seen_at = 0.0
+        self._to_notify = asyncio.Event()
+        self._notifier = second
+        self._notifier_pid: int | None = None
+        self._snapshot = ""
+        """What was committed on the server at the last poll, by any client."""
+        self._polled_at = 0.0
         self.last_write = LastWrite()
-        self._writers = Writers(server, groups, self.last_write, on_commit=self._news.set)
+        self._writers = Writers(server, groups, self.last_write, on_commit=self._to_notify.set)
         self._readers: asyncio.LifoQueue[DatabaseConnection] = asyncio.LifoQueue()
-        for line in [*(DatabaseConnection(server) for _ in range(self._reader_count - 1)), first]:
-            self._readers.put_nowait(line)
-        self._telling = asyncio.get_running_loop().create_task(self._tell())
+        for reader in [*(DatabaseConnection(server) for _ in range(self._reader_count - 1)), first]:
+            self._readers.put_nowait(reader)
+        self._notifying = asyncio.get_running_loop().create_task(self._notify_after_commits())
 
     @classmethod
     async def open(cls, url: str, *, connections: int = 10) -> "Postgres":
-        """Connect. At most so many connections are opened in all: two now, the others when they are needed.
-        Where the server gives fewer, they are shared."""
+        """Connect. Opens at most `connections`: two now, the others on demand. If the server allows fewer,
+        they are shared. Raises `StoreUnusable`."""
         server = Endpoint(url)
-        line, second = DatabaseConnection(server), DatabaseConnection(server)
+        first, second = DatabaseConnection(server), DatabaseConnection(server)
         offset = Offset()
         deadline = monotonic() + OPEN_SECONDS
 
         def keep_trying(error: Exception) -> bool:
-            may_pass = sqlstate(error) == TOO_MANY or not unusable(error, server.shown)
+            may_pass = sqlstate(error) == TOO_MANY or not unusable(error, server.safe_url)
             return may_pass and monotonic() < deadline
 
         try:
-            connection = await line.connected(keep_trying)
-            await _look(connection, offset)
-            # Both at once: with one alone, nothing could be done while another process is listened to.
+            connection = await first.connected(keep_trying)
+            await _poll(connection, offset)
+            # Both while the first is in use: one connection alone would be taken by `watch`.
             await second.connected(keep_trying)
         except Exception as error:
-            line.drop()
-            raise unusable(error, server.shown) or StoreUnusable(
-                f"nobody answers at {server.shown} ({str(error) or type(error).__name__}): "
+            first.drop()
+            raise unusable(error, server.safe_url) or StoreUnusable(
+                f"no server answers at {server.safe_url} ({str(error) or type(error).__name__}): "
                 "see that PostgreSQL is running there and can be reached"
             ) from None
         version = connection.get_server_version().major
-        line.rest()
-        second.rest()
+        first.release()
+        second.release()
         if version < OLDEST_VERSION:
-            await line.close()
+            await first.close()
             await second.close()
             raise StoreUnusable(
-                f"{server.shown} is PostgreSQL {version}; Segue needs {OLDEST_VERSION} or newer: upgrade it"
+                f"{server.safe_url} is PostgreSQL {version}; Segue needs {OLDEST_VERSION} or newer: "
+                "upgrade it"
             )
-        return cls(server, line, second, offset, connections)
+        return cls(server, first, second, offset, connections)
 
     async def run(self, begin: Begin[T]) -> T:
         return await self._writers.run(begin)
@@ -131,18 +132,20 @@ class Postgres:
     async def run_alone(self, begin: Begin[T]) -> T:
         connection: Connection | None = None
         try:
-            connection = await self._connect_apart()
+            connection = await self._connect_for_itself()
             return await drive_alone(connection, begin)
         except Exception as error:
             if error_kind(error) is not ErrorKind.LOST:
                 raise store_error(error, "a statement") from error.__cause__
-            sentence = f"{self._server.shown} was lost meanwhile ({type(error).__name__}); try again"
+            sentence = (
+                f"the connection to {self._server.safe_url} was lost ({type(error).__name__}); try again"
+            )
             raise StoreUnavailable(sentence) from error
         finally:
             if connection is not None:
                 connection.terminate()
 
-    async def _connect_apart(self) -> "Connection":
+    async def _connect_for_itself(self) -> "Connection":
         deadline = monotonic() + PATIENCE_SECONDS
         while True:
             try:
@@ -150,42 +153,42 @@ class Postgres:
             except Exception as error:
                 if sqlstate(error) != TOO_MANY or monotonic() > deadline:
                     raise
-            await self._server.make_room()
+            await self._server.close_an_idle_connection()
             await wait(FIRST_PAUSE)
 
     async def read(self, query: Query, params: Params) -> Rows:
         if self._closed:
-            raise StoreUnavailable(f"{self._server.shown} was closed here; nothing was read")
+            raise StoreUnavailable(f"{self._server.safe_url} was closed here; nothing was read")
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 return await self._fetch(query, query.pick(params))
         except TimeoutError:
-            sentence = f"{self._server.shown} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
+            sentence = f"{self._server.safe_url} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
             raise StoreUnavailable(sentence) from None
 
     async def _fetch(self, query: Query, values: tuple[Any, ...]) -> Rows:
         while True:
-            line = await self._readers.get()
+            reader = await self._readers.get()
             try:
-                connection = await line.connected()
+                connection = await reader.connected()
                 return await connection.fetch(query.postgres, *values)
             except Exception as error:
-                if await line.recover(error) is ErrorKind.REFUSED:
+                if await reader.recover(error) is ErrorKind.REFUSED:
                     raise store_error(error, query.name) from error
             except BaseException:
-                # Cancelled half-way: what the connection has still to say is for nobody.
-                line.drop()
+                # Cancelled half-way: the rest of the answer must not reach the next reader.
+                reader.drop()
                 raise
             finally:
-                line.rest()
-                self._readers.put_nowait(line)
+                reader.release()
+                self._readers.put_nowait(reader)
             await wait(FIRST_PAUSE)
 
     @asynccontextmanager
     async def watch(self, ring: Callable[[], None]) -> AsyncIterator[None]:
-        heard = asyncio.Event()
+        changed = asyncio.Event()
         loop = asyncio.get_running_loop()
-        tasks = [loop.create_task(self._listen(heard)), loop.create_task(self._ring_when(heard, ring))]
+        tasks = [loop.create_task(self._listen(changed)), loop.create_task(self._ring_when(changed, ring))]
         try:
             yield
         finally:
@@ -201,7 +204,7 @@ class Postgres:
         return self._offset.ms
 
     def wall_ms(self) -> int:
-        """Milliseconds since 1970 by the database's clock, without asking it."""
+        """Milliseconds since 1970 by the database's clock, without a round trip."""
         return round(monotonic() * 1000) + self._offset.ms
 
     async def close(self) -> None:
@@ -209,83 +212,84 @@ class Postgres:
             return
         self._closed = True
         await self._writers.close()
-        await _end(self._telling)
-        if self._news.is_set():
+        await _end(self._notifying)
+        if self._to_notify.is_set():
             await self._notify()
-        await self._herald.close()
+        await self._notifier.close()
         for _ in range(self._reader_count):
-            # A line that is lent out comes back when its reader has finished.
-            line = await self._readers.get()
-            await line.close()
+            # A connection in use comes back to the queue when its read has ended.
+            reader = await self._readers.get()
+            await reader.close()
 
-    async def _tell(self) -> None:
-        """Tell other processes of our commits: at once, then at most once in a while."""
+    async def _notify_after_commits(self) -> None:
+        """Notify other processes of commits: at once, then at most every `NOTIFY_SECONDS`."""
         while True:
-            await self._news.wait()
+            await self._to_notify.wait()
             await self._notify()
             await wait(NOTIFY_SECONDS)
 
     async def _notify(self) -> None:
-        # Alone, and not in the transactions it tells of: it takes a lock on the whole database at commit.
-        self._news.clear()
+        # Not inside the group's transaction: NOTIFY takes a lock on the whole database at commit.
+        self._to_notify.clear()
         try:
-            connection = await self._herald.connected(lambda _: False)
-            self._herald_pid = connection.get_server_pid()
+            connection = await self._notifier.connected(lambda _: False)
+            self._notifier_pid = connection.get_server_pid()
             await connection.execute(f"NOTIFY {CHANNEL}")
         except Exception as error:
-            # It was only a hint; the others look once a second anyway.
-            await self._herald.recover(error)
+            # It was only a hint; the other processes poll anyway.
+            await self._notifier.recover(error)
         finally:
-            self._herald.rest()
+            self._notifier.release()
 
-    async def _listen(self, heard: asyncio.Event) -> None:
-        def hear(_: object, pid: int, *rest: object) -> None:
-            if pid != self._herald_pid:
-                heard.set()
+    async def _listen(self, changed: asyncio.Event) -> None:
+        def on_notify(_: object, pid: int, *rest: object) -> None:
+            if pid != self._notifier_pid:
+                changed.set()
 
-        line = DatabaseConnection(self._server)
+        listener = DatabaseConnection(self._server)
         try:
             while True:
                 try:
-                    await self._stay_connected(await line.connected(), hear, heard)
+                    await self._stay_connected(await listener.connected(), on_notify, changed)
                 except Exception as error:
-                    _log.info("stopped listening to %s (%s)", self._server.shown, type(error).__name__)
-                    line.drop()
+                    _log.info("listener lost %s (%s), retrying", self._server.safe_url, type(error).__name__)
+                    listener.drop()
                     await wait(FIRST_PAUSE)
         finally:
-            await line.close()
+            await listener.close()
 
     async def _stay_connected(
-        self, connection: "Connection", hear: Callable[..., None], heard: asyncio.Event
+        self, connection: "Connection", on_notify: Callable[..., None], changed: asyncio.Event
     ) -> None:
-        # A pooler would give the next transaction another connection, and nobody would hear of it.
+        # A pooler would give the next transaction another connection, and no notification would arrive.
         if not self._server.pooled:
-            await connection.add_listener(CHANNEL, hear)
+            await connection.add_listener(CHANNEL, on_notify)
         while True:
-            seen = await _look(connection, self._offset)
-            # The same snapshot as before: nobody has committed anything, and there is nothing to look at.
-            if seen != self._seen:
-                heard.set()
-            self._seen, self._seen_at = seen, monotonic()
-            await wait(LOOK_SECONDS)
+            snapshot = await _poll(connection, self._offset)
+            # An unchanged snapshot means that nothing was committed.
+            if snapshot != self._snapshot:
+                changed.set()
+            self._snapshot, self._polled_at = snapshot, monotonic()
+            await wait(POLL_SECONDS)
 
-    async def _ring_when(self, heard: asyncio.Event, ring: Callable[[], None]) -> None:
+    async def _ring_when(self, changed: asyncio.Event, ring: Callable[[], None]) -> None:
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await heard.wait()
-            if heard.is_set() or monotonic() - self._seen_at > 2 * LOOK_SECONDS:
-                heard.clear()
+                async with asyncio.timeout(POLL_SECONDS):
+                    await changed.wait()
+            if changed.is_set() or monotonic() - self._polled_at > 2 * POLL_SECONDS:
+                changed.clear()
                 ring()
                 await wait(RING_SECONDS)
 
 
-async def _look(connection: "Connection", offset: Offset) -> str:
+async def _poll(connection: "Connection", offset: Offset) -> str:
+    """The server's current snapshot; the answer is also a sample for the clock offset."""
     asked = monotonic()
-    (found,) = await connection.fetch(_LOOK)
-    offset.learn(asked=asked * 1000, answer=found["now"], answered=monotonic() * 1000)
-    seen: str = found["seen"]
-    return seen
+    (row,) = await connection.fetch(_POLL)
+    offset.learn(asked=asked * 1000, answer=row["now"], answered=monotonic() * 1000)
+    snapshot: str = row["snapshot"]
+    return snapshot
 
 
 async def _end(*tasks: asyncio.Task[None]) -> None:

@@ -1,18 +1,17 @@
-"""A group on PostgreSQL: a step of many callers in one round trip.
+"""Runs a group on PostgreSQL: a step of many callers in one round trip.
 
-Most queries are run as one statement for all (see `sets`), and with them, in the same one, those that go
-before them and have no rows (see `along`). The others are pipelined by asyncpg, which hands all their rows
-back in one list, so each row must say whose it is: the query is rewritten to return the number of its
-execution in a column of its own.
+Most queries run as one statement for all callers (see `sets`), together with the preceding writes without
+rows (see `combined_writes`). The others are pipelined by asyncpg, which returns all rows in one list, so the
+query is rewritten to return the number of its execution in an extra column.
 
-Between processes the row locks do their work, but a group that waits for one of its rows would hold up all of
-its callers, and two groups might wait for each other. So a group first marks its sessions by advisory locks,
-and leaves out those that another group has. These marks are a courtesy: what is right hangs on the row locks.
+Between processes row locks decide. But a group that waits for one row would hold up all of its callers, and
+two groups might wait for each other. So a group first takes advisory locks on its sessions and leaves out
+callers whose session another group has. Correctness rests on the row locks, not on these.
 
 Invariants
-  - every execution is as good as a statement of its own: it sees what the one before it wrote
+  - every execution behaves like its own statement: it sees what the one before it wrote
   - a query that cannot be rewritten safely runs once for each caller, one after the other
-  - nobody hears of an outcome before the commit: what a caller saw may still be rolled back
+  - no caller gets a result before the commit: what it read may still be rolled back
   - a group waits for no session that another process has, so that groups neither deadlock nor queue up
 """
 
@@ -21,8 +20,8 @@ from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from segue.store.batching.group import C, Entangled, Group, Spoiled, Unanswered
-from segue.store.batching.sets import EXECUTION, Joined, alike, fits, joined, told_apart, with_given
+from segue.store.batching.group import C, CommitUnanswered, Group, GroupConflict, GroupFailed
+from segue.store.batching.sets import EXECUTION, Joined, alike, fits, joined, rows_by_execution, with_given
 from segue.store.batching.shapes import shape_of
 from segue.store.batching.transaction import BatchedTransaction, Executions
 from segue.store.database import Begin, Params, Rows, T, Value
@@ -47,15 +46,15 @@ _texts: dict[tuple[Query, tuple[int, ...]], str] = {}
 
 
 async def open_together(connection: "Connection", group: Group[C], opening: str) -> list[C]:
-    """Begin. Gives back, and leaves out, the callers whose sessions another process has just now."""
+    """Begin. Removes from the group, and returns, the callers whose sessions another process has now."""
     if len(group.waiting) == 1:
-        # Nobody else is held up: it may wait, and this way needs no round trip of its own.
+        # It holds up no other caller, so it may wait for the lock; this needs no extra round trip.
         marks = "".join(f"; SELECT pg_advisory_xact_lock({key})" for key in _marks(group.waiting[0]))
         await connection.execute(opening + marks)
         return []
     marked = [(caller, _marks(caller)) for caller in group.waiting]
     wanted = {key for _, keys in marked for key in keys}
-    # In the same round trip; how many it got is all that this way of asking says.
+    # In the same round trip; `execute` returns only how many locks it got.
     mark = _MARK.format(keys=f"'{{{','.join(map(str, wanted))}}}'")
     if await connection.execute(f"{opening}; {mark}") == f"SELECT {len(wanted)}":
         return []
@@ -66,9 +65,9 @@ async def open_together(connection: "Connection", group: Group[C], opening: str)
 
 
 async def drive_together(connection: "Connection", group: Group[C], stamp: Stamp | None = None) -> None:
-    """Commit what has begun; for the rest, which is still `waiting`, there was no time.
+    """Drive the group and commit it; callers that could not begin in time are still `waiting`.
 
-    After an exception the transaction is still open: rolling back is up to whoever has the connection.
+    After an exception the transaction is still open: the owner of the connection rolls back.
     """
     rounds = group.rounds()
     try:
@@ -77,7 +76,7 @@ async def drive_together(connection: "Connection", group: Group[C], stamp: Stamp
             try:
                 answers = await fetch_step(connection, step)
             except Exception as error:
-                raise Spoiled(group.at_work, error, ", ".join(query.name for query, _ in step)) from error
+                raise GroupFailed(group.at_work, error, ", ".join(query.name for query, _ in step)) from error
             step = rounds.send(answers)
     except StopIteration:
         pass
@@ -88,17 +87,16 @@ async def drive_together(connection: "Connection", group: Group[C], stamp: Stamp
     try:
         answer = await connection.execute(f"{stamp.leave}; COMMIT" if stamp and group.wrote else "COMMIT")
     except Exception as error:
-        raise Unanswered(group.begun, error, "COMMIT") from error
+        raise CommitUnanswered(group.begun, error, "COMMIT") from error
     if answer != "COMMIT":
         # PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and raises nothing.
-        raise Entangled("COMMIT was answered with ROLLBACK")
+        raise GroupConflict("COMMIT was answered with ROLLBACK")
 
 
 async def drive_alone(connection: "Connection", begin: Begin[T]) -> T:
-    """One transaction, statement by statement. After an exception it is still open.
+    """Run and commit one transaction, statement by statement. After an exception it is still open.
 
-    In a group a write may go along with the next one, which does not see it. Which may is told by their
-    texts, and a migration may read what it wrote through a view.
+    Writes are not combined here: a migration may read through a view what it wrote.
     """
     await connection.execute(BEGIN)
     body = begin()
@@ -117,13 +115,13 @@ async def drive_alone(connection: "Connection", begin: Begin[T]) -> T:
 
 
 def _marks(caller: BatchedTransaction) -> list[int]:
-    """The numbers of the advisory locks on its sessions, in the order in which everybody takes them."""
+    """The keys of the advisory locks on its sessions, in the order in which every process takes them."""
     digests = (blake2b(each.encode("utf-8", "replace"), digest_size=8).digest() for each in caller.sessions)
     return sorted(int.from_bytes(digest, signed=True) for digest in digests)
 
 
 async def fetch_step(connection: "Connection", step: Sequence[Executions]) -> Sequence[Rows]:
-    """Run its queries in their order; the rows of each execution of the last."""
+    """Run the queries of a step in order; the rows of each execution of the last."""
     if len(step) > 1 and independent(tuple(query for query, _ in step)):
         parts = [(query, [*map(query.pick, executions)]) for query, executions in step]
         if all(len(executions) == 1 or fits(query, executions, "postgres") for query, executions in step):
@@ -153,7 +151,7 @@ async def fetch_each(connection: "Connection", query: Query, executions: Sequenc
 
 
 async def _fetch_as_one(connection: "Connection", parts: Sequence[_Part]) -> Sequence[Rows]:
-    """All parts in one statement; the rows of each execution of the last. Inside a transaction only."""
+    """Run all parts as one statement; the rows of each execution of the last. Needs an open transaction."""
     texts: list[str] = []
     values: list[Any] = []
     counts: list[int] = []
@@ -162,25 +160,25 @@ async def _fetch_as_one(connection: "Connection", parts: Sequence[_Part]) -> Seq
         texts.append(text)
         values += given
         counts.append(len(given))
-    found = await connection.fetch(as_one(tuple(texts), tuple(counts)), *values)
+    rows = await connection.fetch(as_one(tuple(texts), tuple(counts)), *values)
     query, arguments = parts[-1]
     shape = joined(query, "postgres")
     if len(arguments) == 1 or shape is None:
-        return [found]
-    return told_apart(shape, query, arguments, found)
+        return [rows]
+    return rows_by_execution(shape, query, arguments, rows)
 
 
 async def _statement_of(
     connection: "Connection", query: Query, arguments: Sequence[tuple[Value, ...]]
 ) -> tuple[str, Sequence[Any]]:
-    """What runs the query for all of its arguments, and the values it is given."""
+    """The statement that runs the query for all of its arguments, and the statement's parameters."""
     shape = joined(query, "postgres")
     if len(arguments) == 1 or shape is None:
         return query.postgres, arguments[0]
     shared = alike(arguments)
     values: list[Any] = [
-        column[0] if place in shared else list(column)
-        for place, column in enumerate(zip(*arguments, strict=True))
+        column[0] if index in shared else list(column)
+        for index, column in enumerate(zip(*arguments, strict=True))
     ]
     return await text_of_set(connection, query, shape, shared), [*values, list(range(len(arguments)))]
 
@@ -188,26 +186,26 @@ async def _statement_of(
 async def text_of_set(
     connection: "Connection", query: Query, shape: Joined, shared: tuple[int, ...] = ()
 ) -> str:
-    """With the types that the server gives its parameters, which it is asked for once."""
+    """The text of the set-based query, with the types that the server infers for its parameters (cached)."""
     if (query, shared) in _texts:
         return _texts[query, shared]
     if query not in _types:
         _types[query] = await _types_of(connection, query)
-    places: dict[int, str] = {}
+    columns: dict[int, str] = {}
     arrays: dict[str, str] = {}
-    for place, type in enumerate([*_types[query], "integer"]):
-        if place in shared:
-            places[place + 1] = f"CAST(${place + 1} AS {type})"
+    for number, type in enumerate([*_types[query], "integer"], 1):
+        if number - 1 in shared:
+            columns[number] = f"CAST(${number} AS {type})"
         else:
-            places[place + 1] = f"given.column{place + 1}"
-            arrays[f"column{place + 1}"] = f"CAST(${place + 1} AS {type}[])"
+            columns[number] = f"given.column{number}"
+            arrays[f"column{number}"] = f"CAST(${number} AS {type}[])"
     given = f"unnest({', '.join(arrays.values())}) AS given ({', '.join(arrays)})"
-    return _texts.setdefault((query, shared), with_given(shape, given, places))
+    return _texts.setdefault((query, shared), with_given(shape, given, columns))
 
 
 async def _types_of(connection: "Connection", query: Query) -> list[str]:
     name = f"segue_asks_{next(_numbers)}"
-    # By words of SQL and not by the protocol: behind a pooler the next transaction has another connection.
+    # By SQL, not by the protocol: behind a pooler the next transaction may have another connection.
     await connection.execute(f"PREPARE {name} AS {query.postgres}")
     types: list[str] = await connection.fetchval(
         f"SELECT CAST(parameter_types AS TEXT[]) FROM pg_prepared_statements WHERE name = '{name}'"

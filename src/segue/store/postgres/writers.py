@@ -1,18 +1,18 @@
-"""The writers: they take callers in, commit them in groups, and deal with what goes wrong.
+"""Group commit on PostgreSQL: collects callers into groups, commits them, and retries after failures.
 
-A caller joins the next group; it is passed over for as long as another process has its session. If its
-group fails, those who may be at fault are set aside and driven again, each alone, so that only the guilty
-one fails. Who turns out to wait for a row that somebody else holds waits apart from these, and whoever else
-wants the same session stays in line behind: nobody is held up by them.
+A caller joins the next group; it is passed over while another process has its session. If a group fails, the
+callers that may be at fault are driven again, each alone, so that only the transaction at fault fails. A
+caller that waits for a row lock moves to a queue of its own, and later callers of the same session wait for
+it: no other session is held up.
 
-A connection that is lost during COMMIT leaves it unknown whether the group is in the database. It left a
-stamp if it is (see `stamps`), and its callers are driven again only if it is not.
+If a connection is lost during COMMIT, the group's stamp tells whether it was committed (see `commit_stamps`).
+Its callers are driven again only if it was not.
 
 Invariants
-  - a session is with one writer at a time, so that two of our own connections never wait for each other
-  - an error is the guilty caller's alone; nobody else hears of it
+  - a session is with one writer at a time, so that two connections of a process never wait for each other
+  - an error reaches only the caller at fault
   - a connection is never left in the middle of a transaction
-  - whoever is committed is not driven again, and whoever was told no is not committed
+  - a committed caller is not driven again, and a caller that was told of a failure is not committed
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from time import monotonic
 from typing import Any
 
 from segue.errors import StoreUnavailable, Undecided
-from segue.store.batching.group import Group, Spoiled, Unanswered
+from segue.store.batching.group import CommitUnanswered, Group, GroupFailed
 from segue.store.batching.transaction import BatchedTransaction, SessionKeys
 from segue.store.database import Begin, T
 from segue.store.last_write import LastWrite
@@ -36,21 +36,23 @@ from segue.store.postgres.connection import (
     DatabaseConnection,
     Endpoint,
     ErrorKind,
-    of_a_writer,
     reason_of,
     store_error,
     wait,
+    writer_settings,
 )
 from segue.store.postgres.run_group import drive_together, open_together
 
 
 class WaitingTransaction(BatchedTransaction):
+    """A transaction with the future of its result, and its retry counters."""
+
     def __init__(self, begin: Begin[Any], outcome: Future[Any], keys: SessionKeys) -> None:
         super().__init__(begin, keys)
         self.outcome = outcome
         self.since = monotonic()
         self.losses = 0
-        """How often the connection was lost under it."""
+        """How often the connection was lost while it ran."""
         self.passes = 0
         """How often it was passed over because another process had its session."""
 
@@ -61,43 +63,45 @@ class WaitingTransaction(BatchedTransaction):
             self.outcome.set_result(self.result)
 
     def give_up(self, error: Exception) -> None:
-        """Tell that it failed, and see to it that it does."""
+        """Report the error, and make sure that it is not committed later."""
         self.withdrawn = True
         self.fail(error)
 
     def fail(self, error: Exception) -> None:
-        # A caller that was cancelled wants no answer.
+        # A cancelled caller needs no answer.
         if not self.outcome.done():
             self.outcome.set_exception(error)
-            # Looked at here, for a caller that is cancelled in this very moment will not.
+            # Marks the exception as retrieved: a caller cancelled right now does not, and asyncio would warn.
             self.outcome.exception()
 
 
 class TransactionQueue:
+    """Waiting transactions; a writer takes up to `together` of them that `may_go` admits."""
+
     def __init__(
         self, *, together: int, lock_milliseconds: int, may_go: Callable[[WaitingTransaction], bool]
     ) -> None:
         self._callers: deque[WaitingTransaction] = deque()
         self._together = together
         self._may_go = may_go
-        self._stirred = asyncio.Event()
-        self.settings = of_a_writer(lock_milliseconds)
+        self._changed = asyncio.Event()
+        self.settings = writer_settings(lock_milliseconds)
 
     def put(self, *callers: WaitingTransaction) -> None:
         self._callers.extend(callers)
-        self._stirred.set()
+        self._changed.set()
 
     def put_back(self, callers: Sequence[WaitingTransaction]) -> None:
         self._callers.extendleft(reversed(callers))
-        self._stirred.set()
+        self._changed.set()
 
     def look_again(self) -> None:
-        self._stirred.set()
+        self._changed.set()
 
     async def take(self) -> list[WaitingTransaction]:
         while not (taken := self._pick()):
-            self._stirred.clear()
-            await self._stirred.wait()
+            self._changed.clear()
+            await self._changed.wait()
         return taken
 
     def _pick(self) -> list[WaitingTransaction]:
@@ -112,19 +116,19 @@ class TransactionQueue:
 
 
 BEGINNING_SECONDS = 0.02
-"""A group lets callers begin for this long; who waits for a busy session longer goes with the next one."""
+"""Callers may begin in a group for this long; those that wait for a busy session longer join the next one."""
 PATIENCE_SECONDS = 10.0
-"""How long a caller waits in all, whatever happens to the server meanwhile; and as long again for the answer
-to a COMMIT, because whoever is told no before must be able to rely on it."""
-LOOK_SECONDS = 0.25
-"""How often is seen to it."""
+"""How long a caller waits in all, whatever happens to the server; and as long again for the answer to a
+COMMIT, because a caller that was told of a failure must be able to rely on it."""
+CHECK_SECONDS = 0.25
+"""How often that limit is checked."""
 LOCK_SECONDS = 1.5
-"""Who meets a lock at this age gives up. By then a client of ours that is paused has been cut off."""
+"""A caller of this age that meets a lock fails. By then the server has cut off a paused client of Segue."""
 PASSES = 20
 PASS_SECONDS = 0.005
-"""Who is passed over tries again so much later, and after so many times waits in line for the session."""
+"""A caller that is passed over retries after this pause; after so many times it waits for the session."""
 LOSSES = 3
-"""A caller under which the connection was lost this often may be the cause of it."""
+"""A caller that ran during this many connection losses may be their cause."""
 
 _log = logging.getLogger(__name__)
 
@@ -150,20 +154,20 @@ class Writers:
         queues = (*[self._together] * groups_at_once, self._sole, self._alone, self._blocked)
         self._loop = asyncio.get_running_loop()
         self._tasks = [self._loop.create_task(self._write(queue)) for queue in queues]
-        self._look: asyncio.TimerHandle | None = None
+        self._check: asyncio.TimerHandle | None = None
 
     async def run(self, begin: Begin[T]) -> T:
         if self._closing:
-            raise StoreUnavailable(f"{self._server.shown} was closed here; nothing was written")
+            raise StoreUnavailable(f"{self._server.safe_url} was closed here; nothing was written")
         outcome: asyncio.Future[T] = self._loop.create_future()
         caller = WaitingTransaction(begin, outcome, self._keys)
         if caller.finished:
             caller.settle()
             return await outcome
         self._accepted[caller] = None
-        if self._look is None:
-            self._look = self._loop.call_later(LOOK_SECONDS, self._look_at_the_patient)
-        # Who names no session would have a group to itself: beside it, nobody waits for the other.
+        if self._check is None:
+            self._check = self._loop.call_later(CHECK_SECONDS, self._fail_after_patience)
+        # A caller that names no session runs alone in its group: a queue of its own keeps others moving.
         (self._together if caller.sessions else self._sole).put(caller)
         try:
             return await outcome
@@ -171,34 +175,32 @@ class Writers:
             del self._accepted[caller]
 
     async def close(self) -> None:
-        """Finish what was accepted, then end."""
+        """Finish the accepted transactions, then end."""
         self._closing = True
         if self._accepted:
             await asyncio.wait([caller.outcome for caller in self._accepted])
-        if self._look is not None:
-            self._look.cancel()
+        if self._check is not None:
+            self._check.cancel()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _look_at_the_patient(self) -> None:
-        """One look for all of them, while there are any: a timer for each is dear."""
+    def _fail_after_patience(self) -> None:
+        """One periodic check for all callers; a timer per caller is too expensive."""
         again = bool(self._accepted)
-        self._look = self._loop.call_later(LOOK_SECONDS, self._look_at_the_patient) if again else None
-        shown = self._server.shown
-        for caller in self._accepted:  # in the order in which they came
+        self._check = self._loop.call_later(CHECK_SECONDS, self._fail_after_patience) if again else None
+        url = self._server.safe_url
+        for caller in self._accepted:  # oldest first
             waited = monotonic() - caller.since
             if waited < PATIENCE_SECONDS:
                 break
             if not caller.committing:
                 reason = self._last_write.reason
                 why = "" if reason is None else f" ({reason.replace('_', ' ')})"
-                sentence = f"{shown} did not answer within {PATIENCE_SECONDS:.0f} s{why}; try again"
+                sentence = f"{url} did not answer within {PATIENCE_SECONDS:.0f} s{why}; try again"
                 caller.give_up(StoreUnavailable(sentence))
             elif waited > 2 * PATIENCE_SECONDS:
-                sentence = (
-                    f"{shown} was lost while it committed this: see whether it did before you try again"
-                )
+                sentence = f"{url} was lost while it committed this: see whether it did before you try again"
                 caller.fail(Undecided(sentence))
 
     def _is_free(self, caller: WaitingTransaction) -> bool:
@@ -208,18 +210,18 @@ class Writers:
         return self._is_free(caller) and not any(session in self._set_aside for session in caller.sessions)
 
     async def _write(self, queue: TransactionQueue) -> None:
-        line = DatabaseConnection(self._server, queue.settings)
+        writer = DatabaseConnection(self._server, queue.settings)
         stamps = Stamps()
         try:
             while True:
-                await self._commit(line, stamps, queue, await queue.take())
-                line.rest()
+                await self._commit(writer, stamps, queue, await queue.take())
+                writer.release()
         finally:
-            await line.close()
+            await writer.close()
 
     async def _commit(
         self,
-        line: DatabaseConnection,
+        writer: DatabaseConnection,
         stamps: Stamps,
         queue: TransactionQueue,
         callers: Sequence[WaitingTransaction],
@@ -229,22 +231,24 @@ class Writers:
         group = Group(callers, self._keys, beginning_seconds=BEGINNING_SECONDS)
         stamp: Stamp | None = None
         try:
-            connection = await line.connected(partial(self._keep_trying, callers))
+            connection = await writer.connected(partial(self._keep_trying, callers))
             stamp = await stamps.next(connection)
-            opening = f"{line.opening}; {stamp.hold}" if stamp else line.opening
+            opening = f"{writer.opening}; {stamp.hold}" if stamp else writer.opening
             passed = await open_together(connection, group, opening)
             sessions -= self._pass_over(queue, passed)
             await drive_together(connection, group, stamp)
         except Exception as error:
-            everybody = [*group.begun, *group.waiting]
-            spoiled = error if isinstance(error, Spoiled) else Spoiled(everybody, error, "a transaction")
-            self._last_write.failed(reason_of(spoiled.cause))
-            fault = await line.recover(spoiled.cause)
-            unanswered = fault is ErrorKind.LOST and isinstance(spoiled, Unanswered)
-            if unanswered and stamp and await self._is_in(line, stamp, group.begun):
+            members = [*group.begun, *group.waiting]
+            failure = (
+                error if isinstance(error, GroupFailed) else GroupFailed(members, error, "a transaction")
+            )
+            self._last_write.failed(reason_of(failure.cause))
+            kind = await writer.recover(failure.cause)
+            unanswered = kind is ErrorKind.LOST and isinstance(failure, CommitUnanswered)
+            if unanswered and stamp and await self._is_committed(writer, stamp, group.begun):
                 self._settle(queue, group)
             else:
-                await self._drive_again(queue, everybody, fault, spoiled)
+                await self._drive_again(queue, members, kind, failure)
         else:
             self._settle(queue, group)
         self._free(sessions)
@@ -261,15 +265,15 @@ class Writers:
         self._last_write.failed(reason_of(error))
         return _wanted(callers)
 
-    async def _is_in(
-        self, line: DatabaseConnection, stamp: Stamp, callers: Sequence[WaitingTransaction]
+    async def _is_committed(
+        self, writer: DatabaseConnection, stamp: Stamp, callers: Sequence[WaitingTransaction]
     ) -> bool:
-        """By a connection of today. False too when nobody waits for it any longer."""
+        """Asked over a new connection. Also False when no caller waits any longer."""
         while _wanted(callers):
             try:
-                return await was_committed(await line.connected(lambda _: _wanted(callers)), stamp)
+                return await was_committed(await writer.connected(lambda _: _wanted(callers)), stamp)
             except Exception as error:
-                await line.recover(error)
+                await writer.recover(error)
                 await wait(FIRST_PAUSE)
         return False
 
@@ -279,7 +283,7 @@ class Writers:
             queue.look_again()
 
     def _pass_over(self, queue: TransactionQueue, callers: Sequence[WaitingTransaction]) -> set[str]:
-        """Let them try again later. The sessions that are free by this."""
+        """Let the callers try again later. Returns the sessions that this frees."""
         later: list[WaitingTransaction] = []
         for caller in callers:
             caller.passes += 1
@@ -298,49 +302,50 @@ class Writers:
         self,
         queue: TransactionQueue,
         callers: Sequence[WaitingTransaction],
-        fault: ErrorKind,
-        spoiled: Spoiled,
+        kind: ErrorKind,
+        failure: GroupFailed,
     ) -> None:
-        if fault is ErrorKind.LOST:
-            _log.warning("lost a connection to %s (%s)", self._server.shown, type(spoiled.cause).__name__)
+        if kind is ErrorKind.LOST:
+            cause = type(failure.cause).__name__
+            _log.warning("connection lost, retrying: %s (%s)", self._server.safe_url, cause)
             await wait(FIRST_PAUSE)
-        innocent: list[WaitingTransaction] = []
+        not_at_fault: list[WaitingTransaction] = []
         for caller in callers:
             caller.rewind()
             if caller.finished:
                 caller.settle()
-            elif not self._is_suspect(caller, fault, spoiled):
-                innocent.append(caller)
+            elif not self._is_suspect(caller, kind, failure):
+                not_at_fault.append(caller)
             elif queue in (self._together, self._sole):
                 self._drive_alone(caller)
             else:
-                self._try_once_more_or_fail(caller, fault, spoiled)
-        queue.put_back(innocent)
+                self._retry_or_fail(caller, kind, failure)
+        queue.put_back(not_at_fault)
 
-    def _is_suspect(self, caller: WaitingTransaction, fault: ErrorKind, spoiled: Spoiled) -> bool:
-        if fault is not ErrorKind.LOST:
-            return caller in spoiled.suspects
+    def _is_suspect(self, caller: WaitingTransaction, kind: ErrorKind, failure: GroupFailed) -> bool:
+        if kind is not ErrorKind.LOST:
+            return caller in failure.suspects
         caller.losses += 1
         return caller.losses == LOSSES
 
     def _drive_alone(self, caller: WaitingTransaction) -> None:
         sessions = Counter(caller.sessions)
         self._set_aside += sessions
-        caller.outcome.add_done_callback(partial(self._let_in_again, sessions))
+        caller.outcome.add_done_callback(partial(self._admit_again, sessions))
         self._alone.put(caller)
 
-    def _let_in_again(self, sessions: Counter[str], _: asyncio.Future[Any]) -> None:
+    def _admit_again(self, sessions: Counter[str], _: asyncio.Future[Any]) -> None:
         self._set_aside -= sessions
         self._together.look_again()
 
-    def _try_once_more_or_fail(self, caller: WaitingTransaction, fault: ErrorKind, spoiled: Spoiled) -> None:
-        if fault is ErrorKind.BLOCKED and monotonic() - caller.since < LOCK_SECONDS:
+    def _retry_or_fail(self, caller: WaitingTransaction, kind: ErrorKind, failure: GroupFailed) -> None:
+        if kind is ErrorKind.BLOCKED and monotonic() - caller.since < LOCK_SECONDS:
             self._blocked.put(caller)
-        elif fault is ErrorKind.BLOCKED:
-            sentence = f"somebody else has held what {spoiled.where} needs for too long; try again"
+        elif kind is ErrorKind.BLOCKED:
+            sentence = f"another client has held what {failure.where} needs for too long; try again"
             caller.fail(StoreUnavailable(sentence))
-        elif fault is ErrorKind.REFUSED:
-            caller.fail(store_error(spoiled.cause, spoiled.where))
+        elif kind is ErrorKind.REFUSED:
+            caller.fail(store_error(failure.cause, failure.where))
         else:
             self._alone.put(caller)
 

@@ -1,8 +1,8 @@
-"""Rows to records and back. JSON is opened here and nowhere else.
+"""Conversion between rows and records of sessions, turns, jobs and events. JSON columns are parsed here.
 
-What is read for every turn is taken from its row by place, because a row of SQLite looks for a name from its
-first column on. Wherever a query gives a session, a turn or a job, it lists their columns first and in the
-order below, and `tests/store/test_columns.py` holds it to that.
+Records that every turn reads take columns by position: SQLite finds a column name by linear search. So every
+query that returns a session, a turn or a job lists their columns first, in the order below;
+`tests/store/test_columns.py` checks that.
 """
 
 import json
@@ -29,8 +29,8 @@ _log = logging.getLogger(__name__)
 
 
 def columns(listed: str) -> tuple[str, ...]:
-    """The names of a record's fields, as a query lists their columns."""
-    # Interned, as names in code are: a keyword that is the same object is found without comparing letters.
+    """The field names of a record, in the order in which queries list its columns."""
+    # Interned like names in code: CPython then matches keyword arguments by identity.
     return tuple(map(intern, listed.split(", ")))
 
 
@@ -45,7 +45,7 @@ def auto_commit_policy(text: str | None) -> AutoCommitPolicy | None:
     try:
         return AutoCommitPolicy.stored(json.loads(text)) if text else None
     except (BadPolicy, ValueError, TypeError) as error:
-        _log.warning("an auto_commit_policy cannot be read, and counts as none: %s", error)
+        _log.warning("unreadable auto_commit_policy ignored: %s", error)
         return None
 
 
@@ -55,20 +55,20 @@ def auto_commit_text(policy: AutoCommitPolicy | None) -> str | None:
 
 
 def live(values: Iterable[Any]) -> Unarchived:
-    """From its columns, in the order in which every query lists them; what comes after is left alone."""
-    given: dict[str, Any] = dict(zip(_LIVE, values, strict=False))
-    given["policy"] = auto_commit_policy(given["policy"])
-    return Unarchived(**given)
+    """From its columns in the order of `_LIVE`; further values are ignored."""
+    fields: dict[str, Any] = dict(zip(_LIVE, values, strict=False))
+    fields["policy"] = auto_commit_policy(fields["policy"])
+    return Unarchived(**fields)
 
 
-# Many jobs share a trigger, a policy, even an action, and all three are values: parse each text once.
+# Many jobs share a trigger, a policy or an action, and all three are immutable: parse each text once.
 _MOST_TEXTS = 4096
 
 SESSION = columns(
     "id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at, "
     "last_message_at, last_seq, unarmed, ready_at, holder, fence"
 )
-"""Before those of its live part."""
+"""Followed by the columns of `_LIVE`."""
 TURN = columns(
     "id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, "
     "joined_into, attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at, "
@@ -80,7 +80,7 @@ JOB = columns(
 )
 
 UNREADABLE = (SegueError, ValueError, KeyError, TypeError)
-"""What reading a row raises that a newer version wrote."""
+"""The errors that reading a row may raise if a newer version wrote it."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
@@ -88,7 +88,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=st
 def to_text(value: Mapping[str, Any] | None) -> str | None:
     if not value:
         return None
-    # What a tool returned or a provider reported may hold characters that no database takes.
+    # Tools and providers may return characters that PostgreSQL refuses.
     return clean(_encode(value))
 
 
@@ -100,7 +100,7 @@ def from_text(text: str | None) -> dict[str, Any]:
     return json.loads(text) if text else {}
 
 
-@lru_cache(_MOST_TEXTS)  # a run's source is written with its turn, and again with each of its events
+@lru_cache(_MOST_TEXTS)  # a run's source is written with its turn and with each of its events
 def source_text(source: Source | None) -> str | None:
     if source is None:
         return None
@@ -156,36 +156,36 @@ def outcome_of(text: str | None) -> Outcome | None:
 
 def session(row: Row) -> Session:
     values = tuple(row)
-    given: dict[str, Any] = dict(zip(SESSION, values, strict=False))
-    given["owner"] = Owner(given.pop("account"), given.pop("user_id"))
-    given["metadata"] = {} if given["metadata"] == "{}" else from_text(given["metadata"])
-    given["unarmed"] = bool(given["unarmed"])
-    return Session(**given, live=live(values[len(SESSION) :]))
+    fields: dict[str, Any] = dict(zip(SESSION, values, strict=False))
+    fields["owner"] = Owner(fields.pop("account"), fields.pop("user_id"))
+    fields["metadata"] = {} if fields["metadata"] == "{}" else from_text(fields["metadata"])
+    fields["unarmed"] = bool(fields["unarmed"])
+    return Session(**fields, live=live(values[len(SESSION) :]))
 
 
 def turn(row: Row) -> Turn:
-    given: dict[str, Any] = dict(zip(TURN, row, strict=False))
-    del given["rank"], given["stop_asked"]
-    given["state"] = TurnState(given["state"])
-    given["brief"] = brief_of(given["brief"])
-    given["call"] = from_text(given["call"]) if given["call"] else None
-    given["source"] = source_of(given["source"])
-    given["acted"] = bool(given["acted"])
-    given["outcome"] = outcome_of(given["outcome"])
-    given["usage"] = from_text(given["usage"]) if given["usage"] else None
-    return Turn(**given)
+    fields: dict[str, Any] = dict(zip(TURN, row, strict=False))
+    del fields["rank"], fields["stop_asked"]
+    fields["state"] = TurnState(fields["state"])
+    fields["brief"] = brief_of(fields["brief"])
+    fields["call"] = from_text(fields["call"]) if fields["call"] else None
+    fields["source"] = source_of(fields["source"])
+    fields["acted"] = bool(fields["acted"])
+    fields["outcome"] = outcome_of(fields["outcome"])
+    fields["usage"] = from_text(fields["usage"]) if fields["usage"] else None
+    return Turn(**fields)
 
 
 def job(row: Row) -> Job:
-    given: dict[str, Any] = dict(zip(JOB, row, strict=False))
-    given["kind"] = JobKind(given["kind"])
-    given["state"] = JobState(given["state"])
-    given["protected"] = bool(given["protected"])
-    given["trigger"] = trigger_of(given["trigger"])
-    given["action"] = action_of(given["action"])
-    given["policy"] = _policy(given["policy"])
-    given["last_outcome"] = outcome_of(given["last_outcome"])
-    return Job(**given)
+    fields: dict[str, Any] = dict(zip(JOB, row, strict=False))
+    fields["kind"] = JobKind(fields["kind"])
+    fields["state"] = JobState(fields["state"])
+    fields["protected"] = bool(fields["protected"])
+    fields["trigger"] = trigger_of(fields["trigger"])
+    fields["action"] = action_of(fields["action"])
+    fields["policy"] = _policy(fields["policy"])
+    fields["last_outcome"] = outcome_of(fields["last_outcome"])
+    return Job(**fields)
 
 
 def event(row: Row) -> Event:
@@ -203,12 +203,12 @@ def event(row: Row) -> Event:
     )
 
 
-def told_event(row: Row) -> Event:
-    """With what became of the delivery of an answer, where the query gives it."""
-    there = event(row)
+def event_with_delivery(row: Row) -> Event:
+    """The event; an answer that was delivered has the state of its delivery in its body."""
+    plain = event(row)
     if row["delivery"] is None:
-        return there
-    return replace(there, body={**there.body, "delivery": row["delivery"]})
+        return plain
+    return replace(plain, body={**plain.body, "delivery": row["delivery"]})
 
 
 def event_params(event: Event) -> dict[str, str | int | None]:

@@ -1,4 +1,4 @@
-"""Rows of memory to records, as `rows` does for the others."""
+"""Conversion between rows and records of archives, tasks and memories."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -82,8 +82,8 @@ def memory_params(memory: Memory) -> dict[str, Value]:
     }
 
 
-def memory_again(kept: Mapping[str, Any]) -> Memory:
-    """As it was written into a change."""
-    owner = Owner(kept["account"], kept["user_id"])
-    fields = {name: value for name, value in kept.items() if name not in ("account", "user_id")}
-    return Memory(**{**fields, "owner": owner, "kind": MemoryKind(kept["kind"])})
+def memory_again(params: Mapping[str, Any]) -> Memory:
+    """The inverse of `memory_params`: memory changes store these values."""
+    owner = Owner(params["account"], params["user_id"])
+    fields = {name: value for name, value in params.items() if name not in ("account", "user_id")}
+    return Memory(**{**fields, "owner": owner, "kind": MemoryKind(params["kind"])})

@@ -1,4 +1,4 @@
-"""Rows to what people are shown: records that are put together from several tables."""
+"""Rows to records that join several tables: session overviews, recalls, runs, deliveries, messages."""
 
 import json
 from datetime import datetime
@@ -26,7 +26,7 @@ def overview(row: Row) -> Overview:
     )
 
 
-_OF_RECALL = (
+_RECALL_FIELDS = (
     "id",
     "state",
     "trigger",
@@ -43,10 +43,10 @@ _OF_RECALL = (
 
 
 def _current_recall(row: Row) -> Recall | None:
-    """None also for one that a newer version wrote: its session is shown all the same."""
-    fields = {name: row[f"recall_{name}"] for name in _OF_RECALL}
+    """None for a recall that this version cannot read: its session is still listed."""
+    fields = {name: row[f"recall_{name}"] for name in _RECALL_FIELDS}
     try:
-        # It has not ended, so it has no outcome yet.
+        # A current recall has no outcome yet.
         return recall({**fields, "last_slot": None, "outcome": None})
     except rows.UNREADABLE:
         return None
@@ -68,13 +68,13 @@ def recall(row: Row) -> Recall:
 
 
 def _trigger_at(row: Row, trigger: Trigger) -> int:
-    """The moment for which it waits, else its next one, else its last one."""
+    """The moment a queued run is for, else the next one, else the last one."""
     known = (row[name] for name in ("waits_since", "next_at", "slot", "last_slot"))
     return next((at for at in known if at is not None), None) or _first_moment(trigger, row["created_at"])
 
 
 def _call_type(stored: str | None, trigger: Trigger) -> CallType:
-    """One that was scheduled as a plain job says by its trigger what it is."""
+    """Stored for recalls; for a job that was scheduled without a call type, derived from its trigger."""
     if stored is not None:
         return CallType(stored)
     return CallType.RECURRING if trigger.repeats else CallType.ONCE
@@ -115,8 +115,8 @@ def run(row: Row) -> Run:
 
 
 def _prompt_of_run(row: Row) -> RenderedPrompt | None:
-    """As it was kept when it ended; otherwise as its turn would render it."""
-    if row["prompt_ref"]:  # it ended before its turn kept the text
+    """The prompt stored when the run ended, else the prompt its turn would render."""
+    if row["prompt_ref"]:  # written by a version that stored prompts with runs, not with turns
         ref = PromptRef(**json.loads(row["prompt_ref"]))
         return RenderedPrompt(ref=ref, vars=rows.from_text(row["prompt_vars"]), text=row["rendered_prompt"])
     brief, source = rows.brief_of(row["brief"]), rows.source_of(row["source"])
@@ -152,7 +152,7 @@ def delivery(row: Row) -> Delivery:
 
 def scheduled_message(row: Row) -> ScheduledMessage:
     trigger, action = rows.trigger_of(row["trigger"]), rows.action_of(row["action"])
-    assert isinstance(trigger, At)  # what the queries ask for
+    assert isinstance(trigger, At)  # the queries select no other trigger
     return ScheduledMessage(
         id=row["id"],
         session_id=row["session_id"],

@@ -1,4 +1,4 @@
--- The archives: stretches of a session's log. Made under the session's row lock, in order.
+-- Archives: consecutive ranges of a session's log. Created in order, under the session's row lock.
 
 -- name: create
 INSERT INTO archives (session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, created_at)
@@ -19,7 +19,7 @@ ORDER BY n DESC
 LIMIT :limit;
 
 -- name: with_summary
--- The newest one that was summed up: what is older is in its summary.
+-- The newest one with a summary, which covers all older ones.
 SELECT session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, summary, error, learned,
        created_at, finished_at, undone_at
 FROM archives

@@ -1,4 +1,4 @@
--- The invariants of the house. Each query must return no row, at any moment.
+-- Audit: the invariants of the data. Each query must return no row, at any moment.
 
 -- name: two_running_turns
 SELECT session_id AS id, COUNT(*) AS found
@@ -20,7 +20,7 @@ WHERE sessions.holder IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.session_id = sessions.id AND turns.state = 'running');
 
 -- name: queued_and_never_ready
--- A lane may be ready later than its turns only because one of them, lost twice, was put off.
+-- A lane may be ready later than its turns only if one of them crashed twice and was postponed.
 SELECT turns.id, turns.session_id
 FROM turns
 JOIN sessions ON sessions.id = turns.session_id
@@ -59,7 +59,7 @@ WHERE directory.session_id IS NULL
    OR directory.heard_at <> COALESCE(sessions.last_message_at, sessions.created_at);
 
 -- name: run_without_its_turn
--- Nobody could tell how it ended.
+-- Its outcome is read from the turn.
 SELECT runs.id, runs.turn_id
 FROM runs
 WHERE runs.outcome IS NULL AND runs.turn_id IS NOT NULL
@@ -113,7 +113,7 @@ FROM events
 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = events.session_id);
 
 -- name: wrong_live_part
--- The words that a turn under way began with are counted when it ends.
+-- The message that started a running turn is counted when the turn ends.
 SELECT sessions.id, sessions.live_messages
 FROM sessions
 WHERE sessions.kept_tokens < 0 OR sessions.kept_tokens > sessions.live_tokens
@@ -159,7 +159,7 @@ WHERE EXISTS (
     WHERE rest.session_id = archives.session_id AND rest.seq > archives.last_seq AND rest.turn_id = newest.turn_id
 );
 
--- name: archive_that_nobody_reads
+-- name: extracting_archive_without_a_task
 SELECT archives.session_id AS id, archives.n
 FROM archives
 WHERE archives.state = 'extracting'

@@ -1,5 +1,6 @@
--- The outbox. A delivery is leased before it is sent, so that nobody fails another's running send, and
--- a crash between send and mark is known for what it is.
+-- Deliveries (outbox). A courier leases a delivery before it sends it, so that no other courier marks a
+-- running send as failed, and a crash between sending and marking can be recognised.
+-- COALESCE around a guard: see turns.sql.
 
 -- name: create
 INSERT INTO deliveries (id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, created_at)
@@ -21,8 +22,8 @@ ORDER BY id DESC
 LIMIT :limit;
 
 -- name: lease
--- Of each session the first that waits: while it is being sent, or must wait, none overtakes it. Nor does one
--- overtake a message that was due before it and is still to be taken by a timer.
+-- The first waiting delivery of each session: while it is being sent or must wait, no later one overtakes it.
+-- Nor does a delivery overtake a scheduled message that was due earlier and has not been fired yet.
 WITH due AS MATERIALIZED (
     SELECT id
     FROM deliveries AS first
@@ -55,7 +56,7 @@ RETURNING id, session_id, run_id, turn_id, channel, chat_id, content, source, st
           (SELECT turns.metadata FROM turns WHERE turns.id = deliveries.turn_id) AS turn_metadata;
 
 -- name: next_due
--- Along the index from its start, past those that another one of their session keeps waiting.
+-- Walks the index from its start, past deliveries that wait for another one of their session.
 SELECT not_before
 FROM deliveries AS first
 WHERE state = 'pending' AND holder IS NULL AND not_before >= :since
@@ -74,7 +75,7 @@ ORDER BY not_before, id
 LIMIT 1;
 
 -- name: first_waiting
--- Whatever its channel, and also if another one of its session keeps it waiting.
+-- Of any channel, and also if it waits for another one of its session.
 SELECT MIN(not_before) AS not_before
 FROM deliveries
 WHERE state = 'pending' AND holder IS NULL AND not_before >= :since;
@@ -126,7 +127,7 @@ SET leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FRO
 WHERE id = :id AND COALESCE(state, '') = 'pending' AND fence = :fence;
 
 -- name: stranded
--- Due for long, and never taken by anybody: no process has its channel.
+-- Due for long and never leased: no process runs its channel.
 SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
        attempt, created_at, sent_at, sent_message_id, error
 FROM deliveries

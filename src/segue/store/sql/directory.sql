@@ -1,4 +1,4 @@
--- The directory: by which key a session is found, and when its owner was last heard, by which sessions are listed.
+-- Directory: finds a session by key, and lists sessions by the time of their last user message.
 
 -- name: enter
 INSERT INTO directory (session_id, account, user_id, key, heard_at)
@@ -12,7 +12,7 @@ SET heard_at = :now
 WHERE session_id = :session_id;
 
 -- name: users_of
--- Who has a session of that key, to be named in a sentence.
+-- The users who have a session of that key, for an error message.
 SELECT user_id
 FROM directory
 WHERE account = :account AND key = :key

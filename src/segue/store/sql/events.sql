@@ -1,5 +1,6 @@
--- The log: numbered facts of a session, without gaps. Written only under the session's row lock, with
+-- Events: the log of a session, numbered without gaps. Written only under the session's row lock, with
 -- numbers taken from sessions.last_seq in the same transaction.
+-- COALESCE around a guard: see turns.sql.
 
 -- name: append
 INSERT INTO events (session_id, seq, type, turn_id, via_id, at, role, content, source, body, tokens)
@@ -21,7 +22,7 @@ ORDER BY seq
 LIMIT :limit;
 
 -- name: newest
--- With the marks of where turns begin and end, so that a reader can put words from outside after them.
+-- Includes turn starts and ends, so that a reader can place messages from outside after a turn.
 SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
 FROM events
 WHERE session_id = :session_id AND seq < :before AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
@@ -29,7 +30,7 @@ ORDER BY seq DESC
 LIMIT :limit;
 
 -- name: told_before
--- What a reader of the conversation is shown of it: words, tools and what waits.
+-- The events shown to a reader of the conversation: messages, tool calls and the queue.
 SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body,
        (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery
 FROM events
@@ -39,7 +40,7 @@ ORDER BY seq DESC
 LIMIT :limit;
 
 -- name: newest_tokens
--- Of the newest messages that are counted. The words that a turn under way began with are counted when it ends.
+-- Of the newest counted messages. The message that started a running turn is counted when the turn ends.
 SELECT tokens
 FROM events
 WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
@@ -51,7 +52,7 @@ ORDER BY seq DESC
 LIMIT :keep;
 
 -- name: live_part
--- How many messages no commit has put away, and their tokens; as above.
+-- The messages that are not archived, and their tokens; counted as above.
 SELECT COUNT(*) AS messages, CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens
 FROM events
 WHERE session_id = :id AND seq > :after AND role IS NOT NULL
@@ -61,7 +62,7 @@ WHERE session_id = :id AND seq > :after AND role IS NOT NULL
   ));
 
 -- name: marks_after
--- Messages, and where turns begin and end: what a commit must know to find a place to cut.
+-- Messages, turn starts and turn ends: what archiving needs to choose where to cut.
 SELECT seq, type, turn_id, role, CASE WHEN source IS NULL THEN 0 ELSE 1 END AS scheduled, tokens
 FROM events
 WHERE session_id = :session_id AND seq > :after AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
@@ -76,7 +77,7 @@ ORDER BY seq
 LIMIT :limit;
 
 -- name: start_of_turn
--- Where its newest attempt began.
+-- The number of the event with which its newest attempt began.
 SELECT seq
 FROM events
 WHERE session_id = :session_id AND turn_id = :turn_id AND type = 'stream_start'
@@ -84,7 +85,7 @@ ORDER BY seq DESC
 LIMIT 1;
 
 -- name: end_of_turn
--- Where the answer of a turn stands.
+-- The number of the event with the answer of a turn.
 SELECT seq
 FROM events
 WHERE session_id = :session_id AND turn_id = :turn_id AND type = 'stream_end' AND role IS NOT NULL

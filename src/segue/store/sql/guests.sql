@@ -1,4 +1,4 @@
--- The people whom a channel brought, and how far each channel had listened.
+-- Guests: the senders that a channel has seen; and marks: up to where each channel has read.
 
 -- name: come
 INSERT INTO guests (channel, sender, name, code, came_at)
@@ -18,7 +18,7 @@ WHERE code = :code
 RETURNING channel, sender, name, code, allowed, came_at, user_id;
 
 -- name: bind
--- The user that the chats of a sender belong to. The settings may let the sender in without a code.
+-- Sets the user that a sender's chats belong to. The settings may admit a sender without a code.
 INSERT INTO guests (channel, sender, code, came_at, user_id)
 VALUES (:channel, :sender, :code, :now, :user_id)
 ON CONFLICT (channel, sender) DO UPDATE

@@ -1,8 +1,8 @@
--- The jobs. Whoever takes or changes one names the revision that was read: an edit, a pause or another
--- timer in between makes the write miss.
+-- Jobs. A write names the revision that was read, so that it misses after an edit, a pause or the fire of
+-- another timer.
 --
--- Lists do not show PostgreSQL how many are wanted: where it knows, it plans anew for each call, which takes longer
--- than to find them.
+-- Lists hide the limit from PostgreSQL: if the planner knows it, it makes a new plan for each call, which takes
+-- longer than the query.
 
 -- name: create
 INSERT INTO jobs (id, session_id, account, kind, name, state, protected, trigger_kind, trigger, action, policy,
@@ -27,7 +27,7 @@ ORDER BY id
 LIMIT (SELECT CAST(:limit AS BIGINT));
 
 -- name: automations
--- What people made here, the newest first: while it lives, and on request when it is over.
+-- The jobs that users made in a session, newest first; ended ones on request.
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
 FROM jobs_told
@@ -38,7 +38,7 @@ ORDER BY created_at DESC, id DESC
 LIMIT (SELECT CAST(:limit AS BIGINT));
 
 -- name: protected
--- The system's own, for the user whose sessions they run in.
+-- The system's own jobs that run in sessions of a user.
 SELECT jobs.id, jobs.session_id, jobs.account, jobs.kind, jobs.name, jobs.state, jobs.state_reason, jobs.protected,
        jobs.trigger, jobs.action, jobs.policy, jobs.slot, jobs.next_at, jobs.revision, jobs.run_count, jobs.failures,
        jobs.last_run_at, jobs.last_outcome, jobs.last_error, jobs.created_at, jobs.updated_at
@@ -50,7 +50,7 @@ ORDER BY jobs.id
 LIMIT (SELECT CAST(:limit AS BIGINT));
 
 -- name: at_work
--- Those of a session that have a run which waits or is under way.
+-- The jobs of a session that have a queued or running run.
 SELECT jobs.id
 FROM jobs
 JOIN turns ON turns.job_id = jobs.id AND turns.finished_at IS NULL
@@ -67,7 +67,7 @@ FROM jobs
 WHERE session_id = :session_id AND kind = 'cron' AND state IN ('active', 'paused');
 
 -- name: blocking
--- What people must be told of before a session goes.
+-- The jobs that a user must confirm before the session is deleted.
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
 FROM jobs_told
@@ -93,7 +93,7 @@ ORDER BY next_at
 LIMIT :limit;
 
 -- name: next_account
--- One look-up by index for each account, never a walk over what an account has waiting.
+-- One index lookup per account, never a scan of an account's jobs.
 SELECT MIN(account) AS account
 FROM jobs
 WHERE account > :account AND next_at >= :since AND next_at IS NOT NULL;
@@ -139,7 +139,7 @@ WHERE session_id = :session_id AND trigger_kind = 'idle' AND state = 'active' AN
 ORDER BY id;
 
 -- name: fail
--- Whether it had failed before is told by the last run that had begun: a success writes nothing here.
+-- Whether it failed before is read from its last run that started: a success does not write to this table.
 UPDATE jobs
 SET failures = 1 + CASE WHEN (
         SELECT COALESCE(runs.outcome, turns.outcome)
@@ -161,8 +161,8 @@ WHERE id = :id AND state = 'active'
 RETURNING id;
 
 -- name: prune
--- A job that is over and has no run left goes; the newest runs of each are kept, so most stay. Found by when it
--- was made, which never changes: an index on what every run changes would have every run write to all of them.
+-- Deletes ended jobs that have no run left; the newest runs are kept, so most jobs stay. Selected by created_at,
+-- which never changes: with an index on updated_at, every run would have to update the table's indexes.
 DELETE FROM jobs
 WHERE id IN (
     SELECT jobs.id

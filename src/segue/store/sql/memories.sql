@@ -1,5 +1,5 @@
--- What is known of a user, by topic; and the terms by which it is found. Terms are cut in Python, so that
--- both databases find the same.
+-- Memories of a user by topic, and their search terms. Text is split into terms in Python, so that both
+-- databases find the same.
 
 -- name: keep
 INSERT INTO memories (id, account, user_id, kind, topic, content, confidence, session_id, archive_n, source_seq,
@@ -59,7 +59,7 @@ DELETE FROM memory_terms
 WHERE memory_id = :memory_id;
 
 -- name: matching
--- Which memories hold which of these terms; what that is worth is decided in Python.
+-- Which memories contain which of these terms; Python ranks them.
 SELECT memory_terms.memory_id, memory_terms.term, memory_terms.weight
 FROM /*pg json_array_elements_text(CAST(:terms AS JSON)) AS asked (term) *//*lite (SELECT value AS term FROM json_each(:terms)) AS asked */
 JOIN memory_terms

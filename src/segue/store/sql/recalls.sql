@@ -1,4 +1,4 @@
--- The recalls: what such a job has beside what every job has.
+-- Recalls: the columns that a recall has in addition to those of a job.
 
 -- name: create
 INSERT INTO recalls (job_id, call_type, comment, depth)
@@ -22,7 +22,7 @@ FROM recalls_told
 WHERE id = :id;
 
 -- name: current
--- The one that is to come, else one that waits in the lane, else one that runs.
+-- The next recall, else one that waits in the lane, else a running one.
 SELECT id, state, trigger, action, slot, next_at, created_at, updated_at, call_type, comment, turn_state, waits_since,
        last_slot, outcome
 FROM recalls_told

@@ -1,5 +1,5 @@
--- Calls that may reach us twice, by the names their callers gave them. A row is written in the transaction
--- of the call itself: it is there with its result, or it is not there.
+-- Idempotency keys: calls by the names that clients gave them. A row is written in the transaction of the call
+-- itself, so it exists exactly if the call was committed, with its result.
 
 -- name: take
 INSERT INTO requests (account, user_id, name, digest, made_at)

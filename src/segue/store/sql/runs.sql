@@ -1,5 +1,6 @@
--- The runs: one row for every slot, unique by (job, slot). A run has no state of its own: one that became a turn
--- is told by it, in the view `runs_told`.
+-- Runs: one row per slot, unique by (job, slot). A run has no state of its own: if it became a turn, the view
+-- `runs_told` reads its outcome from the turn.
+-- COALESCE around a guard: see turns.sql.
 
 -- name: open
 INSERT INTO runs (id, job_id, session_id, slot, turn_id, delivery_id, queued_at, reason, lateness_ms, missed_count)
@@ -8,20 +9,20 @@ ON CONFLICT DO NOTHING
 RETURNING id;
 
 -- name: record
--- A slot that never became a turn: skipped or missed. One row may stand for many slots.
+-- A slot that never became a turn: skipped or missed. One row may represent many slots.
 INSERT INTO runs (id, job_id, session_id, slot, queued_at, finished_at, outcome, reason, lateness_ms, missed_count)
 VALUES (:id, :job_id, :session_id, :slot, :now, :now, :outcome, :reason, :lateness_ms, :missed_count)
 ON CONFLICT DO NOTHING
 RETURNING id;
 
 -- name: close
--- Of a message. One that became a turn is told by it.
+-- The run of a scheduled message. A run that became a turn takes its outcome from the turn.
 UPDATE runs
 SET outcome = :outcome, reason = COALESCE(:reason, reason), error = :error, finished_at = :now
 WHERE id = :id AND COALESCE(outcome, '') = '';
 
 -- name: outlive
--- Its turn goes, and it stays: from here on it says itself how it ended.
+-- Copies the outcome from the turn, which is about to be deleted.
 UPDATE runs
 SET (outcome, finished_at, reason, error) = (
         SELECT turns.outcome, turns.finished_at, turns.reason, NULLIF(turns.error, turns.reason)
@@ -68,7 +69,7 @@ WHERE job_id = :job_id AND outcome IS NULL AND delivery_id IS NOT NULL
 ORDER BY slot;
 
 -- name: prune_old
--- The newest run of a job stays as long as the job does, and a job that is over goes with its last one.
+-- The newest run of a job stays as long as the job; an ended job is deleted after its last run.
 DELETE FROM runs
 WHERE id IN (
     SELECT old.id
@@ -84,7 +85,7 @@ WHERE id IN (
 RETURNING id;
 
 -- name: thin
--- All but the newest of a job that have ended.
+-- Ended runs of a job, except the newest.
 DELETE FROM runs
 WHERE id IN (
     SELECT id

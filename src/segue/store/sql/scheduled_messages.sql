@@ -1,5 +1,5 @@
--- The scheduled messages: what such a job has beside what every job has, and what became of it.
--- A `Say` that repeats is a job like any other; these are sent once.
+-- Scheduled messages: the columns that such a job has in addition to those of a job, and its outcome. They are
+-- sent once; a `Say` that repeats is a plain job.
 
 -- name: create
 INSERT INTO scheduled_messages (job_id, chat_type, replace_existing, created_by_tool_call_id)
@@ -7,7 +7,7 @@ VALUES (:job_id, :chat_type, :replace_existing, :created_by_tool_call_id)
 ON CONFLICT (job_id) DO NOTHING;
 
 -- name: note_cancel
--- Of one that was scheduled as a plain job there is nothing yet.
+-- Inserts, because a message that was scheduled as a plain job has no row yet.
 INSERT INTO scheduled_messages (job_id, chat_type, cancelled_by_tool_call_id, replaced_by)
 VALUES (:job_id, :chat_type, :cancelled_by_tool_call_id, :replaced_by)
 ON CONFLICT (job_id) DO UPDATE
@@ -51,7 +51,7 @@ ORDER BY jobs.created_at DESC, jobs.id DESC
 LIMIT :limit;
 
 -- name: pending
--- What is still to come, and what has come due and was not marked as sent or failed.
+-- Messages that are not due yet, and due ones that are not marked as sent or failed.
 SELECT jobs.id
 FROM jobs
 WHERE jobs.session_id = :session_id AND jobs.kind = 'message' AND jobs.trigger_kind = 'at'

@@ -1,15 +1,15 @@
--- What a database is asked about itself: which migrations it has had, what has come of them, and how it is.
+-- Schema: applied migrations, the resulting schema, and the state of the database.
 
--- name: take_your_time
--- Two processes may start at once, and a migration of many rows takes longer than any other statement.
+-- name: lift_time_limits
+-- Lifts the time limits: a migration may wait for another process, and may take long.
 /*pg SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true) *//*lite SELECT 1 */;
 
 -- name: lock
--- One process migrates and the others wait for it. The number is ours: "segue" in base 36.
+-- One process migrates and the others wait for it. The key is "segue" in base 36.
 /*pg SELECT pg_advisory_xact_lock(47704262) *//*lite SELECT 1 */;
 
 -- name: is_there
--- A database that no migration has touched has no table to ask.
+-- Whether the table exists: a new database does not have it.
 /*pg SELECT 1 AS found WHERE to_regclass('schema_migrations') IS NOT NULL *//*lite
 SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations' */;
 
@@ -31,7 +31,7 @@ INSERT INTO schema_migrations (version, name, sha256, applied_at)
 VALUES (:version, :name, :sha256, :now);
 
 -- name: oldest_transaction
--- Whatever was changed since it began must be kept for it, and is in everybody's way.
+-- PostgreSQL keeps every row version that was replaced since it began, which slows all queries.
 /*pg
 SELECT pid, application_name AS program,
        CAST(EXTRACT(EPOCH FROM clock_timestamp() - xact_start) * 1000 AS BIGINT) AS ms
@@ -42,8 +42,8 @@ ORDER BY xact_start
 LIMIT 1 *//*lite SELECT 0 AS pid, '' AS program, 0 AS ms LIMIT 0 */;
 
 -- name: facts
--- Every column, index, key and view as a line of text. A dump of the tables would tell the same schema in as
--- many ways as there are orders to have come to it.
+-- Every column, index, key and view as a line of text. A dump of the tables would depend on the order in which
+-- they were created.
 /*lite
 SELECT 'column ' || owner.name || '.' || part.name || ' ' || LOWER(part.type)
        || CASE WHEN part."notnull" THEN ' not null' ELSE '' END
@@ -90,18 +90,18 @@ WHERE schemaname = current_schema()
 */;
 
 -- name: table_texts
--- SQLite keeps checks nowhere but in the text of their table.
+-- SQLite stores checks only in the text of their table.
 /*lite SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL *//*pg
 SELECT '' AS name, '' AS sql WHERE FALSE */;
 
 -- name: touch
--- A small write. Twice, with opposite numbers, it leaves everything as it was.
+-- A small write. Run twice with opposite numbers, it changes nothing.
 UPDATE schema_migrations
 SET applied_at = applied_at + :by
 WHERE version = 1;
 
--- name: take_room
--- Makes PostgreSQL take 256 KiB from its disk for the length of the transaction. SQLite's driver asks the disk.
+-- name: use_disk_space
+-- Makes PostgreSQL use 256 KiB of disk during the transaction. For SQLite, the driver checks the free space.
 /*pg
 CREATE TEMP TABLE IF NOT EXISTS segue_trial ON COMMIT DROP AS
 SELECT REPEAT('x', 1000) AS filler FROM generate_series(1, 256) *//*lite SELECT 1 */;

@@ -1,8 +1,9 @@
--- The sessions and their lanes. Whatever changes a lane takes its session's row first (lock_…, hold,
--- lease, or an UPDATE of the row itself) and only then looks at the turns: under READ COMMITTED the
--- second statement sees every turn that was admitted before the lock was had, and no wake-up is lost.
+-- Sessions and their lanes. A transaction that changes a lane locks the session's row first (lock_…, hold,
+-- lease, or an UPDATE of the row) and reads the turns only then: under READ COMMITTED the second statement
+-- sees every turn that was admitted before the lock was acquired, so no wake-up is lost.
 --
--- FOR NO KEY UPDATE and not FOR UPDATE: rows elsewhere that refer to the session are not held up.
+-- FOR NO KEY UPDATE instead of FOR UPDATE: it does not block inserts of rows that refer to the session.
+-- COALESCE around a guard: see turns.sql.
 
 -- name: create
 INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
@@ -23,7 +24,7 @@ WHERE id = (
     );
 
 -- name: in_account
--- This user's, or else the only one of that key in the account.
+-- The session of this user, else the only session of that key in the account.
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
        last_message_at, last_seq, unarmed, ready_at, holder, fence,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
@@ -49,7 +50,7 @@ FROM sessions
 WHERE id = :id;
 
 -- name: newest_first
--- Those of the system are no conversations.
+-- Without the system's own sessions, which are no conversations.
 WITH page AS MATERIALIZED (
     SELECT session_id, heard_at
     FROM directory
@@ -94,7 +95,7 @@ FROM sessions_with_counts
 WHERE id = :id;
 
 -- name: overviews
--- A page, newest first; only the sessions of the page are counted; as above.
+-- One page, newest first, without the system's own; counts are computed for the sessions of the page only.
 WITH page AS MATERIALIZED (
     SELECT session_id, heard_at
     FROM directory
@@ -241,7 +242,7 @@ SET auto_commit_last_error = :error, auto_commit_last_error_at = :now, auto_comm
 WHERE id = :id;
 
 -- name: awaiting_commit
--- A page of those that wait for a commit, of one owner or of all.
+-- Sessions that wait to be archived, soonest first.
 SELECT id, account, user_id, key, auto_commit_policy, commit_at, live_messages, live_tokens, kept_tokens,
        keep_recent_count
 FROM sessions
@@ -271,7 +272,7 @@ SET last_message_at = :now, title = COALESCE(title, :title)
 WHERE id = :id;
 
 -- name: newest_chat
--- Of the owner of a common session: the chat with the newest message of a user. Sessions of the system are no chats.
+-- For the owner of a common session: the chat with the newest user message. The system's sessions are no chats.
 SELECT chat.id
 FROM sessions AS common
 JOIN directory ON directory.account = common.account AND directory.user_id = common.user_id
@@ -292,7 +293,7 @@ SET unarmed = 1
 WHERE id = :id;
 
 -- name: first_ready
--- Of all lanes: one may go from pool to pool while it waits.
+-- Of both pools: a lane may change its pool while it waits.
 SELECT MIN(ready_at) AS ready_at
 FROM (
     SELECT MIN(ready_at) AS ready_at
@@ -310,7 +311,7 @@ FROM sessions
 WHERE user_waits = :user_waits AND ready_at >= :since AND ready_at IS NOT NULL;
 
 -- name: take
--- As `lease`, of a lane whose row is locked, and in which nothing waits.
+-- Like `lease`, for a lane whose row is locked and that has no waiting turn.
 UPDATE sessions
 SET holder = :holder,
     leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
@@ -320,8 +321,8 @@ SET holder = :holder,
 WHERE id = :id;
 
 -- name: lease
--- Of the next account in turn that has a lane ready, or after the last of them, of the first. Of another one than
--- the last time, no more than a quantum.
+-- Round robin: lanes of the next account that has a ready lane; after the last account, of the first. An account
+-- other than the last one gets at most a quantum.
 WITH next AS MATERIALIZED (
     SELECT COALESCE(
         (SELECT account
@@ -374,8 +375,7 @@ WHERE id = :id
 RETURNING last_seq;
 
 -- name: grow
--- Its log by these events; of these, messages join its live part. A new message resets the pause between failed
--- commits.
+-- Adds events to the counts; messages count as not archived. A new message resets the pause after failed archiving.
 UPDATE sessions
 SET last_seq = last_seq + :events,
     live_messages = live_messages + :messages,
@@ -419,7 +419,7 @@ WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 RETURNING ready_at, user_waits;
 
 -- name: put_off
--- Takes back a lease of the same transaction: until that moment nobody takes up the lane, unless a turn comes in.
+-- Undoes a lease of the same transaction: the lane is ready again at that moment, or when a turn is admitted.
 UPDATE sessions
 SET holder = NULL,
     leased_at = NULL,
@@ -449,8 +449,8 @@ WHERE id = :id
 RETURNING ready_at, user_waits;
 
 -- name: expired
--- A lease from beyond the horizon was born before a restart of the machine, whose monotonic clock
--- then began anew; PostgreSQL judges by its own clock and passes no horizon.
+-- A lease that begins after the horizon was written before the machine restarted, which resets its monotonic
+-- clock. PostgreSQL uses its own clock and gets no horizon.
 SELECT id
 FROM sessions
 WHERE holder IS NOT NULL AND lease_until >= :since
@@ -465,7 +465,7 @@ FROM sessions
 WHERE holder IS NOT NULL AND lease_until >= :since;
 
 -- name: take_back
--- The dead owner's fence dies with the lease: from here on, whatever it writes misses.
+-- Reclaims an expired lease. The new fence makes all later writes of the old owner miss.
 UPDATE sessions
 SET fence = fence + 1, holder = :holder
 WHERE id = :id AND COALESCE(holder, '') <> ''

@@ -1,5 +1,6 @@
--- The tasks: pending → running → completed | failed | cancelled, and back to pending for another try.
--- Of one session they run one at a time, in the order of its archives.
+-- Tasks: pending → running → completed | failed | cancelled, and back to pending for a retry. The tasks of one
+-- session run one at a time, in the order of its archives.
+-- COALESCE around a guard: see turns.sql.
 
 -- name: create
 INSERT INTO tasks (id, account, user_id, type, session_id, session_key, archive_n, state, stage, not_before,
@@ -14,7 +15,7 @@ FROM tasks
 WHERE id = :id;
 
 -- name: newest
--- Of all owners: when a session was last put away.
+-- When a session was last archived, of any owner.
 SELECT created_at
 FROM tasks
 WHERE id = (SELECT MAX(id) FROM tasks);
@@ -71,7 +72,7 @@ FROM tasks
 WHERE state = 'pending';
 
 -- name: reach
--- Whose fence is old learns it here, before anything of its work is written.
+-- A worker with an old fence finds out here, before it writes any result.
 UPDATE tasks
 SET stage = :stage, updated_at = :now
 WHERE id = :id AND fence = :fence AND COALESCE(state, '') IN ('running', 'cancelling')
@@ -107,7 +108,7 @@ WHERE id = :id AND COALESCE(state, '') IN ('pending', 'running', 'cancelling')
 RETURNING state;
 
 -- name: fail_of_session
--- The session goes, and takes its archives along.
+-- Its session is being deleted, with its archives.
 UPDATE tasks
 SET state = 'failed', stage = 'finished', error = :error, holder = NULL, lease_until = NULL, fence = fence + 1
 WHERE session_id = :session_id AND state IN ('pending', 'running', 'cancelling');

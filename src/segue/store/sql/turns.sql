@@ -1,5 +1,11 @@
--- The turns: queued → running → done | failed | cancelled, and running → queued after a crash or
--- for a retry. Every move names the state it starts from.
+-- Turns: queued → running → done | failed | cancelled, and running → queued after a crash or for a retry. Every
+-- transition names the state it starts from.
+--
+-- Why guards are written COALESCE(state, '') = 'running', here and in other files: the row is selected by its id,
+-- and the guard must not help PostgreSQL to choose an index. There are partial indexes of queued and running
+-- rows. If they are nearly empty when statistics are collected, the planner takes a scan of one for as cheap as a
+-- lookup by id. While a backup or an old transaction keeps obsolete entries, that scan walks over every row that
+-- left the index since. COALESCE hides the column from the planner (decision 0024).
 
 -- name: enqueue
 INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
@@ -10,14 +16,14 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
 -- name: begin
--- One that starts as it comes in.
+-- A turn that starts as soon as it is admitted.
 INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
                    source, retries, crash, timeout_ms, queued_at, fence, attempt, started_at, acted)
 VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'running', :rank, :not_before, :content, :prompt, :brief, :call,
         :source, :retries, :crash, :timeout_ms, :now, :fence, 1, :now, :acted);
 
 -- name: start_next
--- What a function does, nobody reports: a call has acted as soon as it starts.
+-- A call of a function does not report its actions, so it counts as having acted as soon as it starts.
 UPDATE turns
 SET state = 'running',
     fence = :fence,
@@ -51,7 +57,7 @@ WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
 
 -- name: put_off
--- Takes back a start of the same transaction, as if it had not been.
+-- Undoes a start of the same transaction.
 UPDATE turns
 SET state = 'queued', attempt = attempt - 1
 WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
@@ -71,7 +77,7 @@ WHERE id = :id AND COALESCE(state, '') = 'queued'
 RETURNING id;
 
 -- name: to_join
--- Not one that has started before: its words stand in the log already.
+-- Not a turn that has started before: its message is already in the log.
 SELECT id, via_id, content, source
 FROM turns
 WHERE session_id = :session_id AND state = 'queued' AND joins = 1 AND attempt = 0
@@ -124,7 +130,7 @@ WHERE session_id = :session_id AND state = 'queued'
 ORDER BY rank, id;
 
 -- name: between
--- What ran in a session while one of its turns waited.
+-- The turns that ran in a session while one of its turns waited.
 SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
        attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
        started_at, finished_at, outcome, reply, error, usage
@@ -140,7 +146,7 @@ FROM turns
 WHERE state = 'running';
 
 -- name: unsettled_in
--- Turns that have started, and have not ended: the one under way, and those that went back to the lane.
+-- Turns that have started and not ended: the running one, and those that were requeued.
 SELECT id, state, attempt
 FROM turns
 WHERE session_id = :session_id AND (state = 'running' OR (state = 'queued' AND attempt > 0));
@@ -153,7 +159,7 @@ WHERE turns.job_id = :job_id AND turns.finished_at IS NULL AND COALESCE(turns.st
 ORDER BY turns.id;
 
 -- name: queued_via
--- What waits in a common lane on behalf of one chat: its users' turns, and those of its own jobs.
+-- The queued turns in a common lane that belong to one chat: its users' turns, and those of its jobs.
 SELECT turns.id
 FROM turns
 LEFT JOIN runs ON runs.id = turns.run_id
@@ -162,7 +168,7 @@ WHERE turns.session_id = :session_id AND turns.state = 'queued' AND turns.via_id
 ORDER BY turns.rank, turns.id;
 
 -- name: metadata
--- What a channel needs to know of the place where the answer of a turn belongs.
+-- Tells a channel where the answer of a turn belongs, for example in which thread.
 SELECT metadata
 FROM turns
 WHERE id = :id;
@@ -173,14 +179,14 @@ SET via_id = :via_id
 WHERE id = :id AND COALESCE(state, '') = 'queued';
 
 -- name: with_runs_elsewhere
--- Those of a common session that ran for the jobs of a chat.
+-- The runs of turns in a common session that belong to jobs of other sessions.
 SELECT turns.run_id
 FROM turns
 JOIN runs ON runs.id = turns.run_id
 WHERE turns.session_id = :session_id AND runs.session_id <> :session_id;
 
 -- name: prune
--- Not one that a run is told by.
+-- Not a turn from which a run reads its outcome.
 DELETE FROM turns
 WHERE id IN (
     SELECT id

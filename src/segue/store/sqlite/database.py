@@ -1,18 +1,18 @@
-"""SQLite: one file, one writer thread, readers beside it.
+"""SQLite driver: one file, one writer thread, some reader threads.
 
-    run ──► waiting ──► writer: our turn · BEGIN · drive together · COMMIT ──► futures
+    run ──► waiting ──► writer: file lock · BEGIN · drive together · COMMIT ──► futures
     read ─► reads ────► readers: one SELECT, on a connection of their own ──► futures
 
-The writer commits whatever is waiting as one group, in lock-step, so that the price of a commit and of each
-statement is shared. When somebody in it raises after it has written, the group is rolled back and driven once
-more, one by one and each in a savepoint of its own: that costs the others a second pass now and then.
+The writer commits all waiting transactions as one group, so that they share the cost of the commit and of
+each statement. If a caller raises after it has written, the group is rolled back and driven again, one caller
+after the other, each in a savepoint.
 
 Invariants
-  - nobody hears of an outcome before the COMMIT it rests on: a group that fails, fails for all in it
-  - who raises takes back its own statements and nobody else's
-  - what was accepted is committed or failed, even when its caller has gone, even by `close`
-  - nobody waits for another process longer than `busy_seconds`, and who was failed then stays undone
-  - nothing is acknowledged that was written to a file which was deleted or replaced meanwhile
+  - no caller gets a result before its COMMIT; a COMMIT that fails, fails for the whole group
+  - a transaction that raises undoes its own statements and no others
+  - an accepted transaction is committed or failed, even if its caller was cancelled, even by `close`
+  - no caller waits for another process longer than `busy_seconds`; one that failed then is never committed
+  - a write to a file that was deleted or replaced while open is never acknowledged
 """
 
 import asyncio
@@ -37,19 +37,19 @@ from segue.times.clock import SystemClock
 
 BUSY_SECONDS = 2.0
 READERS = 2
-ROOM = 1_048_576
-"""Bytes that a disk which was full must have free until it counts as no longer full."""
+ENOUGH_BYTES = 1_048_576
+"""A disk that was full counts as full until so many bytes are free."""
 
 _MACHINE = SystemClock()
 
 
 def monotonic_ms() -> int:
-    """Since the machine was started: the same for all its processes, and nobody can set it."""
+    """Milliseconds since the machine was started: the same in all its processes, and cannot be set."""
     return monotonic_ns() // 1_000_000
 
 
 class Sqlite:
-    """A SQLite database, opened by `await Sqlite.open(path)`; `:memory:` is one that ends with us."""
+    """A SQLite database, opened by `await Sqlite.open(path)`; `:memory:` ends with the process."""
 
     dialect = "sqlite"
 
@@ -60,30 +60,30 @@ class Sqlite:
         files: OpenFiles | None,
         busy_seconds: float,
     ) -> None:
-        """The first connection writes. Alone it reads as well: what is in memory no other one can see."""
+        """The first connection writes. If it is the only one (in memory), it also reads."""
         writer, *readers = connections
         self._path = path
         self._busy_seconds = busy_seconds
         self._closed = False
-        self._crossing = LoopBridge(when_nothing_returns=self._let_nobody_wait_for_ever)
-        turnstile = None
+        bridge = LoopBridge(when_nothing_returns=self._fail_after_busy_seconds)
+        file_lock = None
         self.last_write = LastWrite()
         if files is not None:
-            turnstile = FileLock(path)
-            self.last_write = LastWrite(lambda: _has_room(path))
-        self._writer = Writer(writer, path, turnstile, files, self.last_write, self._crossing)
-        self._readers = Readers(readers, path, self._crossing) if readers else None
+            file_lock = FileLock(path)
+            self.last_write = LastWrite(lambda: _has_disk_space(path))
+        self._writer = Writer(writer, path, file_lock, files, self.last_write, bridge)
+        self._readers = Readers(readers, path, bridge) if readers else None
 
     @classmethod
     async def open(cls, path: str, *, busy_seconds: float = BUSY_SECONDS) -> "Sqlite":
-        """Open the file, or make it. One that is not ours is refused and left as it was."""
-        # Also because SQLite would take a relative one that begins with "file:" for a URL.
-        whole = path if path == MEMORY else str(Path.cwd() / path)
-        connections, files = await asyncio.to_thread(_open, whole, busy_seconds)
-        return cls(whole, connections, files, busy_seconds)
+        """Open or create the file. Raises `StoreUnusable`, and changes nothing, if it is not Segue's."""
+        # Absolute, because SQLite would parse a relative path that begins with "file:" as a URL.
+        absolute = path if path == MEMORY else str(Path.cwd() / path)
+        connections, files = await asyncio.to_thread(_open, absolute, busy_seconds)
+        return cls(absolute, connections, files, busy_seconds)
 
     async def run(self, begin: Begin[T]) -> T:
-        self._refuse_if_over("written")
+        self._refuse_if_closed("written")
         result: T = await self._writer.accept(begin)
         return result
 
@@ -91,7 +91,7 @@ class Sqlite:
         return await self.run(begin)
 
     async def read(self, query: Query, params: Params) -> Rows:
-        self._refuse_if_over("read")
+        self._refuse_if_closed("read")
         if self._readers is None:
             return await self.run(just_read(query, params))
         rows: Rows = await self._readers.accept(query, params)
@@ -120,23 +120,23 @@ class Sqlite:
         self._closed = True
         if self._readers is not None:
             await asyncio.wait(self._readers.end())
-        # The writer is last: it is who folds the log into the file. It may stand in line behind a process
-        # that has stopped; nobody is left then who waits for it, and the thread ends with ours.
+        # The writer is last: it checkpoints the log into the file. It may wait for the lock of a process that
+        # is stopped; then it is abandoned: no caller waits for it, and the thread ends with this process.
         await asyncio.wait([self._writer.end()], timeout=self._busy_seconds * 2)
 
-    def _refuse_if_over(self, done: str) -> None:
+    def _refuse_if_closed(self, done: str) -> None:
         if self._writer.gone is not None:
             raise DatabaseGone(*self._writer.gone.args)
         if self._closed:
             raise StoreUnavailable(f"{self._path} was closed here; nothing was {done}")
 
-    def _let_nobody_wait_for_ever(self) -> None:
+    def _fail_after_busy_seconds(self) -> None:
         self._writer.fail_those_waiting_longer_than(self._busy_seconds)
 
 
-def _has_room(path: str) -> bool:
+def _has_disk_space(path: str) -> bool:
     try:
-        return shutil.disk_usage(Path(path).parent).free >= ROOM
+        return shutil.disk_usage(Path(path).parent).free >= ENOUGH_BYTES
     except OSError:
         return False
 
@@ -146,7 +146,7 @@ def _open(path: str, busy_seconds: float) -> tuple[list[sqlite3.Connection], Ope
         return [open_file(path, busy_seconds)], None
     with OPENING:
         writer = open_file(path, busy_seconds)
-        # The first read makes the log.
+        # The first read creates the write-ahead log, whose identity `OpenFiles` records.
         writer.execute("PRAGMA data_version").fetchone()
         files = OpenFiles(path)
     return [writer, *(open_reader(path, busy_seconds) for _ in range(READERS))], files

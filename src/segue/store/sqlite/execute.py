@@ -1,4 +1,4 @@
-"""How a SQLite connection drives transactions: synchronously, one by one or in lock-step."""
+"""Runs transactions on a SQLite connection: synchronously, one by one or as a group."""
 
 import re
 import sqlite3
@@ -9,8 +9,8 @@ from itertools import chain, count
 from typing import Any
 
 from segue.errors import StoreError
-from segue.store.batching.group import Entangled, Group, Spoiled
-from segue.store.batching.sets import Joined, alike, fits, joined, told_apart, with_given
+from segue.store.batching.group import Group, GroupConflict, GroupFailed
+from segue.store.batching.sets import Joined, alike, fits, joined, rows_by_execution, with_given
 from segue.store.database import Begin, Params, Rows, Statement, T, Transaction
 from segue.store.queries import PARAMETER, Query
 from segue.store.sqlite.file import blames_the_statement
@@ -20,17 +20,17 @@ _WRITES = re.compile(r"INSERT|UPDATE|DELETE")
 _RETURNS_ITS_ID = re.compile(r"\s+RETURNING id$")
 
 _SIZES = (64, 32, 16, 8, 4, 2)
-"""How many executions go into one statement. A few sizes: SQLite keeps what it has compiled, by its text."""
+"""How many executions go into one statement. Few sizes, because SQLite caches compiled statements by text."""
 
 
-class Gives(Enum):
+class Result(Enum):
     ROWS = "rows"
     ITS_ID = "the id it was given, if there was such a row"
     NOTHING = "nothing"
 
 
 def drive(connection: sqlite3.Connection, begin: Begin[T]) -> T:
-    """Run every statement; what the transaction returns or raises is up to it, and so is the rollback."""
+    """Run a transaction's statements and return its result, without committing or rolling back."""
     transaction = begin()
     try:
         statement = next(transaction)
@@ -44,7 +44,7 @@ def drive(connection: sqlite3.Connection, begin: Begin[T]) -> T:
 
 
 def drive_together(connection: sqlite3.Connection, group: Group[Any]) -> None:
-    """Take all callers of a group to their ends; `Spoiled` when one must be undone and others not."""
+    """Drive all callers of a group to their ends. Raises `GroupFailed` if one of them must be undone."""
     rounds = group.rounds()
     try:
         step = next(rounds)
@@ -56,7 +56,7 @@ def drive_together(connection: sqlite3.Connection, group: Group[Any]) -> None:
     except StopIteration:
         pass
     if group.must_be_undone:
-        raise Spoiled(group.begun, Entangled(), "a caller that raised after it had written")
+        raise GroupFailed(group.begun, GroupConflict(), "a caller that raised after it had written")
 
 
 def execute(connection: sqlite3.Connection, statement: Statement) -> Rows:
@@ -90,11 +90,11 @@ def _execute_each(
 
 
 def _execute(connection: sqlite3.Connection, query: Query, params: Params) -> Rows:
-    text, gives = positional(query)
-    done = connection.execute(text, query.pick(params))
-    if gives is Gives.ROWS:
-        return done.fetchall()
-    if gives is Gives.ITS_ID and done.rowcount:
+    text, result_kind = positional(query)
+    cursor = connection.execute(text, query.pick(params))
+    if result_kind is Result.ROWS:
+        return cursor.fetchall()
+    if result_kind is Result.ITS_ID and cursor.rowcount:
         return ({"id": params["id"]},)
     return ()
 
@@ -106,11 +106,11 @@ def _execute_as_set(
     shared: tuple[int, ...],
 ) -> Sequence[Rows]:
     shape, text = _set_of(query, len(arguments), shared)
-    columns = [column for place, column in enumerate(zip(*arguments, strict=True)) if place not in shared]
-    once = [arguments[0][place] for place in shared]
+    columns = [column for index, column in enumerate(zip(*arguments, strict=True)) if index not in shared]
+    once = [arguments[0][index] for index in shared]
     values = chain(once, chain.from_iterable(zip(*columns, strict=True)))
-    found = connection.execute(text, [*values]).fetchall()
-    return told_apart(shape, query, arguments, found)
+    rows = connection.execute(text, [*values]).fetchall()
+    return rows_by_execution(shape, query, arguments, rows)
 
 
 def just_read(query: Query, params: Params) -> Begin[Rows]:
@@ -121,30 +121,30 @@ def just_read(query: Query, params: Params) -> Begin[Rows]:
 
 
 @cache
-def positional(query: Query) -> tuple[str, Gives]:
-    """The query with numbered parameters, and what it gives.
+def positional(query: Query) -> tuple[str, Result]:
+    """The query with numbered parameters, and what it returns.
 
-    The sqlite3 module lets go of the interpreter to ask for each parameter's name. Beside a busy loop that is
-    a chance to lose it, ten times a statement. And SQLite collects what a write returns in a table of its
-    own: where that is only the id we named, a count tells for half the price whether there was such a row.
+    The sqlite3 module releases the interpreter lock to look up each parameter's name, and a busy loop may
+    then take it, ten times a statement. And SQLite collects the rows of RETURNING in a temporary table: if
+    that is only the id that was passed in, the row count says the same for half the cost.
     """
     text = PARAMETER.sub(lambda match: f"?{query.parameters.index(match.group(1)) + 1}", query.sqlite)
-    gives = Gives.ROWS if _WRITES.match(text) is None or "RETURNING" in text else Gives.NOTHING
+    result_kind = Result.ROWS if _WRITES.match(text) is None or "RETURNING" in text else Result.NOTHING
     if "id" in query.parameters and _RETURNS_ITS_ID.search(text):
-        text, gives = _RETURNS_ITS_ID.sub("", text), Gives.ITS_ID
-    return text, gives
+        text, result_kind = _RETURNS_ITS_ID.sub("", text), Result.ITS_ID
+    return text, result_kind
 
 
 @cache
 def _set_of(query: Query, size: int, shared: tuple[int, ...] = ()) -> tuple[Joined, str]:
-    """The query for so many executions at once; the parameters at those places are the same for all."""
+    """The query for `size` executions at once; the parameters with the `shared` indexes are equal in all."""
     shape = joined(query, "sqlite")
     assert shape is not None  # by `fits`
-    own = [place for place in range(len(query.parameters)) if place not in shared]
-    places = {place + 1: f"?{number}" for number, place in enumerate(shared, 1)}
-    places |= {place + 1: f"given.column{number}" for number, place in enumerate(own, 1)}
-    places[len(query.parameters) + 1] = f"given.column{len(own) + 1}"
+    own = [index for index in range(len(query.parameters)) if index not in shared]
+    columns = {index + 1: f"?{number}" for number, index in enumerate(shared, 1)}
+    columns |= {index + 1: f"given.column{number}" for number, index in enumerate(own, 1)}
+    columns[len(query.parameters) + 1] = f"given.column{len(own) + 1}"
     numbers = count(len(shared) + 1)
     rows = [[*(f"?{next(numbers)}" for _ in own), str(execution)] for execution in range(size)]
     given = ", ".join(f"({', '.join(row)})" for row in rows)
-    return shape, with_given(shape, f"(VALUES {given}) AS given", places)
+    return shape, with_given(shape, f"(VALUES {given}) AS given", columns)

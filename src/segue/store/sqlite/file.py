@@ -1,8 +1,8 @@
-"""A SQLite file of ours: how it is known, how it is opened, and what its errors mean.
+"""SQLite file: recognises and opens Segue's files, and says what SQLite's errors mean.
 
 Invariants
-  - a file that is not ours, not whole or not writable is refused before a byte of it, or beside it, changes
-  - a file becomes ours by its application id, which is in the file itself before the first write-ahead log
+  - a file that is not Segue's, is damaged or not writable is refused before it, or a file beside it, changes
+  - the application id marks a file as Segue's; it is in the file before the first write-ahead log exists
 """
 
 import os
@@ -19,13 +19,13 @@ from segue.store.sqlite.permissions import make_file, make_folder
 MEMORY = ":memory:"
 
 APPLICATION_ID = int.from_bytes(b"Segu")
-"""In the header of every file of ours, where `file` and other programs look for it."""
+"""In the header of every Segue file, where `file` and other programs look for it."""
 
 CACHE_KIB = 16_384
 READER_CACHE_KIB = 4_096
 LARGEST_LOG = 67_108_864
-"""A write-ahead log that grew beyond this in a rush is cut back to it."""
-PAGES_TO_FOLD = 4_000
+"""A write-ahead log that grew beyond this is truncated to it."""
+CHECKPOINT_PAGES = 4_000
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
@@ -53,7 +53,7 @@ def _open(
     prepare: Callable[[sqlite3.Connection, str, float], None] = lambda *_: None,
 ) -> sqlite3.Connection:
     try:
-        # Opened here, used on a thread of its own.
+        # Opened here, used on another thread.
         connection = sqlite3.connect(
             path, timeout=busy_seconds, isolation_level=None, cached_statements=1024, check_same_thread=False
         )
@@ -69,17 +69,17 @@ def _open(
 
 
 def _configure(connection: sqlite3.Connection, cache_kib: int) -> None:
-    """None of this touches the file."""
+    """Set pragmas that do not touch the file."""
     connection.row_factory = sqlite3.Row
     for setting in (
-        # What was promised survives a power cut.
+        # What was acknowledged survives a power cut.
         "synchronous = FULL",
         "foreign_keys = ON",
         "temp_store = MEMORY",
         f"cache_size = -{cache_kib}",
         f"journal_size_limit = {LARGEST_LOG}",
-        # The commit that folds the log into the file makes its callers wait for the disk twice more.
-        f"wal_autocheckpoint = {PAGES_TO_FOLD}",
+        # The commit that runs a checkpoint waits for the disk twice more.
+        f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
     ):
         connection.execute(f"PRAGMA {setting}")
 
@@ -89,7 +89,7 @@ def _make_reader(connection: sqlite3.Connection, *_: object) -> None:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is something at the path; `StoreUnusable` when this user cannot tell."""
+    """Whether the path exists. Raises `StoreUnusable` when this user cannot find out."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -107,12 +107,12 @@ def is_there(path: Path) -> bool:
 
 
 def _refuse_unless_ours(path: Path) -> None:
-    """By looking at the header only: SQLite itself would need a log beside the file to read it."""
+    """Reads the header only: opening the file with SQLite would create a log beside it."""
     if is_there(path) and path.is_dir():
         raise StoreUnusable(f"{path} is a folder; name a file in it")
     _refuse_unless_writable(path)
     if is_in_use_here(str(path)):
-        return  # it was looked at when it was opened first
+        return  # checked when it was first opened
     header = _header(path)
     if not header:
         return
@@ -153,13 +153,13 @@ def _refuse_unless_writable(path: Path) -> None:
 
 
 def _make_ours(connection: sqlite3.Connection, path: str, deadline: float) -> None:
-    """Several processes may start at once on a new file: each of these steps may be taken by all of them."""
+    """Several processes may start at once on a new file: each of these steps may be repeated."""
     while True:
         try:
             _check_and_mark(connection, path)
             return
         except sqlite3.OperationalError as error:
-            # SQLite does not wait by itself for the switch to a write-ahead log.
+            # The busy timeout does not apply to the switch to a write-ahead log.
             if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.005)
@@ -180,7 +180,7 @@ def _foreign(path: Path) -> StoreUnusable:
 
 
 def primary_code(error: sqlite3.Error) -> int | None:
-    """What kind of error it is; None for those that come from Python's side."""
+    """SQLite's primary result code; None for errors of Python's sqlite3 module."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 
@@ -221,15 +221,15 @@ def reason_of(error: sqlite3.Error, path: str) -> Reason | None:
     """Why the file cannot be written; None when the caller's statement is at fault."""
     code = primary_code(error)
     reason = None if code is None else _REASONS.get(code)
-    # A disk that became read-only under an open file is only an error of input or output to SQLite.
+    # SQLite reports a disk that became read-only under an open file as an I/O error.
     if reason is Reason.DISK_ERROR and not all(os.access(each, os.W_OK) for each in (path, f"{path}-wal")):
         return Reason.READ_ONLY
     return reason
 
 
 def explain(error: sqlite3.Error, path: str, *, in_use: bool = False) -> StoreError:
-    """What happened to the file, for its callers. `in_use`: it was opened and could be written then, so what
-    its permissions or its disk prevent now may be over later."""
+    """The error for callers. An error of the file itself fails every transaction in the group. `in_use`: the
+    file was writable when it was opened, so a read-only state may be temporary."""
     code = primary_code(error)
     if in_use and reason_of(error, path) is Reason.READ_ONLY:
         return StoreUnavailable(f"{path} cannot be written now: it, or its disk, is read-only ({error})")
@@ -241,6 +241,6 @@ def explain(error: sqlite3.Error, path: str, *, in_use: bool = False) -> StoreEr
 
 
 def blames_the_statement(error: sqlite3.Error) -> bool:
-    """Whether it is the caller's own, and says nothing of the file."""
+    """Whether the caller's statement is at fault, and not the file."""
     code = primary_code(error)
     return code not in _NOT_NOW and code not in _NEVER

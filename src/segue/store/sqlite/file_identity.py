@@ -1,7 +1,7 @@
-"""Whether the files that SQLite has open are still those that their paths name.
+"""File identity: detects that an open SQLite file was deleted or replaced.
 
-A file that is deleted or replaced while it is open stays usable for whoever has it open, and what is written
-to it is lost with them. Device and inode tell: an inode number is not used again while a file has it open.
+Such a file stays usable for the processes that have it open, and what they write is lost when they close it.
+Device and inode identify a file: an inode number is not reused while the file is open.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import TypeAlias
 Identity: TypeAlias = tuple[int, int]
 
 OPENING = threading.Lock()
-"""Held by a thread that looks whether a file is in use, and opens it."""
+"""Held while a thread checks whether a file is in use and opens it."""
 
 _in_use: Counter[Identity | None] = Counter()
 
@@ -27,7 +27,7 @@ class OpenFiles:
         _in_use[self._opened[path]] += 1
 
     def missing(self) -> str | None:
-        """The path that no longer names the file that is open."""
+        """The path that no longer names the open file; None if all do."""
         for path, opened in self._opened.items():
             if opened is None or _identity(path) != opened:
                 return path
@@ -38,15 +38,15 @@ class OpenFiles:
 
 
 def is_in_use_here(path: str) -> bool:
-    """Whether this process has it open. To open it again and close it would then release SQLite's locks:
-    POSIX counts them by process, not by descriptor."""
+    """Whether this process has the file open. Opening and closing it again would then release SQLite's locks:
+    POSIX locks belong to the process, not to the descriptor."""
     identity = _identity(path)
     return identity is not None and _in_use[identity] > 0
 
 
 def _identity(path: str) -> Identity | None:
     try:
-        found = os.stat(path)
+        stat = os.stat(path)
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) if found.st_nlink else None
+    return (stat.st_dev, stat.st_ino) if stat.st_nlink else None

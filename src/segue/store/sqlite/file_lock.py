@@ -1,15 +1,15 @@
-"""The turnstile: several processes on one SQLite file write in the order in which they came.
+"""Fair file lock: processes that write to one SQLite file take turns in the order in which they came.
 
-SQLite's own way is to try, sleep and try again, and each sleep is longer than the last: under load it starved
-one process of eight to a single transaction in ten seconds. The operating system keeps a queue instead.
+SQLite itself retries with growing sleeps: under load that starved one process of eight to a single
+transaction in ten seconds. flock queues in the operating system instead.
 
-One lock is not enough for that order: whoever lets go and asks again at once is back inside before the next
-in line has woken. So there are two. Who writes next holds the second one until it has the first, and whoever
-has just written finds that one taken and queues behind it. With eight processes that never pause, the longest
-wait fell from 89 ms to 17 ms.
+One lock is not fair enough: a process that releases and takes it again at once gets it before the next in the
+queue has woken. So there are two. The process that writes next holds the second lock until it has the first;
+a process that has just written finds the second lock taken and queues behind it. With eight processes that
+never pause, the longest wait fell from 89 ms to 17 ms.
 
 Both are advisory, on files beside the database, and end with the process that holds them. SQLite's own lock
-still decides: where there is no flock (Windows), and against programs that know nothing of us.
+still decides: where there is no flock (Windows), and against programs that do not use these locks.
 """
 
 import os
@@ -22,7 +22,7 @@ if sys.platform != "win32":
 
 
 class FileLock:
-    """`with turnstile:` waits for its turn, however long that takes, and holds it."""
+    """`with file_lock:` waits for its turn, without a limit, and holds the lock."""
 
     def __init__(self, database: str) -> None:
         self._paths = (f"{database}.lock", f"{database}.next")
@@ -31,7 +31,7 @@ class FileLock:
     def __enter__(self) -> None:
         if sys.platform == "win32":
             return
-        # Opened by the first who writes: who only looks, or is refused, leaves no file behind.
+        # Opened at the first write: a process that only reads, or is refused, creates no file.
         for path in self._paths[len(self._locks) :]:
             self._locks.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
         write, write_next = self._locks

@@ -1,16 +1,16 @@
-"""The crossing between the event loop and the threads that work for it.
+"""Bridge between the event loop and worker threads; it may block the loop for a millisecond at a time.
 
-Whoever sends work over keeps a future. Outcomes come back in batches, and a batch wakes the loop once.
+The sender of work keeps a future. Outcomes come back in batches, and a batch wakes the loop once.
 
-A loop that never sleeps starves every other thread. CPython hands its lock over to a thread that has waited
-5 ms for it, but each turn of a busy loop lets go for a moment too short to wake up in, and starts that wait
-anew: beside a loop kept busy, a commit of half a millisecond took seconds. So when work is out and nothing
-has come back for a while, the loop itself stands still for up to a millisecond and lends its thread's share
-of the interpreter. The while doubles each time it was in vain, because then it is the disk that is slow.
+A loop that never sleeps starves other threads. CPython hands its lock to a thread that has waited 5 ms for
+it, but each iteration of a busy loop releases the lock for a moment too short to wake up in, and that wait
+starts again: beside a busy loop, a commit of half a millisecond took seconds. So when work is out and nothing
+has come back for a while, the loop blocks itself for up to a millisecond, which gives the threads the lock.
+That while doubles each time it did not help, because then the disk is slow.
 
 Invariants
-  - a future is resolved on the loop, once, and not at all when its caller has been cancelled
-  - with nothing out, nothing runs: no timer, no wake-up
+  - a future is resolved on the loop, once, and not at all if its caller was cancelled
+  - with no work out, nothing runs: no timer, no wake-up
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class LoopBridge:
     # On the loop
 
     def future(self) -> asyncio.Future[Any]:
-        """For one piece of work that is about to go over."""
+        """The future of one piece of work that is about to be sent to a thread."""
         self._out += 1
         if not self._timed:
             self._timed = True
@@ -86,6 +86,6 @@ class LoopBridge:
         self.call(self._settle_returned)
 
     def call(self, function: Callable[[], None]) -> None:
-        # A loop that has been closed has nobody left who could be told.
+        # A closed loop has no callers left.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function)

@@ -8,24 +8,24 @@ FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _BESIDE = ("", "-wal", "-shm", ".lock", ".next")
-"""The database itself, what SQLite keeps beside it, and our locks."""
+"""The database itself, SQLite's files beside it, and Segue's lock files."""
 
 
 def make_folder(path: Path) -> None:
-    """With those above it that are missing; those that exist stay as they are."""
+    """Create the folder and its missing parents; existing folders stay as they are."""
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(FOLDER_MODE, exist_ok=True)
 
 
 def make_file(path: Path) -> None:
-    """Empty, unless it exists. SQLite gives what it keeps beside a database the mode of the database."""
+    """Create an empty file unless it exists. SQLite gives the files beside a database the same mode."""
     if not path.exists():
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
 
 def open_to_others(database: Path) -> list[Path]:
-    """The files of this database that other users of the machine can get at."""
+    """The files of this database that other users of the machine can access."""
     if os.name != "posix" or not _mode(database.parent) & (stat.S_IXGRP | stat.S_IXOTH):
         return []
     files = [Path(f"{database}{suffix}") for suffix in _BESIDE]
@@ -43,5 +43,5 @@ def close_to_others(file: Path) -> None:
 def _mode(path: Path) -> int:
     try:
         return path.stat().st_mode
-    except OSError:  # it is missing, or this user cannot look at it
+    except OSError:  # missing, or not accessible to this user
         return 0

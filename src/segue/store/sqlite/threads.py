@@ -1,6 +1,6 @@
-"""The threads behind SQLite: one that writes, and some that read.
+"""SQLite threads: one that writes, and some that read.
 
-Methods under "On the loop" are called there and nowhere else, those under "On the thread" likewise.
+Methods under "On the loop" are called only there, those under "On the thread" only there.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ _REASONS = {errno.ENOSPC: Reason.DISK_FULL, errno.EDQUOT: Reason.DISK_FULL, errn
 
 LARGEST_GROUP = 256
 READS_AT_ONCE = 16
-LOOK_SECONDS = 1.0
-"""How long what another process has written may go unnoticed."""
+POLL_SECONDS = 1.0
+"""How long a write of another process may go unnoticed."""
 
 
 class Writer:
@@ -43,30 +43,30 @@ class Writer:
         self,
         connection: sqlite3.Connection,
         path: str,
-        turnstile: FileLock | None,
+        file_lock: FileLock | None,
         files: OpenFiles | None,
         last_write: LastWrite,
-        crossing: LoopBridge,
+        bridge: LoopBridge,
     ) -> None:
-        """A database in memory has no turnstile and no files: no other process can have it."""
+        """A database in memory has no file lock and no files: no other process can open it."""
         self._connection = connection
         self._path = path
-        self._turnstile = turnstile
+        self._file_lock = file_lock
         self._files = files
         self._last_write = last_write
-        self._crossing = crossing
+        self._bridge = bridge
         self.gone: DatabaseGone | None = None
-        """Set once, when the file was deleted or replaced: from then on everything is refused with it."""
+        """Set once, when the file was deleted or replaced: every later call is refused with it."""
         self._path_is_gone = False
-        """It is the database itself and not only its log."""
+        """Whether the database itself is gone, and not only its log."""
         self._keys = SessionKeys()
         self._waiting: deque[Work] = deque()
         self._queueing_since: float | None = None
         self._ended: asyncio.Future[None] | None = None
         self._rings: list[Callable[[], None]] = []
-        self._next_look = 0.0
-        self._seen = self._version()
-        # Open or shut: the cheapest thing in Python that one thread can sleep on and another can open.
+        self._next_poll = 0.0
+        self._seen_version = self._version()
+        # A lock as an event: the cheapest way in Python to let one thread sleep until another wakes it.
         self._gate = threading.Lock()
         self._gate.acquire()
         threading.Thread(target=self._work, name="segue-writer", daemon=True).start()
@@ -74,18 +74,18 @@ class Writer:
     # On the loop
 
     def accept(self, begin: Begin[Any]) -> asyncio.Future[Any]:
-        future = self._crossing.future()
+        future = self._bridge.future()
         self._waiting.append((begin, future))
         self._wake()
         return future
 
     def fail_those_waiting_longer_than(self, seconds: float) -> None:
-        """For another process to let us in. The thread stands in line meanwhile, and has taken nobody yet."""
+        """Fail all waiting callers if the thread has waited this long for the file lock."""
         since = self._queueing_since
         if since is not None and monotonic() - since > seconds:
             sentence = f"{self._path} has been held by another process for {seconds:g} s; try again later"
             self._last_write.failed(Reason.LOCKED)
-            self._crossing.settle(_failed(self._take(len(self._waiting)), StoreUnavailable(sentence)))
+            self._bridge.settle(_failed(self._take(len(self._waiting)), StoreUnavailable(sentence)))
 
     def watch(self, ring: Callable[[], None]) -> None:
         self._rings.append(ring)
@@ -95,8 +95,8 @@ class Writer:
         self._rings.remove(ring)
 
     def end(self) -> asyncio.Future[None]:
-        """Done when everything accepted has been dealt with and the connection is closed."""
-        self._ended = self._crossing.future()
+        """A future: done when every accepted transaction has an outcome and the connection is closed."""
+        self._ended = self._bridge.future()
         self._wake()
         return self._ended
 
@@ -109,23 +109,23 @@ class Writer:
     def _work(self) -> None:
         while self._waiting or self._ended is None:
             if self._waiting:
-                self._crossing.return_(self._commit_in_turn())
+                self._bridge.return_(self._commit_in_turn())
             else:
-                self._gate.acquire(timeout=LOOK_SECONDS if self._rings else -1)
-            self._look_for_others()
+                self._gate.acquire(timeout=POLL_SECONDS if self._rings else -1)
+            self._poll_for_other_writers()
         self._close()
-        self._crossing.return_([(self._ended, None, None)])
+        self._bridge.return_([(self._ended, None, None)])
 
     def _commit_in_turn(self) -> list[Outcome]:
         if self.gone is not None:
             return _failed(self._take(len(self._waiting)), self.gone)
-        if self._turnstile is None:
+        if self._file_lock is None:
             return self._commit(self._take(LARGEST_GROUP))
         self._queueing_since = monotonic()
         try:
-            with self._turnstile:
+            with self._file_lock:
                 self._queueing_since = None
-                # Taken only now: whoever came while we stood in line goes with us.
+                # Taken only now, to include callers that came while the thread waited for the lock.
                 return self._commit(self._take(LARGEST_GROUP))
         except OSError as error:
             sentence = (
@@ -145,8 +145,8 @@ class Writer:
 
     def _commit(self, group: list[Work]) -> list[Outcome]:
         outcomes = self._try_to_commit(group)
-        # Before an outcome is told: what was committed to a file that no path names is lost.
-        self._look_at_the_files()
+        # Before any caller gets its outcome: a commit to a file that no path names is lost.
+        self._check_files()
         if self.gone is not None:
             return _failed(group, self.gone)
         return outcomes
@@ -178,7 +178,7 @@ class Writer:
         return outcomes
 
     def _begin(self) -> int:
-        """How many changes were made before."""
+        """Begin. Returns the connection's number of changes so far."""
         self._connection.execute("BEGIN IMMEDIATE")
         return self._connection.total_changes
 
@@ -214,23 +214,23 @@ class Writer:
         return outcome
 
     def _roll_back(self) -> None:
-        # A full disk has often rolled back already.
+        # When the disk is full, SQLite has often rolled back already.
         if self._connection.in_transaction:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
 
-    def _look_for_others(self) -> None:
-        if not self._rings or monotonic() < self._next_look:
+    def _poll_for_other_writers(self) -> None:
+        if not self._rings or monotonic() < self._next_poll:
             return
-        self._next_look = monotonic() + LOOK_SECONDS
-        self._look_at_the_files()
+        self._next_poll = monotonic() + POLL_SECONDS
+        self._check_files()
         with suppress(sqlite3.Error):
             version = self._version()
-            if version != self._seen:
-                self._seen = version
+            if version != self._seen_version:
+                self._seen_version = version
                 self._ring()
 
-    def _look_at_the_files(self) -> None:
+    def _check_files(self) -> None:
         if self._files is None or self.gone is not None or (missing := self._files.missing()) is None:
             return
         self.gone = DatabaseGone(
@@ -243,10 +243,10 @@ class Writer:
 
     def _ring(self) -> None:
         for ring in tuple(self._rings):
-            self._crossing.call(ring)
+            self._bridge.call(ring)
 
     def _version(self) -> int:
-        """A number that moves when another connection has committed, and not when this one has."""
+        """A number that changes when another connection commits, and not when this one does."""
         version: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
         return version
 
@@ -255,19 +255,19 @@ class Writer:
             if self.gone is None:
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
             elif self._path_is_gone:
-                # A log that stays behind would be taken for that of whatever file is put in our file's place.
+                # SQLite would apply a log that stays behind to whatever file replaces this one.
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
         if self._files is not None:
             self._files.close()
-        if self._turnstile is not None:
-            self._turnstile.close()
+        if self._file_lock is not None:
+            self._file_lock.close()
 
 
 class Readers:
-    def __init__(self, connections: Sequence[sqlite3.Connection], path: str, crossing: LoopBridge) -> None:
+    def __init__(self, connections: Sequence[sqlite3.Connection], path: str, bridge: LoopBridge) -> None:
         self._path = path
-        self._crossing = crossing
+        self._bridge = bridge
         self._count = len(connections)
         self._reads: SimpleQueue[Read | asyncio.Future[None]] = SimpleQueue()
         for connection in connections:
@@ -276,13 +276,13 @@ class Readers:
     # On the loop
 
     def accept(self, query: Query, params: Params) -> asyncio.Future[Any]:
-        future = self._crossing.future()
+        future = self._bridge.future()
         self._reads.put((query, params, future))
         return future
 
     def end(self) -> list[asyncio.Future[None]]:
-        """One for each thread: done when it has read what was asked before, and closed its connection."""
-        ended = [self._crossing.future() for _ in range(self._count)]
+        """A future per thread: done when it has finished earlier reads and closed its connection."""
+        ended = [self._bridge.future() for _ in range(self._count)]
         for future in ended:
             self._reads.put(future)
         return ended
@@ -293,9 +293,9 @@ class Readers:
         ended: asyncio.Future[None] | None = None
         while ended is None:
             reads, ended = self._take()
-            self._crossing.return_([self._read(connection, *read) for read in reads])
+            self._bridge.return_([self._read(connection, *read) for read in reads])
         connection.close()
-        self._crossing.return_([(ended, None, None)])
+        self._bridge.return_([(ended, None, None)])
 
     def _take(self) -> tuple[list[Read], asyncio.Future[None] | None]:
         reads: list[Read] = []
@@ -321,5 +321,5 @@ class Readers:
 
 
 def _failed(group: list[Work], error: StoreError) -> list[Outcome]:
-    """A copy for each: raised in several places at once, one exception would collect all their traces."""
+    """A copy of the error for each: a shared exception would collect the tracebacks of all callers."""
     return [(future, None, type(error)(*error.args)) for _, future in group]

@@ -1,17 +1,17 @@
-"""The one reader of human times.
+"""Parser of human times in six languages.
 
     read("tomorrow at 09:00", now=now, zone="Europe/Berlin")       a moment; also "morgen um 9", "明天早上9点"
     read_schedule("every weekday at 9", now=now, zone="UTC")       a moment, an interval or a cron line
     read_duration("2h 15m")                                        a length of time
 
-It never guesses in silence. A text is read whole or refused with `BadTime`, one sentence that points at what
-could not be read and shows a wording that works; `explain` says back what was understood. Where people
-differ, it decides once:
+It does not guess. A text is read completely or refused with `BadTime`, one sentence that names what could not
+be read and shows a wording that works; `explain` repeats what was understood. Where usage differs, the rules
+are:
 
   - `in 3 hours`, `in 1 day`: real time; a day is 24 hours also when clocks change. `in 2 months` follows the
     calendar of the zone and ends at the month's last day where it must.
   - `at 9`, `at 5`: hours of a 24-hour clock. `5pm`, `17:00` and `tomorrow afternoon at 5` are the other one.
-  - `17:00` is today. When it has passed it is refused, not moved to tomorrow: who writes `at 5` in the
+  - `17:00` is today. When it has passed it is refused, not moved to tomorrow: a user who writes `at 5` in the
     afternoon means something else.
   - `tomorrow`, `monday`, `2027-03-03`: a day without a time means 09:00, and so does `tomorrow morning`;
     other parts of the day need an hour.
@@ -30,22 +30,22 @@ differ, it decides once:
     never is refused with the times that can be meant.
   - Moments lie in the future, in the years 1970 to 2200; durations are at most 100 years.
 
-English, Chinese, Russian, German, Spanish and French are read side by side: the language is the one that
-reads the text whole. Where two read it differently it is refused. Reasons are in English, examples in the
-language of the text. What is peculiar to a language stands at the top of its file.
+English, Chinese, Russian, German, Spanish and French are all tried: the language is the one that reads the
+text completely. If two read it differently, it is refused. Reasons are in English, examples in the language
+of the text. The peculiarities of a language are described at the top of its file.
 
-`grammar.py` and the meanings (`parts`, `dates`, `moments`, `repeats`) know no language; `english.py` is a
-table, and so is every other language.
+`grammar.py` and the meanings (`parts`, `dates`, `moments`, `repeats`) are independent of languages; each
+language is a table.
 """
 
 from segue.times.reader.moment_text import describe, explain
 from segue.times.reader.readers import read, read_duration, read_schedule
-from segue.times.reader.repeats import CronLine, Interval, Moment, When
+from segue.times.reader.repeats import Interval, Moment, RepeatedCronLine, When
 
 __all__ = [
-    "CronLine",
     "Interval",
     "Moment",
+    "RepeatedCronLine",
     "When",
     "describe",
     "explain",

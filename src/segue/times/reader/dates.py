@@ -1,7 +1,6 @@
-"""The ways to name a day, in no language. `on(today)` says which day it is.
+"""Meanings of days, independent of languages. `on(today)` returns the day.
 
-A name that could mean two days is refused with both. A day may well be past; that is for the reader of
-the whole time to judge.
+A name that could mean two days is refused with both. A day may be past; `readers` checks that.
 """
 
 import calendar
@@ -15,7 +14,7 @@ from segue.times.reader.refusal import refuse, refuse_ambiguous
 MORNING = 9, 0
 """A day without a time of day means 09:00 on it."""
 LAST_MINUTE = 23, 59
-"""The end of a day, week, month or year is the last minute that still belongs to it."""
+"""The end of a day, week, month or year is its last minute."""
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("January", "February", "March", "April", "May", "June",
@@ -25,12 +24,12 @@ MONTHS = ("January", "February", "March", "April", "May", "June",
 class Date(Protocol):
     @property
     def usual(self) -> tuple[int, int]:
-        """Hour and minute that are meant when no time of day is named."""
+        """The hour and minute that are meant if no time of day is named."""
         ...
 
     @property
     def part(self) -> DayPart | None:
-        """The part of the day that the name itself carries: `tonight`."""
+        """The part of the day that the name itself contains: `tonight`."""
         ...
 
     def on(self, today: date) -> date: ...
@@ -153,7 +152,7 @@ class CalendarDate:
 
 @dataclass(frozen=True)
 class NumericDate:
-    """`3/4/2027`: read when one order of day and month is possible, or the language knows the order."""
+    """`3/4/2027`: read if only one order of day and month is possible, or the language defines the order."""
 
     kind: ClassVar[str] = "calendar"
     first: int
@@ -174,7 +173,7 @@ class NumericDate:
 
 @dataclass(frozen=True)
 class Dated(_Day):
-    """A calendar date, perhaps with its weekday, which then must be right."""
+    """A calendar date, optionally with its weekday, which must be right."""
 
     calendar: CalendarDate | NumericDate
     weekday: int | None = None
@@ -236,7 +235,7 @@ def existing(year: int, month: int, day: int) -> date:
 
 
 def add_months(day: date, months: int) -> date:
-    """The same day of a later month, or that month's last day where it is too short."""
+    """The same day of a later month, or that month's last day if it is too short."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
 

@@ -1,11 +1,11 @@
-"""A time inside a sentence: `remind me tomorrow at 9 to call Ana` holds `tomorrow at 9`.
+"""Finds the time in a sentence: `remind me tomorrow at 9 to call Ana` contains `tomorrow at 9`.
 
-The phrases that the grammar accepts are found first. Each word is tried once as the first of a phrase, and
-the grammar says where a phrase that begins there may end; so a sentence costs what so many refused times
-would, and not one for each of its parts.
+First it finds the phrases that the grammar accepts. Each word is tried once as the start of a phrase, and the
+grammar returns where phrases that begin there end, so the cost grows with the number of words and not with
+the number of substrings.
 
-A sentence is read only where nothing of time is left over. Where words of time touch the phrase and were not
-read, where the phrase itself is refused, and where two phrases could each be the time, the verdict says so.
+A sentence is read only if no time words are left over. The verdict tells if time words beside the phrase were
+not read, if the phrase itself is refused, or if two phrases could each be the time.
 """
 
 import re
@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from segue.errors import BadTime, ZoneNeeded
 from segue.record import positional
+from segue.times.reader.adjacent_words import AdjacentWords, TimeWord, group_of, run_of_time, split
 from segue.times.reader.dates import DayOfMonth, OnWeekday
 from segue.times.reader.grammar import Reading, ends, readings, unread
 from segue.times.reader.language import Language
@@ -27,20 +28,19 @@ from segue.times.reader.parts import Unit
 from segue.times.reader.readers import CRON_LINE, LANGUAGES, SINGLE_OR_REPEATED, read_schedule
 from segue.times.reader.refusal import Refusal, quoted, refuse
 from segue.times.reader.repeats import EveryUnit, Interval, Moment, When
-from segue.times.reader.touching import Touching, Word, group_of, run_of_time, split
 from segue.times.reader.vocabulary import groups_of, knows
 
 _WORDS_LOOKED_AT = 40
 _LONGEST_PHRASE = 16
 _A_WITHOUT_ACCENT = re.compile(r"a [0-9]", re.IGNORECASE)
-"""French for `à 2`, and how `a 2h meeting` begins."""
+"""French for `à 2`, but also the beginning of `a 2h meeting`."""
 _MORNING = re.compile(r"(?:morgen|mañana|manana)\b", re.IGNORECASE)
 _BEFORE_MORNING = re.compile(r"\b(?:am|guten|diesen|jeden|la|cada|esta|una)\s+$", re.IGNORECASE)
 _SHORT_WEEKDAY = 3
-"""Letters: `sun`, `do` and `mon` are weekdays, and other words as well."""
+"""Letters: `sun`, `do` and `mon` are weekdays, but also other words."""
 
 
-class Verdict(StrEnum):
+class FinderVerdict(StrEnum):
     READ = "read"
     AMBIGUOUS = "ambiguous"
     NOT_READ = "not_read"
@@ -48,17 +48,17 @@ class Verdict(StrEnum):
 
 @positional
 class FoundTime:
-    """What a sentence says of a time."""
+    """The time in a sentence, or why it was not read."""
 
-    verdict: Verdict
+    verdict: FinderVerdict
     phrase: str = ""
-    """What was read, as it stands in the sentence."""
+    """The part of the sentence that was read."""
     when: When | None = None
     """None unless the verdict is `read`."""
     passed: bool = False
-    """It is a moment that is over."""
+    """Whether the moment is past."""
     readings: tuple[str, ...] = ()
-    """What it can mean, if the verdict is `ambiguous`."""
+    """The possible meanings, if the verdict is `ambiguous`."""
     unread: str = ""
     """The words of time that could not be read; empty if there is no word of time in the sentence."""
     reason: str = ""
@@ -70,12 +70,12 @@ class _Phrase:
     """A part of the sentence that the grammar accepts as a time."""
 
     text: str
-    place: range
+    extent: range
     readings: tuple[Reading, ...]
-    """None for a cron line."""
+    """Empty for a cron line."""
     found: FoundTime
     zone_needed: ZoneNeeded | None = None
-    """No zone is known, and it is a time on the clock: `found` is what it would be in UTC."""
+    """Set for a clock time if no zone is known; `found` is then its meaning in UTC."""
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -87,7 +87,7 @@ class _Phrase:
 
     @property
     def has_clock(self) -> bool:
-        """It says the time of day, or needs none."""
+        """Whether it has a time of day, or needs none."""
         if not self.readings or isinstance(self.found.when, Interval):
             return True
         if any(isinstance(r.meaning, After) for r in self.readings):
@@ -96,28 +96,30 @@ class _Phrase:
 
     @property
     def is_clock(self) -> bool:
-        """It is a time of day and nothing else."""
+        """Whether it is only a time of day."""
         return any(isinstance(r.meaning, OnDay) and r.meaning.date is None for r in self.readings)
 
     @property
     def weak(self) -> bool:
-        """It is a time only if it stands alone: `20 minutes`, `sun`, `the 3rd`."""
+        """Whether it is a time only if it stands alone: `20 minutes`, `sun`, `the 3rd`."""
         return bool(self.readings) and all(_weak(self.text, r.meaning) for r in self.readings)
 
 
 def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> FoundTime:
-    """The one time or schedule of the sentence, if it is read with nothing of time left over.
+    """Returns the one time or schedule of the sentence, if no time words are left over.
 
-    A moment that is refused only because it is past is read too, and marked: people want to be told. Raises
-    `ZoneNeeded` where the time that was read is one on the clock and no zone is known."""
+    A past moment is returned too, with `passed` set, so that the user can be told. Raises `ZoneNeeded` for a
+    clock time if no zone is known."""
     words = split(sentence)
     spoken = _spoken(words)
-    phrases = [_evaluated(text, place, now, zone) for text, place in _phrases(sentence, words)]
+    phrases = [_evaluated(text, extent, now, zone) for text, extent in _phrases(sentence, words)]
     strong = [phrase for phrase in phrases if not phrase.weak and not _ordinal(sentence, phrase, phrases)]
     alone = [phrase for phrase in phrases if _stands_alone(words, phrase)]
     main = max(strong or alone, key=_importance, default=None)
     introduced = (
-        bool(strong) and strong[0].has_clock and _touching(sentence, words, strong[0], spoken).introduces()
+        bool(strong)
+        and strong[0].has_clock
+        and _adjacent_words(sentence, words, strong[0], spoken).introduces()
     )
     if main is None:
         left = run_of_time(sentence, words[:_WORDS_LOOKED_AT], (spoken,))
@@ -128,27 +130,27 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
         left = _left_over(sentence, words, main, phrases, spoken)
     if main is None or left:
         return FoundTime(
-            Verdict.NOT_READ, unread=left, reason=_reason(left, sentence, spoken) if left else ""
+            FinderVerdict.NOT_READ, unread=left, reason=_reason(left, sentence, spoken) if left else ""
         )
     rivals = [phrase for phrase in strong if phrase is not main and _competes(phrase, main)]
     if rivals and not introduced:
         texts = tuple(phrase.text for phrase in strong if phrase is main or phrase in rivals)
         reason = f"there is more than one time, {' and '.join(map(quoted, texts))}; write one of them"
-        return FoundTime(Verdict.AMBIGUOUS, readings=texts, unread=rivals[0].text, reason=reason)
-    if main.zone_needed is not None and main.found.verdict is Verdict.READ:
+        return FoundTime(FinderVerdict.AMBIGUOUS, readings=texts, unread=rivals[0].text, reason=reason)
+    if main.zone_needed is not None and main.found.verdict is FinderVerdict.READ:
         raise main.zone_needed
     return main.found
 
 
 def _ordinal(sentence: str, phrase: _Phrase, phrases: Sequence[_Phrase]) -> bool:
-    """`every second` in `every second tuesday`: it counts the days, and is not a length of time."""
-    following = [other.place.start for other in phrases if other.place.start > phrase.place.start]
-    touched = bool(following) and not sentence[phrase.place.stop : following[0]].strip()
+    """Whether it is `every second` in `every second tuesday`, which counts days and is no interval."""
+    following = [other.extent.start for other in phrases if other.extent.start > phrase.extent.start]
+    touched = bool(following) and not sentence[phrase.extent.stop : following[0]].strip()
     return touched and any(r.meaning == EveryUnit(Unit.SECOND) for r in phrase.readings)
 
 
 def _importance(phrase: _Phrase) -> tuple[bool, bool, bool, int]:
-    return phrase.repeats, not phrase.found.passed, phrase.has_clock, len(phrase.place)
+    return phrase.repeats, not phrase.found.passed, phrase.has_clock, len(phrase.extent)
 
 
 def _competes(other: _Phrase, main: _Phrase) -> bool:
@@ -158,52 +160,54 @@ def _competes(other: _Phrase, main: _Phrase) -> bool:
     return not main.repeats or other.repeats or (other.has_clock and not main.has_clock)
 
 
-def _touching(sentence: str, words: Sequence[Word], phrase: _Phrase, spoken: Language) -> Touching:
+def _adjacent_words(
+    sentence: str, words: Sequence[TimeWord], phrase: _Phrase, spoken: Language
+) -> AdjacentWords:
     languages = (spoken,) if spoken in phrase.languages or not phrase.readings else phrase.languages
-    return Touching(sentence, words, languages, phrase.place)
+    return AdjacentWords(sentence, words, languages, phrase.extent)
 
 
 def _left_over(
     sentence: str,
-    words: Sequence[Word],
+    words: Sequence[TimeWord],
     main: _Phrase,
     phrases: Sequence[_Phrase],
     spoken: Language,
     *,
     after: bool = True,
 ) -> str:
-    """What is of time and was not read with the main phrase; empty if that is nothing."""
-    touching = _touching(sentence, words, main, spoken)
-    start, end = touching.before(), touching.after() if after else None
-    left = [] if start is None else [_whole(sentence, range(start, main.place.start), phrases)]
-    right = [] if end is None else [_whole(sentence, range(main.place.stop, end), phrases)]
+    """The time words that were not read with the main phrase; empty if there are none."""
+    adjacent = _adjacent_words(sentence, words, main, spoken)
+    start, end = adjacent.before(), adjacent.after() if after else None
+    left = [] if start is None else [_whole(sentence, range(start, main.extent.start), phrases)]
+    right = [] if end is None else [_whole(sentence, range(main.extent.stop, end), phrases)]
     if left or right:
         return " … ".join(left + right)
     for phrase in phrases:
-        if phrase is not main and (bound := _bound(sentence, words, phrase, main, touching.languages)):
+        if phrase is not main and (bound := _bound(sentence, words, phrase, main, adjacent.languages)):
             return bound
     return ""
 
 
-def _whole(sentence: str, place: range, phrases: Sequence[_Phrase]) -> str:
-    """The text at the place, and all of the phrases that it is a part of."""
-    parts = [p.place for p in phrases if p.place.start < place.stop and place.start < p.place.stop]
-    start = min([place.start, *(part.start for part in parts)])
-    stop = max([place.stop, *(part.stop for part in parts)])
+def _whole(sentence: str, extent: range, phrases: Sequence[_Phrase]) -> str:
+    """The text of the range, extended to the phrases that it overlaps."""
+    parts = [p.extent for p in phrases if p.extent.start < extent.stop and extent.start < p.extent.stop]
+    start = min([extent.start, *(part.start for part in parts)])
+    stop = max([extent.stop, *(part.stop for part in parts)])
     return sentence[start:stop].strip(" ,，、")
 
 
 def _bound(
-    sentence: str, words: Sequence[Word], phrase: _Phrase, main: _Phrase, languages: Sequence[Language]
+    sentence: str, words: Sequence[TimeWord], phrase: _Phrase, main: _Phrase, languages: Sequence[Language]
 ) -> str:
     """`until 18:00` somewhere in a sentence that repeats, `20 minutes before` anywhere."""
     groups = groups_of(tuple(languages))
-    before = [word for word in words if word.end <= phrase.place.start][-1:]
-    after = [word for word in words if word.start >= phrase.place.stop][:1]
+    before = [word for word in words if word.end <= phrase.extent.start][-1:]
+    after = [word for word in words if word.start >= phrase.extent.stop][:1]
     if main.repeats and before and group_of(before[0].text, groups) == "bound":
-        return sentence[before[0].start : phrase.place.stop]
+        return sentence[before[0].start : phrase.extent.stop]
     if phrase.weak and after and group_of(after[0].text, groups) == "bound":
-        return sentence[phrase.place.start : after[0].end]
+        return sentence[phrase.extent.start : after[0].end]
     return ""
 
 
@@ -214,25 +218,25 @@ def _reason(piece: str, sentence: str, spoken: Language) -> str:
     )
 
 
-def _evaluated(text: str, place: range, now: datetime, zone: str | ZoneInfo | None) -> _Phrase:
+def _evaluated(text: str, extent: range, now: datetime, zone: str | ZoneInfo | None) -> _Phrase:
     found: tuple[Reading, ...] = ()
     with suppress(Refusal):  # a cron line, or too many ways to read it
         found = tuple(readings(plain(text), SINGLE_OR_REPEATED, LANGUAGES))
     try:
-        return _Phrase(text, place, found, _read(text, now, zone))
+        return _Phrase(text, extent, found, _read(text, now, zone))
     except ZoneNeeded as refusal:
-        return _Phrase(text, place, found, _read(text, now, "UTC"), refusal)
+        return _Phrase(text, extent, found, _read(text, now, "UTC"), refusal)
 
 
 def _read(text: str, now: datetime, zone: str | ZoneInfo | None) -> FoundTime:
     try:
-        return FoundTime(Verdict.READ, text, read_schedule(text, now=now, zone=zone))
+        return FoundTime(FinderVerdict.READ, text, read_schedule(text, now=now, zone=zone))
     except ZoneNeeded:
         raise
     except Refusal as refusal:
         if refusal.passed is not None:
-            return FoundTime(Verdict.READ, text, Moment(refusal.passed), passed=True)
-        verdict = Verdict.AMBIGUOUS if refusal.readings else Verdict.NOT_READ
+            return FoundTime(FinderVerdict.READ, text, Moment(refusal.passed), passed=True)
+        verdict = FinderVerdict.AMBIGUOUS if refusal.readings else FinderVerdict.NOT_READ
         return FoundTime(verdict, readings=refusal.readings, unread=text, reason=str(refusal))
 
 
@@ -261,19 +265,19 @@ def _is_span(text: str) -> bool:
         return False
 
 
-def _stands_alone(words: Sequence[Word], phrase: _Phrase) -> bool:
-    """A weak phrase is meant: it is the whole text, or hours, or the day of a month that nothing follows."""
-    inside = [word for word in words if word.start in phrase.place]
+def _stands_alone(words: Sequence[TimeWord], phrase: _Phrase) -> bool:
+    """Whether a weak phrase is a time: it is the whole text, or hours, or a day of the month at the end."""
+    inside = [word for word in words if word.start in phrase.extent]
     if len(inside) == len(words):
         return True
     if any(isinstance(r.meaning, HoursAlone) for r in phrase.readings):
-        return phrase.found.verdict is Verdict.AMBIGUOUS
+        return phrase.found.verdict is FinderVerdict.AMBIGUOUS
     last = inside[-1].last or inside[-1] is words[-1]
     return last and any(isinstance(getattr(r.meaning, "date", None), DayOfMonth) for r in phrase.readings)
 
 
-def _spoken(words: Sequence[Word]) -> Language:
-    """The language that most of the words can be of."""
+def _spoken(words: Sequence[TimeWord]) -> Language:
+    """The language that knows most of the words."""
 
     if any(_is_chinese(word.text) for word in words):
         return CHINESE
@@ -282,22 +286,22 @@ def _spoken(words: Sequence[Word]) -> Language:
     return max(others, key=lambda language: sum(knows(language, text) for text in texts))
 
 
-def _phrases(sentence: str, words: Sequence[Word]) -> list[tuple[str, range]]:
+def _phrases(sentence: str, words: Sequence[TimeWord]) -> list[tuple[str, range]]:
     """The longest phrases that do not overlap, in the order of the sentence."""
-    places = [
-        place
+    candidates = [
+        extent
         for first in range(min(len(words), _WORDS_LOOKED_AT))
-        for place in _from(sentence, words[first:])
+        for extent in _from(sentence, words[first:])
     ]
     taken: list[range] = []
-    for _, place in sorted(places, key=lambda counted: -counted[0]):
-        if all(place.stop <= other.start or other.stop <= place.start for other in taken):
-            taken.append(place)
-    return [(sentence[place.start : place.stop], place) for place in sorted(taken, key=lambda p: p.start)]
+    for _, extent in sorted(candidates, key=lambda counted: -counted[0]):
+        if all(extent.stop <= other.start or other.stop <= extent.start for other in taken):
+            taken.append(extent)
+    return [(sentence[extent.start : extent.stop], extent) for extent in sorted(taken, key=lambda p: p.start)]
 
 
-def _from(sentence: str, words: Sequence[Word]) -> Iterator[tuple[int, range]]:
-    """Where the phrases end that begin with the first word, each with the number of its words."""
+def _from(sentence: str, words: Sequence[TimeWord]) -> Iterator[tuple[int, range]]:
+    """The phrases that begin with the first word, each as its number of words and its range."""
     start, possible = words[0].start, list(_speakable(sentence, words[:_LONGEST_PHRASE]))
     if not possible or _A_WITHOUT_ACCENT.match(sentence, start) or _is_the_morning(sentence, start):
         return
@@ -311,17 +315,17 @@ def _from(sentence: str, words: Sequence[Word]) -> Iterator[tuple[int, range]]:
 
 
 def _is_the_morning(sentence: str, start: int) -> bool:
-    """`am Morgen`, `por la mañana`, `Guten Morgen`: the word for tomorrow is not tomorrow there."""
+    """`am Morgen`, `por la mañana`, `Guten Morgen`: here the word for tomorrow means the morning."""
     return bool(_MORNING.match(sentence, start) and _BEFORE_MORNING.search(sentence[:start]))
 
 
-def _raw_end(word: Word) -> int:
-    """Its end with the punctuation behind it: `p.m.`, `3.`"""
+def _raw_end(word: TimeWord) -> int:
+    """The end of the word with the punctuation after it: `p.m.`, `3.`"""
     return word.end + len(word.after) - len(word.after.lstrip(".,;:!?…)"))
 
 
-def _speakable(sentence: str, words: Sequence[Word]) -> Iterator[Word]:
-    """Up to the first word that no time can contain, and no further than a time is long."""
+def _speakable(sentence: str, words: Sequence[TimeWord]) -> Iterator[TimeWord]:
+    """The words up to the first that no time can contain, and up to the longest length of a time."""
     start = reached = words[0].start
     for word in words:
         try:

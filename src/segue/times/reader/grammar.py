@@ -1,10 +1,10 @@
-"""The grammar of human times: how the wordings of a table are found in a text. It knows no language.
+"""Chart parser of human times: finds the wordings of a language table in a text.
 
-Every way to read a text is found, so that a text with two readings can be refused. A reading spans the
-whole text or it is none.
+It finds every way to read a text, so that a text with two readings can be refused. A reading covers the whole
+text.
 
 Invariants
-  - what was found at a place is found once, so the work grows with the text and not with its readings
+  - results are cached by position, so the work grows with the text and not with its readings
   - the work is bounded: a text that takes too many steps is refused
 """
 
@@ -18,7 +18,7 @@ from segue.times.reader.lexer import Lexer
 from segue.times.reader.refusal import Refusal, quoted, refuse
 
 MOST_STEPS = 400
-"""In one language: twice what the longest times people write take. All of them together take under 5 ms."""
+"""For each language: twice what the longest realistic texts take. All languages take under 5 ms together."""
 LONGEST_ROW = 12
 
 _SHORT_ZONE = re.compile(r"[A-Z]{2,5}")
@@ -26,10 +26,10 @@ _RANGE = re.compile(r".*[0-9]:[0-9]{2}[-–—][0-9]{1,2}:[0-9]{2}.*")
 
 
 def unread(piece: str, text: str) -> str:
-    """Why a text was refused that this piece of it could not be read in."""
+    """The reason of a refusal: this piece of the text could not be read."""
     reason = f"could not read {quoted(piece)}" + (f" in {quoted(text)}" if piece != text else "")
     if _SHORT_ZONE.fullmatch(piece):
-        # Told only that it failed, a caller might drop the zone and get a time hours away.
+        # Without this hint a caller might drop the zone and get a time that is hours off.
         return f"{reason} (a time zone is written America/New_York, UTC or +02:00)"
     if _RANGE.fullmatch(piece):
         return f"{reason} (it is a range of times, and one time is wanted)"
@@ -42,19 +42,19 @@ class Match(NamedTuple):
 
 
 class Chart:
-    """What one language finds in one text."""
+    """The parser's state for one text and one language."""
 
     def __init__(self, text: str, language: Language) -> None:
         self.text = text
         self.furthest = 0
-        """The end of the last item that fitted: what follows is what could not be read."""
+        """The end of the last item that fitted: what follows could not be read."""
         self.language = language
         self._lexer = Lexer(text, language)
         self._found: dict[tuple[str, int], list[Match]] = {}
         self._steps = 0
 
     def readings(self, kind: str) -> list[object]:
-        """Every meaning of this kind that the whole text has."""
+        """Every meaning of this kind that the whole text can have."""
         readings: list[object] = []
         for match in self._find(kind, 0):
             if match.end == len(self.text) and match.value not in readings:
@@ -62,7 +62,7 @@ class Chart:
         return readings
 
     def ends(self, kind: str) -> set[int]:
-        """Where the meanings of this kind end that the text begins with."""
+        """Where the meanings of this kind end that begin at the start of the text."""
         return {match.end for match in self._find(kind, 0)}
 
     def nearness(self) -> tuple[int, int]:
@@ -70,40 +70,40 @@ class Chart:
         return self.furthest, sum(letter in self.language.letters for letter in self.text.lower())
 
     def what_is_unread(self) -> str:
-        text, place = self.text, self.furthest
+        text, position = self.text, self.furthest
         if not text:
             return "there is no time in an empty text"
-        if place == len(text):
+        if position == len(text):
             return f"{quoted(text)} is only a part of a time"
-        start = self._lexer.start(place)
-        if start == place and self.language.spaced:
-            start = text.rfind(" ", 0, place) + 1
-        piece = text[start:].split(" ")[0] or text[place:]
+        start = self._lexer.start(position)
+        if start == position and self.language.spaced:
+            start = text.rfind(" ", 0, position) + 1
+        piece = text[start:].split(" ")[0] or text[position:]
         return unread(piece, text)
 
-    def _find(self, kind: str, place: int) -> list[Match]:
-        key = kind, place
+    def _find(self, kind: str, position: int) -> list[Match]:
+        key = kind, position
         if key not in self._found:
-            # A wording that begins with its own kind finds nothing there, instead of itself without end.
+            # Stops the recursion of a wording that begins with its own kind.
             self._found[key] = []
-            self._found[key] = [*self._tokens(kind, place), *self._phrases(kind, place)]
+            self._found[key] = [*self._tokens(kind, position), *self._phrases(kind, position)]
         return self._found[key]
 
-    def _tokens(self, kind: str, place: int) -> Iterator[Match]:
-        for token in self._lexer.tokens(place):
+    def _tokens(self, kind: str, position: int) -> Iterator[Match]:
+        for token in self._lexer.tokens(position):
             if token.kind == kind:
                 self.furthest = max(self.furthest, token.end)
                 yield Match(token.end, token.value)
 
-    def _phrases(self, kind: str, place: int) -> Iterator[Match]:
-        words = self._lexer.fixed(place)
+    def _phrases(self, kind: str, position: int) -> Iterator[Match]:
+        words = self._lexer.fixed(position)
         for wording, openers in self.language.wordings.get(kind, ()):
             if not openers or not openers.isdisjoint(words):
-                yield from self._spoken(wording, place)
+                yield from self._matches(wording, position)
 
-    def _spoken(self, wording: Wording, place: int) -> Iterator[Match]:
-        """Every way in which the wording stands at the place."""
-        partial: list[tuple[int, dict[str, Any]]] = [(place, {})]
+    def _matches(self, wording: Wording, position: int) -> Iterator[Match]:
+        """Every way to match the wording at the position."""
+        partial: list[tuple[int, dict[str, Any]]] = [(position, {})]
         for item in wording.items:
             longer = [
                 (match.end, {**slots, item.field: match.value} if item.field else slots)
@@ -117,24 +117,24 @@ class Chart:
         for end, slots in partial:
             yield Match(end, wording.meaning(**slots))
 
-    def _item(self, item: Item, place: int) -> Iterator[Match]:
+    def _item(self, item: Item, position: int) -> Iterator[Match]:
         if item.words:
-            yield from self._fixed(item.words, place)
+            yield from self._fixed(item.words, position)
         elif item.many:
-            yield from self._row(item.kind, place)
+            yield from self._row(item.kind, position)
         else:
-            yield from self._find(item.kind, place)
+            yield from self._find(item.kind, position)
 
-    def _fixed(self, words: Sequence[str], place: int) -> Iterator[Match]:
-        ends = self._lexer.fixed(place)
+    def _fixed(self, words: Sequence[str], position: int) -> Iterator[Match]:
+        ends = self._lexer.fixed(position)
         for word in words:
             if word in ends:
                 self.furthest = max(self.furthest, ends[word])
                 yield Match(ends[word], word)
 
-    def _row(self, kind: str, place: int) -> Iterator[Match]:
+    def _row(self, kind: str, position: int) -> Iterator[Match]:
         """One or more of a kind: `monday, tuesday and friday`."""
-        rows: list[tuple[int, tuple[object, ...]]] = [(place, ())]
+        rows: list[tuple[int, tuple[object, ...]]] = [(position, ())]
         while rows:
             end, values = rows.pop()
             if len(values) == LONGEST_ROW:
@@ -158,7 +158,7 @@ class Reading(NamedTuple):
 
 
 def readings(text: str, kinds: Sequence[str], languages: Sequence[Language], *examples: str) -> list[Reading]:
-    """Every meaning of these kinds that the whole text has in any of the languages; none is refused."""
+    """Every meaning of these kinds that the text can have in any language. Refuses a text without one."""
     charts = [Chart(text, language) for language in languages if language.may_read(text)]
     found = [Reading(c.language, meaning) for c in charts for kind in kinds for meaning in c.readings(kind)]
     if found:
@@ -168,9 +168,9 @@ def readings(text: str, kinds: Sequence[str], languages: Sequence[Language], *ex
 
 
 def ends(text: str, kinds: Sequence[str], languages: Sequence[Language]) -> set[int]:
-    """Where something of these kinds may end that the text begins with, in any of the languages."""
+    """Where meanings of these kinds end that begin at the start of the text, in any of the languages."""
     found: set[int] = set()
     for chart in (Chart(text, language) for language in languages if language.may_read(text)):
-        with suppress(Refusal):  # too many ways to read it: then it is no time
+        with suppress(Refusal):  # a text with too many readings is no time
             found.update(*(chart.ends(kind) for kind in kinds))
     return found

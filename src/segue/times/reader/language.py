@@ -1,21 +1,21 @@
-"""The table of one language: its words by kind, and how each meaning is worded.
+"""Language tables: the words of a language by kind, and the wordings of each meaning.
 
 A wording is a row of items with spaces between them:
 
     at            this word                a|an          one of these words
-    {unit}        something of a kind      [the]         perhaps
+    {unit}        something of a kind      [the]         optional
     {date:ahead}  of kind `ahead`, for the field `date`
     {days:plural*}  one or more, for the field `days`, with or without an "and" between them
     a_las         a word with a space in it
 
-The spaces and commas between the items of a text are skipped wherever they stand, so a language that
-writes none needs nothing else. Words may mean several things; the wordings around them decide.
+Spaces and commas between the items of a text are skipped, so a language without spaces needs nothing else. A
+word may have several meanings; the wordings around it decide.
 
-Kinds that words give: unit share weekday month date part meridiem, and whatever else the table's own
-wordings ask for. Digits and number words give number, day (of the month), hour and minutes, and with an
-ending ordinal; two digits and number words give minute, which may follow an hour without its unit (`9h30`);
-four digits give year; shapes such as `09:30`, `2027-03-03`, `3.3.2027`, `+02:00` and `Europe/Berlin` give
-clock, calendar and zone. Meanings give the kind their class names.
+Kinds of words: unit share weekday month date part meridiem, and any other that the table's wordings use.
+Digits and number words have the kinds number, day (of the month), hour and minutes, and ordinal with an
+ending; two digits and number words also minute, which may follow an hour without its unit (`9h30`); four
+digits year; shapes such as `09:30`, `2027-03-03`, `3.3.2027`, `+02:00` and `Europe/Berlin` have the kinds
+clock, calendar and zone. A meaning has the kind of its class.
 """
 
 import re
@@ -31,14 +31,14 @@ Meaning: TypeAlias = Callable[..., object]
 Kinds: TypeAlias = Mapping[str, Mapping[str, object]]
 
 _DECIMALS = {".": r"\.[0-9]+", ",": r",[0-9]{1,2}(?![0-9])"}
-"""What may follow a decimal mark. A comma before three digits parts thousands elsewhere: `1,500`."""
+"""What may follow a decimal mark. A comma before three digits may separate thousands: `1,500`."""
 
 _ITEM = re.compile(r"(\[?)(?:\{(\w+)(?::(\w+))?(\*?)\}|([^][{}\s]+))(\]?)")
 
 
 @positional
 class Item:
-    """One place in a wording: fixed words, or a slot for something of a kind."""
+    """One item of a wording: fixed words, or a gap for something of a kind."""
 
     words: tuple[str, ...] = ()
     field: str = ""
@@ -58,7 +58,7 @@ class Wording:
 
     @property
     def openers(self) -> frozenset[str]:
-        """The words one of which must come first; none, if something else may."""
+        """The words of which one must come first; empty if the wording may begin with a gap."""
         words: set[str] = set()
         for item in self.items:
             if not item.words:
@@ -70,10 +70,12 @@ class Wording:
 
 
 class Language:
-    """`spaced`: a word ends where no letter follows. `day_first`: the separators of numeric dates after which
-    nobody who writes the language puts the month first. `accents`: letters, and what people in a hurry write
-    for each. Keys of `words` hold alternatives: `monday|mon`. `examples`: what this language has for the
-    English wordings that refusals show."""
+    """The table of one language.
+
+    `spaced`: a word ends where no letter follows. `day_first`: the separators of numeric dates that always
+    have the day first. `accents`: letters, and what may be typed instead of each. Keys of `words` hold
+    alternatives: `monday|mon`. `examples`: this language's versions of the English wordings in refusals.
+    """
 
     def __init__(
         self,
@@ -109,7 +111,7 @@ class Language:
         self.letters = frozenset(filter(str.isalpha, written))
 
     def may_read(self, text: str) -> bool:
-        """Whether it is worth a look: not where it has none of the letters."""
+        """Whether the language can read the text: False if it has none of the text's letters."""
         letters = {letter for letter in text.lower() if letter.isalpha()}
         return not letters or not letters.isdisjoint(self.letters)
 
@@ -126,7 +128,7 @@ class Language:
     def _wordings(
         self, phrases: Mapping[Any, tuple[str, ...]]
     ) -> Mapping[str, list[tuple[Wording, frozenset[str]]]]:
-        """By the kind they give, each with its openers: most wordings are ruled out by their first word."""
+        """The wordings by their kind, each with its openers, which rule out most wordings quickly."""
         wordings: dict[str, list[tuple[Wording, frozenset[str]]]] = defaultdict(list)
         for meaning, patterns in phrases.items():
             for pattern in patterns:

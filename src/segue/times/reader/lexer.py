@@ -1,8 +1,8 @@
-"""A text as places where words and shapes begin.
+"""Lexer of human times: finds the tokens that begin at a position of a text.
 
-Nothing is split on spaces: at any place, every word of the table that starts there is found, and every
-number and shape. Shapes look the same in all languages. A place is looked at only when the grammar gets
-there, and what was found is kept.
+The text is not split on spaces: at each position, the lexer finds every word of the language's table that
+starts there, and every number and shape. Shapes, such as `09:30`, are the same in all languages. A position
+is analysed when the grammar first gets there, and the result is cached.
 """
 
 import re
@@ -30,9 +30,9 @@ _MACHINE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt][0-9]{2}:[0-9]{2}|
 _GAP = re.compile(r" ?(?:[,、] ?)?")
 
 _UNSPEAKABLE = {"Cc", "Cf", "Cs", "Co", "Cn"}
-"""Unicode's controls, invisible marks, lone surrogates and characters that are none."""
+"""Unicode categories: controls, invisible marks, surrogates, private and unassigned characters."""
 _PLAIN = {0xFF01 + step: 0x21 + step for step in range(94)} | {0x2019: ord("'")}
-"""Full-width signs, as Chinese keyboards write them, and the typographic apostrophe."""
+"""Full-width characters, as Chinese keyboards write them, and the typographic apostrophe."""
 
 
 class Token(NamedTuple):
@@ -46,13 +46,13 @@ _Shapes: TypeAlias = tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], _Fou
 
 
 def plain(text: str) -> str:
-    """The text with one kind of space, and nothing in it that cannot be seen."""
+    """Returns the text with single spaces. Raises a refusal for invisible characters and long texts."""
     if len(text) > LONGEST_TEXT:
         raise refuse(f"a time has at most {LONGEST_TEXT} characters, not {len(text)}", "2027-03-03 10:00")
-    for place, character in enumerate(text, 1):
+    for position, character in enumerate(text, 1):
         if unicodedata.category(character) in _UNSPEAKABLE:
             raise refuse(
-                f"no time contains U+{ord(character):04X}, character {place} here", "2027-03-03 10:00"
+                f"no time contains U+{ord(character):04X}, character {position} here", "2027-03-03 10:00"
             )
     return " ".join(unicodedata.normalize("NFC", text).translate(_PLAIN).split())
 
@@ -61,31 +61,31 @@ class Lexer:
     def __init__(self, text: str, language: Language) -> None:
         self.text = text
         self._language = language
-        # Character by character, because lower() may lengthen a text, and places must stay the same.
+        # Character by character, because lower() may lengthen a text, and positions must stay the same.
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
         self._lower = lower.translate(language.accents)
         self._found: dict[int, list[Token]] = {}
         self._fixed: dict[int, dict[str, int]] = {}
 
-    def start(self, place: int) -> int:
-        """Where the next item starts, when the last one ended here."""
-        gap = _GAP.match(self.text, place) if place else None
-        return gap.end() if gap else place
+    def start(self, position: int) -> int:
+        """Where the next item starts if the last one ended at this position."""
+        gap = _GAP.match(self.text, position) if position else None
+        return gap.end() if gap else position
 
-    def tokens(self, place: int) -> list[Token]:
-        if place not in self._found:
-            start = self.start(place)
-            self._found[place] = [*self._shapes(start), *self._words(start)]
-        return self._found[place]
+    def tokens(self, position: int) -> list[Token]:
+        if position not in self._found:
+            start = self.start(position)
+            self._found[position] = [*self._shapes(start), *self._words(start)]
+        return self._found[position]
 
-    def fixed(self, place: int) -> dict[str, int]:
-        """The words of wordings that can be the next item, and where each of them ends."""
-        if place not in self._fixed:
-            start, words = self.start(place), self._language.fixed_words
+    def fixed(self, position: int) -> dict[str, int]:
+        """The fixed words of wordings that can be the next item, and where each of them ends."""
+        if position not in self._fixed:
+            start, words = self.start(position), self._language.fixed_words
             ends = (start + length for length in self._language.fixed_lengths)
             candidates = ((self._lower[start:end], end) for end in ends if end <= len(self.text))
-            self._fixed[place] = {w: end for w, end in candidates if w in words and self._ends_word(end)}
-        return self._fixed[place]
+            self._fixed[position] = {w: end for w, end in candidates if w in words and self._ends_word(end)}
+        return self._fixed[position]
 
     def _words(self, start: int) -> Iterator[Token]:
         vocabulary, left = self._language.vocabulary, len(self.text) - start
@@ -126,9 +126,9 @@ class Lexer:
         if offset is None or self.text[offset.end() : offset.end() + 1].isdigit():
             return
         after = self.start(offset.end())
-        if place := _PLACE_IN_BRACKETS.match(self.text, after) or _PLACE.match(self.text, after):
-            yield Token("zone", ZoneInText(place[place.lastindex or 0], offset[0]), place.end())
-        # `10:00-11:00` is a range of times, not ten o'clock in the middle of the Pacific.
+        if zone := _PLACE_IN_BRACKETS.match(self.text, after) or _PLACE.match(self.text, after):
+            yield Token("zone", ZoneInText(zone[zone.lastindex or 0], offset[0]), zone.end())
+        # `10:00-11:00` is a range of times, not ten o'clock at the offset -11:00.
         if offset[1] == "+" or (is_offset(offset) and _MACHINE_TIME.search(self.text, 0, start)):
             yield Token("zone", ZoneInText(None, offset[0]), offset.end())
 

@@ -1,4 +1,4 @@
-"""Saying a moment: exactly, so that it can be read back, and so that a person can check it."""
+"""Writes moments: exactly, so that the parser reads them back, and for a user to check."""
 
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -8,16 +8,16 @@ from segue.times.reader.zones import find_zone
 
 
 def describe(moment: datetime, zone: str | ZoneInfo) -> str:
-    """`2026-11-16T09:00:00+01:00`: the moment in the zone, as `read` reads it back."""
+    """Returns the moment in the zone as ISO 8601, which `read` reads back: `2026-11-16T09:00:00+01:00`."""
     if moment.tzinfo is None:
         raise ValueError("a moment must be aware: without its zone it is none")
     return moment.astimezone(find_zone(zone)).isoformat()
 
 
 def explain(moment: datetime, now: datetime) -> str:
-    """`Tue 17 Nov 2026, 09:00 +01:00 Europe/Berlin (in 13 h)`: what was understood, for a person to check.
+    """Returns what was understood, for a user: `Tue 17 Nov 2026, 09:00 +01:00 Europe/Berlin (in 13 h)`.
 
-    Up to the parenthesis, `read` reads it back."""
+    `read` reads it back up to the parenthesis."""
     return f"{spoken(moment)} ({_distance(moment - now)})"
 
 
@@ -36,7 +36,7 @@ def _zone_of(moment: datetime) -> str:
 
 
 def _distance(gap: timedelta) -> str:
-    """The two largest units that say something: `in 2 h 15 min`, `3 d ago`."""
+    """The distance in its two largest units: `in 2 h 15 min`, `3 d ago`."""
     days, seconds = divmod(round(abs(gap).total_seconds()), 86_400)
     hours, seconds = divmod(seconds, 3_600)
     minutes, seconds = divmod(seconds, 60)

@@ -1,4 +1,4 @@
-"""Phrases that mean one moment, in no language: after a span, or on a day at a time."""
+"""Meanings of moments, independent of languages: after a span, or on a day at a time."""
 
 import datetime as dt
 from fractions import Fraction
@@ -36,7 +36,7 @@ class After:
 
 @positional
 class Ago:
-    """`3 hours ago`: understood, so that it can be refused for what it is."""
+    """`3 hours ago`: read, so that the refusal can say that it is past."""
 
     kind: ClassVar[str] = "moment"
     span: Span
@@ -49,10 +49,10 @@ class Ago:
 
 @positional
 class HoursAlone:
-    """`15h`, `20 heures`: nothing says whether it is a time on the clock or a length of time.
+    """`15h`, `20 heures`: it may be a clock time or a length of time.
 
-    Hours that no clock shows are a length. So are those below `clock_from`: `h` beside a small number, which
-    as a time on the clock would be in the middle of the night."""
+    Hours that no clock shows are a length. So are those below `clock_from`: as a clock time, `h` beside a
+    small number would be in the middle of the night."""
 
     kind: ClassVar[str] = "moment"
     clock: ClockTime
@@ -110,7 +110,7 @@ class OnDay:
 
 
 def time_of_day(named: Time | None, part: DayPart | None, usual: tuple[int, int] = MORNING) -> dt.time:
-    """The time that is meant; a part of the day that has no usual hour needs one to be named."""
+    """The time that is meant. A part of the day without a usual hour is refused."""
     if named:
         return named.within(part)
     if part is None:

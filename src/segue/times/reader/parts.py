@@ -1,7 +1,7 @@
-"""The parts that human times are made of, in no language: spans, clocks and parts of the day.
+"""Meanings of parts of a time, independent of languages: spans, clock times and parts of the day.
 
-Each class is one meaning. A language's table says how the meaning is worded; the fields of the class
-are the slots of the wording. `kind` names the slot that a meaning fits into.
+Each class is one meaning. A language's table lists its wordings; the fields of the class are the gaps of the
+wording, and `kind` names the gaps that a meaning fits into.
 """
 
 from dataclasses import replace
@@ -41,7 +41,7 @@ _MONTHS = {Unit.MONTH: 1, Unit.YEAR: 12}
 
 @positional
 class Measure:
-    """`2 hours`, `an hour`, `2 and a half hours`, and `2h30` with minutes that are not called so."""
+    """`2 hours`, `an hour`, `2 and a half hours`, and `2h30`, where the minutes have no unit."""
 
     kind: ClassVar[str] = "measure"
     unit: Unit
@@ -82,13 +82,13 @@ class Span:
         return int(months)
 
     def length(self) -> timedelta:
-        """What the span adds in real time, its months left aside."""
+        """The real time that the span adds, without its months."""
         microseconds = sum(m.amount * m.unit.seconds * 1_000_000 for m in self.measures)
         self._check(microseconds)
         return timedelta(microseconds=round(microseconds))
 
     def whole_days(self) -> int | None:
-        """The number of days, its months left aside; None when it is no number of whole days."""
+        """The number of days, without its months; None if these are not whole days."""
         length = self.length()
         finest = min(unit.seconds or Unit.DAY.seconds for unit in self._units)
         return length.days if finest >= Unit.DAY.seconds and not length % timedelta(days=1) else None
@@ -109,9 +109,9 @@ class Span:
 
 @positional
 class DayPart:
-    """`morning`: the hours in which a twelve-hour number is read, and the hour meant if none is named.
+    """`morning`: its hours, for reading a twelve-hour number, and the hour that is meant if none is named.
 
-    The name is for refusals, and English like them; the hours are those of the language.
+    The name is English, for refusals; the hours are those of the language.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Meridiem(Enum):
 
 @positional
 class ClockTime:
-    """What a clock shows. `fixed` when it is certainly a 24-hour clock: `09:00`, `noon`."""
+    """A reading of a clock. `fixed` if it certainly is a 24-hour clock: `09:00`, `noon`."""
 
     hour: int
     minute: int = 0
@@ -144,7 +144,7 @@ class ClockTime:
 
 @positional
 class Midnight:
-    """The word. It names the border between two days, so beside a day it has two readings."""
+    """The word `midnight`. It is the border between two days, so beside a day it has two readings."""
 
     def beside(self, day: date) -> Exception:
         after = day + timedelta(days=1)
@@ -158,8 +158,8 @@ class Midnight:
 class Time:
     """`at 9`, `9:30 pm`, `9 Uhr 30`, `3 in the afternoon`, `noon`.
 
-    Without am, pm or a part of the day, hours are those of a 24-hour clock. Minutes that are counted from an
-    hour (`past`: `half past 3`, `quarter to 4`) belong to a dial of twelve, so there one of them is needed.
+    Without am, pm or a part of the day, hours are those of a 24-hour clock. Minutes counted from an hour
+    (`past`: `half past 3`, `quarter to 4`) mean a twelve-hour dial, so they need am, pm or a part of the day.
     """
 
     kind: ClassVar[str] = "time"
@@ -199,7 +199,7 @@ class Time:
         if clock.fixed or not on_dial or not 1 <= clock.hour <= 12:
             return [clock.hour]
         if clock.hour == 12 and in_part and (self.past or 0) >= 0:
-            return [12]  # Twelve at night begins one day or ends the other; twelve at noon is clear.
+            return [12]  # Twelve at night is ambiguous between two days; twelve at noon is not.
         return [clock.hour, (clock.hour + 12) % 24]
 
     def _in_half(self, clock: ClockTime, half: Meridiem) -> int:

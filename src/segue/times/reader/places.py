@@ -1,6 +1,6 @@
-"""Places: the time zone that a person means by `Berlin`, `Europe/Berlin` or `UTC+2`.
+"""Zone lookup: finds the time zone that a user means by `Berlin`, `Europe/Berlin` or `UTC+2`.
 
-Abbreviations such as `EST` or `IST` name no zone here: they mean several places, or only half of the year.
+Abbreviations such as `EST` or `IST` are not accepted: they mean several places, or only half of the year.
 """
 
 import re
@@ -27,7 +27,7 @@ _OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])\s?([0-9]{1,2})(?::?00)?")
 
 
 def zone_called(words: str) -> str | None:
-    """The IANA name of a zone by that name, by the city in its name, or by whole hours from UTC."""
+    """Returns the IANA name of a zone by its name, its city, or whole hours from UTC; None if unknown."""
     if offset := _OFFSET.fullmatch(words.strip().casefold()):
         return _fixed(offset[1], int(offset[2]))
     return _by_name().get(_plain(words))
@@ -57,7 +57,7 @@ def _means_one_place(name: str) -> bool:
 
 
 def _plain(words: str) -> str:
-    """In small letters, without accents, and with single spaces between the words."""
+    """In lower case, without accents, and with single spaces."""
     letters = unicodedata.normalize("NFKD", words.casefold())
     letters = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return " ".join(re.sub(r"[_\s.-]+", " ", letters).split())

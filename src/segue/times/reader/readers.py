@@ -1,7 +1,7 @@
-"""The three readers. All of them read the whole text or refuse it, and say why.
+"""Entry points of the parser: `read`, `read_schedule`, `read_duration`. A text is read completely or refused.
 
-Every language is asked. One that reads the text is its language; where two read it differently, or one of its
-readings has to be refused, it is refused: which of them was meant is not ours to guess.
+Every language is tried. If two read the text differently, or one of the readings has to be refused, the text
+is refused: the parser does not guess which one was meant.
 """
 
 import re
@@ -22,7 +22,7 @@ from segue.times.reader.moment_text import spoken
 from segue.times.reader.moments import Single, within_years
 from segue.times.reader.parts import Span
 from segue.times.reader.refusal import Refusal, quoted, refuse, refuse_ambiguous
-from segue.times.reader.repeats import CronLine, Interval, Moment, Repeat, When, cron_zone
+from segue.times.reader.repeats import Interval, Moment, Repeat, RepeatedCronLine, When, cron_zone
 from segue.times.reader.zones import Zone, find_zone
 
 LANGUAGES = (ENGLISH, CHINESE, RUSSIAN, GERMAN, SPANISH, FRENCH)
@@ -38,10 +38,10 @@ CRON_LINE = re.compile(
 
 
 def read(text: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> datetime:
-    """The moment that the text means, in the zone of the text, else of the caller.
+    """Returns the moment that the text means, in the zone of the text, else of the caller.
 
-    Raises `BadTime` for what cannot be read whole, for what could mean two moments, for a time on the clock
-    when no zone is known, and for a moment that is not in the future.
+    Raises `BadTime` for a text that cannot be read completely, that can mean two moments, that is a clock
+    time when no zone is known (`ZoneNeeded`), or that is not in the future.
     """
     moment = _read(text, now, zone, _once, _A_MOMENT)
     assert isinstance(moment, Moment)
@@ -49,12 +49,15 @@ def read(text: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> dat
 
 
 def read_schedule(text: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> When:
-    """Once, as `read` reads it, or again and again: `every 2h`, `every weekday at 9`, `0 9 * * 1-5`."""
+    """Returns a moment, as `read` does, an interval or a cron line: `every 2h`, `every weekday at 9`.
+
+    Raises `BadTime`.
+    """
     return _read(text, now, zone, lambda text, when: when, _A_MOMENT, _A_SCHEDULE)
 
 
 def read_duration(text: str) -> timedelta:
-    """A length of time: `30m`, `2h 15m`, `half an hour`. Months and years have none that is fixed."""
+    """Returns a length of time: `30m`, `2h 15m`, `half an hour`. Raises `BadTime`, also for months."""
     text = plain(text)
     found = readings(text, ("span",), LANGUAGES, _A_LENGTH)
     return _agreed(text, found, _length, said=str, exact=lambda length: f"{length.total_seconds():.0f}s")
@@ -78,7 +81,7 @@ def _read(
     within_years(now)
     text, known = plain(text), None if zone is None else find_zone(zone)
     if line := CRON_LINE.fullmatch(text):
-        return wanted(text, CronLine(line[1], cron_zone(find_zone(line[2]) if line[2] else known)))
+        return wanted(text, RepeatedCronLine(line[1], cron_zone(find_zone(line[2]) if line[2] else known)))
 
     def meaning(phrase: Single | Repeat) -> When:
         return wanted(text, _meaning(phrase, text, now, known))
@@ -95,7 +98,7 @@ def _agreed(
     said: Callable[[Meaning], str],
     exact: Callable[[Meaning], str],
 ) -> Meaning:
-    """What all readings of the text mean, if they mean one thing; else each is said, and how to write it."""
+    """The one meaning of all readings. If they differ, the refusal names each and how to write it."""
     meanings: dict[Meaning, None] = {}
     for reading in found:
         try:
@@ -125,7 +128,7 @@ def _exact(when: When) -> str:
             return at.isoformat()
         case Interval(seconds):
             return f"every {seconds}s"
-        case CronLine(expr, zone):
+        case RepeatedCronLine(expr, zone):
             return f"{expr} {zone}"
 
 

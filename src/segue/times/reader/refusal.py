@@ -1,7 +1,7 @@
-"""How a time is refused: one sentence with the reason, and a wording that works.
+"""Refusals: errors that give the reason in one sentence, and show a wording that works.
 
-The reason is in English. The wordings are those of the language that the text was in: a refusal is raised
-with English ones, with `{time}` for what changes, and the language's table has its own for each.
+The reason is in English, the wordings are in the language of the text: a refusal is raised with English
+wordings, with `{time}` for the variable part, and the language's table has a translation of each.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,14 +10,14 @@ from datetime import datetime
 from segue.errors import BadTime, ZoneNeeded
 
 SHOWN = 60
-"""How much of the caller's own text a refusal repeats, in characters."""
+"""How many characters of the caller's text a refusal repeats."""
 
 
 class Refusal(BadTime):
     passed: datetime | None = None
-    """The moment that was meant, where it is refused only because it is past."""
+    """The moment that was meant, if it is refused only because it is past."""
     readings: tuple[str, ...] = ()
-    """What the text can mean, where it is refused because it can mean several things."""
+    """The possible meanings, if the text is refused because there are several."""
 
     def __init__(self, reason: str, instead: tuple[str, ...], values: Mapping[str, str]) -> None:
         shown = " or ".join(quoted(wording.format_map(values)) for wording in instead)
@@ -25,7 +25,7 @@ class Refusal(BadTime):
         self._reason, self._instead, self._values = reason, instead, values
 
     def worded(self, examples: Mapping[str, str]) -> "Refusal":
-        """The same refusal with the wordings of another language, where it has its own."""
+        """The same refusal with the wordings of another language, as far as it has them."""
         instead = tuple(examples.get(wording, wording) for wording in self._instead)
         refusal = type(self)(self._reason, instead, self._values)
         refusal.passed, refusal.readings = self.passed, self.readings
@@ -33,7 +33,7 @@ class Refusal(BadTime):
 
 
 class NoZone(Refusal, ZoneNeeded):
-    """The text is a time on the clock, and neither it nor the caller names a zone."""
+    """The text is a clock time, and neither it nor the caller names a zone."""
 
 
 def refuse(reason: str, *instead: str, **values: str) -> Refusal:

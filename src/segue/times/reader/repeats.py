@@ -1,7 +1,7 @@
-"""Phrases that mean a schedule, in no language, and what they become: an interval or a cron line.
+"""Meanings of repeating schedules, independent of languages: each becomes an interval or a cron line.
 
-Cron lines count wall-clock time in their zone. What cron would leave out without a word, such as the 31st
-of a short month, is refused here.
+Cron lines are wall-clock time in their zone. Days that cron would skip silently, such as the 31st of a short
+month, are refused here.
 """
 
 from datetime import datetime, time, timedelta
@@ -25,20 +25,20 @@ class Moment:
 
 @positional
 class Interval:
-    """Again and again after so many seconds of real time."""
+    """Repeatedly, after this many seconds of real time."""
 
     seconds: int
 
 
 @positional
-class CronLine:
-    """Whenever the clocks in a zone match five fields. The line is not checked here."""
+class RepeatedCronLine:
+    """Whenever the clocks of a zone match five fields. The line is not checked here."""
 
     expr: str
     zone: str
 
 
-When: TypeAlias = Moment | Interval | CronLine
+When: TypeAlias = Moment | Interval | RepeatedCronLine
 
 EVERY_DAY = frozenset(range(7))
 MONDAY_TO_FRIDAY = frozenset(range(5))
@@ -133,7 +133,7 @@ class EveryYear:
 
 
 def cron_zone(zone: Zone | None) -> str:
-    """The name to store with a cron line. An offset will not do: it knows nothing of summer time."""
+    """The zone name to store with a cron line. An offset is refused, because it has no summer time."""
     if zone is None:
         raise needs_zone("a schedule by the clock", "every day at 9 Europe/Berlin", "every 24 hours")
     if not isinstance(zone, ZoneInfo) or not zone.key:
@@ -157,8 +157,12 @@ def _time(named: Time | None, part: DayPart | None = None, *, midnight: bool = F
     return at
 
 
-def _line(at: time, date_fields: str, weekdays: str, text: ZoneInText | None, zone: Zone | None) -> CronLine:
-    return CronLine(f"{at.minute} {at.hour} {date_fields} {weekdays}", cron_zone(text.zone if text else zone))
+def _line(
+    at: time, date_fields: str, weekdays: str, text: ZoneInText | None, zone: Zone | None
+) -> RepeatedCronLine:
+    return RepeatedCronLine(
+        f"{at.minute} {at.hour} {date_fields} {weekdays}", cron_zone(text.zone if text else zone)
+    )
 
 
 def _weekdays(days: frozenset[int]) -> str:

@@ -1,20 +1,20 @@
-"""The words of times that the tables do not read: what they mean beside a time that was read.
+"""Time words that the parser cannot read but must notice in a sentence, by group.
 
-The reader knows `every friday at 9` and not `every other friday at 9`. In a sentence, `other` then stands
-beside `friday at 9`, and must not be left out. Each word belongs to one group:
+The parser reads `every friday at 9` but not `every other friday at 9`. In such a sentence it must not read
+`friday at 9` and ignore `other`. Each word belongs to one group:
 
-    every     `every`, `each`: of time before a time
-    rank      `other`, `second`, `last`: of time beside a day or a unit
-    bound     `until`, `except`, `after`: changes the time wherever it touches it
-    about     `by`, `around`, `from`: changes the time that follows it
-    often     `weekly`: of time before a time, and after one where it describes nothing else
-    time      of time wherever it touches one
-    few       `couple`, `several`: a number that is not said
-    join      `and`, `to`, `the`: says nothing itself; what follows it still touches
+    every     `every`, `each`: a time word before a time
+    rank      `other`, `second`, `last`: a time word beside a day or a unit
+    bound     `until`, `except`, `after`: changes the time before or after it
+    about     `by`, `around`, `from`: changes the time after it
+    often     `weekly`: a time word before a time, and after one if it describes nothing else
+    time      always a time word beside a time
+    few       `couple`, `several`: a number without a value
+    join      `and`, `to`, `the`: no meaning itself; the word after it counts as adjacent
     at        a joining word before an hour
-    doubtful  `may`, `sun`, `do`: of time only beside a number or after a joining word
+    doubtful  `may`, `sun`, `do`: a time word only beside a number or after a joining word
 
-Words of the tables are of the group that their kind has in `_GROUPS`.
+Words of the language tables have the group of their kind in `_GROUPS`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,11 +40,11 @@ _GROUPS = {
     "named_clock": "time", "repeat": "time", "measure": "time", "meridiem": "doubtful",
     "number": "number",
 }  # fmt: skip
-"""Kinds of the tables that are of time in a sentence, and the group of each."""
+"""The kinds of the language tables that are time words in a sentence, and the group of each."""
 
 _ACCENTS = {**SPANISH.accents, **FRENCH.accents, **RUSSIAN.accents}
 _SHORTEST_FOREIGN = 5
-"""Letters of a word that is of time also beside a time in another language: `so` and `an` are words there."""
+"""Letters of a word that also counts beside a time in another language, where `so` and `an` are words."""
 
 _WORDS: Mapping[Language, Mapping[str, str]] = {
     ENGLISH: {
@@ -140,12 +140,12 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
 
 
 def bare(word: str) -> str:
-    """The word without the accents that people in a hurry leave out."""
+    """The word without accents."""
     return word.translate(_ACCENTS)
 
 
 def knows(language: Language, word: str) -> bool:
-    """Whether it is a word of time of this language."""
+    """Whether it is a time word of this language."""
     return word in _own(language) or bare(word) in _own(language)
 
 
@@ -156,7 +156,7 @@ def _own(language: Language) -> frozenset[str]:
 
 @cache
 def groups_of(languages: tuple[Language, ...]) -> Groups:
-    """The group of every word, beside a time in these languages. Earlier languages decide."""
+    """The group of every word beside a time in these languages. Earlier languages take precedence."""
     found: dict[str, str] = {}
     others = [language for language in _WORDS if language not in languages]
     for language in (*languages, *others):
@@ -167,7 +167,7 @@ def groups_of(languages: tuple[Language, ...]) -> Groups:
 
 
 def _words(language: Language) -> Iterator[tuple[str, str]]:
-    """A word with its group; the groups above go before those of the table."""
+    """Each word with its group; the groups above take precedence over those of the language's table."""
     for group, words in _WORDS.get(language, {}).items():
         if group == "doubtful":
             yield from ((word, group) for word in words.split())

@@ -1,6 +1,6 @@
-"""Zones: finding them by name or offset, and placing a wall-clock time in them.
+"""Zones: finds them by name or offset, and converts a wall-clock time to a moment.
 
-A wall-clock time that a zone shows twice, or never, is refused with the times that can be meant.
+A wall-clock time that a zone shows twice or never is refused with the possible times.
 """
 
 import re
@@ -22,7 +22,7 @@ OFFSET = re.compile(r"([+-])([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2}))?)?")
 
 @positional
 class ZoneInText:
-    """What the text says of its zone: a name, an offset, or an offset that the named place should have."""
+    """The zone in a text: a name, an offset, or both, which then must agree."""
 
     name: str | None
     offset: str | None
@@ -33,10 +33,10 @@ class ZoneInText:
         moment = wall.replace(tzinfo=fixed(self.offset))
         if self.name is None:
             return moment
-        there = moment.astimezone(named(self.name))
-        if there.utcoffset() != moment.utcoffset():
+        local = moment.astimezone(named(self.name))
+        if local.utcoffset() != moment.utcoffset():
             raise refuse(f"{self.name} is not at {self.offset} then", f"{wall.isoformat()} {self.name}")
-        return there
+        return local
 
     @property
     def zone(self) -> Zone:
@@ -46,7 +46,7 @@ class ZoneInText:
 
 
 def find_zone(zone: str | ZoneInfo) -> Zone:
-    """The zone a caller passed: `Europe/Berlin`, `+02:00` or a `ZoneInfo`."""
+    """Returns the zone that a caller passed: `Europe/Berlin`, `+02:00` or a `ZoneInfo`. Raises `BadTime`."""
     if isinstance(zone, ZoneInfo):
         return zone
     return fixed(zone) if zone[:1] in ("+", "-") else named(zone)
@@ -71,7 +71,7 @@ def fixed(offset: str) -> timezone:
 
 
 def is_offset(match: re.Match[str]) -> bool:
-    """Whether a zone can have it: hours and minutes, no seconds, and no further than any place on Earth."""
+    """Whether a zone can have this offset: hours and minutes without seconds, at most 14 hours."""
     return match[4] is None and int(match[3] or 0) < 60 and _ahead(match) <= timedelta(hours=_FURTHEST_HOURS)
 
 
@@ -98,7 +98,7 @@ def placed(wall: datetime, zone: tzinfo) -> datetime:
 
 
 def _edges_of_gap(early: datetime, late: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
-    """The wall times between which clocks jump; the jump lies between two UTC moments around it."""
+    """The wall times before and after a jump of the clocks, which lies between two UTC moments."""
     offset = early.astimezone(zone).utcoffset() or timedelta(0)
     while late - early > timedelta(seconds=1):
         middle = early + (late - early) // 2

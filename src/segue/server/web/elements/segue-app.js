@@ -1,8 +1,8 @@
-// The frame: conversations on the left, the one that is open, and what belongs to it on the right.
+// The frame: the list of conversations, the open one, and its panel. Handles the page's own events.
 
 import { Chat } from "../lib/chat.js";
 import { h, Part, t } from "../lib/dom.js";
-import { go, here, newKey } from "../lib/here.js";
+import { currentKey, go, newKey } from "../lib/route.js";
 import { keys } from "../lib/keys.js";
 import { live } from "../lib/live.js";
 import { sessions } from "../lib/sessions.js";
@@ -13,10 +13,12 @@ import "./segue-toasts.js";
 const LAST = "segue.last";
 const PANEL = "segue.panel";
 const WIDE = matchMedia("(min-width: 1180px)");
-/** Of an element that may still be on its way. */
-const ask = (element, act, about) => customElements.whenDefined(element.localName).then(() => element[act](about));
-/** A browser asks once for a script. If that failed, the page begins anew when it can. */
-const later = () => import("../later.js").catch(() => live.addEventListener("back", () => location.reload()));
+/** Calls a method of an element whose class may still be loading. */
+const callWhenDefined = (element, method, argument) =>
+  customElements.whenDefined(element.localName).then(() => element[method](argument));
+/** A browser requests a module only once. If that failed, reload the page when the connection is back. */
+const loadLater = () =>
+  import("../later.js").catch(() => live.addEventListener("back", () => location.reload()));
 const wantsPanel = () => WIDE.matches && localStorage.getItem(PANEL) !== "closed";
 
 class App extends Part {
@@ -26,39 +28,58 @@ class App extends Part {
     this.sidebar = h("segue-sidebar", { id: "sidebar" });
     this.talk = h("segue-talk");
     this.panel = h("segue-panel", { id: "panel" });
-    this.veil = h("div.veil", { onclick: () => this.#close(), "aria-hidden": "true" });
+    this.veil = h("div.veil", { onclick: () => this.#closeSheets(), "aria-hidden": "true" });
     this.palette = h("segue-palette");
     this.deleting = h("segue-delete");
     const skip = h("button.skip", { onclick: () => this.talk.write() }, t("skip_to_composer"));
-    this.append(skip, this.sidebar, h("main", this.talk), this.panel, this.veil, h("segue-toasts"), this.palette, this.deleting);
+    this.append(
+      skip,
+      this.sidebar,
+      h("main", this.talk),
+      this.panel,
+      this.veil,
+      h("segue-toasts"),
+      this.palette,
+      this.deleting,
+    );
     this.#showPanel(wantsPanel());
   }
 
   enter() {
     this.on(window, "hashchange", () => this.#open());
     this.on(this, "segue-new", () => go(newKey()));
-    this.on(this, "segue-menu", () => this.classList.toggle("menu-open") && this.sidebar.querySelector("button").focus());
-    this.on(this, "segue-panel", ({ detail }) => this.#showPanel(detail ?? !this.classList.contains("panel-open"), true));
-    this.on(this, "segue-delete", ({ detail }) => ask(this.deleting, "ask", detail));
-    this.on(this, "segue-find", () => ask(this.palette, "ask", this.#chat));
+    this.on(this, "segue-menu", () => {
+      const opened = this.classList.toggle("menu-open");
+      if (opened) this.sidebar.querySelector("button").focus();
+    });
+    this.on(this, "segue-panel", ({ detail }) => {
+      const open = detail ?? !this.classList.contains("panel-open");
+      this.#showPanel(open, true);
+    });
+    this.on(this, "segue-delete", ({ detail }) => callWhenDefined(this.deleting, "ask", detail));
+    this.on(this, "segue-find", () => callWhenDefined(this.palette, "ask", this.#chat));
     this.on(this, "segue-why", ({ detail }) => {
       this.#showPanel(true);
-      ask(this.panel, "explain", detail);
+      callWhenDefined(this.panel, "explain", detail);
     });
-    this.on(sessions, "gone", ({ detail }) => detail === here() && go(null));
+    this.on(sessions, "gone", ({ detail }) => detail === currentKey() && go(null));
     this.on(WIDE, "change", () => this.#showPanel(wantsPanel()));
-    this.on(document, "visibilitychange", () => this.#see());
-    this.on(sessions, "change", () => this.#see());
-    this.on(live, "state", () => live.state === "open" && this.#chat?.state === "failed" && this.#chat.open());
-    keys(this, this.leaving.signal);
+    this.on(document, "visibilitychange", () => this.#markRead());
+    this.on(sessions, "change", () => this.#markRead());
+    this.on(
+      live,
+      "state",
+      () => live.state === "open" && this.#chat?.state === "failed" && this.#chat.open(),
+    );
+    keys(this, this.lifetime.signal);
     live.start();
     sessions.start();
     this.#open();
   }
 
   #open() {
-    const key = here() ?? ((!this.#chat && localStorage.getItem(LAST)) || newKey());
-    if (!here()) history.replaceState(null, "", `#${encodeURIComponent(key)}`);
+    const key = currentKey() ?? ((!this.#chat && localStorage.getItem(LAST)) || newKey());
+    if (!currentKey()) history.replaceState(null, "", `#${encodeURIComponent(key)}`);
     if (this.#chat?.key === key) return;
     this.#chat?.close();
     this.#chat = new Chat(key);
@@ -68,16 +89,16 @@ class App extends Part {
     this.talk.chat = this.#chat;
     this.panel.chat = this.#chat;
     const chat = this.#chat;
-    // A conversation that has not begun has nothing at its side.
-    const begin = () => chat === this.#chat && this.classList.toggle("fresh", chat.state === "new");
-    for (const type of ["opened", "session"]) chat.addEventListener(type, begin);
-    chat.addEventListener("opened", later);
+    // A conversation that has not begun has no panel.
+    const updateFresh = () => chat === this.#chat && this.classList.toggle("fresh", chat.state === "new");
+    for (const type of ["opened", "session"]) chat.addEventListener(type, updateFresh);
+    chat.addEventListener("opened", loadLater);
     chat.open();
-    this.#see();
+    this.#markRead();
   }
 
-  #see() {
-    if (this.#chat && !document.hidden) sessions.see(this.#chat.key);
+  #markRead() {
+    if (this.#chat && !document.hidden) sessions.markRead(this.#chat.key);
   }
 
   #showPanel(open, chosen = false) {
@@ -88,16 +109,17 @@ class App extends Part {
     if (open) this.panel.querySelector("button")?.focus({ preventScroll: true });
   }
 
-  /** What lies over the conversation on a small screen goes away. True when there was something. */
-  #close() {
-    const open = this.classList.contains("menu-open") || (!WIDE.matches && this.classList.contains("panel-open"));
+  /** On a small screen, closes the sheets over the conversation. Returns whether one was open. */
+  #closeSheets() {
+    const open =
+      this.classList.contains("menu-open") || (!WIDE.matches && this.classList.contains("panel-open"));
     this.classList.remove("menu-open");
     if (!WIDE.matches) this.#showPanel(false);
     return open;
   }
 
   escape() {
-    if (!this.#close()) this.talk.stop();
+    if (!this.#closeSheets()) this.talk.stop();
   }
 }
 

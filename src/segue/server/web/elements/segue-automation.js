@@ -1,38 +1,38 @@
-// One automation: when, how it went, and what can be done about it.
+// One automation: its schedule, its recent runs and its actions.
 
-import { pauseJob, removeJob, resumeJob, skipJob } from "../lib/acts.js";
+import { pauseJob, removeJob, resumeJob, skipJob } from "../lib/actions.js";
 import { get, inPath } from "../lib/api.js";
 import { h, Part, t } from "../lib/dom.js";
-import { verb } from "../lib/row.js";
+import { actionButton } from "../lib/row.js";
 import { inWords } from "../lib/schedules.js";
-import { coming, whole, zone } from "../lib/times.js";
+import { formatFull, formatUpcoming, zone } from "../lib/times.js";
 import "./segue-edit.js";
 import "./segue-run.js";
 import "./segue-strip.js";
 
-const STRIP = 20;
+const RUNS_SHOWN = 20;
 
 class Automation extends Part {
   show(job, chat) {
     this.job = job;
     this.chat = chat;
     if (!this.differs(job)) return;
-    if (!this.head) this.#make();
+    if (!this.head) this.#create();
     const [status, words] = statusOf(job);
     this.head.replaceChildren(h("h3", job.name), h(`span.status.${status}`, words));
     this.when.replaceChildren(...this.#when(job));
-    this.verbs.replaceChildren(...this.#verbs(job));
-    this.#runs().catch(() => {});
+    this.verbs.replaceChildren(...this.#buttons(job));
+    this.#loadRuns().catch(() => {});
   }
 
-  /** The run that is asked about, opened. */
+  /** Opens a run, or the newest one, with its explanation. */
   async explain(runId = null) {
-    await this.#runs();
+    await this.#loadRuns();
     const run = this.runs.find((each) => each.run_id === runId) ?? this.runs[0] ?? null;
     this.detail.show(run, this.job, true);
   }
 
-  #make() {
+  #create() {
     this.head = h("div.head");
     this.when = h("div.when");
     this.strip = h("segue-strip");
@@ -45,28 +45,46 @@ class Automation extends Part {
   }
 
   #when(job) {
-    const theirs = job.schedule.tz;
-    const words = [h("p", { title: job.schedule.expr ?? null }, inWords(job.schedule), theirs && theirs !== zone && h("span.zone", ` ${theirs}`))];
+    const jobZone = job.schedule.tz;
+    const lines = [
+      h(
+        "p",
+        { title: job.schedule.expr ?? null },
+        inWords(job.schedule),
+        jobZone && jobZone !== zone && h("span.zone", ` ${jobZone}`),
+      ),
+    ];
     if (job.enabled && job.next_runs.length) {
       const [next, ...more] = job.next_runs.map((at) => new Date(at));
-      words.push(h("p.next", { title: whole(next) }, t("next_run", { time: coming(next) }), more.length ? h("span.then", ` · ${more.map((at) => coming(at)).join(" · ")}`) : null));
+      const then = more.map((at) => ` · ${formatUpcoming(at)}`).join("");
+      lines.push(
+        h(
+          "p.next",
+          { title: formatFull(next) },
+          t("next_run", { time: formatUpcoming(next) }),
+          more.length > 0 && h("span.then", then),
+        ),
+      );
     }
-    return words;
+    return lines;
   }
 
-  #verbs(job) {
+  #buttons(job) {
     if (job.protected) return [h("span.none", t("system_job"))];
-    const acts = [
-      ...(job.enabled ? [["pause", pauseJob], ["skip_next", skipJob]] : [["resume", resumeJob]]),
-      ["edit", () => this.form.show(job, this.chat)],
-      ["why", () => this.explain()],
-      ["remove", removeJob],
+    const button = (name, act) => actionButton(name, job.name, act);
+    const change = job.enabled
+      ? [button("pause", () => pauseJob(this.chat, job)), button("skip_next", () => skipJob(this.chat, job))]
+      : [button("resume", () => resumeJob(this.chat, job))];
+    return [
+      ...change,
+      button("edit", () => this.form.show(job, this.chat)),
+      button("why", () => this.explain()),
+      button("remove", () => removeJob(this.chat, job)),
     ];
-    return acts.map(([name, act]) => verb(name, job.name, () => act(this.chat, job)));
   }
 
-  async #runs() {
-    const { runs } = await get(`automations/${inPath(this.job.id)}/runs?limit=${STRIP}`);
+  async #loadRuns() {
+    const { runs } = await get(`automations/${inPath(this.job.id)}/runs?limit=${RUNS_SHOWN}`);
     this.runs = runs;
     this.strip.show(runs);
   }
@@ -75,7 +93,8 @@ class Automation extends Part {
 function statusOf(job) {
   if (job.state.pending) return ["running", t("running")];
   if (!job.enabled) return ["paused", t("paused")];
-  if (job.state.consecutive_failures) return ["error", t("failed_times", { count: job.state.consecutive_failures })];
+  const failures = job.state.consecutive_failures;
+  if (failures) return ["error", t("failed_times", { count: failures })];
   return ["active", t("active")];
 }
 

@@ -1,4 +1,4 @@
-// The automations of this conversation, and of no other: there is no calendar of everything.
+// The automations of this conversation. There is deliberately no list of all automations.
 
 import { arrange, h, Part, t } from "../lib/dom.js";
 import "./segue-automation.js";
@@ -9,7 +9,9 @@ class Automations extends Part {
   build() {
     this.list = h("div.jobs");
     this.none = h("p.none", t("no_automations"));
-    this.append(h("section", { "aria-label": t("automations") }, h("h2", t("automations")), this.none, this.list));
+    this.append(
+      h("section", { "aria-label": t("automations") }, h("h2", t("automations")), this.none, this.list),
+    );
     this.hidden = true;
   }
 
@@ -19,20 +21,26 @@ class Automations extends Part {
     const jobs = chat.jobs;
     this.hidden = jobs === null;
     this.none.hidden = Boolean(jobs?.length);
-    arrange(this.list, (jobs ?? []).map((job) => this.#job(job, chat)));
+    arrange(
+      this.list,
+      (jobs ?? []).map((job) => this.#job(job, chat)),
+    );
   }
 
   async explain({ job, run }) {
-    const shown = this.#jobs.get(job);
-    shown?.scrollIntoView({ block: "nearest" });
-    await shown?.explain(run);
+    const element = this.#jobs.get(job);
+    element?.scrollIntoView({ block: "nearest" });
+    await element?.explain(run);
   }
 
   #job(job, chat) {
-    let shown = this.#jobs.get(job.id);
-    if (!shown) this.#jobs.set(job.id, (shown = h("segue-automation")));
-    shown.show(job, chat);
-    return shown;
+    let element = this.#jobs.get(job.id);
+    if (!element) {
+      element = h("segue-automation");
+      this.#jobs.set(job.id, element);
+    }
+    element.show(job, chat);
+    return element;
   }
 }
 

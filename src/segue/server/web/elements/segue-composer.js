@@ -1,7 +1,7 @@
-// Where one writes. Nothing typed is lost: not by leaving, not by a reload, not by a lost connection.
+// The message field. What is typed survives a change of conversation, a reload and a lost connection.
 
 import { h, icon, Part, t } from "../lib/dom.js";
-import { draft } from "../lib/here.js";
+import { draft } from "../lib/route.js";
 import { live } from "../lib/live.js";
 import { toast } from "../lib/toast.js";
 
@@ -9,7 +9,13 @@ class Composer extends Part {
   #chat = null;
 
   build() {
-    this.field = h("textarea", { rows: "1", "aria-label": t("message"), placeholder: t("write"), enterkeyhint: "send", maxlength: "100000" });
+    this.field = h("textarea", {
+      rows: "1",
+      "aria-label": t("message"),
+      placeholder: t("write"),
+      enterkeyhint: "send",
+      maxlength: "100000",
+    });
     this.hint = h("segue-hint");
     this.send = h("button.send", { type: "submit", named: t("send") }, icon("send"));
     this.form = h("form", { onsubmit: (event) => this.#submit(event) }, this.field, this.send, this.hint);
@@ -17,15 +23,19 @@ class Composer extends Part {
   }
 
   enter() {
-    this.on(this.field, "input", () => this.#typed());
+    this.on(this.field, "input", () => this.#changed());
     this.on(this.field, "keydown", (event) => this.#press(event));
     this.on(live, "refused", ({ detail }) => this.#refused(detail));
-    this.on(live, "accepted", ({ detail }) => detail.session === this.#chat?.key && (this.hint.written = { text: "" }));
+    this.on(
+      live,
+      "accepted",
+      ({ detail }) => detail.session === this.#chat?.key && (this.hint.written = { text: "" }),
+    );
   }
 
   set chat(chat) {
     this.#chat = chat;
-    chat.addEventListener("opened", () => chat === this.#chat && this.#hint());
+    chat.addEventListener("opened", () => chat === this.#chat && this.#updateHint());
     this.fill(draft.of(chat.key), false);
   }
 
@@ -33,33 +43,34 @@ class Composer extends Part {
     this.field.focus({ preventScroll: true });
   }
 
-  fill(text, kept = true) {
+  /** Sets the text; `typed` is false when it comes from the stored draft. */
+  fill(text, typed = true) {
     this.field.value = text;
-    this.#typed(kept);
-    if (kept) this.focus();
+    this.#changed(typed);
+    if (typed) this.focus();
   }
 
-  #typed(kept = true) {
+  #changed(typed = true) {
     const text = this.field.value;
-    if (kept) draft.keep(this.#chat.key, text);
+    if (typed) draft.keep(this.#chat.key, text);
     this.send.disabled = !text.trim();
-    this.#hint();
-    this.#grow();
+    this.#updateHint();
+    this.#fitHeight();
   }
 
-  /** Also when the conversation has come, and with it its zone. */
-  #hint() {
+  /** Called again when the conversation has loaded, because its zone is known then. */
+  #updateHint() {
     this.hint.written = { text: this.field.value, timezone: this.#chat.timezone };
   }
 
-  #grow() {
+  #fitHeight() {
     if (CSS.supports("field-sizing: content")) return;
     this.field.style.height = "auto";
     this.field.style.height = `${Math.min(this.field.scrollHeight, innerHeight * 0.4)}px`;
   }
 
   #press(event) {
-    // A key that ends a composed word is not a key that sends.
+    // The Enter that ends a composed word (IME) does not send.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     this.#submit(event);
@@ -69,16 +80,16 @@ class Composer extends Part {
     event.preventDefault();
     const text = this.field.value.trim();
     if (!text) return;
-    this.#chat.say(text);
+    this.#chat.send(text);
     this.fill("");
   }
 
   /** A refused message goes back into the field. */
-  #refused({ said, detail }) {
-    if (!said) return;
+  #refused({ message, detail }) {
+    if (!message) return;
     toast(detail, { bad: true });
-    if (said.session === this.#chat?.key && !this.field.value) this.fill(said.content);
-    else draft.keep(said.session, said.content);
+    if (message.session === this.#chat?.key && !this.field.value) this.fill(message.content);
+    else draft.keep(message.session, message.content);
   }
 }
 

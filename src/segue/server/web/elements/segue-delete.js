@@ -1,4 +1,4 @@
-// Deleting a conversation: one yes for what was said, and a second one for the automations that go with it.
+// Dialog for deleting a conversation. A second confirmation is needed if it has automations.
 
 import { h, Part, t } from "../lib/dom.js";
 import { sessions } from "../lib/sessions.js";
@@ -11,8 +11,18 @@ class Delete extends Part {
     this.list = h("ul");
     this.yes = h("button.danger", { type: "submit" });
     this.no = h("button", { onclick: () => this.dialog.close() }, t("keep_it"));
-    this.dialog = h("dialog", { "aria-labelledby": "delete-title" },
-      h("form", { method: "dialog", onsubmit: (event) => this.#sure(event) }, this.heading, this.text, this.list, h("div.choices", this.no, this.yes)));
+    this.dialog = h(
+      "dialog",
+      { "aria-labelledby": "delete-title" },
+      h(
+        "form",
+        { method: "dialog", onsubmit: (event) => this.#confirm(event) },
+        this.heading,
+        this.text,
+        this.list,
+        h("div.choices", this.no, this.yes),
+      ),
+    );
     this.append(this.dialog);
   }
 
@@ -20,12 +30,17 @@ class Delete extends Part {
     this.session = session;
     this.blocked = false;
     const title = session.title || t("untitled");
-    this.#say(t("delete_title", { title }), t("delete_text", { count: session.message_count }), t("delete"), []);
+    this.#say(
+      t("delete_title", { title }),
+      t("delete_text", { count: session.message_count }),
+      t("delete"),
+      [],
+    );
     this.dialog.showModal();
     this.no.focus();
   }
 
-  async #sure(event) {
+  async #confirm(event) {
     event.preventDefault();
     this.yes.disabled = true;
     try {
@@ -36,7 +51,12 @@ class Delete extends Part {
       }
       this.blocked = true;
       const count = answer.automations.length;
-      this.#say(t("delete_blocked", { count }), t("delete_blocked_text", { count }), t("delete_all", { count }), answer.automations);
+      this.#say(
+        t("delete_blocked", { count }),
+        t("delete_blocked_text", { count }),
+        t("delete_all", { count }),
+        answer.automations,
+      );
       this.no.focus();
     } catch (problem) {
       this.dialog.close();
@@ -50,7 +70,9 @@ class Delete extends Part {
     this.heading.textContent = title;
     this.text.textContent = text;
     this.yes.textContent = yes;
-    this.list.replaceChildren(...jobs.map((job) => h("li", job.name, !job.enabled && h("span.status.paused", t("paused")))));
+    this.list.replaceChildren(
+      ...jobs.map((job) => h("li", job.name, !job.enabled && h("span.status.paused", t("paused")))),
+    );
   }
 }
 

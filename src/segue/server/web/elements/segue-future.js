@@ -1,9 +1,9 @@
-// The conversation's future, below its last word. When a moment comes, its ghost gives its place to the turn.
+// Upcoming entries (ghosts) below the last message. When one is due, its turn takes its place.
 
-import { arrange, calm, h, Part, t } from "../lib/dom.js";
+import { arrange, h, Part, prefersReducedMotion, t } from "../lib/dom.js";
 import "./segue-ghost.js";
 
-const SHOWN = 4;
+const SHOWN_AT_FIRST = 4;
 
 class Future extends Part {
   #chat = null;
@@ -12,51 +12,55 @@ class Future extends Part {
 
   build() {
     this.list = h("div.ghosts", { role: "list", "aria-label": t("coming_up") });
-    this.more = h("button.quiet.more", { onclick: () => this.#unfold() });
+    this.more = h("button.quiet.more", { onclick: () => this.#showAll() });
     this.append(h("div.later", h("span", t("later"))), this.list, this.more);
     this.hidden = true;
   }
 
   set chat(chat) {
     this.#chat = chat;
-    const coming = chat.ghosts;
-    const shown = this.#all || coming.length <= SHOWN + 1 ? coming : coming.slice(0, SHOWN);
-    const wanted = shown.map((ghost) => this.#ghost(ghost, chat));
+    const upcoming = chat.ghosts;
+    const all = this.#all || upcoming.length <= SHOWN_AT_FIRST + 1;
+    const shown = all ? upcoming : upcoming.slice(0, SHOWN_AT_FIRST);
+    const elements = shown.map((ghost) => this.#element(ghost, chat));
     const names = new Set(shown.map(nameOf));
-    for (const name of this.#ghosts.keys()) if (!names.has(name)) this.#ghosts.delete(name);
-    arrange(this.list, wanted);
-    this.more.hidden = shown.length === coming.length;
-    this.more.textContent = t("more_coming", { count: coming.length - shown.length });
-    this.hidden = !coming.length;
+    for (const name of this.#ghosts.keys()) {
+      if (!names.has(name)) this.#ghosts.delete(name);
+    }
+    arrange(this.list, elements);
+    this.more.hidden = shown.length === upcoming.length;
+    this.more.textContent = t("more_coming", { count: upcoming.length - shown.length });
+    this.hidden = !upcoming.length;
   }
 
-  /** Where the ghost of a job stands now that its turn begins. Null if it has none. */
-  placeOf(source) {
-    const ghost = [...this.#ghosts.values()].find((each) => each.ghost.id === source.job_id);
-    return ghost?.isConnected ? ghost.getBoundingClientRect() : null;
+  /** The position of a job's ghost, from which its turn is moved; null if it has none. */
+  positionOf(source) {
+    const element = [...this.#ghosts.values()].find((each) => each.ghost.id === source.job_id);
+    return element?.isConnected ? element.getBoundingClientRect() : null;
   }
 
-  give(source) {
-    for (const [name, ghost] of this.#ghosts) {
-      if (ghost.ghost.id !== source.job_id) continue;
-      ghost.remove();
+  removeGhost(source) {
+    for (const [name, element] of this.#ghosts) {
+      if (element.ghost.id !== source.job_id) continue;
+      element.remove();
       this.#ghosts.delete(name);
     }
     this.hidden = !this.list.children.length;
   }
 
-  #ghost(ghost, chat) {
+  #element(ghost, chat) {
     const name = nameOf(ghost);
-    let shown = this.#ghosts.get(name);
-    if (!shown) {
-      this.#ghosts.set(name, (shown = h("segue-ghost")));
-      if (this.isConnected && !calm()) requestAnimationFrame(() => appear(shown));
+    let element = this.#ghosts.get(name);
+    if (!element) {
+      element = h("segue-ghost");
+      this.#ghosts.set(name, element);
+      if (this.isConnected && !prefersReducedMotion()) requestAnimationFrame(() => fadeIn(element));
     }
-    shown.show(ghost, chat);
-    return shown;
+    element.show(ghost, chat);
+    return element;
   }
 
-  #unfold() {
+  #showAll() {
     this.#all = true;
     this.chat = this.#chat;
     this.list.lastElementChild?.scrollIntoView({ block: "nearest" });
@@ -65,8 +69,14 @@ class Future extends Part {
 
 const nameOf = (ghost) => `${ghost.kind} ${ghost.id}`;
 
-function appear(element) {
-  element.animate([{ opacity: 0, transform: "translateY(6px)" }, { opacity: 1, transform: "none" }], { duration: 180, easing: "ease-out" });
+function fadeIn(element) {
+  element.animate(
+    [
+      { opacity: 0, transform: "translateY(6px)" },
+      { opacity: 1, transform: "none" },
+    ],
+    { duration: 180, easing: "ease-out" },
+  );
 }
 
 customElements.define("segue-future", Future);

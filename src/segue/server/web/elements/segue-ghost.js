@@ -1,41 +1,41 @@
-// Something that is to come: when, what, and the few verbs it has.
+// An upcoming entry: when, what, and its actions.
 
-import { acts } from "../lib/acts.js";
+import { actionsOf } from "../lib/actions.js";
 import { h, Part, setText, t } from "../lib/dom.js";
-import { row, verb } from "../lib/row.js";
-import { coming, everySecond, whole, zone } from "../lib/times.js";
+import { actionButton, row } from "../lib/row.js";
+import { everySecond, formatFull, formatUpcoming, zone } from "../lib/times.js";
 
 const KINDS = { recall: "recall", automation: "automation", message: "scheduled_message" };
 
 class Ghost extends Part {
   enter() {
-    everySecond(() => this.#tick(), this.leaving.signal);
+    everySecond(() => this.#tick(), this.lifetime.signal);
   }
 
   show(ghost, chat) {
     this.ghost = ghost;
-    if (!this.differs(ghost.at, ghost.label, ghost.of.interval_seconds)) return this.#tick();
+    if (!this.differs(ghost.at, ghost.label, ghost.item.interval_seconds)) return this.#tick();
     this.setAttribute("role", "listitem");
-    this.when = h("time", { datetime: ghost.at.toISOString(), title: this.#exact(ghost) });
+    this.when = h("time", { datetime: ghost.at.toISOString(), title: this.#tooltip(ghost) });
     const words = ghost.kind === "message" ? `“${ghost.label}”` : ghost.label;
     const label = h("span.label", h("span.kind", t(KINDS[ghost.kind])), h("span.of", words));
-    const verbs = acts(ghost, chat).map(({ name, act }) => verb(name, ghost.label, act));
-    const made = row("ghost", { node: "ring", body: [label, h("span.verbs", verbs)] });
-    made.querySelector(".who").append(this.when);
-    this.replaceChildren(made);
+    const buttons = actionsOf(ghost, chat).map(({ name, act }) => actionButton(name, ghost.label, act));
+    const element = row("ghost", { node: "ring", body: [label, h("span.verbs", buttons)] });
+    element.querySelector(".who").append(this.when);
+    this.replaceChildren(element);
     this.#tick();
   }
 
-  /** The viewer's time, and that of the job where its clocks differ. */
-  #exact(ghost) {
-    const theirs = ghost.of.schedule?.tz;
-    const mine = whole(ghost.at);
-    return theirs && theirs !== zone ? `${mine}\n${whole(ghost.at, theirs)}` : mine;
+  /** The full time in the viewer's zone, and in the job's if that is another one. */
+  #tooltip(ghost) {
+    const jobZone = ghost.item.schedule?.tz;
+    const local = formatFull(ghost.at);
+    return jobZone && jobZone !== zone ? `${local}\n${formatFull(ghost.at, jobZone)}` : local;
   }
 
   #tick() {
     if (!this.when) return;
-    setText(this.when, coming(this.ghost.at));
+    setText(this.when, formatUpcoming(this.ghost.at));
     this.classList.toggle("due", this.ghost.at <= Date.now());
   }
 }

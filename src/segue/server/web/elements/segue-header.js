@@ -1,4 +1,4 @@
-// The conversation's name, what goes on in it, and what can be done about it.
+// The conversation's name and state, and the buttons to stop, delete and open the panel.
 
 import { h, icon, Part, setText, t } from "../lib/dom.js";
 import { sessions } from "../lib/sessions.js";
@@ -11,11 +11,29 @@ class Header extends Part {
     this.name = h("button.name", { title: t("rename"), onclick: () => this.#rename() });
     this.heading = h("h1", this.name);
     this.state = h("span.state", { role: "status" });
-    this.stop = h("button.stop", { hidden: true, title: `${t("stop")} (Esc)`, onclick: () => this.#chat.stop() }, icon("stop"), t("stop"));
+    this.stop = h(
+      "button.stop",
+      { hidden: true, title: `${t("stop")} (Esc)`, onclick: () => this.#chat.stop() },
+      icon("stop"),
+      t("stop"),
+    );
     this.count = h("span.count");
-    this.panel = h("button.icon-button", { named: t("show_panel"), "aria-controls": "panel", onclick: () => this.tell("segue-panel") }, icon("panel"), this.count);
-    this.trash = h("button.icon-button", { named: t("delete_chat"), onclick: () => this.tell("segue-delete", this.#chat.session) }, icon("trash"));
-    const menu = h("button.icon-button.menu", { "aria-label": t("chats"), "aria-controls": "sidebar", onclick: () => this.tell("segue-menu") }, icon("menu"));
+    this.panel = h(
+      "button.icon-button",
+      { named: t("show_panel"), "aria-controls": "panel", onclick: () => this.emit("segue-panel") },
+      icon("panel"),
+      this.count,
+    );
+    this.trash = h(
+      "button.icon-button",
+      { named: t("delete_chat"), onclick: () => this.emit("segue-delete", this.#chat.session) },
+      icon("trash"),
+    );
+    const menu = h(
+      "button.icon-button.menu",
+      { "aria-label": t("chats"), "aria-controls": "sidebar", onclick: () => this.emit("segue-menu") },
+      icon("menu"),
+    );
     this.append(menu, this.heading, this.state, this.stop, this.trash, this.panel);
   }
 
@@ -24,20 +42,36 @@ class Header extends Part {
     const session = sessions.get(chat.key) ?? chat.session;
     const name = session?.title || (chat.state === "new" ? t("new_chat") : t("untitled"));
     if (!this.heading.querySelector("input")) setText(this.name, chat.state === "loading" ? "…" : name);
-    this.name.disabled = this.trash.hidden = !chat.session;
+    this.name.disabled = !chat.session;
+    this.trash.hidden = !chat.session;
     document.title = chat.session ? `${name} · Segue` : "Segue";
     const running = chat.running;
     const queued = chat.fold.waiting.length;
-    setText(this.state, running ? t("running") : queued ? t("waiting", { count: queued }) : "");
+    const waiting = queued ? t("waiting", { count: queued }) : "";
+    setText(this.state, running ? t("running") : waiting);
     this.state.classList.toggle("running", running);
     this.stop.hidden = !running;
     const count = (chat.jobs?.length ?? chat.session?.automation_count) || "";
     setText(this.count, String(count));
   }
 
+  async #save(chat, title) {
+    try {
+      await sessions.rename(chat.key, title);
+      chat.session.title = title;
+    } catch (problem) {
+      refused(problem);
+    }
+  }
+
   #rename() {
     const chat = this.#chat;
-    const field = h("input", { type: "text", value: chat.session.title ?? "", maxlength: "200", "aria-label": t("rename") });
+    const field = h("input", {
+      type: "text",
+      value: chat.session.title ?? "",
+      maxlength: "200",
+      "aria-label": t("rename"),
+    });
     let done = false;
     const end = async (keep) => {
       if (done) return;
@@ -46,7 +80,7 @@ class Header extends Part {
       const title = field.value.trim();
       if (keep && title && title !== chat.session.title) {
         setText(this.name, title);
-        await sessions.rename(chat.key, title).then(() => (chat.session.title = title), refused);
+        await this.#save(chat, title);
       }
       this.show(chat);
     };

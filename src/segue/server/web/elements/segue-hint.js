@@ -1,16 +1,17 @@
-// A time that was written, as it will be understood, before it is sent.
+// Preview of the time in a message, as the server will read it, before the message is sent.
 
 import { get } from "../lib/api.js";
 import { h, icon, Part, t } from "../lib/dom.js";
-import { date, distance, zone } from "../lib/times.js";
+import { formatDate, formatDistance, zone } from "../lib/times.js";
 
-const PAUSE = 160;
-/** Words of a time that is still to come. */
-const CUES = /\b(remind|recall|schedule|every|daily|weekly|tomorrow|tonight|later|wake|at \d|in (?:a|an|\d|half)|on (?:mon|tue|wed|thu|fri|sat|sun)|next)\b|[提叫]醒|每|明天|后天|点|分钟|小时|下周|erinner|morgen|jeden|rappelle|demain|chaque|recu[eé]rda|mañana|cada|напомни|завтра|кажд/i;
+const PAUSE_MS = 160;
+/** Words that suggest a time; without one the server is not asked. */
+const CUES =
+  /\b(remind|recall|schedule|every|daily|weekly|tomorrow|tonight|later|wake|at \d|in (?:a|an|\d|half)|on (?:mon|tue|wed|thu|fri|sat|sun)|next)\b|[提叫]醒|每|明天|后天|点|分钟|小时|下周|erinner|morgen|jeden|rappelle|demain|chaque|recu[eé]rda|mañana|cada|напомни|завтра|кажд/i;
 
 class Hint extends Part {
-  #asked = 0;
-  #waiting = 0;
+  #request = 0;
+  #timer = 0;
 
   build() {
     this.setAttribute("role", "status");
@@ -18,10 +19,13 @@ class Hint extends Part {
   }
 
   set written({ text, timezone }) {
-    clearTimeout(this.#waiting);
-    this.#asked += 1;
+    clearTimeout(this.#timer);
+    this.#request += 1;
     if (!CUES.test(text)) return this.#clear();
-    this.#waiting = setTimeout(() => this.#ask({ text: text.slice(0, 600), timezone }, this.#asked), PAUSE);
+    this.#timer = setTimeout(
+      () => this.#ask({ text: text.slice(0, 600), timezone }, this.#request),
+      PAUSE_MS,
+    );
   }
 
   #clear() {
@@ -29,29 +33,44 @@ class Hint extends Part {
     this.replaceChildren();
   }
 
-  async #ask(query, asked) {
-    const found = await get(`when?${new URLSearchParams(query)}`).catch(() => ({ when: null, unread: "" }));
-    if (asked !== this.#asked) return;
-    if (found.when) return this.#show(found.when);
-    if (found.unread) return this.#refuse(found);
+  async #ask(query, request) {
+    const nothing = { when: null, unread: "" };
+    const reading = await get(`when?${new URLSearchParams(query)}`).catch(() => nothing);
+    if (request !== this.#request) return;
+    if (reading.when) return this.#show(reading.when);
+    if (reading.unread) return this.#refuse(reading);
     this.#clear();
   }
 
-  /** What could not be read, or what it can mean: nothing is scheduled by it. */
+  /** Shows a time that could not be read or is ambiguous. */
   #refuse({ verdict, readings, unread }) {
-    const said = verdict === "ambiguous" ? t("ambiguous", { readings: readings.join(" · ") }) : t("not_read");
+    const reason =
+      verdict === "ambiguous" ? t("ambiguous", { readings: readings.join(" · ") }) : t("not_read");
     this.classList.add("refused");
-    this.replaceChildren(icon("clock"), h("span.phrase", unread), h("span.arrow", { "aria-hidden": "true" }, "→"), h("strong", said));
+    this.replaceChildren(
+      icon("clock"),
+      h("span.phrase", unread),
+      h("span.arrow", { "aria-hidden": "true" }, "→"),
+      h("strong", reason),
+    );
     this.hidden = false;
   }
 
   #show({ phrase, repeats, next, passed }) {
     const first = new Date(next[0]);
-    const left = passed ? t("passed") : t("in", { time: distance(first - Date.now()) });
+    const left = passed ? t("passed") : t("in", { time: formatDistance(first - Date.now()) });
     this.classList.toggle("passed", passed);
     this.classList.remove("refused");
-    const more = repeats && next.length > 1 ? t("then", { times: next.slice(1).map((at) => date(new Date(at))).join(", ") }) : "";
-    this.replaceChildren(icon("clock"), h("span.phrase", phrase), h("span.arrow", { "aria-hidden": "true" }, "→"), h("strong", `${date(first)} ${zone}`), h("span.left", `(${left})`), more && h("span.then", more));
+    const times = next.slice(1).map((at) => formatDate(new Date(at)));
+    const more = repeats && times.length ? t("then", { times: times.join(", ") }) : "";
+    this.replaceChildren(
+      icon("clock"),
+      h("span.phrase", phrase),
+      h("span.arrow", { "aria-hidden": "true" }, "→"),
+      h("strong", `${formatDate(first)} ${zone}`),
+      h("span.left", `(${left})`),
+      more && h("span.then", more),
+    );
     this.hidden = false;
   }
 }

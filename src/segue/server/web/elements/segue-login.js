@@ -1,4 +1,4 @@
-// Where the server wants a key. It is exchanged for a cookie that no script can read.
+// Login: exchanges the user's key for a cookie that scripts cannot read.
 
 import { post } from "../lib/api.js";
 import { h, Part, t } from "../lib/dom.js";
@@ -6,17 +6,26 @@ import { h, Part, t } from "../lib/dom.js";
 class Login extends Part {
   build() {
     this.field = h("input", {
-      type: "password", name: "key", id: "key", autocomplete: "current-password", required: true,
+      type: "password",
+      name: "key",
+      id: "key",
+      autocomplete: "current-password",
+      required: true,
       "aria-describedby": "login-problem",
     });
     this.problem = h("p.problem", { id: "login-problem", role: "alert" });
     this.button = h("button.primary", { type: "submit" }, t("log_in"));
     this.append(
-      h("main",
-        h("form", { onsubmit: (event) => this.#enter(event) },
+      h(
+        "main",
+        h(
+          "form",
+          { onsubmit: (event) => this.#logIn(event) },
           h("h1", "Segue"),
           h("label", { for: "key" }, t("api_key")),
-          this.field, this.problem, this.button,
+          this.field,
+          this.problem,
+          this.button,
         ),
       ),
     );
@@ -25,7 +34,7 @@ class Login extends Part {
     this.field.focus();
   }
 
-  async #enter(event) {
+  async #logIn(event) {
     event.preventDefault();
     this.button.disabled = true;
     this.problem.textContent = "";

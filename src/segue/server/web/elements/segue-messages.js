@@ -1,9 +1,9 @@
-// Messages that were written for later.
+// The scheduled messages of this conversation.
 
-import { cancelMessage } from "../lib/acts.js";
+import { cancelMessage } from "../lib/actions.js";
 import { h, Part, t } from "../lib/dom.js";
-import { verb } from "../lib/row.js";
-import { coming, whole } from "../lib/times.js";
+import { actionButton } from "../lib/row.js";
+import { formatFull, formatUpcoming } from "../lib/times.js";
 
 class Messages extends Part {
   build() {
@@ -20,8 +20,13 @@ class Messages extends Part {
 
   #message(message, chat) {
     const at = new Date(message.send_at);
-    const cancel = verb("cancel", message.message_text, () => cancelMessage(chat, message));
-    return h("li", h("time", { datetime: message.send_at, title: whole(at) }, coming(at)), h("q", message.message_text), cancel);
+    const cancel = actionButton("cancel", message.message_text, () => cancelMessage(chat, message));
+    return h(
+      "li",
+      h("time", { datetime: message.send_at, title: formatFull(at) }, formatUpcoming(at)),
+      h("q", message.message_text),
+      cancel,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-// A message from outside any turn: one that was written for this moment, or stored by a program.
+// A message that belongs to no turn: a scheduled message, or one that a program stored.
 
 import { h, Part, setHtml, t } from "../lib/dom.js";
 import { row } from "../lib/row.js";
@@ -12,7 +12,12 @@ class Note extends Part {
     const label = source && h("div.label", h("span.kind", t("scheduled_message")));
     const who = { user: t("you"), assistant: t("segue") }[message.role] ?? message.role;
     const kind = source ? "trigger" : message.role === "user" ? "user" : "answer";
-    this.asked = row(kind, { who: source ? null : who, at, node: source ? "clock" : "dot", body: [label, words] });
+    this.asked = row(kind, {
+      who: source ? null : who,
+      at,
+      node: source ? "clock" : "dot",
+      body: [label, words],
+    });
     this.append(this.asked);
   }
 

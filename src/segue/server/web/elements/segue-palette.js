@@ -1,7 +1,7 @@
-// Ctrl-K: find a conversation, or do something, by typing.
+// Command palette (Ctrl-K): finds a conversation or an action by typing.
 
 import { h, icon, Part } from "../lib/dom.js";
-import { go } from "../lib/here.js";
+import { go } from "../lib/route.js";
 import { sessions } from "../lib/sessions.js";
 import { changeLanguage, language, t } from "../lib/words.js";
 
@@ -12,11 +12,20 @@ class Palette extends Part {
   #found = [];
 
   build() {
-    this.field = h("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "found", "aria-autocomplete": "list", "aria-label": t("find"), placeholder: t("find"), autocomplete: "off" });
+    this.field = h("input", {
+      type: "text",
+      role: "combobox",
+      "aria-expanded": "true",
+      "aria-controls": "found",
+      "aria-autocomplete": "list",
+      "aria-label": t("find"),
+      placeholder: t("find"),
+      autocomplete: "off",
+    });
     this.list = h("ul", { id: "found", role: "listbox", "aria-label": t("find") });
     this.dialog = h("dialog.palette", { "aria-label": t("find") }, this.field, this.list);
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
-    this.field.addEventListener("input", () => this.#look());
+    this.field.addEventListener("input", () => this.#search());
     this.field.addEventListener("keydown", (event) => this.#press(event));
     this.append(this.dialog);
   }
@@ -26,48 +35,67 @@ class Palette extends Part {
     this.field.value = "";
     if (!this.dialog.open) this.dialog.showModal();
     this.field.focus();
-    this.#look();
+    this.#search();
   }
 
-  #look() {
+  #search() {
     const words = this.field.value.trim().toLowerCase();
-    const chats = sessions.all.map((session) => ({ name: session.title || t("untitled"), icon: "chat", act: () => go(session.key) }));
-    this.#found = [...this.#acts(), ...chats].filter(({ name }) => name.toLowerCase().includes(words)).slice(0, SHOWN);
+    const chats = sessions.all.map((session) => ({
+      name: session.title || t("untitled"),
+      icon: "chat",
+      act: () => go(session.key),
+    }));
+    this.#found = [...this.#actions(), ...chats]
+      .filter(({ name }) => name.toLowerCase().includes(words))
+      .slice(0, SHOWN);
     this.#choose(0);
   }
 
-  #acts() {
-    const tell = (type, detail) => () => this.tell(type, detail);
+  #actions() {
+    const emit = (type, detail) => () => this.emit(type, detail);
     const session = this.chat?.session;
     return [
-      { name: t("new_chat"), icon: "plus", act: tell("segue-new") },
-      { name: t("show_panel"), icon: "panel", act: tell("segue-panel") },
+      { name: t("new_chat"), icon: "plus", act: emit("segue-new") },
+      { name: t("show_panel"), icon: "panel", act: emit("segue-panel") },
       this.chat?.running && { name: t("stop"), icon: "stop", act: () => this.chat.stop() },
-      session && { name: t("delete_chat"), icon: "trash", act: tell("segue-delete", session) },
-      { name: language === "zh" ? "English" : "中文", icon: "edit", act: () => changeLanguage(language === "zh" ? "en" : "zh") },
+      session && { name: t("delete_chat"), icon: "trash", act: emit("segue-delete", session) },
+      {
+        name: language === "zh" ? "English" : "中文",
+        icon: "edit",
+        act: () => changeLanguage(language === "zh" ? "en" : "zh"),
+      },
     ].filter(Boolean);
   }
 
-  #choose(place) {
-    this.#chosen = Math.max(0, Math.min(this.#found.length - 1, place));
-    this.list.replaceChildren(...this.#found.map((each, at) =>
-      h("li", { id: `found-${at}`, role: "option", "aria-selected": String(at === this.#chosen), onclick: () => this.#do(at) }, icon(each.icon), each.name)));
+  #choose(index) {
+    this.#chosen = Math.max(0, Math.min(this.#found.length - 1, index));
+    this.list.replaceChildren(...this.#found.map((each, position) => this.#option(each, position)));
     this.field.setAttribute("aria-activedescendant", this.#found.length ? `found-${this.#chosen}` : "");
     this.list.children[this.#chosen]?.scrollIntoView({ block: "nearest" });
+  }
+
+  #option(each, position) {
+    const attributes = {
+      id: `found-${position}`,
+      role: "option",
+      "aria-selected": String(position === this.#chosen),
+      onclick: () => this.#run(position),
+    };
+    return h("li", attributes, icon(each.icon), each.name);
   }
 
   #press(event) {
     if (event.isComposing) return;
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (by) this.#choose(this.#chosen + by);
-    else if (event.key === "Enter") this.#do(this.#chosen);
+    else if (event.key === "Enter") this.#run(this.#chosen);
     else return;
     event.preventDefault();
   }
 
-  #do(place) {
+  #run(index) {
     this.dialog.close();
-    this.#found[place]?.act();
+    this.#found[index]?.act();
   }
 }
 

@@ -1,4 +1,4 @@
-// What belongs to the conversation: its automations, its written messages, what is remembered of it.
+// The panel of a conversation: its automations, scheduled messages and memory.
 
 import { h, icon, Part, t } from "../lib/dom.js";
 import "./segue-automations.js";
@@ -11,20 +11,30 @@ class Panel extends Part {
     this.messages = h("segue-messages");
     this.memory = h("segue-memory");
     this.append(
-      h("aside", { "aria-label": t("panel") },
-        h("button.icon-button.close", { named: t("close"), onclick: () => this.tell("segue-panel", false) }, icon("close")),
-        this.automations, this.messages, this.memory,
+      h(
+        "aside",
+        { "aria-label": t("panel") },
+        h(
+          "button.icon-button.close",
+          { named: t("close"), onclick: () => this.emit("segue-panel", false) },
+          icon("close"),
+        ),
+        this.automations,
+        this.messages,
+        this.memory,
       ),
     );
   }
 
   set chat(chat) {
     this.shown = chat;
-    for (const type of ["opened", "session", "future"]) chat.addEventListener(type, () => chat === this.shown && this.#draw());
+    for (const type of ["opened", "session", "future"]) {
+      chat.addEventListener(type, () => chat === this.shown && this.#draw());
+    }
     this.#draw();
   }
 
-  /** Open a job at one of its runs, and say why. */
+  /** Opens a run of a job with its explanation. */
   explain(detail) {
     this.automations.explain(detail);
   }

@@ -1,7 +1,7 @@
-// What was said: turns and messages in the order of the log, with a line where a day begins.
+// The past: turns and messages in the order of the log, with a separator where a day begins.
 
 import { arrange, h, Part, t } from "../lib/dom.js";
-import { day, sameDay } from "../lib/times.js";
+import { formatDay, sameDay } from "../lib/times.js";
 import "./segue-note.js";
 import "./segue-turn.js";
 
@@ -20,11 +20,11 @@ class Past extends Part {
     this.replaceChildren();
   }
 
-  of(entry) {
+  elementOf(entry) {
     return this.#shown.get(entry.id);
   }
 
-  /** All entries, in their order. Those that are shown already are left as they are. */
+  /** Shows all entries in order. Elements that exist are not redrawn. */
   show(entries) {
     const wanted = [];
     let before = null;
@@ -37,7 +37,7 @@ class Past extends Part {
     arrange(this, wanted);
   }
 
-  /** `grown`: only its words have. */
+  /** Redraws an entry; `grown` if only its text got longer. */
   update(entry, grown) {
     const shown = this.#shown.get(entry.id);
     if (grown) shown?.grow(entry);
@@ -45,15 +45,17 @@ class Past extends Part {
   }
 
   #make(entry) {
-    const made = h(entry.kind === "turn" ? "segue-turn" : "segue-note");
-    this.#shown.set(entry.id, made);
-    made.show(entry);
-    return made;
+    const element = h(entry.kind === "turn" ? "segue-turn" : "segue-note");
+    this.#shown.set(entry.id, element);
+    element.show(entry);
+    return element;
   }
 
   #day(at) {
     const name = at.toDateString();
-    if (!this.#days.has(name)) this.#days.set(name, h("div.day", { role: "listitem" }, h("span", day(at))));
+    if (!this.#days.has(name)) {
+      this.#days.set(name, h("div.day", { role: "listitem" }, h("span", formatDay(at))));
+    }
     return this.#days.get(name);
   }
 }

@@ -1,4 +1,4 @@
-// When a conversation is put away by itself, and how much of it stays. A field that is empty is off.
+// The auto-commit policy: when a conversation is archived by itself, and how much stays. Empty means off.
 
 import { patch } from "../lib/api.js";
 import { h, Part, t } from "../lib/dom.js";
@@ -12,27 +12,45 @@ class Policy extends Part {
     this.chat = chat;
     this.form = null;
     const edit = () => this.#edit(chat.session.auto_commit_policy ?? {});
-    this.replaceChildren(h("span", inWords(chat.session.auto_commit_policy)), h("button.quiet", { "aria-label": t("policy_edit"), onclick: edit }, t("edit")));
+    this.replaceChildren(
+      h("span", inWords(chat.session.auto_commit_policy)),
+      h("button.quiet", { "aria-label": t("policy_edit"), onclick: edit }, t("edit")),
+    );
   }
 
   #edit(policy) {
     const check = h("input", { type: "checkbox", checked: Boolean(policy.enabled) });
-    const number = (name, value, max) => field(name, h("input", { type: "number", min: "0", max, value: String(value || "") }));
+    const number = (name, value, max) =>
+      field(name, h("input", { type: "number", min: "0", max, value: String(value || "") }));
     const save = async ({ enabled, tokens, minutes, keep }) => {
-      const triggers = { token_threshold: Number(tokens.value), idle_timeout_seconds: Number(minutes.value) * MINUTE };
-      const wanted = { ...policy, ...triggers, enabled: enabled.checked, keep_recent_count: Number(keep.value) };
-      const given = Object.entries(wanted).filter(([name, value]) => value || !/_(threshold|seconds)$/.test(name));
-      // No trigger can be taken out of a policy, but the whole of it can be given anew: what is left out is off.
-      if (Object.keys(triggers).some((name) => policy[name] && !triggers[name])) await this.#send(null);
-      await this.#send(Object.fromEntries(given));
-      this.chat.lookAhead(0);
+      const triggers = {
+        token_threshold: Number(tokens.value),
+        idle_timeout_seconds: Number(minutes.value) * MINUTE,
+      };
+      const wanted = {
+        ...policy,
+        ...triggers,
+        enabled: enabled.checked,
+        keep_recent_count: Number(keep.value),
+      };
+      const isTrigger = (name) => /_(threshold|seconds)$/.test(name);
+      const fields = Object.entries(wanted).filter(([name, value]) => value || !isTrigger(name));
+      // A PATCH cannot remove a trigger: clear the policy first, then set it without the trigger.
+      const cleared = Object.keys(triggers).some((name) => policy[name] && !triggers[name]);
+      if (cleared) await this.#send(null);
+      await this.#send(Object.fromEntries(fields));
+      this.chat.refreshFuture(0);
     };
     const close = () => {
       this.form = null;
       this.show(this.chat);
       this.lastChild.focus();
     };
-    const numbers = [number("tokens", policy.token_threshold, "1000000000"), number("minutes", policy.idle_timeout_seconds / MINUTE, "1000000"), number("keep", policy.keep_recent_count, "10000")];
+    const numbers = [
+      number("tokens", policy.token_threshold, "1000000000"),
+      number("minutes", policy.idle_timeout_seconds / MINUTE, "1000000"),
+      number("keep", policy.keep_recent_count, "10000"),
+    ];
     this.form = form([field("enabled", check), ...numbers], save, close);
     this.replaceChildren(this.form);
     check.focus();
@@ -45,9 +63,15 @@ class Policy extends Part {
 
 function inWords(policy) {
   if (!policy?.enabled) return t("policy_off");
-  const count = { tokens: policy.token_threshold, messages: policy.message_count_threshold, idle: Math.round(policy.idle_timeout_seconds / MINUTE) };
-  const parts = Object.keys(count).filter((name) => count[name]);
-  return t("policy_on", { when: parts.map((name) => t(`policy_${name}`, { count: count[name] })).join(" · ") });
+  const limits = {
+    tokens: policy.token_threshold,
+    messages: policy.message_count_threshold,
+    idle: Math.round(policy.idle_timeout_seconds / MINUTE),
+  };
+  const parts = Object.entries(limits)
+    .filter(([, count]) => count)
+    .map(([name, count]) => t(`policy_${name}`, { count }));
+  return t("policy_on", { when: parts.join(" · ") });
 }
 
 customElements.define("segue-policy", Policy);

@@ -1,4 +1,4 @@
-// What waits: words that were sent and not accepted yet, words that wait for the answer, and scheduled turns.
+// What waits: messages not accepted yet, messages waiting for the running turn, and scheduled turns.
 
 import { h, Part, t } from "../lib/dom.js";
 import { live } from "../lib/live.js";
@@ -7,7 +7,9 @@ import { row } from "../lib/row.js";
 class Queue extends Part {
   show(chat) {
     const unsent = live.outbox(chat.key);
-    const waiting = chat.fold.waiting.filter((each) => (chat.fold.turn(each.turn_id)?.state ?? "queued") === "queued");
+    const waiting = chat.fold.waiting.filter(
+      (each) => (chat.fold.turn(each.turn_id)?.state ?? "queued") === "queued",
+    );
     const scheduled = waiting.filter((each) => each.label);
     const words = waiting.filter((each) => !each.label);
     this.replaceChildren(
@@ -20,7 +22,11 @@ class Queue extends Part {
   }
 
   #row(content, state) {
-    return row("user", { who: t("you"), node: "dot", body: [h("div.words", content), state && h("p.closure", state)] });
+    return row("user", {
+      who: t("you"),
+      node: "dot",
+      body: [h("div.words", content), state && h("p.closure", state)],
+    });
   }
 }
 

@@ -1,9 +1,9 @@
-// The recall that is pending here, counting down, or the one that runs.
+// Banner of the pending recall, with a countdown, or of the running one.
 
-import { cancelRecall, skipRecall } from "../lib/acts.js";
+import { cancelRecall, skipRecall } from "../lib/actions.js";
 import { h, icon, Part, t } from "../lib/dom.js";
 import { recallLabel } from "../lib/future.js";
-import { countdown, everySecond, whole } from "../lib/times.js";
+import { everySecond, formatCountdown, formatFull } from "../lib/times.js";
 
 class Recall extends Part {
   #chat = null;
@@ -12,13 +12,26 @@ class Recall extends Part {
     this.left = h("span.left", { role: "timer" });
     this.label = h("span.of");
     this.skip = h("button.quiet", { onclick: () => skipRecall(this.#chat) }, t("skip"));
-    this.cancel = h("button.quiet", { onclick: () => cancelRecall(this.#chat, this.#chat.recall) }, t("cancel"));
-    this.append(h("div.banner", { role: "group", "aria-label": t("pending_recall") }, icon("clock"), this.left, this.label, h("span.verbs", this.skip, this.cancel)));
+    this.cancel = h(
+      "button.quiet",
+      { onclick: () => cancelRecall(this.#chat, this.#chat.recall) },
+      t("cancel"),
+    );
+    this.append(
+      h(
+        "div.banner",
+        { role: "group", "aria-label": t("pending_recall") },
+        icon("clock"),
+        this.left,
+        this.label,
+        h("span.verbs", this.skip, this.cancel),
+      ),
+    );
     this.hidden = true;
   }
 
   enter() {
-    everySecond(() => this.#tick(), this.leaving.signal);
+    everySecond(() => this.#tick(), this.lifetime.signal);
   }
 
   set chat(chat) {
@@ -29,7 +42,7 @@ class Recall extends Part {
     this.label.textContent = recallLabel(recall);
     this.skip.hidden = !recall.interval_seconds;
     this.cancel.hidden = recall.status === "running" && !recall.interval_seconds;
-    this.left.title = whole(new Date(recall.trigger_at));
+    this.left.title = formatFull(new Date(recall.trigger_at));
     this.#tick();
   }
 
@@ -37,7 +50,7 @@ class Recall extends Part {
     if (this.hidden || !this.#chat?.recall) return;
     const ms = new Date(this.#chat.recall.trigger_at) - Date.now();
     if (this.#chat.recall.status === "running") this.left.textContent = t("recall_running");
-    else this.left.textContent = ms > 0 ? t("recall_in", { time: countdown(ms) }) : t("recall_due");
+    else this.left.textContent = ms > 0 ? t("recall_in", { time: formatCountdown(ms) }) : t("recall_due");
   }
 }
 

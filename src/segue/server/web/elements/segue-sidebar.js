@@ -1,36 +1,54 @@
-// The conversations: found by words, or by having a recall ahead of them.
+// The list of conversations, with a search and a filter for pending recalls.
 
 import { remove } from "../lib/api.js";
-import { arrange, framed, h, icon, Part, t } from "../lib/dom.js";
+import { arrange, h, icon, oncePerFrame, Part, t } from "../lib/dom.js";
 import { sessions } from "../lib/sessions.js";
 import "./segue-session.js";
 
-/** New ones in a frame: making all of a long list would hold up what is typed meanwhile. */
-const AT_ONCE = 40;
+/** New rows per frame: creating a long list at once would block typing. */
+const ROWS_PER_FRAME = 40;
 
 class Sidebar extends Part {
   #current = null;
   #items = new Map();
 
   build() {
-    this.search = h("input", { type: "search", placeholder: t("search"), "aria-label": t("search"), oninput: () => this.draw() });
-    this.pending = h("button.filter", { "aria-pressed": "false", onclick: () => this.#filter() }, icon("clock"), t("only_pending"));
+    this.search = h("input", {
+      type: "search",
+      placeholder: t("search"),
+      "aria-label": t("search"),
+      oninput: () => this.draw(),
+    });
+    this.pending = h(
+      "button.filter",
+      { "aria-pressed": "false", onclick: () => this.#toggleFilter() },
+      icon("clock"),
+      t("only_pending"),
+    );
     this.list = h("ul.sessions", { "aria-label": t("chats") });
     this.note = h("p.note", { role: "status" });
-    const found = h("div.search", icon("search"), this.search, h("kbd", { "aria-hidden": "true" }, "⌘K"));
+    const search = h("div.search", icon("search"), this.search, h("kbd", { "aria-hidden": "true" }, "⌘K"));
+    const newChat = h(
+      "button.icon-button",
+      { "aria-label": t("new_chat"), title: `${t("new_chat")} (n)`, onclick: () => this.emit("segue-new") },
+      icon("plus"),
+    );
     this.append(
-      h("nav", { "aria-label": t("chats") },
-        h("div.top",
-          h("div.brand", h("span.sign", { "aria-hidden": "true" }), "Segue"),
-          h("button.icon-button", { "aria-label": t("new_chat"), title: `${t("new_chat")} (n)`, onclick: () => this.tell("segue-new") }, icon("plus")),
-        ),
-        found, this.pending, this.list, this.note, this.#leave(),
+      h(
+        "nav",
+        { "aria-label": t("chats") },
+        h("div.top", h("div.brand", h("span.sign", { "aria-hidden": "true" }), "Segue"), newChat),
+        search,
+        this.pending,
+        this.list,
+        this.note,
+        this.#logOutButton(),
       ),
     );
   }
 
   enter() {
-    this.draw = framed(() => this.#draw());
+    this.draw = oncePerFrame(() => this.#draw());
     this.on(sessions, "change", this.draw);
     this.#draw();
   }
@@ -44,12 +62,19 @@ class Sidebar extends Part {
     const words = this.search.value.trim().toLowerCase();
     const only = this.pending.getAttribute("aria-pressed") === "true";
     const shown = sessions.all.filter((session) => (!only || session.recall) && matches(session, words));
-    let made = 0;
-    const drawn = shown.filter(({ key }) => this.#items.has(key) || (made += 1) <= AT_ONCE);
-    arrange(this.list, drawn.map((session) => this.#item(session)));
+    let created = 0;
+    const drawn = shown.filter(({ key }) => {
+      if (this.#items.has(key)) return true;
+      created += 1;
+      return created <= ROWS_PER_FRAME;
+    });
+    const items = drawn.map((session) => this.#item(session));
+    arrange(this.list, items);
     if (drawn.length < shown.length) this.draw();
-    this.note.textContent = shown.length ? "" : this.#why(words, only);
-    for (const key of this.#items.keys()) if (!sessions.get(key)) this.#items.delete(key);
+    this.note.textContent = shown.length ? "" : this.#emptyNote(words, only);
+    for (const key of this.#items.keys()) {
+      if (!sessions.get(key)) this.#items.delete(key);
+    }
   }
 
   #item(session) {
@@ -58,30 +83,33 @@ class Sidebar extends Part {
       item = h("li", h("segue-session"));
       this.#items.set(session.key, item);
     }
-    item.firstChild.show(session, { unread: sessions.unread(session.key), current: session.key === this.#current });
+    item.firstChild.show(session, {
+      unread: sessions.unread(session.key),
+      current: session.key === this.#current,
+    });
     return item;
   }
 
-  #why(words, only) {
+  #emptyNote(words, only) {
     if (sessions.state === "loading") return t("loading");
     if (sessions.state === "failed") return t("unreachable");
     return words || only ? t("nothing_found") : t("no_chats");
   }
 
-  #filter() {
+  #toggleFilter() {
     const on = this.pending.getAttribute("aria-pressed") !== "true";
     this.pending.setAttribute("aria-pressed", String(on));
     this.#draw();
   }
 
-  #leave() {
+  #logOutButton() {
     if (!localStorage.getItem("segue.logged-in")) return null;
-    const out = async () => {
+    const logOut = async () => {
       await remove("auth/session").catch(() => {});
       localStorage.removeItem("segue.logged-in");
       location.reload();
     };
-    return h("button.leave", { onclick: out }, icon("leave"), t("log_out"));
+    return h("button.leave", { onclick: logOut }, icon("leave"), t("log_out"));
   }
 }
 

@@ -1,7 +1,7 @@
-// How an automation went, over time: a mark for each run, the newest at the right.
+// The recent runs of an automation: one mark each, the newest on the right.
 
 import { h, Part, t } from "../lib/dom.js";
-import { date } from "../lib/times.js";
+import { formatDate } from "../lib/times.js";
 
 class Strip extends Part {
   build() {
@@ -18,8 +18,8 @@ class Strip extends Part {
 
   #mark(run) {
     const outcome = run.outcome ?? run.state ?? "queued";
-    const name = `${date(new Date(run.slot))}: ${t(`outcome_${outcome}`)}`;
-    return h(`button.mark.${outcome}`, { named: name, onclick: () => this.tell("segue-run", run) });
+    const name = `${formatDate(new Date(run.slot))}: ${t(`outcome_${outcome}`)}`;
+    return h(`button.mark.${outcome}`, { named: name, onclick: () => this.emit("segue-run", run) });
   }
 }
 

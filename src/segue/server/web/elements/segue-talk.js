@@ -1,22 +1,23 @@
-// The open conversation, past and future in one column. Whoever reads at its end stays at its end.
+// The open conversation, past and future in one column. A view that is at the end stays at the end.
 
-import { calm, framed, h, icon, Part, t } from "../lib/dom.js";
+import { h, icon, oncePerFrame, Part, prefersReducedMotion, t } from "../lib/dom.js";
 import { live } from "../lib/live.js";
 import "./segue-composer.js";
 import "./segue-header.js";
 import "./segue-past.js";
 import "./segue-queue.js";
 
+/** Pixels from the end that still count as the end. */
 const NEAR = 60;
 const MOVE_MS = 190;
-/** Nobody reads faster than twenty pieces a second; each of them costs a layout. */
-const TEXT_PAUSE = 50;
+/** At most twenty updates a second: each costs a layout, and no reader is faster. */
+const TEXT_PAUSE_MS = 50;
 
 class Talk extends Part {
   #chat = null;
   #changed = new Map();
-  #pinned = true;
-  #away = null;
+  #atEnd = true;
+  #reconnectingTimer = null;
 
   build() {
     this.header = h("segue-header");
@@ -28,43 +29,59 @@ class Talk extends Part {
     this.empty = h("segue-empty", { hidden: true });
     this.note = h("p.note", { role: "status" });
     this.column = h("div.column", this.note, this.past, this.queue, this.empty, this.future);
-    this.scroller = h("div.scroll", { tabindex: "0", role: "region", "aria-label": t("conversation") }, this.column);
-    this.jump = h("button.jump", { hidden: true, onclick: () => this.#toEnd(true) }, icon("down"), h("span", t("latest")));
+    this.scroller = h(
+      "div.scroll",
+      { tabindex: "0", role: "region", "aria-label": t("conversation") },
+      this.column,
+    );
+    this.jump = h(
+      "button.jump",
+      { hidden: true, onclick: () => this.#scrollToEnd(true) },
+      icon("down"),
+      h("span", t("latest")),
+    );
     this.composer = h("segue-composer");
-    this.said = h("div.offscreen", { "aria-live": "polite" });
-    this.append(this.header, this.line, this.recall, this.scroller, h("div.bottom", this.jump, this.composer), this.said);
+    this.announcer = h("div.offscreen", { "aria-live": "polite" });
+    this.append(
+      this.header,
+      this.line,
+      this.recall,
+      this.scroller,
+      h("div.bottom", this.jump, this.composer),
+      this.announcer,
+    );
   }
 
   enter() {
-    this.flush = framed(() => this.#flush(), TEXT_PAUSE);
+    this.flush = oncePerFrame(() => this.#flush(), TEXT_PAUSE_MS);
     this.on(this.scroller, "scroll", () => this.#scrolled());
-    this.on(live, "state", () => this.#connection());
-    this.on(live, "outbox", () => this.#queue());
+    this.on(live, "state", () => this.#showConnection());
+    this.on(live, "outbox", () => this.#showQueue());
     this.on(this, "segue-try", ({ detail }) => this.composer.fill(detail));
-    const grown = new ResizeObserver(() => {
-      if (this.#pinned) this.#toEnd();
+    const resized = new ResizeObserver(() => {
+      if (this.#atEnd) this.#scrollToEnd();
       this.#scrolled();
     });
-    grown.observe(this.column);
-    grown.observe(this.scroller);
-    this.#connection();
+    resized.observe(this.column);
+    resized.observe(this.scroller);
+    this.#showConnection();
   }
 
   set chat(chat) {
     this.#chat = chat;
-    this.#pinned = true;
+    this.#atEnd = true;
     this.#changed.clear();
     this.past.clear();
     this.composer.chat = chat;
-    const hearing = {
+    const listeners = {
       opened: () => this.#draw(),
-      entry: (detail) => this.#entry(detail),
-      future: () => this.#ahead(),
+      entry: (detail) => this.#entryChanged(detail),
+      future: () => this.#showFuture(),
       session: () => this.header.show(chat),
-      queue: () => this.#queue(),
+      queue: () => this.#showQueue(),
     };
-    for (const [type, hear] of Object.entries(hearing)) {
-      chat.addEventListener(type, (event) => chat === this.#chat && hear(event.detail));
+    for (const [type, listener] of Object.entries(listeners)) {
+      chat.addEventListener(type, (event) => chat === this.#chat && listener(event.detail));
     }
     this.#draw();
     if (matchMedia("(hover: hover)").matches) this.composer.focus();
@@ -80,53 +97,65 @@ class Talk extends Part {
 
   #draw() {
     const chat = this.#chat;
-    this.note.textContent = chat.state === "failed" ? chat.problem.message : chat.state === "loading" ? t("loading") : "";
+    const loading = chat.state === "loading" ? t("loading") : "";
+    this.note.textContent = chat.state === "failed" ? chat.problem.message : loading;
     this.note.hidden = !this.note.textContent;
     this.past.show(chat.fold.entries);
-    this.#ahead();
-    this.#queue();
-    this.#toEnd();
+    this.#showFuture();
+    this.#showQueue();
+    this.#scrollToEnd();
     this.#scrolled();
   }
 
-  #ahead() {
+  #showFuture() {
     this.recall.chat = this.#chat;
     this.future.chat = this.#chat;
-    this.#isEmpty();
+    this.#showEmpty();
   }
 
-  #queue() {
+  #showQueue() {
     this.queue.show(this.#chat);
     this.header.show(this.#chat);
-    this.#isEmpty();
+    this.#showEmpty();
   }
 
-  #isEmpty() {
+  #showEmpty() {
     const chat = this.#chat;
-    this.empty.hidden = chat.state === "loading" || chat.state === "failed" || Boolean(chat.fold.entries.length || chat.ghosts.length || this.queue.children.length);
+    const unknown = chat.state === "loading" || chat.state === "failed";
+    const count = chat.fold.entries.length + chat.ghosts.length + this.queue.children.length;
+    this.empty.hidden = unknown || count > 0;
   }
 
-  #entry({ entry, event }) {
-    if (event?.type === "stream_start" || (event?.type === "message" && !event.undelivered)) this.#arrive(entry);
-    if (event?.type === "stream_end") this.header.show(this.#chat);
-    if (event?.type === "stream_end" && entry.text) this.said.textContent = `${t("segue")}: ${entry.text.slice(0, 400)}`;
+  #entryChanged({ entry, event }) {
+    const isNew = event?.type === "stream_start" || (event?.type === "message" && !event.undelivered);
+    if (isNew) this.#add(entry);
+    if (event?.type === "stream_end") {
+      this.header.show(this.#chat);
+      if (entry.text) this.announcer.textContent = `${t("segue")}: ${entry.text.slice(0, 400)}`;
+    }
     const grown = !event || event.type.endsWith("_delta");
     this.#changed.set(entry, grown && this.#changed.get(entry) !== false);
     this.flush();
   }
 
-  /** A ghost becomes a turn where it stands: the turn is drawn first and moved from there. */
-  #arrive(entry) {
-    this.#queue();
-    const from = entry.source && this.future.placeOf?.(entry.source);
-    if (entry.source) this.future.give?.(entry.source);
+  /** Adds an entry. A turn that was a ghost moves from the ghost's position to its own. */
+  #add(entry) {
+    this.#showQueue();
+    const from = entry.source && this.future.positionOf?.(entry.source);
+    if (entry.source) this.future.removeGhost?.(entry.source);
     this.past.show(this.#chat.fold.entries);
-    this.#isEmpty();
-    if (this.#pinned) this.#toEnd();
-    const head = this.past.of(entry)?.head;
-    if (!from || !head || calm()) return;
-    const way = from.top - head.getBoundingClientRect().top;
-    head.animate([{ transform: `translateY(${way}px)`, opacity: 0.55 }, { transform: "none", opacity: 1 }], { duration: MOVE_MS, easing: "cubic-bezier(.2,.7,.2,1)" });
+    this.#showEmpty();
+    if (this.#atEnd) this.#scrollToEnd();
+    const head = this.past.elementOf(entry)?.head;
+    if (!from || !head || prefersReducedMotion()) return;
+    const offset = from.top - head.getBoundingClientRect().top;
+    head.animate(
+      [
+        { transform: `translateY(${offset}px)`, opacity: 0.55 },
+        { transform: "none", opacity: 1 },
+      ],
+      { duration: MOVE_MS, easing: "cubic-bezier(.2,.7,.2,1)" },
+    );
   }
 
   #flush() {
@@ -136,37 +165,40 @@ class Talk extends Part {
 
   async #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    this.#pinned = scrollHeight - scrollTop - clientHeight < NEAR;
-    this.jump.hidden = this.#pinned;
-    if (scrollTop < clientHeight && this.#chat?.hasOlder) await this.#older();
+    this.#atEnd = scrollHeight - scrollTop - clientHeight < NEAR;
+    this.jump.hidden = this.#atEnd;
+    if (scrollTop < clientHeight && this.#chat?.hasOlder) await this.#loadOlder();
   }
 
-  /** What is read stays where it is while older words come in above it. */
-  async #older() {
+  /** Loads older entries above; what is on the screen stays where it is. */
+  async #loadOlder() {
     const chat = this.#chat;
-    const before = await chat.older().catch(() => []);
-    if (!before.length || chat !== this.#chat) return;
+    const added = await chat.older().catch(() => []);
+    if (!added.length || chat !== this.#chat) return;
     const { scrollHeight, scrollTop } = this.scroller;
     this.past.show(chat.fold.entries);
     this.scroller.scrollTop = scrollTop + this.scroller.scrollHeight - scrollHeight;
     this.#scrolled();
   }
 
-  #toEnd(smooth = false) {
-    this.#pinned = true;
+  #scrollToEnd(smooth = false) {
+    this.#atEnd = true;
     this.jump.hidden = true;
-    this.scroller.scrollTo({ top: this.scroller.scrollHeight, behavior: smooth && !calm() ? "smooth" : "instant" });
+    this.scroller.scrollTo({
+      top: this.scroller.scrollHeight,
+      behavior: smooth && !prefersReducedMotion() ? "smooth" : "instant",
+    });
   }
 
-  /** A short break is nobody's business. */
-  #connection() {
-    clearTimeout(this.#away);
+  /** Shows a lost connection, unless it is back within 700 ms. */
+  #showConnection() {
+    clearTimeout(this.#reconnectingTimer);
     const show = (words) => {
       this.line.textContent = words;
       this.classList.toggle("away", Boolean(words));
     };
     if (live.state === "open") return show("");
-    this.#away = setTimeout(() => show(t("reconnecting")), 700);
+    this.#reconnectingTimer = setTimeout(() => show(t("reconnecting")), 700);
   }
 }
 

@@ -1,4 +1,4 @@
-// What was just done, with Undo for as long as it can be undone.
+// Shows toasts, with an Undo button where the action can be undone.
 
 import { h, Part, t } from "../lib/dom.js";
 
@@ -13,15 +13,15 @@ class Toasts extends Part {
   }
 
   #show({ text, undo, ms, bad }) {
-    const shown = h("div.toast", { class: bad ? "bad" : null }, h("span", text));
-    const back = () => {
-      shown.remove();
+    const element = h("div.toast", { class: bad ? "bad" : null }, h("span", text));
+    const undoAndClose = () => {
+      element.remove();
       undo();
     };
-    if (undo) shown.append(h("button", { onclick: back }, t("undo")));
-    this.append(shown);
+    if (undo) element.append(h("button", { onclick: undoAndClose }, t("undo")));
+    this.append(element);
     while (this.children.length > 3) this.firstChild.remove();
-    setTimeout(() => shown.remove(), ms);
+    setTimeout(() => element.remove(), ms);
   }
 }
 

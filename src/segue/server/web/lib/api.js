@@ -1,4 +1,4 @@
-// The server's routes. Addresses are relative to the page, which may be mounted anywhere.
+// HTTP client. Addresses are relative to the page, which may be mounted anywhere.
 
 import { t } from "./words.js";
 
@@ -6,7 +6,7 @@ const { early } = window;
 export const address = (path) => new URL(path, document.baseURI);
 export const inPath = encodeURIComponent;
 
-/** What the server refused, or that it could not be reached (status 0). */
+/** The server refused a request, or could not be reached (status 0). */
 export class Problem extends Error {
   constructor(status, detail) {
     super(detail);
@@ -15,31 +15,31 @@ export class Problem extends Error {
 }
 
 async function call(method, path, body, headers = {}) {
-  // What is taken away is taken away also when the page is closed meanwhile.
-  const asked = { method, headers, keepalive: method === "DELETE" };
+  // A DELETE is completed even if the page is closed before the response.
+  const options = { method, headers, keepalive: method === "DELETE" };
   if (body !== undefined) {
-    asked.body = JSON.stringify(body);
+    options.body = JSON.stringify(body);
     headers["Content-Type"] = "application/json";
   }
-  // Whoever is first gets what was asked for before this script was here.
-  const begun = method === "GET" && early.get(path);
+  // The first GET of a path uses the response that early.js has requested.
+  const prefetched = method === "GET" && early.get(path);
   early.delete(path);
-  const answer = await (begun || fetch(path, asked)).catch(() => {
+  const response = await (prefetched || fetch(path, options)).catch(() => {
     throw new Problem(0, t("unreachable"));
   });
-  if (answer.ok) return answer.status === 204 ? null : answer.json();
-  const said = await answer.json().catch(() => ({}));
-  if (answer.status === 401) dispatchEvent(new Event("segue-unauthorized"));
-  throw new Problem(answer.status, said.detail ?? answer.statusText);
+  if (response.ok) return response.status === 204 ? null : response.json();
+  const error = await response.json().catch(() => ({}));
+  if (response.status === 401) dispatchEvent(new Event("segue-unauthorized"));
+  throw new Problem(response.status, error.detail ?? response.statusText);
 }
 
 export const get = (path) => call("GET", path);
 export const patch = (path, body) => call("PATCH", path, body);
 export const remove = (path) => call("DELETE", path);
-/** A repeat of a request that got lost is the same request. */
-export const post = (path, body, once = newId()) => call("POST", path, body, { "Idempotency-Key": once });
+/** Repeating a request with the same idempotency key has no further effect. */
+export const post = (path, body, key = newId()) => call("POST", path, body, { "Idempotency-Key": key });
 
-/** Null where the server has no such thing. */
+/** Like `get`, but returns null on 404. */
 export const maybe = (path) =>
   get(path).catch((problem) => {
     if (problem.status === 404) return null;

@@ -1,4 +1,4 @@
-// One conversation that is open: its past from the log, its present from the socket, its future from its jobs.
+// The open conversation: its past from the log, its present from the socket, its future from its jobs.
 
 import { get, inPath, maybe, post } from "./api.js";
 import { Fold } from "./fold.js";
@@ -7,11 +7,11 @@ import { live } from "./live.js";
 import { zone } from "./times.js";
 
 const PAGE = 50;
-const RENDER_PAUSE = 250;
-const FUTURE_PAUSE = 60;
+const RENDER_PAUSE_MS = 250;
+const FUTURE_PAUSE_MS = 60;
 
-/** Where the last block begins that may still change: after a blank line, outside code and lists. */
-function openFrom(text, from) {
+/** Where the last Markdown block begins that may still change: after a blank line, outside code and lists. */
+function startOfOpenBlock(text, from) {
   for (let at = text.lastIndexOf("\n\n"); at >= from; at = text.lastIndexOf("\n\n", at - 1)) {
     const fences = text.slice(from, at).match(/^ {0,3}(```|~~~)/gm) ?? [];
     if (fences.length % 2 === 0 && /^\p{L}|^#/u.test(text.slice(at + 2))) return at + 2;
@@ -25,13 +25,13 @@ export class Chat extends EventTarget {
   jobs = null;
   recall = null;
   messages = null;
-  /** Jobs that are about to be removed: they are not shown any more. */
-  leaving = new Set();
+  /** Ids of jobs that will be removed unless the user undoes it. They are not shown. */
+  removing = new Set();
   state = "loading";
-  #older = null;
-  #loading = false;
+  #olderCursor = null;
+  #loadingOlder = false;
   #rendering = new Set();
-  #future = 0;
+  #futureTimer = 0;
   #closed = false;
 
   constructor(key) {
@@ -41,16 +41,17 @@ export class Chat extends EventTarget {
   }
 
   get running() {
-    return this.fold.entries.findLast((entry) => entry.kind === "turn")?.state === "running" || this.session?.state === "running";
+    const last = this.fold.entries.findLast((entry) => entry.kind === "turn");
+    return last?.state === "running" || this.session?.state === "running";
   }
 
-  /** Of a time that names none. */
+  /** The zone for times that name none. */
   get timezone() {
     return this.session?.timezone ?? zone;
   }
 
   get hasOlder() {
-    return this.#older !== null;
+    return this.#olderCursor !== null;
   }
 
   get ghosts() {
@@ -64,116 +65,123 @@ export class Chat extends EventTarget {
       if (this.#closed) return;
       this.session = session;
       this.state = "open";
-      this.#older = log.next_cursor;
+      this.#olderCursor = log.next_cursor;
       for (const event of log.events) this.fold.take(event);
       if (!session.queued) this.fold.waiting = [];
-      live.follow(this.key, log.events.at(-1)?.seq ?? 0, (event) => this.#hear(event));
-      this.#tell("opened");
-      this.lookAhead();
+      live.follow(this.key, log.events.at(-1)?.seq ?? 0, (event) => this.#receive(event));
+      this.#emit("opened");
+      this.refreshFuture();
     } catch (problem) {
       if (this.#closed) return;
       this.state = problem.status === 404 ? "new" : "failed";
       this.problem = problem;
-      if (this.state === "new") live.follow(this.key, 0, (event) => this.#hear(event));
+      if (this.state === "new") live.follow(this.key, 0, (event) => this.#receive(event));
       else live.unfollow(this.key);
-      this.#tell("opened");
+      this.#emit("opened");
     }
   }
 
   close() {
     this.#closed = true;
-    clearTimeout(this.#future);
+    clearTimeout(this.#futureTimer);
     live.unfollow(this.key);
   }
 
-  /** The entries before the oldest that is here. */
+  /** Loads the page before the oldest entry; returns its entries. */
   async older() {
-    if (this.#loading || this.#older === null) return [];
-    this.#loading = true;
+    if (this.#loadingOlder || this.#olderCursor === null) return [];
+    this.#loadingOlder = true;
     try {
-      const log = await get(`${this.path}/log?limit=${PAGE}&cursor=${this.#older}`);
+      const log = await get(`${this.path}/log?limit=${PAGE}&cursor=${this.#olderCursor}`);
       const before = new Fold();
       for (const event of log.events) before.take(event);
-      this.#older = log.next_cursor;
+      this.#olderCursor = log.next_cursor;
       return this.fold.prepend(before);
     } finally {
-      this.#loading = false;
+      this.#loadingOlder = false;
     }
   }
 
-  say(text) {
-    live.speak(this.key, text);
+  send(text) {
+    live.send(this.key, text);
   }
 
   stop() {
     live.stop(this.key);
   }
 
-  /** Ask again for what is to come: soon, and once for many changes. */
-  lookAhead(pause = FUTURE_PAUSE) {
-    clearTimeout(this.#future);
-    this.#future = setTimeout(() => this.#lookAhead().catch(() => {}), pause);
+  /** Reloads what is coming after a short pause, once for several changes. */
+  refreshFuture(pause = FUTURE_PAUSE_MS) {
+    clearTimeout(this.#futureTimer);
+    this.#futureTimer = setTimeout(() => this.#loadFuture().catch(() => {}), pause);
   }
 
-  async #lookAhead() {
+  async #loadFuture() {
     const [jobs, recall, messages] = await Promise.all([
       maybe(`${this.path}/automations`),
       maybe(`${this.path}/recall`),
       maybe(`${this.path}/scheduled-messages?status=pending`),
     ]);
     if (this.#closed) return;
-    this.jobs = jobs?.jobs.filter((job) => !this.leaving.has(job.id)) ?? null;
+    this.jobs = jobs?.jobs.filter((job) => !this.removing.has(job.id)) ?? null;
     this.recall = recall?.recall ?? null;
     this.messages = messages?.messages ?? null;
-    this.#tell("future");
+    this.#emit("future");
   }
 
-  #hear(event) {
+  #receive(event) {
     if (this.state === "new" || this.state === "failed") this.state = "open";
     const entry = this.fold.take(event);
     if (event.type === "session_sync" && event.object) this.#sync(event.object);
-    if (/^(recall|automation|message)_update$/.test(event.type)) this.lookAhead();
-    if (event.type === "message" && event.message.source) this.lookAhead();
-    if (event.type === "queue_update") this.#tell("queue");
+    if (/^(recall|automation|message)_update$/.test(event.type)) this.refreshFuture();
+    if (event.type === "message" && event.message.source) this.refreshFuture();
+    if (event.type === "queue_update") this.#emit("queue");
     if (!entry) return;
     if (event.type === "stream_delta") this.#render(entry);
-    this.#tell("entry", { entry, event });
+    this.#emit("entry", { entry, event });
   }
 
   #sync(session) {
     this.session = session;
-    this.#tell("session");
-    this.lookAhead();
+    this.#emit("session");
+    this.refreshFuture();
   }
 
-  /** A growing text as HTML: a few times a second, and only the block that is still open. */
+  /** Renders a growing answer as HTML: a few times a second, and only the block that is still open. */
   async #render(turn) {
     if (this.#rendering.has(turn)) return;
     this.#rendering.add(turn);
     try {
-      let before = "";
+      let closedHtml = "";
       let from = 0;
-      while (turn.outcome === null && turn.shown < turn.text.length && !this.#closed) {
+      while (turn.outcome === null && turn.rendered < turn.text.length && !this.#closed) {
         const { text } = turn;
-        if (!turn.shown) [before, from] = ["", 0];
-        const open = openFrom(text, from);
-        if (open > from) before += (await post("markdown", { text: text.slice(from, open) })).html;
+        if (!turn.rendered) {
+          closedHtml = "";
+          from = 0;
+        }
+        const open = startOfOpenBlock(text, from);
+        if (open > from) {
+          const closed = await post("markdown", { text: text.slice(from, open) });
+          closedHtml += closed.html;
+        }
         const { html } = await post("markdown", { text: text.slice(open) });
         from = open;
         if (turn.outcome !== null) break;
         if (!turn.text.startsWith(text)) continue;
-        Object.assign(turn, { html: before + html, shown: text.length });
-        this.#tell("entry", { entry: turn });
-        await new Promise((wake) => setTimeout(wake, RENDER_PAUSE));
+        turn.html = closedHtml + html;
+        turn.rendered = text.length;
+        this.#emit("entry", { entry: turn });
+        await new Promise((wake) => setTimeout(wake, RENDER_PAUSE_MS));
       }
     } catch {
-      // What was not rendered is shown as it was written.
+      // Text that could not be rendered is shown as it was written.
     } finally {
       this.#rendering.delete(turn);
     }
   }
 
-  #tell(type, detail) {
+  #emit(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }

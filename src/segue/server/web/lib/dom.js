@@ -1,29 +1,31 @@
-// Making elements, and the words in them. What a server or a person wrote enters as text; the one exception is `setHtml`.
+// Helpers for building elements. All content is inserted as text; the only exception is `setHtml`.
 
 export { t } from "./words.js";
 
-/** `h("button.quiet", { onclick, "aria-label": "Copy" }, icon, "text")`. Null and false leave out; `named` is
- * a name for the eye, on hover, and for the ear. */
+/**
+ * Creates an element: `h("button.quiet", { onclick, "aria-label": "Copy" }, icon, "text")`.
+ * Null and false are left out; `named` sets both the tooltip and the accessible name.
+ */
 export function h(name, ...children) {
   const { named, ...attributes } = children[0]?.constructor === Object ? children.shift() : {};
   if (named) Object.assign(attributes, { "aria-label": named, title: named });
   const [tag, ...classes] = name.split(".");
-  const made = document.createElement(tag);
-  if (classes.length) made.classList.add(...classes);
-  if (tag === "button") made.type = "button";
+  const element = document.createElement(tag);
+  if (classes.length) element.classList.add(...classes);
+  if (tag === "button") element.type = "button";
   for (const [key, value] of Object.entries(attributes)) {
     if (value == null || value === false) continue;
-    if (key === "class") made.classList.add(value);
-    else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (key in made && typeof value !== "string") made[key] = value;
-    else made.setAttribute(key, value === true ? "" : value);
+    if (key === "class") element.classList.add(value);
+    else if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key in element && typeof value !== "string") element[key] = value;
+    else element.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((child) => child != null && child !== false));
-  return made;
+  element.append(...children.flat().filter((child) => child != null && child !== false));
+  return element;
 }
 
 const SVG = "http://www.w3.org/2000/svg";
-/** On a grid of 24. */
+/** SVG paths on a grid of 24. */
 const PATHS = {
   clock: "M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17ZM12 7.5V12l3 2",
   plus: "M12 5v14M5 12h14",
@@ -42,9 +44,10 @@ const PATHS = {
   leave: "M10 5H5v14h5M14 8l4 4-4 4M18 12H9",
 };
 
-/** Drawn in the colour of the text around it. */
+/** An icon in the colour of the surrounding text. */
 export function icon(name) {
-  const [svg, path] = ["svg", "path"].map((tag) => document.createElementNS(SVG, tag));
+  const svg = document.createElementNS(SVG, "svg");
+  const path = document.createElementNS(SVG, "path");
   svg.setAttribute("viewBox", "0 0 24 24");
   svg.setAttribute("class", "icon");
   svg.setAttribute("aria-hidden", "true");
@@ -55,64 +58,80 @@ export function icon(name) {
 
 const rendered = new WeakMap();
 
-/** Server-rendered, sanitised HTML, and the text that was not rendered yet. What stays the same stays where it
- * is, with its selection, and is not laid out again. */
-export function setHtml(place, html, tail = "") {
-  const { shown, tailed } = rendered.get(place) ?? { tailed: h("span.tail") };
-  rendered.set(place, { shown: html, tailed });
+/**
+ * Shows HTML that the server has rendered and sanitised, then `tail`, text that is not rendered yet.
+ * Nodes that do not change stay in place, so that they keep their selection and layout.
+ */
+export function setHtml(element, html, tail = "") {
+  const { shown, tailSpan } = rendered.get(element) ?? { tailSpan: h("span.tail") };
+  rendered.set(element, { shown: html, tailSpan });
   if (shown !== html) {
-    const wanted = document.createElement("template");
-    wanted.innerHTML = html;
-    tailed.remove();
-    become(place, wanted.content);
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    tailSpan.remove();
+    morph(element, template.content);
   }
-  setText(tailed, tail);
-  if (!tail) return tailed.remove();
-  const last = place.lastElementChild;
-  if (!place.contains(tailed)) (last?.localName === "p" ? last : place).append(tailed);
+  setText(tailSpan, tail);
+  if (!tail) return tailSpan.remove();
+  if (element.contains(tailSpan)) return;
+  const last = element.lastElementChild;
+  const parent = last?.localName === "p" ? last : element;
+  parent.append(tailSpan);
 }
 
-function become(place, wanted) {
-  const fresh = [...wanted.childNodes];
-  fresh.forEach((node, at) => {
-    const there = place.childNodes[at];
-    if (!there) place.append(node);
-    else if (there.isEqualNode(node)) return;
-    else if (!there.cloneNode(false).isEqualNode(node.cloneNode(false)) && !(there.data && node.data)) there.replaceWith(node);
-    else if (there.data) grow(there, node.data);
-    else become(there, node);
+/** Makes the children of `element` equal to those of `wanted`, changing as little as possible. */
+function morph(element, wanted) {
+  const nodes = [...wanted.childNodes];
+  nodes.forEach((node, index) => {
+    const current = element.childNodes[index];
+    if (!current) element.append(node);
+    else if (current.isEqualNode(node)) return;
+    else if (!sameKind(current, node)) current.replaceWith(node);
+    else if (current.data) updateText(current, node.data);
+    else morph(current, node);
   });
-  while (place.childNodes.length > fresh.length) place.lastChild.remove();
+  while (element.childNodes.length > nodes.length) element.lastChild.remove();
 }
 
-function grow(there, text) {
-  if (text.startsWith(there.data)) there.appendData(text.slice(there.length));
-  else there.data = text;
+/** Two texts, or two elements that differ only in their children. */
+function sameKind(one, other) {
+  return (one.data && other.data) || one.cloneNode(false).isEqualNode(other.cloneNode(false));
 }
 
-/** Text that mostly stays as it is, or grows. */
+function updateText(node, text) {
+  if (text.startsWith(node.data)) node.appendData(text.slice(node.length));
+  else node.data = text;
+}
+
+/** Sets text that is usually the same as before, or longer. */
 export function setText(element, text) {
   if (!element.firstChild) element.append(text);
-  else if (element.firstChild.data !== text) grow(element.firstChild, text);
+  else if (element.firstChild.data !== text) updateText(element.firstChild, text);
 }
 
-/** Make `parent` hold exactly these, moving and removing as little as possible. */
+/** Makes `wanted` the children of `parent`, moving and removing as little as possible. */
 export function arrange(parent, wanted) {
   const kept = new Set(wanted);
-  for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
-  wanted.forEach((child, place) => {
-    if (parent.children[place] !== child) parent.insertBefore(child, parent.children[place] ?? null);
+  for (const child of [...parent.children]) {
+    if (!kept.has(child)) child.remove();
+  }
+  wanted.forEach((child, index) => {
+    const current = parent.children[index] ?? null;
+    if (current !== child) parent.insertBefore(child, current);
   });
 }
 
-/** An element that builds itself once, and stops listening when it leaves the page. */
+/**
+ * Base of the elements. `build` runs once, `enter` each time the element is added to the page; listeners that
+ * were added with `on` are removed with it.
+ */
 export class Part extends HTMLElement {
   #shown = "";
 
   connectedCallback() {
-    this.leaving = new AbortController();
+    this.lifetime = new AbortController();
     if (!this.built) {
-      // It may have been given things before its class was here.
+      // Properties that were set before the class was loaded hide its setters: set them again.
       const given = Object.entries(this).filter(([name]) => name in Object.getPrototypeOf(this));
       this.built = true;
       this.build?.();
@@ -125,35 +144,36 @@ export class Part extends HTMLElement {
   }
 
   disconnectedCallback() {
-    this.leaving.abort();
+    this.lifetime.abort();
   }
 
-  /** Whether this is another thing to show than the last time. */
+  /** Whether these values differ from those of the last call. */
   differs(...wanted) {
     const before = this.#shown;
     this.#shown = JSON.stringify(wanted);
     return this.#shown !== before;
   }
 
-  /** To whoever is around this element. */
-  tell(type, detail) {
+  /** Dispatches an event that bubbles up to the elements around this one. */
+  emit(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
   }
 
-  on(target, type, hear) {
-    target.addEventListener(type, hear, { signal: this.leaving.signal });
+  on(target, type, listener) {
+    target.addEventListener(type, listener, { signal: this.lifetime.signal });
   }
 }
 
-export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+export const prefersReducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** Once for any number of calls before the next frame, and not again within so many milliseconds. */
-export function framed(work, pause = 0) {
+/** Runs `work` in the next frame, once for any number of calls, and at most once in `pause` milliseconds. */
+export function oncePerFrame(work, pause = 0) {
   let waiting = false;
   let last = 0;
   const run = () =>
     requestAnimationFrame((now) => {
-      [waiting, last] = [false, now];
+      waiting = false;
+      last = now;
       work();
     });
   return () => {

@@ -1,15 +1,25 @@
-// The conversation as a fold over its events. Pure: no page, no network, no clock.
+// The conversation as a fold over its events. Pure: no DOM, no network, no clock.
 //
-// An entry is a turn (what was asked, what was done, what was said) or a message from outside a turn.
+// An entry is a turn (prompt, tool calls, answer) or a message that belongs to no turn.
 
-/** Offsets count characters as the server does; JavaScript counts the halves of some as two. */
+/** Puts `piece` at `offset`. The server counts code points, JavaScript's strings count UTF-16 units. */
 function splice(text, length, offset, piece) {
   if (offset === length) return text + piece;
   return Array.from(text).slice(0, offset).join("") + piece;
 }
 
-const UNSAID = {
-  text: "", length: 0, thinking: "", thought: 0, html: "", shown: 0, state: "running", outcome: null, retryAt: null,
+/** The fields of an answer that has not begun. The lengths are in code points. */
+const NO_ANSWER = {
+  text: "",
+  textLength: 0,
+  thinking: "",
+  thinkingLength: 0,
+  html: "",
+  /** How much of `text` is rendered in `html`. */
+  rendered: 0,
+  state: "running",
+  outcome: null,
+  retryAt: null,
 };
 
 const lengthOf = (text) => Array.from(text).length;
@@ -19,15 +29,15 @@ export class Fold {
   waiting = [];
   #byTurn = new Map();
 
-  /** The entry that has changed, if one has. */
+  /** Applies an event; returns the entry that has changed, or null. */
   take(event) {
     switch (event.type) {
       case "stream_start":
         return this.#start(event);
       case "stream_delta":
-        return this.#grow(event, "text", "length");
+        return this.#grow(event, "text", "textLength");
       case "thinking_delta":
-        return this.#grow(event, "thinking", "thought");
+        return this.#grow(event, "thinking", "thinkingLength");
       case "tool_started":
       case "tool_call":
         return this.#tool(event);
@@ -47,19 +57,24 @@ export class Fold {
     return this.#byTurn.get(id);
   }
 
-  /** Put what came before in front. A turn that the pages cut in two becomes one again. */
+  /** Puts older entries in front; joins a turn that was split between two pages. Returns the new entries. */
   prepend(older) {
     const before = older.entries.filter((entry) => {
-      const here = entry.kind === "turn" && this.#byTurn.get(entry.id);
-      if (!here) return true;
-      Object.assign(here, { asked: here.asked ?? entry.asked, source: entry.source, at: entry.at });
-      here.tools = [...entry.tools, ...here.tools];
-      here.added = [...entry.added, ...here.added];
+      const turn = entry.kind === "turn" && this.#byTurn.get(entry.id);
+      if (!turn) return true;
+      Object.assign(turn, { asked: turn.asked ?? entry.asked, source: entry.source, at: entry.at });
+      turn.tools = [...entry.tools, ...turn.tools];
+      turn.added = [...entry.added, ...turn.added];
       return false;
     });
-    const cut = older.entries.filter((entry) => !before.includes(entry)).map((entry) => this.#byTurn.get(entry.id));
-    this.entries = [...before, ...cut, ...this.entries.filter((entry) => !cut.includes(entry))];
-    for (const entry of before) if (entry.kind === "turn") this.#byTurn.set(entry.id, entry);
+    const joined = older.entries
+      .filter((entry) => !before.includes(entry))
+      .map((entry) => this.#byTurn.get(entry.id));
+    const rest = this.entries.filter((entry) => !joined.includes(entry));
+    this.entries = [...before, ...joined, ...rest];
+    for (const entry of before) {
+      if (entry.kind === "turn") this.#byTurn.set(entry.id, entry);
+    }
     return before;
   }
 
@@ -67,8 +82,17 @@ export class Fold {
     let turn = this.#byTurn.get(event.turn_id);
     if (!turn) {
       turn = {
-        kind: "turn", id: event.turn_id, at: event.at, source: event.source ?? null, asked: null, added: [],
-        tools: [], attempt: 1, delivery: null, refusal: null, ...UNSAID,
+        kind: "turn",
+        id: event.turn_id,
+        at: event.at,
+        source: event.source ?? null,
+        asked: null,
+        added: [],
+        tools: [],
+        attempt: 1,
+        delivery: null,
+        refusal: null,
+        ...NO_ANSWER,
       };
       this.#byTurn.set(turn.id, turn);
       this.entries.push(turn);
@@ -79,7 +103,7 @@ export class Fold {
   #start(event) {
     const turn = this.#turn(event);
     const asked = event.message ?? turn.asked;
-    Object.assign(turn, { source: event.source, attempt: event.attempt, asked, ...UNSAID });
+    Object.assign(turn, { source: event.source, attempt: event.attempt, asked, ...NO_ANSWER });
     if (event.attempt > 1) turn.tools = [];
     this.waiting = this.waiting.filter((each) => each.turn_id !== turn.id);
     return turn;
@@ -88,7 +112,7 @@ export class Fold {
   #grow(event, text, length) {
     const turn = this.#byTurn.get(event.turn_id);
     if (!turn || turn.outcome) return null;
-    if (event.offset !== turn[length] && text === "text") Object.assign(turn, { html: "", shown: 0 });
+    if (event.offset !== turn[length] && text === "text") Object.assign(turn, { html: "", rendered: 0 });
     turn[text] = splice(turn[text], turn[length], event.offset, event.text);
     turn[length] = event.offset + lengthOf(event.text);
     return turn;
@@ -96,11 +120,12 @@ export class Fold {
 
   #tool(event) {
     const turn = this.#turn(event);
-    const { call_id, name, arguments: given, result = null, error = null, duration_ms = null } = event;
-    const tool = { call_id, name, given, result, error, duration_ms, over: event.type === "tool_call" };
-    const known = turn.tools.findIndex((each) => each.call_id === call_id);
-    if (known < 0) turn.tools.push(tool);
-    else turn.tools[known] = tool;
+    const { call_id, name, arguments: args, result = null, error = null, duration_ms = null } = event;
+    const finished = event.type === "tool_call";
+    const tool = { call_id, name, args, result, error, duration_ms, finished };
+    const index = turn.tools.findIndex((each) => each.call_id === call_id);
+    if (index < 0) turn.tools.push(tool);
+    else turn.tools[index] = tool;
     return turn;
   }
 
@@ -111,20 +136,34 @@ export class Fold {
     turn.source ??= message?.source ?? null;
     turn.quiet = Boolean(event.quiet);
     turn.delivery = message?.delivery ?? turn.delivery;
-    if (message) Object.assign(turn, { text: message.content, html: message.html, shown: message.content.length });
-    turn.tools = turn.tools.map((tool) => ({ ...tool, over: true }));
+    if (message) {
+      turn.text = message.content;
+      turn.html = message.html;
+      turn.rendered = message.content.length;
+    }
+    turn.tools = turn.tools.map((tool) => ({ ...tool, finished: true }));
     return turn;
   }
 
   #message(event) {
-    const lost = event.undelivered && this.#byTurn.get(event.undelivered.turn_id);
-    if (lost) return Object.assign(lost, { delivery: event.undelivered.delivery, refusal: event.undelivered.reason });
+    const undelivered = event.undelivered && this.#byTurn.get(event.undelivered.turn_id);
+    if (undelivered) {
+      undelivered.delivery = event.undelivered.delivery;
+      undelivered.refusal = event.undelivered.reason;
+      return undelivered;
+    }
     const turn = event.message.role === "user" && this.#byTurn.get(event.turn_id);
     if (turn) {
       turn.added.push(event.message);
       return turn;
     }
-    const entry = { kind: "message", id: event.message.id, at: event.at, source: event.message.source, message: event.message };
+    const entry = {
+      kind: "message",
+      id: event.message.id,
+      at: event.at,
+      source: event.message.source,
+      message: event.message,
+    };
     this.entries.push(entry);
     return entry;
   }

@@ -1,27 +1,31 @@
-// A small form: its fields, a place for what the server said against it, Save and Cancel.
+// A small form: labelled fields, the server's refusal, Save and Cancel.
 
 import { h, t } from "./dom.js";
 
-export const field = (name, made) => h("label", t(`field_${name}`), Object.assign(made, { name }));
+export const field = (name, input) => h("label", t(`field_${name}`), Object.assign(input, { name }));
 
-/** `save` sends what was given, and throws what the server refuses; `close` is for when it is over. */
+/** `save` gets the form's elements and throws what the server refuses; `close` ends it, saved or not. */
 export function form(fields, save, close) {
   const problem = h("p.problem", { role: "alert" });
   const submit = async (event) => {
     event.preventDefault();
     try {
-      await save(made.elements);
+      await save(element.elements);
       close();
-    } catch (refused) {
-      problem.textContent = refused.message;
+    } catch (refusal) {
+      problem.textContent = refusal.message;
     }
   };
-  const leave = (event) => {
+  const closeOnEscape = (event) => {
     if (event.key !== "Escape") return;
     event.preventDefault();
     close();
   };
-  const made = h("form", { onsubmit: submit, onkeydown: leave }, fields, problem,
-    h("div.verbs", h("button.primary", { type: "submit" }, t("save")), h("button.quiet", { onclick: close }, t("cancel"))));
-  return made;
+  const buttons = h(
+    "div.verbs",
+    h("button.primary", { type: "submit" }, t("save")),
+    h("button.quiet", { onclick: close }, t("cancel")),
+  );
+  const element = h("form", { onsubmit: submit, onkeydown: closeOnEscape }, fields, problem, buttons);
+  return element;
 }

@@ -1,11 +1,11 @@
-// The one WebSocket. It comes back by itself, and goes on where each session's log was left.
+// The WebSocket. It reconnects by itself and resumes each session's log after the last event received.
 //
-// A message waits in an outbox until the server has accepted it, over reloads too. Its id makes a repeat harmless.
+// A message stays in an outbox in local storage until the server accepts it. Its id makes a repeat harmless.
 
 import { address, get, newId } from "./api.js";
 import { zone } from "./times.js";
 
-const KEPT = "segue.outbox.";
+const OUTBOX = "segue.outbox.";
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 8000;
 
@@ -15,26 +15,28 @@ class Live extends EventTarget {
   #followed = new Map();
   #held = new Set();
   #retry = 0;
-  #barred = false;
+  #unauthorized = false;
   state = "connecting";
 
   start() {
-    addEventListener("online", () => this.#hurry());
+    addEventListener("online", () => this.#reconnectNow());
     addEventListener("offline", () => this.#socket?.close());
-    document.addEventListener("visibilitychange", () => document.hidden || this.#hurry());
-    // A login loads a new page.
-    addEventListener("segue-unauthorized", () => (this.#barred = true));
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) this.#reconnectNow();
+    });
+    // Stop reconnecting; logging in reloads the page.
+    addEventListener("segue-unauthorized", () => (this.#unauthorized = true));
     this.#connect();
   }
 
-  /** Hold back what is said in a session until it is followed: its answer would begin unheard. */
+  /** Holds a session's messages back until it is followed, or the start of the answer would be missed. */
   hold(key) {
     this.#held.add(key);
   }
 
-  /** `hear` gets each event of the session after a number, once, in order. */
-  follow(key, after, hear) {
-    this.#followed.set(key, { after, hear });
+  /** Calls `onEvent` once, in order, for each event of the session with a number above `after`. */
+  follow(key, after, onEvent) {
+    this.#followed.set(key, { after, onEvent });
     this.#send({ type: "subscribe", session: key, after });
     this.#release(key);
   }
@@ -46,103 +48,107 @@ class Live extends EventTarget {
   }
 
   #release(key) {
-    if (this.#held.delete(key)) this.outbox(key).forEach((said) => this.#deliver(said));
+    if (this.#held.delete(key)) this.outbox(key).forEach((message) => this.#deliver(message));
   }
 
-  speak(session, content) {
-    const said = { id: newId(), session, content, at: new Date().toISOString() };
-    localStorage.setItem(KEPT + said.id, JSON.stringify(said));
-    this.#tell("outbox");
-    this.#deliver(said);
+  send(session, content) {
+    const message = { id: newId(), session, content, at: new Date().toISOString() };
+    localStorage.setItem(OUTBOX + message.id, JSON.stringify(message));
+    this.#emit("outbox");
+    this.#deliver(message);
   }
 
   stop(session) {
     this.#send({ type: "stop", session });
   }
 
-  /** What the server has not accepted yet, oldest first. */
+  /** Messages that the server has not accepted yet, oldest first. */
   outbox(session = null) {
     return Object.keys(localStorage)
-      .filter((name) => name.startsWith(KEPT))
+      .filter((name) => name.startsWith(OUTBOX))
       .map((name) => JSON.parse(localStorage.getItem(name)))
-      .filter((said) => session === null || said.session === session)
+      .filter((message) => session === null || message.session === session)
       .sort((one, other) => one.at.localeCompare(other.at));
   }
 
   #connect() {
     clearTimeout(this.#retry);
-    if (this.#barred) return;
+    if (this.#unauthorized) return;
     const url = address("ws");
     url.protocol = url.protocol.replace("http", "ws");
-    const socket = (this.#socket = new WebSocket(url));
+    const socket = new WebSocket(url);
+    this.#socket = socket;
     let opened = false;
     socket.onopen = () => {
       opened = true;
       this.#pause = FIRST_PAUSE;
       this.#send({ type: "subscribe", session: "*" });
-      for (const [session, { after }] of this.#followed) this.#send({ type: "subscribe", session, after });
-      this.outbox().forEach((said) => this.#deliver(said));
-      const back = this.state === "closed";
-      this.#become("open");
-      if (back) this.#tell("back");
+      for (const [session, { after }] of this.#followed) {
+        this.#send({ type: "subscribe", session, after });
+      }
+      this.outbox().forEach((message) => this.#deliver(message));
+      const reconnected = this.state === "closed";
+      this.#setState("open");
+      if (reconnected) this.#emit("back");
     };
-    socket.onmessage = ({ data }) => this.#hear(JSON.parse(data));
+    socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
     socket.onclose = () => {
       if (socket !== this.#socket) return;
-      // A socket that is refused does not say why; a request does.
+      // A refused socket does not say why. A request does, and a 401 leads to the login.
       if (!opened) get("auth/session").catch(() => {});
-      this.#become("closed");
+      this.#setState("closed");
       this.#retry = setTimeout(() => this.#connect(), this.#pause * (0.7 + Math.random() * 0.6));
       this.#pause = Math.min(LONGEST_PAUSE, this.#pause * 2);
     };
   }
 
-  #hurry() {
+  #reconnectNow() {
     if (this.#socket?.readyState < WebSocket.CLOSING) return;
     this.#pause = FIRST_PAUSE;
     this.#connect();
   }
 
-  #hear(event) {
+  #receive(event) {
     if (event.type === "accepted") return this.#accepted(event);
     if (event.type === "error") return this.#refused(event);
     const followed = this.#followed.get(event.session);
-    const live = event.type === "stream_delta" || event.type === "thinking_delta";
-    if (event.type === "session_sync") this.#tell("session", { key: event.session, session: event.object });
-    if (!followed || event.summary || (!live && event.seq <= followed.after)) return;
-    if (!live) followed.after = event.seq;
-    followed.hear(event);
+    // A delta is not in the log: it repeats the number of the last event that is.
+    const isDelta = event.type === "stream_delta" || event.type === "thinking_delta";
+    if (event.type === "session_sync") this.#emit("session", { key: event.session, session: event.object });
+    if (!followed || event.summary || (!isDelta && event.seq <= followed.after)) return;
+    if (!isDelta) followed.after = event.seq;
+    followed.onEvent(event);
   }
 
-  /** With the browser's zone, for a session that has none. */
+  /** Sends the browser's zone too, for a session that has none. */
   #deliver({ id, session, content }) {
     if (this.#held.has(session)) return;
     this.#send({ type: "message", session, content, id, timezone: zone });
   }
 
   #accepted(event) {
-    localStorage.removeItem(KEPT + event.id);
-    this.#tell("accepted", event);
-    this.#tell("outbox");
+    localStorage.removeItem(OUTBOX + event.id);
+    this.#emit("accepted", event);
+    this.#emit("outbox");
   }
 
   #refused(event) {
-    const said = event.id && localStorage.getItem(KEPT + event.id);
-    localStorage.removeItem(KEPT + event.id);
-    this.#tell("refused", { ...event, said: said ? JSON.parse(said) : null });
-    this.#tell("outbox");
+    const stored = event.id && localStorage.getItem(OUTBOX + event.id);
+    localStorage.removeItem(OUTBOX + event.id);
+    this.#emit("refused", { ...event, message: stored ? JSON.parse(stored) : null });
+    this.#emit("outbox");
   }
 
-  #send(asked) {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(asked));
+  #send(request) {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(request));
   }
 
-  #become(state) {
+  #setState(state) {
     this.state = state;
-    this.#tell("state");
+    this.#emit("state");
   }
 
-  #tell(type, detail) {
+  #emit(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }

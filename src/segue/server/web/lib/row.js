@@ -1,28 +1,31 @@
-// A row of the conversation: who or when at the left, a place on the thread, and what is there.
+// A row of the conversation: name and time on the left, a node on the thread, and the content.
 
 import { h, icon, t } from "./dom.js";
-import { clock, whole } from "./times.js";
+import { formatClock, formatFull } from "./times.js";
 
-/** `node` is a shape on the thread: `dot`, `clock`, `ring`, or nothing. */
+/** `node` is a shape on the thread: `dot`, `clock`, `ring`, or null. */
 export function row(kind, { who = null, at = null, node = null, body }) {
-  return h(`div.row.${kind}`,
-    h("div.who", who && h("span.name", who), at && moment(at)),
-    h("div.thread", { "aria-hidden": "true" }, node && h(`span.node.${node}`, node === "clock" ? icon("clock") : null)),
+  const shape = node && h(`span.node.${node}`, node === "clock" ? icon("clock") : null);
+  return h(
+    `div.row.${kind}`,
+    h("div.who", who && h("span.name", who), at && timeElement(at)),
+    h("div.thread", { "aria-hidden": "true" }, shape),
     h("div.body", body),
   );
 }
 
-export function moment(at) {
+function timeElement(at) {
   const when = new Date(at);
-  return h("time", { datetime: when.toISOString(), title: whole(when) }, clock(when));
+  return h("time", { datetime: when.toISOString(), title: formatFull(when) }, formatClock(when));
 }
 
-/** `name` is one of the catalogue; `of` is said to those who only hear. */
-export const verb = (name, of, act) => h("button.quiet", { onclick: act, "aria-label": `${t(name)}: ${of}` }, t(name));
+/** `name` is a key of the catalogue; screen readers also hear what the action is about. */
+export const actionButton = (name, about, act) =>
+  h("button.quiet", { onclick: act, "aria-label": `${t(name)}: ${about}` }, t(name));
 
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  // Only a page from this machine or over TLS has the clipboard itself.
+  // Browsers offer the clipboard API only over TLS and on localhost.
   const field = h("textarea.offscreen", text);
   document.body.append(field);
   field.select();
@@ -30,11 +33,11 @@ async function copy(text) {
   field.remove();
 }
 
-export function copyButton(label, text, words) {
+export function copyButton(label, text, confirmation) {
   const button = h("button.quiet.copy", { named: label }, icon("copy"));
   button.addEventListener("click", async () => {
     await copy(text());
-    button.replaceChildren(icon("check"), words);
+    button.replaceChildren(icon("check"), confirmation);
     setTimeout(() => button.replaceChildren(icon("copy")), 1500);
   });
   return button;

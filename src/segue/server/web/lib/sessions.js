@@ -1,10 +1,10 @@
-// The list of conversations: the newest first, each as the server last told it, and what was not read yet.
+// The list of conversations, newest first, kept up to date by live events, and which of them are unread.
 
 import { get, inPath, patch, remove } from "./api.js";
 import { live } from "./live.js";
 
 const SEEN = "segue.seen";
-/** As many as a screen shows. */
+/** One screen of them. */
 export const FIRST = "sessions?limit=30";
 const ALL = "sessions?limit=500";
 const MOST = 5000;
@@ -12,13 +12,14 @@ const MOST = 5000;
 class Sessions extends EventTarget {
   #known = new Map();
   #seen = new Map(Object.entries(JSON.parse(localStorage.getItem(SEEN) ?? "{}")));
-  #fresh = localStorage.getItem(SEEN) === null;
-  #heard = new Set();
+  #firstVisit = localStorage.getItem(SEEN) === null;
+  /** Keys that a live event has changed since the list was requested. */
+  #updated = new Set();
   state = "loading";
 
   start() {
     live.addEventListener("session", ({ detail }) => this.#put(detail.key, detail.session));
-    // What was asked for while nobody listened may be old by now.
+    // The list was requested before the socket was open, so it may be out of date.
     live.addEventListener("state", () => this.load(), { once: true });
     live.addEventListener("back", () => this.load());
     addEventListener("storage", ({ key, newValue }) => {
@@ -29,23 +30,26 @@ class Sessions extends EventTarget {
     this.load(FIRST);
   }
 
-  /** All of them, or only these. */
+  /** Loads all sessions, or only the page at the path `only`. */
   async load(only = null) {
-    this.#heard.clear();
+    this.#updated.clear();
     try {
       const listed = new Set();
       const before = [...this.#known.keys()];
-      for (let path = only ?? ALL; path; ) {
+      for (let path = only ?? ALL; path;) {
         const page = await get(path);
         this.#take(page.sessions, listed);
         this.state = "open";
         this.#changed();
-        path = !only && page.next_cursor && listed.size < MOST && `${ALL}&cursor=${page.next_cursor}`;
+        const more = !only && page.next_cursor && listed.size < MOST;
+        path = more ? `${ALL}&cursor=${page.next_cursor}` : null;
       }
       if (only) return;
-      for (const key of before) if (!listed.has(key)) this.#known.delete(key);
-      this.#fresh = false;
-      this.#keepSeen();
+      for (const key of before) {
+        if (!listed.has(key)) this.#known.delete(key);
+      }
+      this.#firstVisit = false;
+      this.#saveSeen();
     } catch {
       if (this.state === "loading") this.state = "failed";
     }
@@ -53,7 +57,9 @@ class Sessions extends EventTarget {
   }
 
   get all() {
-    return [...this.#known.values()].sort((one, other) => (place(other) > place(one)) - (place(other) < place(one)));
+    return [...this.#known.values()].sort(
+      (one, other) => (lastUsed(other) > lastUsed(one)) - (lastUsed(other) < lastUsed(one)),
+    );
   }
 
   get(key) {
@@ -61,14 +67,14 @@ class Sessions extends EventTarget {
   }
 
   unread(key) {
-    const said = this.#known.get(key)?.last_line_at;
-    return Boolean(said) && said > (this.#seen.get(key) ?? "");
+    const lastLineAt = this.#known.get(key)?.last_line_at;
+    return Boolean(lastLineAt) && lastLineAt > (this.#seen.get(key) ?? "");
   }
 
-  see(key) {
+  markRead(key) {
     if (!this.unread(key)) return;
     this.#seen.set(key, this.#known.get(key).last_line_at);
-    this.#keepSeen();
+    this.#saveSeen();
     this.#changed();
   }
 
@@ -76,9 +82,11 @@ class Sessions extends EventTarget {
     this.#put(key, await patch(`sessions/${inPath(key)}`, { title }));
   }
 
-  /** The answer: deleted, or blocked by automations. */
+  /** Returns the server's answer: deleted, or blocked by automations. */
   async delete(key, withAutomations) {
-    const answer = await remove(`sessions/${inPath(key)}${withAutomations ? "?delete_automations=true" : ""}`);
+    const answer = await remove(
+      `sessions/${inPath(key)}${withAutomations ? "?delete_automations=true" : ""}`,
+    );
     if (answer.deleted) this.#put(key, null);
     return answer;
   }
@@ -86,22 +94,22 @@ class Sessions extends EventTarget {
   #take(sessions, listed) {
     for (const session of sessions) {
       listed.add(session.key);
-      // What was heard meanwhile is newer.
-      if (this.#heard.has(session.key)) continue;
+      // A live event that arrived after the request is newer.
+      if (this.#updated.has(session.key)) continue;
       this.#known.set(session.key, session);
-      // Who opens the page for the first time has nothing unread.
-      if (this.#fresh && session.last_line_at) this.#seen.set(session.key, session.last_line_at);
+      // A first visit starts with nothing unread.
+      if (this.#firstVisit && session.last_line_at) this.#seen.set(session.key, session.last_line_at);
     }
   }
 
   #put(key, session) {
-    this.#heard.add(key);
+    this.#updated.add(key);
     if (session) this.#known.set(key, session);
     else if (this.#known.delete(key)) this.dispatchEvent(new CustomEvent("gone", { detail: key }));
     this.#changed();
   }
 
-  #keepSeen() {
+  #saveSeen() {
     localStorage.setItem(SEEN, JSON.stringify(Object.fromEntries(this.#seen)));
   }
 
@@ -110,6 +118,6 @@ class Sessions extends EventTarget {
   }
 }
 
-const place = (session) => session.last_message_at ?? session.created_at;
+const lastUsed = (session) => session.last_message_at ?? session.created_at;
 
 export const sessions = new Sessions();

@@ -1,9 +1,9 @@
-"""Chinese, which writes no spaces. Numbers are digits, or characters up to 九十九.
+"""Language table: Chinese, which has no spaces. Numbers are digits, or characters up to 九十九.
 
-- `三点` is of a 24-hour clock, `下午三点` of the other.
-- `下周五` is the Friday of next week, as the words say.
-- `每隔一天` is not read: it is every day to some and every other day to others. Nor are `过两天` and
-  `半天后`, which are seldom meant as counted.
+- `三点` is on a 24-hour clock, `下午三点` on a 12-hour clock.
+- `下周五` is the Friday of next week.
+- `每隔一天` is not read: it can mean every day or every other day. Nor are `过两天` and `半天后`, which are
+  seldom meant literally.
 """
 
 from fractions import Fraction

@@ -1,6 +1,6 @@
-"""English.
+"""Language table: English.
 
-- `next friday` is the coming one or that of next week. Where these differ it is refused; `friday` and
+- `next friday` can be the coming one or that of next week. If these differ it is refused; `friday` and
   `friday next week` are read.
 """
 

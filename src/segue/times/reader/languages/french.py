@@ -1,11 +1,11 @@
-"""French.
+"""Language table: French.
 
-- `à 9h` is a time and `dans 9h` a length of time. Bare, `9h`, `9 heures` and `9h30` are either, so they are
-  refused.
-- `vendredi prochain` is the coming one or that of next week, and refused where these differ.
-- `et demie`, `moins le quart` are on a dial of twelve.
-- `jours ouvrables` count Saturday and are not read; `jours ouvrés` do not.
-- `huit jours` is a week and `quinze jours` two to many, so they are refused in words; `8 jours` is read.
+- `à 9h` is a time and `dans 9h` a length of time. Alone, `9h`, `9 heures` and `9h30` can be either, so they
+  are refused.
+- `vendredi prochain` can be the coming one or that of next week. If these differ it is refused.
+- `et demie`, `moins le quart` are on a twelve-hour dial.
+- `jours ouvrés` are read; `jours ouvrables`, which include Saturday, are not.
+- `huit jours` can mean a week and `quinze jours` two weeks, so they are refused in words; `8 jours` is read.
 """
 
 from fractions import Fraction

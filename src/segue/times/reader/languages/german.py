@@ -1,12 +1,12 @@
-"""German.
+"""Language table: German.
 
-- `Werktag` is a day from Monday to Friday, as in everyday speech; the law counts Saturday too.
-- `nächsten Freitag` is the coming one or that of next week. Where these differ it is refused, and
-  `kommenden Freitag` read.
+- `Werktag` is a day from Monday to Friday, as in everyday speech; by law it includes Saturday.
+- `nächsten Freitag` can be the coming one or that of next week. If these differ it is refused; `kommenden
+  Freitag` is read.
 - `am Morgen` is the morning, `morgen` tomorrow.
-- `halb vier` is on a dial of twelve.
-- `in acht Tagen` is a week to many, so it is refused in words; `in 8 Tagen` is read.
-- `so` alone is no Sunday: `so um 9`.
+- `halb vier` is on a twelve-hour dial.
+- `in acht Tagen` can mean a week, so it is refused in words; `in 8 Tagen` is read.
+- `so` alone is not Sunday: `so um 9`.
 """
 
 from fractions import Fraction

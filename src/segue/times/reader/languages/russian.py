@@ -1,10 +1,10 @@
-"""Russian. Words stand in the cases that times use.
+"""Language table: Russian. Words are in the cases that times use.
 
-- `в следующую пятницу` is the coming one or that of next week. Where these differ it is refused, and
-  `в ближайшую пятницу` read.
-- `в половине четвёртого`, `без четверти четыре` are on a dial of twelve.
-- `через день` is not read: it is tomorrow to some and every other day to others. `час`, `9 часов`
-  alone are refused: a length of time, or a time on the clock.
+- `в следующую пятницу` can be the coming one or that of next week. If these differ it is refused;
+  `в ближайшую пятницу` is read.
+- `в половине четвёртого`, `без четверти четыре` are on a twelve-hour dial.
+- `через день` is not read: it can mean tomorrow or every other day. `час`, `9 часов` alone are refused: each
+  can be a length of time or a clock time.
 """
 
 from fractions import Fraction

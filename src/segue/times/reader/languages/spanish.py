@@ -1,11 +1,12 @@
-"""Spanish.
+"""Language table: Spanish.
 
-- `a las 9` is of a 24-hour clock, `a las 9 de la noche` of the other.
-- `a las 9 horas` is a time and `en 9 horas` a length of time. Bare, `9 horas` is either, so it is refused.
-- `y media`, `menos cuarto`, `y veinte` are on a dial of twelve.
-- `el próximo viernes` is the coming one or that of next week. Where these differ it is refused, and
-  `el viernes que viene` read.
-- `ocho días` is a week and `quince días` two to many, so they are refused in words; `8 días` is read.
+- `a las 9` is on a 24-hour clock, `a las 9 de la noche` on a 12-hour clock.
+- `a las 9 horas` is a time and `en 9 horas` a length of time. Alone, `9 horas` can be either, so it is
+  refused.
+- `y media`, `menos cuarto`, `y veinte` are on a twelve-hour dial.
+- `el próximo viernes` can be the coming one or that of next week. If these differ it is refused; `el viernes
+  que viene` is read.
+- `ocho días` can mean a week and `quince días` two weeks, so they are refused in words; `8 días` is read.
 """
 
 from fractions import Fraction

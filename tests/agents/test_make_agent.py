@@ -1,0 +1,85 @@
+"""Making an agent from the settings."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segue import Kernel
+from segue.agents import make_agent, registry_of
+from segue.agents.llm import ModelAgent, load_model
+from segue.agents.offline import OfflineAgent
+from segue.config import Configuration
+from segue.errors import BadSetting
+from segue.testing import quiet
+from tests.agents.double import Calls, Double, says
+
+HEAVY = ("anthropic", "anyio", "httpx2", "mcp", "openai", "pydantic", "pydantic_ai")
+
+
+def no_kernel() -> Kernel:
+    raise AssertionError("the kernel is not needed before a turn")
+
+
+def configured(**flags: Any) -> Configuration:
+    return Configuration.load(env={"HOME": "/nowhere", "TZ": "UTC"}, **flags)
+
+
+def test_without_a_model_the_rules_answer() -> None:
+    assert isinstance(make_agent(configured(), no_kernel), OfflineAgent)
+
+
+def test_a_model_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    agent = make_agent(configured(model="openai-chat:gpt-4o"), no_kernel)
+    assert isinstance(agent, ModelAgent)
+    assert agent.reports_tools
+
+
+@pytest.mark.parametrize("name", ["unknown:model", "openai-chat:gpt-4o"])
+def test_a_model_that_cannot_be_made_is_a_wrong_setting(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(BadSetting, match=f"the model '{name}' cannot be used"):
+        load_model(name)
+
+
+def test_a_local_server_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_BASE_URL", "http://127.0.0.1:11434/v1")
+    assert load_model("ollama:llama3.2").model_name == "llama3.2"
+
+
+async def test_files_come_with_a_workspace(tmp_path: Path) -> None:
+    with_files, without = names(configured(workspace=tmp_path)), names(configured())
+    assert with_files - without == {"list_files", "read_file"}
+    assert {"fetch_url", "memory_search"} <= without
+
+
+def names(configuration: Configuration) -> set[str]:
+    return set(registry_of(configuration).names)
+
+
+async def test_a_turn_has_as_many_model_steps_as_the_settings_say(
+    provider: Double, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    provider.script(*[says("Let me see.", Calls("cron", '{"action": "list"}'))] * 5)
+    opened: list[Kernel] = []
+    agent = make_agent(configured(model="openai-chat:gpt-4o", model_steps=2), lambda: opened[0])
+    assert isinstance(agent, ModelAgent)
+    async with agent, Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent) as kernel:
+        opened.append(kernel)
+        admitted = await kernel.receive("web:1", "What is scheduled?")
+        await quiet(kernel)
+        turn = await kernel.turn(admitted.turn_id)
+    assert len(provider.asked) == 2
+    assert (turn.outcome, (turn.usage or {})["ended"]) == ("ok", "after 2 model steps")
+
+
+def test_importing_the_agents_loads_no_library() -> None:
+    program = f"import segue.agents, sys; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,107 @@
+"""Offline agent: asks for the user's time zone once, stores it, and then does what was requested."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+import pytest_asyncio
+
+from segue import Cron, Kernel, Settings
+from segue.agents import registry_of
+from segue.agents.offline import OfflineAgent
+from segue.agents.tools.recalls import recall_tools
+from segue.agents.tools.registry import Registry
+from segue.config import Configuration
+from segue.testing import ManualClock, quiet
+
+CHAT = "web:1"
+QUESTION = "Which city or time zone are you in?"
+Asking = Callable[[str], Awaitable[str]]
+
+
+@pytest_asyncio.fixture
+async def kernel(clock: ManualClock) -> AsyncIterator[Kernel]:
+    agent = OfflineAgent(registry_of(Configuration.load(env={"HOME": "/nonexistent"})), lambda: opened)
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
+        yield opened
+        assert not await opened.audit()
+
+
+@pytest.fixture
+def ask(kernel: Kernel) -> Asking:
+    async def asked(text: str) -> str:
+        admitted = await kernel.receive(CHAT, text)
+        await quiet(kernel)
+        return (await kernel.turn(admitted.turn_id)).reply or ""
+
+    return asked
+
+
+@pytest.mark.parametrize("answer", ["Berlin", "Europe/Berlin", "I'm in Berlin.", "in berlin", "UTC+1"])
+async def test_it_asks_once_and_then_does_what_was_requested(
+    kernel: Kernel, ask: Asking, answer: str
+) -> None:
+    assert (await ask("remind me tomorrow at 9 to call Ana")).startswith(QUESTION)
+    assert await kernel.recall(CHAT) is None
+    assert "I will be back about “call Ana”: Tue 17 Nov 2026, 09:00 +01:00" in await ask(answer)
+    pending = await kernel.recall(CHAT)
+    assert pending is not None
+    used = [event.body["name"] for event in await kernel.events(CHAT) if event.type == "tool_call"]
+    assert used == ["set_timezone", "schedule_recall"], "the transcript shows what was kept"
+    assert "09:00 +01:00" in await ask("tell me tomorrow at 9 that the shop opens"), "it is not asked again"
+
+
+async def test_each_kind_of_clock_time_needs_the_zone(kernel: Kernel, ask: Asking) -> None:
+    assert await ask("every weekday at 9 tell me what is new") == await ask("tell me at 18:00 that it closes")
+    assert (await ask("明天9点提醒我开会")).startswith("你在哪个时区？")
+    await ask("每天9点告诉我有什么变化")
+    assert "Asia/Shanghai" in await ask("Asia/Shanghai")
+    [job] = await kernel.automations(CHAT)
+    assert isinstance(job.trigger, Cron)
+    assert job.trigger.tz == "Asia/Shanghai"
+
+
+async def test_a_relative_time_does_not_need_the_zone(ask: Asking) -> None:
+    assert "in 10 min" in await ask("remind me in 10 minutes to drink water")
+    assert "Added." in await ask("every 30 minutes tell me what is new")
+
+
+async def test_an_unknown_zone_is_refused_and_may_be_corrected(ask: Asking) -> None:
+    await ask("remind me tomorrow at 9 to call Ana")
+    again = await ask("Munich")
+    assert again.startswith("I know no time zone called “Munich”")
+    assert again.endswith("“UTC+2”.")
+    assert "09:00 +01:00" in await ask("Berlin")
+
+
+async def test_the_user_may_talk_about_something_else_first(kernel: Kernel, ask: Asking) -> None:
+    await ask("remind me tomorrow at 9 to call Ana")
+    assert (await ask("hello")).startswith("Hello!")
+    assert "You said “Berlin”" in await ask("Berlin")
+    assert (await kernel.session(CHAT)).timezone is None
+
+
+async def test_a_user_may_set_the_zone_without_being_asked(kernel: Kernel, ask: Asking) -> None:
+    assert await ask("my time zone is Asia/Tokyo") == "From now on I read times in Asia/Tokyo here."
+    assert (await kernel.session(CHAT)).timezone == "Asia/Tokyo"
+    assert "09:00 +09:00" in await ask("remind me tomorrow at 9 to call Ana")
+    await ask("set the time zone to Atlantis")
+    assert (await kernel.session(CHAT)).timezone == "Asia/Tokyo"
+
+
+async def test_with_a_setting_it_does_not_ask(clock: ManualClock) -> None:
+    agent = OfflineAgent(Registry(recall_tools()), lambda: opened)
+    settings = Settings(timezone="Europe/Berlin")
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as opened:
+        await opened.receive(CHAT, "remind me tomorrow at 9 to call Ana")
+        await quiet(opened)
+        assert await opened.recall(CHAT) is not None
+
+
+async def test_without_the_tool_it_says_what_to_write(clock: ManualClock) -> None:
+    agent = OfflineAgent(Registry(recall_tools()), lambda: opened)
+    async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
+        admitted = await opened.receive(CHAT, "remind me tomorrow at 9 to call Ana")
+        await quiet(opened)
+        reply = (await opened.turn(admitted.turn_id)).reply or ""
+    assert "needs a time zone" in reply
+    assert "tomorrow at 09:00 Europe/Berlin" in reply

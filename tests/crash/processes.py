@@ -1,0 +1,168 @@
+"""Worker processes that a test starts, kills, stops and resumes."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from segue.kernel.kernel import Kernel
+from segue.model.records import Run, Turn
+from segue.model.settings import Settings
+from tests.crash.journal import Did, Journal
+from tests.crash.kill_switch import Point
+from tests.crash.worker import open_kernel
+
+LONG = os.environ.get("SEGUE_LONG") == "1"
+
+_POLL_SECONDS = 0.005
+_TIMEOUT = 60.0
+
+
+async def until(what: str, holds: Callable[[], bool]) -> None:
+    """Poll until something holds that happens in another process."""
+    deadline = time.monotonic() + _TIMEOUT
+    while not holds():
+        assert time.monotonic() < deadline, f"it never came to this: {what}"
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+class Worker:
+    def __init__(self, process: subprocess.Popen[bytes], journal: Journal) -> None:
+        self._process = process
+        self._journal = journal
+        self.pid = process.pid
+
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
+    async def death(self) -> int:
+        """Its exit code; negative when it was killed."""
+        await until(f"worker {self.pid} ends", self.has_ended)
+        code: int = self._process.returncode
+        return code
+
+    async def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        await self.death()
+        self._journal.write(Did.DIED, pid=self.pid)
+
+    def resume(self) -> None:
+        self._journal.write(Did.RESUMED, pid=self.pid)
+        self._process.send_signal(signal.SIGCONT)
+
+    @property
+    def complaint(self) -> str:
+        assert self._process.stderr is not None  # it is a pipe
+        return self._process.stderr.read().decode()
+
+    def end(self) -> None:
+        if not self.has_ended():
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
+
+
+class Processes:
+    """The workers of one test, on one database, with one journal."""
+
+    def __init__(self, url: str, folder: Path, lease: float) -> None:
+        self.url = url
+        self.journal = Journal(folder / "journal")
+        self.lease = lease
+        self._folder = folder
+        self._workers: list[Worker] = []
+        self._gates = 0
+
+    def start(
+        self,
+        *,
+        point: Point | None = None,
+        user_runners: int = 1,
+        runners: int = 1,
+        opens: Path | None = None,
+        go: Path | None = None,
+        listen: bool = False,
+    ) -> Worker:
+        """Start a process. With `listen`, what it complains about can be read when it has ended."""
+        command = [sys.executable, "-m", "tests.crash.worker", self.url]
+        command += ["--parent", str(os.getpid()), "--journal", str(self.journal.path)]
+        command += ["--lease", str(self.lease), "--runners", str(runners)]
+        command += ["--user-runners", str(user_runners)]
+        command += ["--point", point] if point else []
+        command += ["--open", str(opens)] if opens else []
+        command += ["--go", str(go)] if go else []
+        heard = subprocess.PIPE if listen else subprocess.DEVNULL
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=heard)
+        worker = Worker(process, self.journal)
+        self._workers.append(worker)
+        return worker
+
+    def gate(self) -> Path:
+        """A file that is not there yet."""
+        self._gates += 1
+        return self._folder / f"gate {self._gates}"
+
+    async def ready(self, *workers: Worker) -> None:
+        """Wait until they have opened the database."""
+        pids = {worker.pid for worker in workers}
+
+        def all_are() -> bool:
+            assert not any(worker.has_ended() for worker in workers), "a worker ended before it was ready"
+            return pids <= {entry.pid for entry in self.journal.entries(Did.READY)}
+
+        await until("workers are ready", all_are)
+
+    @asynccontextmanager
+    async def successor(self, name: str = "successor") -> AsyncIterator[Kernel]:
+        """A kernel in this process, which takes over when the test runs it."""
+        settings = Settings(lease_seconds=self.lease, shutdown_grace_seconds=0)
+        async with open_kernel(self.url, self.journal, settings, name=name) as kernel:
+            yield kernel
+
+    def end(self) -> None:
+        for worker in self._workers:
+            worker.end()
+
+
+async def over(kernel: Kernel, turn_id: str, *, unless: Callable[[], bool] = lambda: False) -> Turn:
+    """Poll until the turn has ended, or `unless` holds. Its workers are in other processes."""
+    deadline = time.monotonic() + _TIMEOUT
+    while (turn := await kernel.turn(turn_id)).outcome is None and not unless():
+        assert time.monotonic() < deadline, f"turn {turn_id} never ended"
+        await asyncio.sleep(_POLL_SECONDS)
+    return turn
+
+
+async def first_run(kernel: Kernel, job_id: str) -> Run:
+    """The run of a job's first slot, when there is one."""
+    deadline = time.monotonic() + _TIMEOUT
+    while not (runs := await kernel.runs_of(job_id)):
+        assert time.monotonic() < deadline, f"job {job_id} never ran"
+        await asyncio.sleep(_POLL_SECONDS)
+    return runs[-1]
+
+
+@asynccontextmanager
+async def processes(url: str, folder: Path, *, lease: float = 1.0) -> AsyncIterator[Processes]:
+    made = Processes(url, folder, lease)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+@asynccontextmanager
+async def running(kernel: Kernel) -> AsyncIterator[None]:
+    """The body runs while the kernel's workers run."""
+    task = asyncio.create_task(kernel.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])

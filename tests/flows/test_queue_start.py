@@ -1,0 +1,142 @@
+"""Every waiting row is found at once, though scans of the queues start above the oldest rows."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from segue import Ask, At, Every, Kernel, Owner, Policy
+from segue.kernel.transactions import lease
+from segue.kernel.transactions.lane import Pool
+from segue.kernel.workers import timer
+from segue.model.decision import POSTPONED_BY
+from segue.model.policy import Busy, Late
+from segue.store import queries, queue_start
+from segue.store.database import Begin, Database, Params, Rows, T, Transaction, Value
+from segue.store.open import open_database
+from segue.store.queries import Query
+from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
+from segue.testing.forwarding import ForwardingDatabase
+from tests.flows.house import OpenKernel
+from tests.flows.story import BlockingAgent, outcomes, working
+from tests.seats import seat_of
+
+CHAT = "web:1"
+
+QUEUES = (queries.jobs, queries.sessions, queries.deliveries)
+LOOKS = {query.name for queue in QUEUES for query in queue if "since" in query.parameters}
+
+
+@pytest.fixture(autouse=True)
+def every_look_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And after the first one, none begins at the bottom."""
+    at_once, never = 0.0, 1e9
+    monkeypatch.setattr(queue_start, "LONG_SECONDS", at_once)
+    monkeypatch.setattr(queue_start, "STALE_SECONDS", at_once)
+    monkeypatch.setattr(queue_start, "ONE_IN", never)
+    monkeypatch.setattr(queue_start, "LONGEST_SECONDS", never)
+
+
+async def test_a_message_that_waited_behind_a_long_turn(open_kernel: OpenKernel, clock: ManualClock) -> None:
+    agent = BlockingAgent(CHAT)
+    kernel = await open_kernel(agent=agent)
+    async with working(kernel):
+        await kernel.receive(CHAT, "Think hard.")
+        await agent.is_waiting_in(CHAT)
+        waiting = await kernel.receive(CHAT, "Are you there?")
+        for _ in range(4):  # until lanes that have been ready for so long are not looked for any more
+            clock.advance(milliseconds=queue_start.BEHIND_MS // 3)
+            await kernel.wait(await kernel.receive("web:2", "Hello"))
+        agent.release()
+        async with asyncio.timeout(10):
+            assert (await kernel.wait(waiting)).reply == "ok"
+    await quiet(kernel)
+
+
+async def test_a_turn_that_was_taken_back(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    kernel = await open_kernel(agent=agent)
+    await kernel.receive(CHAT, "Hello")
+    lost = seat_of("elsewhere", lease_ms=queue_start.BEHIND_MS, lease_now=clock.ms())
+    assert await kernel.store.commit(lease.lease, lost, pool=Pool.USER, after="", limit=1, now=clock.ms())
+    assert await kernel.workers.user_runner.step() == 0
+    clock.advance(milliseconds=2 * queue_start.BEHIND_MS)
+    assert await kernel.store.next_ready(Pool.USER) is None
+    assert await kernel.workers.reaper.step() == 1
+    assert await kernel.workers.user_runner.step() == 1
+    await quiet(kernel)
+
+
+async def test_slots_that_are_owed_after_one_was_put_off(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    kernel = await open_kernel(agent=agent)
+    owed = Policy(late=Late.ALL, busy=Busy.POSTPONE)
+    job = await kernel.schedule(CHAT, Every(20), Ask("What is new?"), policy=owed)
+    await kernel.receive(CHAT, "Hello")
+    clock.advance(seconds=20)
+    assert await kernel.workers.timer.step() == clock.ms(), "it looks again at once"
+    assert await outcomes(kernel, job) == [], "the session is busy"
+    assert await kernel.workers.user_runner.step() == 1
+    clock.set(clock.now() + POSTPONED_BY)
+    for _ in range(4):
+        await kernel.workers.timer.step()
+        await kernel.workers.runner.step()
+    assert await outcomes(kernel, job) == ["ok"] * 4
+    await quiet(kernel)
+
+
+class Noting(ForwardingDatabase):
+    """Takes note of where looks begin."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.began: dict[str, set[Value]] = {}
+        self.looked_everywhere = asyncio.Event()
+
+    async def read(self, query: Query, params: Params) -> Rows:
+        self._note(query, params)
+        return await super().read(query, params)
+
+    async def run(self, begin: Begin[T]) -> T:
+        return await super().run(lambda: self._noted(begin()))
+
+    def _noted(self, transaction: Transaction[T]) -> Transaction[T]:
+        try:
+            statement = next(transaction)
+            while True:
+                self._note(*statement)
+                statement = transaction.send((yield statement))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def _note(self, query: Query, params: Params | list[Params]) -> None:
+        if query.name in LOOKS and not isinstance(params, list):
+            self.began.setdefault(query.name, set()).add(params["since"])
+            if self.began.keys() == LOOKS:
+                self.looked_everywhere.set()
+
+
+async def test_a_scan_does_not_begin_at_the_bottom(
+    postgres_url: str, clock: ManualClock, channel: RecordingChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it looks for: one who did would walk over all who have left."""
+    monkeypatch.setattr(timer, "MOST_AT_ONCE", 1)  # so that two jobs are a flood, which is shared out
+    database = Noting(await open_database(postgres_url))
+    async with Kernel(database, agent=ScriptedAgent(), clock=clock, channels=[channel]) as kernel:
+        await quiet(kernel)
+        database.began.clear()  # the first look at each queue
+        soon = At(clock.now() + timedelta(seconds=1))
+        for account in ("one", "another"):
+            await kernel.schedule("test:1", soon, Ask("What is new?"), owner=Owner(account))
+        await kernel.receive("test:1", "Hello")
+        clock.advance(seconds=1)
+        await quiet(kernel)
+        async with working(kernel):  # an idle worker asks when it will have work
+            await database.looked_everywhere.wait()
+        assert not await kernel.audit()
+    await database.close()
+    assert len(channel.sent) == 3
+    assert [name for name, places in database.began.items() if queue_start.BOTTOM in places] == []

@@ -1,0 +1,165 @@
+"""Commit stamps: when a connection breaks during COMMIT, nothing is done twice."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from segue import Ask, Every, Kernel
+from segue.errors import StoreUnavailable, Undecided
+from segue.store.database import Begin, Transaction
+from segue.store.migrate import MIGRATIONS, load
+from segue.store.postgres import writers
+from segue.store.postgres.commit_stamps import Stamps, was_committed
+from segue.store.postgres.connection import BEGIN
+from segue.store.postgres.database import Postgres
+from segue.store.queries import translate
+from segue.testing import ScriptedAgent
+from tests.postgres import temporary_server
+from tests.store import counting
+from tests.store.network import Lost, Network
+
+SESSIONS = counting.names(8)
+
+
+def add(session: str) -> Begin[int]:
+    """Not idempotent: done twice, it counts two."""
+
+    def transaction() -> Transaction[int]:
+        rows = yield counting.add, {"id": session, "by": 1}
+        return int(rows[0]["n"])
+
+    return transaction
+
+
+async def make_tables(url: str) -> None:
+    await counting.create(url, *SESSIONS)
+    connection = await asyncpg.connect(url)
+    for statement in next(each for each in load(MIGRATIONS) if each.name == "0004_stamps").statements(
+        "postgres"
+    ):
+        await connection.execute(statement.postgres)
+    await connection.close()
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Postgres]:
+    database = await Postgres.open(url)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize("lost", Lost, ids=lambda lost: lost.value)
+@pytest.mark.parametrize("callers", [1, len(SESSIONS)])
+async def test_a_committed_transaction_is_not_driven_again(
+    postgres_url: str, tmp_path: Path, lost: Lost, callers: int
+) -> None:
+    await make_tables(postgres_url)
+    async with Network(postgres_url, tmp_path) as network, opened(network.url) as database:
+        await asyncio.gather(*map(database.run, map(add, SESSIONS)))
+        network.lose_the_next_commit(lost)
+        work = map(add, SESSIONS[:callers])
+        assert await asyncio.gather(*map(database.run, work)) == [2] * callers
+        assert network.has_lost_it
+        await asyncio.sleep(0.5)  # what comes late has come
+        assert [await database.run(add(session)) for session in SESSIONS[:callers]] == [3] * callers
+
+
+async def test_a_crash_of_the_server_repeats_nothing() -> None:
+    with temporary_server() as server:
+        await make_tables(server.url)
+        async with opened(server.url) as database:
+            crashed = asyncio.Event()
+
+            async def keep_counting(session: str) -> None:
+                number = 0
+                while not crashed.is_set():
+                    number += 1
+                    assert await database.run(add(session)) == number
+
+            async def crash() -> None:
+                for _ in range(3):
+                    await asyncio.sleep(0.2)
+                    await asyncio.to_thread(server.crash)
+                    await asyncio.to_thread(server.start)
+                crashed.set()
+
+            await asyncio.gather(*map(keep_counting, SESSIONS), crash())
+
+
+async def test_a_call_is_not_refused_because_of_itself(postgres_url: str, tmp_path: Path) -> None:
+    async with (
+        Network(postgres_url, tmp_path) as network,
+        Kernel(network.url, agent=ScriptedAgent()) as kernel,
+    ):
+        job = await kernel.schedule("test:1", Every(60), Ask("What is new?"))
+        network.lose_the_next_commit(Lost.THE_ANSWER)
+        await kernel.write("test:1", "user", "a note")
+        network.lose_the_next_commit(Lost.THE_ANSWER)
+        edited = await kernel.edit(job.id, trigger=Every(90))
+        assert network.has_lost_it
+        assert [message.content for message in await kernel.messages("test:1")] == ["a note"]
+        assert edited.revision == job.revision + 1
+        assert not await kernel.audit()
+
+
+async def test_before_the_first_migration_there_is_no_stamp(postgres_url: str) -> None:
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute("DROP TABLE IF EXISTS stamps")
+    assert await Stamps().next(connection) is None
+    await connection.close()
+
+
+async def test_the_stamp_of_a_connection_is_one_row_and_old_stamps_are_deleted(postgres_url: str) -> None:
+    await make_tables(postgres_url)
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute("INSERT INTO stamps VALUES (1, 1, now() - INTERVAL '2 days'), (2, 1, now())")
+    stamps = Stamps()
+    for _ in range(3):
+        stamp = await stamps.next(connection)
+        assert stamp is not None
+        assert not await was_committed(connection, stamp)
+        await connection.execute(f"{BEGIN}; {stamp.hold}")
+        await connection.execute(f"{stamp.leave}; COMMIT")
+        assert await was_committed(connection, stamp)
+    left = await connection.fetch("SELECT number FROM stamps ORDER BY number")
+    assert [row["number"] for row in left] == [1, 3]
+    await connection.close()
+
+
+async def test_a_caller_that_was_told_of_a_failure_is_not_committed_later(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make_tables(postgres_url)
+    monkeypatch.setattr(writers, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(writers, "CHECK_SECONDS", 0.05)
+    sleep = translate("sessions.sleep", "SELECT pg_sleep(1) WHERE :id <> ''")
+
+    def slowly(session: str) -> Transaction[int]:
+        counted = yield from add(session)()
+        yield sleep, {"id": session}
+        return counted
+
+    async with opened(postgres_url) as database:
+        with pytest.raises(StoreUnavailable, match="did not answer"):
+            await database.run(lambda: slowly("s000"))
+        monkeypatch.undo()
+        assert await database.run(add("s000")) == 1
+
+
+async def test_a_caller_whose_commit_is_undecided_is_told_so(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make_tables(postgres_url)
+    monkeypatch.setattr(writers, "PATIENCE_SECONDS", 0.4)
+    async with Network(postgres_url, tmp_path) as network, opened(network.url) as database:
+        await database.run(add("s000"))
+        network.lose_the_next_commit(Lost.THE_ANSWER)
+        network.refuse_new_connections()
+        with pytest.raises(Undecided, match="see whether it did"):
+            await database.run(add("s000"))
