@@ -223,7 +223,7 @@ def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, sch
     run_id = f"run-{turn_id}" if scheduled else None
     job_id = f"job-{session_id}" if scheduled else None
     turn = {"id": turn_id, "session_id": session_id, "via_id": session_id, "job_id": job_id, "run_id": run_id}
-    order = {"rank": NOW + number, "not_before": NOW, "joins": 0, "retries": 0, "now": NOW}
+    order = {"rank": NOW + number, "not_before": NOW, "joins": 0, "waits": 0, "retries": 0, "now": NOW}
     words: dict[str, str | None] = {
         "content": "go on",
         "prompt": None,

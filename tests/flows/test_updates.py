@@ -2,9 +2,10 @@
 
 import pytest
 
-from segue import Ask, At, Every, JobKind, Kernel, Policy
+from segue import Ask, At, Every, JobKind, Kernel, Policy, Settings
 from segue.model.policy import Busy, Late
 from segue.testing import ManualClock, ScriptedAgent, quiet
+from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, log, outcomes, slots, under_way
 
 
@@ -120,3 +121,55 @@ async def test_runs_that_are_owed_stay_when_one_of_them_comes_back(
         await kernel.workers.reaper.step()
     await quiet(kernel)
     assert await outcomes(kernel, job) == ["ok", "ok", "ok"]
+
+
+_QUEUE_EVENTS = ("stream_start", "queue_update")
+
+
+async def queue(kernel: Kernel, key: str = CHAT) -> list[tuple[str, int | None]]:
+    """Starts of turns and updates of the queue, in the order of the log."""
+    events = [event for event in await kernel.events(key, limit=1000) if event.type in _QUEUE_EVENTS]
+    return [(event.type, event.body.get("queued")) for event in events]
+
+
+async def test_the_queue_is_empty_when_the_last_waiting_turn_has_started(
+    kernel: Kernel, agent: ScriptedAgent
+) -> None:
+    await kernel.receive(CHAT, "One")
+    async with under_way(kernel, agent):
+        await kernel.receive(CHAT, "Two")
+        await kernel.receive(CHAT, "Three")
+    assert await queue(kernel) == [
+        ("stream_start", None),
+        ("queue_update", 1),
+        ("queue_update", 2),
+        ("stream_start", None),
+        ("stream_start", None),
+        ("queue_update", 0),
+    ]
+
+
+async def test_a_turn_that_did_not_wait_updates_no_queue(kernel: Kernel, agent: ScriptedAgent) -> None:
+    for words in ("One", "Two"):
+        await kernel.receive(CHAT, words)
+        await quiet(kernel)
+    await kernel.receive(CHAT, "Three")
+    async with under_way(kernel, agent):
+        withdrawn = await kernel.receive(CHAT, "Four")
+        await kernel.cancel(withdrawn.turn_id)
+    await kernel.receive(CHAT, "Five")
+    await quiet(kernel)
+    starts = [("stream_start", None)] * 3
+    assert await queue(kernel) == [*starts, ("queue_update", 1), ("queue_update", 0), ("stream_start", None)]
+
+
+async def test_in_unified_mode_the_queue_of_the_chat_is_updated_too(
+    open_kernel: OpenKernel, agent: ScriptedAgent
+) -> None:
+    kernel = await open_kernel(settings=Settings(unified_session=True))
+    await kernel.receive(CHAT, "One")
+    async with under_way(kernel, agent):
+        await kernel.receive(CHAT, "Two")
+    expected = [("stream_start", None), ("queue_update", 1), ("stream_start", None), ("queue_update", 0)]
+    assert await queue(kernel) == expected
+    assert await queue(kernel, "unified:default") == expected

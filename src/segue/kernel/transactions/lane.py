@@ -159,7 +159,12 @@ def admit(session: Session, admission: Admission, now: int, *, via_id: str) -> T
     params = turn_params(session, admission, now, via_id)
     made = yield (
         queries.turns.enqueue,
-        {**params, "joins": int(admission.joins), "metadata": rows.to_text(admission.metadata)},
+        {
+            **params,
+            "joins": int(admission.joins),
+            "waits": int(session.busy),
+            "metadata": rows.to_text(admission.metadata),
+        },
     )
     admitted = Admitted(turn_id=admission.turn_id, session_id=session.id, pool=pool, position=0)
     if not made:  # a retry after a commit whose answer was lost: it is queued already

@@ -14,7 +14,7 @@ from typing import Any
 
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log, unified
-from segue.kernel.transactions.lane import Admission, Pool, turn_params
+from segue.kernel.transactions.lane import Admission, Pool, queue_update, turn_params
 from segue.model.records import Event, Session, Turn
 from segue.model.states import TurnState
 from segue.record import record
@@ -40,6 +40,8 @@ class HeldLane:
     """Its `stream_start`."""
     copies: Sequence[Event] = ()
     """The same event in the log of the chat that the turn came from."""
+    queue_events: Sequence[Event] = ()
+    """The `queue_update` of the last turn that waited, and its copy."""
 
     @property
     def via_id(self) -> str | None:
@@ -118,6 +120,10 @@ def _start(
     for index, one in enumerate(held):
         if one.via_id is not None:
             held[index] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
+    emptied = {row["session_id"] for row in started if row["empties_queue"]}
+    for index, one in enumerate(held):
+        if one.session.id in emptied:
+            held[index] = replace(one, queue_events=(yield from _empty_queue(one, now)))
     for session in sessions:
         if session.id in turns:
             continue
@@ -128,6 +134,14 @@ def _start(
         else:  # no turn is due by our clock: return the event number that the lease took
             yield queries.sessions.release, {**lane, **session_log.NOTHING, "events": -1}
     return held
+
+
+def _empty_queue(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
+    """Tell the session that the last of its waiting turns has started."""
+    update = queue_update(held.session, (), now)
+    yield queries.events.append, rows.event_params(update)
+    yield queries.sessions.number_events, {"id": held.session.id, "events": 1}
+    return (update, *(yield from unified.mirror((update,), held.via_id)))
 
 
 def _held(session: Session, turn: Turn, holder: str, now: int) -> HeldLane:

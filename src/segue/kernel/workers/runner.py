@@ -173,11 +173,10 @@ class Runner:
         task = asyncio.current_task()
         assert task is not None  # `create_task` runs this method
         context = self._context
-        running = RunningTurn(
-            held, task, context.clock.steady_ms(), seat.held_until, last_seq=held.opened.seq
-        )
+        newest = held.queue_events[0] if held.queue_events else held.opened
+        running = RunningTurn(held, task, context.clock.steady_ms(), seat.held_until, last_seq=newest.seq)
         context.turns.add(running)
-        context.hub.publish((held.opened, *held.copies))
+        context.hub.publish((held.opened, *held.copies, *held.queue_events))
         try:
             end = await self._run_and_settle(running)
             context.hub.publish(end.events)

@@ -9,7 +9,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any
@@ -23,7 +22,6 @@ from segue.errors import NotFound, SegueError
 from segue.kernel.kernel import Kernel
 from segue.kernel.live.hub import EVERYTHING, Lagged, LiveText
 from segue.kernel.transactions import idempotency
-from segue.kernel.transactions.lane import queue_update
 from segue.model.records import Asker, Event, Overview, Session
 from segue.model.text_checks import MAX_NAME
 from segue.server.auth import Caller
@@ -58,8 +56,6 @@ async def session_events(
     """Yield a session's events in wire form. Events older than the connection are marked as a replay."""
     overview = await kernel.overview_of(session.id)
     last_seq_at_start = overview.session.last_seq
-    # Behind a running turn: one that is about to start in an idle session has not waited.
-    turns_waiting = overview.queued > 0 and overview.session.busy
     follow = kernel.follow(session.key, owner=session.owner, after=after, came_at=last_seq_at_start)
     async with aclosing(follow) as following:
         async for item in following:
@@ -75,26 +71,8 @@ async def session_events(
                     # The same for all followers of the session, so it is built once.
                     build = partial(wire_events.to_wire, kernel, session, item, overview=None)
                     yield await kernel.hub.shared.once((session.id, item.seq), build)
-                if item.type == "queue_update":
-                    turns_waiting = item.body["queued"] > 0
-                if replay:
-                    continue
-                if update := wire_events.job_update_of(item):
+                if not replay and (update := wire_events.job_update_of(item)):
                     yield await wire_events.to_wire(kernel, session, update, overview=None)
-                if item.type == "stream_start" and turns_waiting:
-                    # A turn left the queue that this client knows; send the new queue.
-                    queue = await kernel.hub.shared.once(
-                        ("queue", session.id, item.seq), partial(_queue_event, kernel, session, item)
-                    )
-                    turns_waiting = queue.body["queued"] > 0
-                    yield await wire_events.to_wire(kernel, session, queue, overview=None)
-
-
-async def _queue_event(kernel: Kernel, session: Session, started: Event) -> Event:
-    """The session's current queue. It is not in the log; it takes the `seq` of the turn's start."""
-    lane = await kernel.lane_of(session)
-    queued = await kernel.store.queued_turns(lane.id)
-    return replace(queue_update(session, queued, started.at), seq=started.seq)
 
 
 async def summaries(kernel: Kernel, owner: Asker) -> AsyncIterator[WireEvent]:

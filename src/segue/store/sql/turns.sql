@@ -9,9 +9,9 @@
 
 -- name: enqueue
 INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
-                   source, joins, retries, crash, timeout_ms, queued_at, metadata)
+                   source, joins, waits, retries, crash, timeout_ms, queued_at, metadata)
 VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'queued', :rank, :not_before, :content, :prompt, :brief, :call,
-        :source, :joins, :retries, :crash, :timeout_ms, :now, :metadata)
+        :source, :joins, :waits, :retries, :crash, :timeout_ms, :now, :metadata)
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
@@ -24,6 +24,7 @@ VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'running', :rank, :not_befo
 
 -- name: start_next
 -- A call of a function does not report its actions, so it counts as having acted as soon as it starts.
+-- `empties_queue`: the turn had waited behind another one, and no turn waits now.
 UPDATE turns
 SET state = 'running',
     fence = :fence,
@@ -41,7 +42,12 @@ WHERE id = (
   AND COALESCE(state, '') = 'queued'
 RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
           attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-          started_at, finished_at, outcome, reply, error, usage;
+          started_at, finished_at, outcome, reply, error, usage,
+          CASE WHEN waits = 1 AND NOT EXISTS (
+              SELECT 1
+              FROM turns AS others
+              WHERE others.session_id = turns.session_id AND others.state = 'queued' AND others.id <> turns.id
+          ) THEN 1 ELSE 0 END AS empties_queue;
 
 -- name: finish
 UPDATE turns
