@@ -39,7 +39,7 @@ def ask(kernel: Kernel) -> Asking:
 
 
 async def the_job(kernel: Kernel) -> Job:
-    (job,) = await kernel.automations(CHAT)
+    (job,) = await kernel.cron_jobs(CHAT)
     return job
 
 
@@ -186,7 +186,7 @@ async def test_it_changes_the_job_that_was_scheduled_last(kernel: Kernel, ask: A
     assert "The next run is skipped." in await ask("please skip it")
     assert (await the_job(kernel)).slot == (job.slot or 0) + 7_200_000
     assert await ask("cancel that") == f"Removed job {job.id} ('check the build')."
-    assert await kernel.automations(CHAT) == []
+    assert await kernel.cron_jobs(CHAT) == []
     assert await ask("pause it") == "Nothing of that kind is scheduled here."
 
 
@@ -217,4 +217,4 @@ async def test_it_says_why_it_could_not(kernel: Kernel, ask: Asking) -> None:
         "That did not work: `every_seconds` must be at least 10, got 3."
     )
     assert (await ask("every now and then say hello")).startswith("How often, and what?")
-    assert await kernel.automations(CHAT) == []
+    assert await kernel.cron_jobs(CHAT) == []

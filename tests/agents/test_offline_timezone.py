@@ -55,7 +55,7 @@ async def test_each_kind_of_clock_time_needs_the_zone(kernel: Kernel, ask: Askin
     assert (await ask("明天9点提醒我开会")).startswith("你在哪个时区？")
     await ask("每天9点告诉我有什么变化")
     assert "Asia/Shanghai" in await ask("Asia/Shanghai")
-    [job] = await kernel.automations(CHAT)
+    [job] = await kernel.cron_jobs(CHAT)
     assert isinstance(job.trigger, Cron)
     assert job.trigger.tz == "Asia/Shanghai"
 

@@ -70,7 +70,7 @@ async def fill(kernel: Kernel, key: str) -> Things:
     async with asyncio.timeout(30):
         while not (known := await kernel.memories(owner=Owner(user=key))):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-    [job] = await kernel.automations(key)
+    [job] = await kernel.cron_jobs(key)
     [message] = await kernel.scheduled_messages(key)
     [task] = await kernel.tasks(session_key=key)
     turn_id = (await kernel.messages(key))[0].turn_id
@@ -107,7 +107,7 @@ async def try_every_tool(kernel: Kernel, stranger: str, victim: str, things: Thi
     assert theirs is not None
     assert theirs.instruction == HERS
     assert (await kernel.scheduled_message(things.message_id)).status == "pending"
-    assert (await kernel.automation(things.job_id)).state == "active"
+    assert (await kernel.cron_job(things.job_id)).state == "active"
     ada = await context_in(kernel, victim)
     assert "peanuts" in await result(ada, TOOLS, "memory_search", query="allergic to peanuts")
 

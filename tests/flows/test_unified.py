@@ -259,7 +259,7 @@ async def test_jobs_can_belong_to_all_chats_together(
     await kernel.open(OTHER)
     for key in (WEB, OTHER, KEY):
         assert [one.id for one in await kernel.jobs(key)] == [job.id]
-        assert [one.id for one in await kernel.automations(key)] == [job.id]
+        assert [one.id for one in await kernel.cron_jobs(key)] == [job.id]
     await kernel.delete(WEB)
     assert await kernel.job(job.id) == job
     with pytest.raises(SessionHasJobs):

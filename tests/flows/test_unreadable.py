@@ -80,7 +80,7 @@ async def test_another_policy_sets_it_going_again(kernel: Kernel, clock: ManualC
     half = there.changed({"busy": "skip"})
     assert (half.busy, half.retries, half.to_json()["quiet_hours"]) == (Busy.SKIP, 2, "22-7")
     assert half.unreadable is not None
-    await kernel.amend(job.id, policy=half.changed({"quiet_hours": None}))
+    await kernel.change_cron_job(job.id, policy=half.changed({"quiet_hours": None}))
     await kernel.resume(job.id)
     clock.advance(minutes=1)
     await quiet(kernel)

@@ -201,7 +201,7 @@ async def test_a_list_of_jobs_is_planned_once_before_there_are_statistics(postgr
     """Planning takes longer than reading, and PostgreSQL would plan each call with a small limit again."""
     await seed(postgres_url)
     connection = await asyncpg.connect(postgres_url)
-    for query in (queries.jobs.of_session, queries.jobs.automations):
+    for query in (queries.jobs.of_session, queries.jobs.cron_jobs):
         few = {name: "1" if name == "limit" else _value(query, name) for name in query.parameters}
         quoted = ", ".join(f"'{value}'" for value in few.values())
         await connection.execute(f"PREPARE listing AS {query.postgres}")

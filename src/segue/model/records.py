@@ -135,7 +135,7 @@ class Overview:
     last_line_at: int | None
     queued: int
     """Turns that wait."""
-    automations: int
+    cron_jobs: int
     """Jobs of kind `cron` that are active or paused."""
     recall: "Recall | None"
     """The pending recall."""

@@ -61,7 +61,7 @@ class Settings:
     jobs_per_session: int = 50
     """Automations that users may have in one session."""
     least_interval_seconds: float = 10
-    """The least time between two runs of a user's automation."""
+    """The least time between two runs of a user's cron job."""
     auto_commit_policy: AutoCommitPolicy | None = None
     """For sessions that are made without a policy."""
     idle_commits: bool = True

@@ -171,7 +171,7 @@ class Store(Queues):
         result = await self.database.read(queries.jobs.of_session, {"session_id": session_id, "limit": limit})
         return readable(result, "job", rows.job)
 
-    async def automations(self, session_id: str, *, limit: int, before: Place, ended: bool) -> list[Job]:
+    async def cron_jobs(self, session_id: str, *, limit: int, before: Place, ended: bool) -> list[Job]:
         params: Params = {
             "session_id": session_id,
             "ended": int(ended),
@@ -179,7 +179,7 @@ class Store(Queues):
             "before_id": before.id,
             "limit": limit,
         }
-        return readable(await self.database.read(queries.jobs.automations, params), "job", rows.job)
+        return readable(await self.database.read(queries.jobs.cron_jobs, params), "job", rows.job)
 
     async def jobs_at_work(self, session_id: str) -> list[str]:
         """The ids of jobs that have a queued or running run."""

@@ -86,7 +86,7 @@ async def _cancel(request: RuleRequest, match: re.Match[str]) -> str | Use:
 async def _newest(request: RuleRequest, *, paused: bool = False) -> Job | None:
     """Return the newest job here, or with `paused` the newest that is paused."""
     context = request.box.context
-    jobs = await context.kernel.automations(context.here.key, owner=context.owner)
+    jobs = await context.kernel.cron_jobs(context.here.key, owner=context.owner)
     wanted = (JobState.PAUSED,) if paused else (JobState.ACTIVE, JobState.PAUSED)
     return next((job for job in jobs if job.state in wanted), None)
 

@@ -79,7 +79,7 @@ async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
     trigger = _trigger(context, given)
     if trigger is None:
         raise ToolRefused("add needs a schedule: one of `every_seconds`, `cron_expr`, `at`")
-    job = await context.kernel.automate(
+    job = await context.kernel.add_cron_job(
         session.key, trigger, given["message"], name=given.get("name"), owner=session.owner
     )
     return f"Added. {_describe(job, context)}"
@@ -87,7 +87,7 @@ async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
 
 async def _list(context: ToolContext, given: Mapping[str, Any]) -> str:
     kernel = context.kernel
-    own = await kernel.automations(context.here.key, owner=context.owner, limit=_MOST_LISTED)
+    own = await kernel.cron_jobs(context.here.key, owner=context.owner, limit=_MOST_LISTED)
     protected = await kernel.protected(owner=context.owner, limit=_MOST_LISTED)
     if not own and not protected:
         return "Nothing is scheduled here."
@@ -104,7 +104,7 @@ async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
     changes = {name: given[name] for name in ("name", "message") if name in given}
     if not changes and trigger is None:
         raise ToolRefused("update needs something to change: `name`, `message` or a schedule")
-    changed = await context.kernel.amend(job.id, trigger=trigger, owner=context.owner, **changes)
+    changed = await context.kernel.change_cron_job(job.id, trigger=trigger, owner=context.owner, **changes)
     return f"Updated. {_describe(changed, context)}"
 
 
@@ -149,7 +149,7 @@ async def _find_job(context: ToolContext, given: Mapping[str, Any], action: str)
         raise ToolRefused(f"{action} needs `job_id`; `list` shows the jobs of this conversation")
     session = await context.kernel.session(context.here.key, owner=context.owner)
     try:
-        job = await context.kernel.automation(job_id, owner=context.owner)
+        job = await context.kernel.cron_job(job_id, owner=context.owner)
     except NotFound:
         job = None
     shared = await context.kernel.shared_jobs_of(session)

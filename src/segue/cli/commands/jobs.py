@@ -53,7 +53,7 @@ def list_(
     """List the jobs of a session, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.automations(key, owner=context.owner, limit=limit, ended=ended)
+        found = await kernel.cron_jobs(key, owner=context.owner, limit=limit, ended=ended)
         if system:
             found += await kernel.protected(owner=context.owner, limit=limit)
         models = await _models(kernel, found) if context.as_json else []
@@ -78,7 +78,7 @@ def list_(
 @command()
 def show(context: CommandContext, job_id: JobId) -> None:
     """Show a job and its next runs."""
-    _change_and_print(context, lambda kernel: kernel.automation(job_id, owner=context.owner))
+    _change_and_print(context, lambda kernel: kernel.cron_job(job_id, owner=context.owner))
 
 
 @app.command()
@@ -98,7 +98,7 @@ def add(
 
     async def add_job(kernel: "Kernel") -> "Job":
         trigger = await _trigger(kernel, context, key, schedule, timezone)
-        return await kernel.automate(
+        return await kernel.add_cron_job(
             key,
             trigger,
             message,
@@ -128,10 +128,10 @@ def edit(
     """Change the given fields of a job."""
 
     async def edit_job(kernel: "Kernel") -> "Job":
-        job = await kernel.automation(job_id, owner=context.owner)
+        job = await kernel.cron_job(job_id, owner=context.owner)
         session = await kernel.store.session_by_id(job.session_id)
         trigger = await _trigger(kernel, context, session.key, schedule, timezone) if schedule else None
-        return await kernel.amend(
+        return await kernel.change_cron_job(
             job_id,
             name=name,
             message=message,
@@ -151,7 +151,7 @@ def pause(context: CommandContext, job_id: JobId) -> None:
     """Pause a job. No new run starts until it is resumed."""
 
     async def pause_job(kernel: "Kernel") -> "Job":
-        await kernel.automation(job_id, owner=context.owner)
+        await kernel.cron_job(job_id, owner=context.owner)
         return await kernel.pause(job_id, reason="paused by the user", owner=context.owner)
 
     _change_and_print(context, pause_job)
@@ -163,7 +163,7 @@ def resume(context: CommandContext, job_id: JobId) -> None:
     """Resume a job at its next slot from now."""
 
     async def resume_job(kernel: "Kernel") -> "Job":
-        await kernel.automation(job_id, owner=context.owner)
+        await kernel.cron_job(job_id, owner=context.owner)
         return await kernel.resume(job_id, owner=context.owner)
 
     _change_and_print(context, resume_job)
@@ -175,7 +175,7 @@ def skip(context: CommandContext, job_id: JobId) -> None:
     """Skip the next run. It is recorded as skipped."""
 
     async def skip_job(kernel: "Kernel") -> "Job":
-        await kernel.automation(job_id, owner=context.owner)
+        await kernel.cron_job(job_id, owner=context.owner)
         return await kernel.skip(job_id, owner=context.owner)
 
     _change_and_print(context, skip_job)
@@ -187,7 +187,7 @@ def remove(context: CommandContext, job_id: JobId) -> None:
     """Remove a job and cancel a queued run. A running turn continues to its end."""
 
     async def work(kernel: "Kernel") -> None:
-        job = await kernel.automation(job_id, owner=context.owner)
+        job = await kernel.cron_job(job_id, owner=context.owner)
         await kernel.remove(job_id, owner=context.owner)
         context.say(f"Job {job.id} ({job.name}) was removed.", {"deleted": True})
 
@@ -213,7 +213,7 @@ def runs(context: CommandContext, job_id: JobId, limit: Limit = 100) -> None:
     from segue.cli.commands.runs import print_runs
 
     async def work(kernel: "Kernel") -> None:
-        job = await kernel.automation(job_id, owner=context.owner)
+        job = await kernel.cron_job(job_id, owner=context.owner)
         session = await kernel.store.session_by_id(job.session_id)
         found = await kernel.runs_of(job_id, owner=context.owner, limit=limit)
         print_runs(context, found, session.key, empty=f"{job.name} has not fired yet.")

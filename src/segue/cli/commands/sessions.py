@@ -55,7 +55,7 @@ def list_(context: CommandContext, limit: Limit = 100) -> None:
                 "running" if each.session.holder else "idle",
                 each.queued,
                 each.message_count,
-                each.automations,
+                each.cron_jobs,
                 local_time(each.session.last_message_at, context.zone),
             )
             for each in found
@@ -219,7 +219,7 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
         "queued": overview.queued,
         "messages": overview.message_count,
         "tokens": overview.pending_tokens,
-        "automations": overview.automations,
+        "automations": overview.cron_jobs,
         "zone": session.timezone,
         "when busy": session.when_busy,
         "created": local_time(session.created_at, zone),

@@ -22,11 +22,11 @@ from segue.times.trigger import Trigger
 
 _MOST_BLOCKERS = 10
 
-_AUTOMATIONS = (JobKind.CRON, JobKind.LEGACY)
+_CRON_JOBS = (JobKind.CRON, JobKind.LEGACY)
 
 
 class JobsApi(JobsBase):
-    async def automate(
+    async def add_cron_job(
         self,
         key: str,
         trigger: Trigger,
@@ -60,14 +60,14 @@ class JobsApi(JobsBase):
         )
         return await self._create_once(request, work, now)
 
-    async def automation(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
-        """Returns an automation, or a protected job of the system, by its id. Raises `NotFound`."""
+    async def cron_job(self, job_id: str, *, owner: Asker = OPERATOR) -> Job:
+        """Returns a cron job, or a protected job of the system, by its id. Raises `NotFound`."""
         job = await self.job(job_id, owner=owner)
-        if job.kind not in _AUTOMATIONS and not job.protected:
+        if job.kind not in _CRON_JOBS and not job.protected:
             raise NotFound(f"there is no automation {job_id}")
         return job
 
-    async def automations(
+    async def cron_jobs(
         self,
         key: str,
         *,
@@ -76,22 +76,22 @@ class JobsApi(JobsBase):
         before: Place = NEWEST,
         ended: bool = False,
     ) -> list[Job]:
-        """Returns a session's active and paused automations, newest first; with `ended`, the ended ones too.
+        """Returns a session's active and paused cron jobs, newest first; with `ended`, the ended ones too.
 
         Raises `NotFound`.
         """
         session = await self.session(key, owner=owner)
-        automations = await self.store.automations(session.id, limit=limit, before=before, ended=ended)
+        cron_jobs = await self.store.cron_jobs(session.id, limit=limit, before=before, ended=ended)
         if (shared := await self.shared_jobs_of(session)) is None:
-            return automations
-        automations += await self.store.automations(shared.id, limit=limit, before=before, ended=ended)
-        return sorted(automations, key=lambda job: (job.created_at, job.id), reverse=True)[:limit]
+            return cron_jobs
+        cron_jobs += await self.store.cron_jobs(shared.id, limit=limit, before=before, ended=ended)
+        return sorted(cron_jobs, key=lambda job: (job.created_at, job.id), reverse=True)[:limit]
 
     async def protected(self, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Job]:
         """Returns the system's own jobs in the owner's sessions."""
         return await self.store.protected_jobs(owner.own, limit)
 
-    async def amend(
+    async def change_cron_job(
         self,
         job_id: str,
         *,
@@ -103,11 +103,11 @@ class JobsApi(JobsBase):
         view: View | None = None,
         owner: Asker = OPERATOR,
     ) -> Job:
-        """Changes the given fields of an automation, within the limits for users, and returns the `Job`.
+        """Changes the given fields of a cron job, within the limits for users, and returns the `Job`.
 
-        Raises `Conflict` for a job that has ended or is protected, `NotFound`, and what `automate` raises.
+        Raises `Conflict` for an ended or protected job, `NotFound`, and what `add_cron_job` raises.
         """
-        job = await self.automation(job_id, owner=owner)
+        job = await self.cron_job(job_id, owner=owner)
         if job.state is JobState.ENDED:
             raise Conflict(f"job {job_id} is over ({job.state_reason}); make a new one instead")
         if trigger is not None:

@@ -45,7 +45,7 @@ def create(
 ) -> Transaction[JobChanged]:
     """Store a new job, in a session that is created if it is missing.
 
-    `most`: how many automations the session may have. Raises `TooManyJobs`, `DuplicateId`, `RecallPending`.
+    `most`: how many cron jobs the session may have. Raises `TooManyJobs`, `DuplicateId`, `RecallPending`.
     """
     session = yield from session_log.open_session(owner, key, new_session_id, job.created_at)
     job = replace(job, session_id=session.id, account=owner.account)

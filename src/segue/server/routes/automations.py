@@ -42,7 +42,7 @@ async def list_automations(
     cursor: Cursor = None,
 ) -> schemas.JobsOut:
     """List the cron jobs of the session, including paused ones, newest first."""
-    found = await request.kernel.automations(
+    found = await request.kernel.cron_jobs(
         key, owner=request.owner, limit=limit + 1, before=decode_cursor(cursor), ended="ended" in include
     )
     page = found[:limit]
@@ -63,7 +63,7 @@ async def add_automation(
 ) -> schemas.JobOut:
     """Schedule turns of the agent in this session. Creates the session if it does not exist."""
     await request.may_open(key)
-    job = await request.kernel.automate(
+    job = await request.kernel.add_cron_job(
         key,
         await _trigger(request.kernel, key, request.owner, body.schedule, body.timezone),
         body.message,
@@ -79,7 +79,7 @@ async def add_automation(
 
 @router.get("/automations/{job_id}", summary="Get an automation")
 async def get_automation(job_id: JobId, request: AuthenticatedRequest) -> schemas.JobOut:
-    return await _one(request.kernel, await request.kernel.automation(job_id, owner=request.owner))
+    return await _one(request.kernel, await request.kernel.cron_job(job_id, owner=request.owner))
 
 
 @router.patch("/automations/{job_id}", summary="Change an automation", responses=responses(409, 413))
@@ -87,13 +87,13 @@ async def change_automation(
     job_id: JobId, body: schemas.ChangeAutomation, request: AuthenticatedRequest
 ) -> schemas.JobOut:
     """Change the given fields. A queued or running run is not affected."""
-    job = await request.kernel.automation(job_id, owner=request.owner)
+    job = await request.kernel.cron_job(job_id, owner=request.owner)
     if body.model_dump(exclude_none=True):
         session = await request.kernel.store.session_by_id(job.session_id)
         trigger = body.schedule and await _trigger(
             request.kernel, session.key, session.owner, body.schedule, body.timezone
         )
-        job = await request.kernel.amend(
+        job = await request.kernel.change_cron_job(
             job_id,
             name=body.name,
             message=body.message,
@@ -114,7 +114,7 @@ async def change_automation(
 )
 async def remove_automation(job_id: JobId, request: AuthenticatedRequest) -> common.Deleted:
     """Remove the automation and cancel a queued run. A running turn continues to its end."""
-    job = await request.kernel.automation(job_id, owner=request.owner)
+    job = await request.kernel.cron_job(job_id, owner=request.owner)
     await request.kernel.remove(job.id, owner=request.owner)
     return common.Deleted(deleted=True)
 
@@ -122,7 +122,7 @@ async def remove_automation(job_id: JobId, request: AuthenticatedRequest) -> com
 @router.post("/automations/{job_id}/pause", summary="Pause an automation", responses=responses(409))
 async def pause_automation(job_id: JobId, request: AuthenticatedRequest) -> schemas.JobOut:
     """Start no new runs until it is resumed. A queued or running run continues."""
-    job = await request.kernel.automation(job_id, owner=request.owner)
+    job = await request.kernel.cron_job(job_id, owner=request.owner)
     return await _one(
         request.kernel, await request.kernel.pause(job.id, reason="paused by the user", owner=request.owner)
     )
@@ -131,14 +131,14 @@ async def pause_automation(job_id: JobId, request: AuthenticatedRequest) -> sche
 @router.post("/automations/{job_id}/resume", summary="Resume an automation", responses=responses(409))
 async def resume_automation(job_id: JobId, request: AuthenticatedRequest) -> schemas.JobOut:
     """Continue with the next slot. Slots that passed during the pause do not run."""
-    job = await request.kernel.automation(job_id, owner=request.owner)
+    job = await request.kernel.cron_job(job_id, owner=request.owner)
     return await _one(request.kernel, await request.kernel.resume(job.id, owner=request.owner))
 
 
 @router.post("/automations/{job_id}/skip", summary="Skip the next run", responses=responses(409))
 async def skip_automation(job_id: JobId, request: AuthenticatedRequest) -> schemas.JobOut:
     """Skip the next slot. It is recorded as skipped."""
-    job = await request.kernel.automation(job_id, owner=request.owner)
+    job = await request.kernel.cron_job(job_id, owner=request.owner)
     return await _one(request.kernel, await request.kernel.skip(job.id, owner=request.owner))
 
 
@@ -147,7 +147,7 @@ async def list_runs(
     job_id: JobId, request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
 ) -> common.RunsOut:
     """List runs, newest first, including skipped and missed ones."""
-    job = await request.kernel.automation(job_id, owner=request.owner)
+    job = await request.kernel.cron_job(job_id, owner=request.owner)
     session = await request.kernel.store.session_by_id(job.session_id)
     found = await request.kernel.runs_of(
         job.id, owner=request.owner, limit=limit + 1, before=decode_seq(cursor, _AFTER_ALL)
@@ -176,7 +176,7 @@ async def explain_automation(
     ] = None,
 ) -> schemas.ExplanationOut:
     """Return the outcome of a slot, the reasons for it, and the next five slots."""
-    job = await request.kernel.automation(job_id, owner=request.owner)
+    job = await request.kernel.cron_job(job_id, owner=request.owner)
     _, explanation = await schemas.explain_job(
         request.kernel, job.id, slot=_moment(slot), owner=request.owner
     )

@@ -55,7 +55,7 @@ def session(overview: Overview) -> SessionOut:
         state="idle" if record.holder is None else "running",
         queued=overview.queued,
         recall=None if overview.recall is None else recall(overview.recall, record.key),
-        automation_count=overview.automations,
+        automation_count=overview.cron_jobs,
         when_busy=cast(Any, record.when_busy),
         metadata=dict(record.metadata),
     )

@@ -21,7 +21,7 @@ def overview(row: Row) -> Overview:
         last_line=row["last_line"],
         last_line_at=row["last_line_at"],
         queued=row["queued"],
-        automations=row["automations"],
+        cron_jobs=row["automations"],
         recall=_current_recall(row) if row["recall_id"] else None,
     )
 

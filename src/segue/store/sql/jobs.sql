@@ -26,7 +26,7 @@ WHERE session_id = :session_id AND state <> 'removed'
 ORDER BY id
 LIMIT (SELECT CAST(:limit AS BIGINT));
 
--- name: automations
+-- name: cron_jobs
 -- The jobs that users made in a session, newest first; ended ones on request.
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
