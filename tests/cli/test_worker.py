@@ -14,8 +14,8 @@ async def test_two_workers_share_the_turns_and_stop_gracefully(segue: Segue, pos
         segue.running("worker", "--runners", "1") as two,
         Kernel(postgres_url, agent=_no_agent) as kernel,
     ):
-        await one.logged("at work")
-        await two.logged("at work")
+        await one.logged("worker started")
+        await two.logged("worker started")
         admitted = [await kernel.receive(f"web:{number}", "hello") for number in range(10)]
         async with asyncio.timeout(60):
             turns = [await kernel.wait(each.turn_id) for each in admitted]
