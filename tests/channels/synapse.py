@@ -14,6 +14,8 @@ from urllib.parse import quote
 
 import httpx2
 
+from tests.eventually import eventually
+
 _PATIENCE = 90
 
 
@@ -118,15 +120,16 @@ async def synapse(folder: Path) -> AsyncIterator[Homeserver]:
 
 
 async def _answers(home: Homeserver, process: "subprocess.Popen[bytes]", folder: Path) -> None:
-    async with asyncio.timeout(_PATIENCE), httpx2.AsyncClient(base_url=home.url) as http:
-        while True:
+    async with httpx2.AsyncClient(base_url=home.url) as http:
+
+        async def answers() -> bool:
             assert process.poll() is None, (folder / "out").read_text()[-2000:]
             try:
-                if (await http.get("/health")).status_code == 200:
-                    return
+                return (await http.get("/health")).status_code == 200
             except httpx2.TransportError:
-                pass
-            await asyncio.sleep(0.2)
+                return False
+
+        await eventually(answers, "Synapse answers", within=_PATIENCE, every=0.05)
 
 
 def _config(folder: Path, port: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from segue.model.channel import Door
 from segue.testing import ManualClock, ScriptedAgent, check_arrival, check_channel
 from segue.testing.conformance import delivery
 from tests.channels.synapse import Homeserver, Person
+from tests.eventually import eventually
 
 
 def matrix_of(bot: Person, home: Homeserver, door: Door | None = None) -> Matrix:
@@ -22,10 +23,18 @@ def answering(matrix: Matrix, room: str, text: str) -> Delivery:
 
 
 async def until_shown(person: Person, room: str, text: str) -> list[str]:
-    async with asyncio.timeout(60):
-        while text not in (said := await person.read(room)):  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
-    return said
+    async def shown() -> list[str]:
+        said = await person.read(room)
+        return said if text in said else []
+
+    return await eventually(shown, text, every=0.05)
+
+
+async def until_joined(bot: Person, person: Person, room: str) -> None:
+    async def joined() -> bool:
+        return bot.user in await members(person, room)
+
+    await eventually(joined, f"{bot.user} is in {room}", every=0.05)
 
 
 async def test_it_conforms_to_the_channel_protocol(home: Homeserver) -> None:
@@ -176,9 +185,7 @@ async def test_messages_written_while_the_bot_was_down_are_received_later_once(
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kernel.run())
                 if text == "One":
-                    async with asyncio.timeout(30):
-                        while bot.user not in await members(ada, room):  # noqa: ASYNC110
-                            await asyncio.sleep(0.1)
+                    await until_joined(bot, ada, room)
                     await ada.write(room, "One")
                 await until_shown(ada, room, f"About {text}.")
                 running.cancel()
@@ -201,9 +208,7 @@ async def test_an_unknown_sender_is_not_admitted_without_a_code(home: Homeserver
             strange, known = await eve.open_room(bot.user), await ada.open_room(bot.user)
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kernel.run())
-                async with asyncio.timeout(30):
-                    while bot.user not in await members(ada, known):  # noqa: ASYNC110
-                        await asyncio.sleep(0.1)
+                await until_joined(bot, ada, known)
                 await ada.write(known, "Hello")
                 await until_shown(ada, known, "ok")
                 running.cancel()

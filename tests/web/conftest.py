@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.docs.pages import ROOT
+from tests.eventually import eventually_blocking
 
 IMAGES = ROOT / "docs" / "images"
 PATIENCE_MS = 10_000
@@ -93,12 +93,12 @@ class Served:
             self.call("POST", f"sessions/{key}/messages/batch", {"messages": batch})
 
     def wait_for(self, path: str, true: Callable[[Any], bool]) -> Any:
-        for _ in range(400):
+        def look() -> list[Any]:
             answer = self.call("GET", path)
-            if true(answer):
-                return answer
-            time.sleep(0.05)
-        raise AssertionError(f"{path} stayed {answer}")
+            return [answer] if true(answer) else []
+
+        [answer] = eventually_blocking(look, path)
+        return answer
 
 
 @pytest.fixture(scope="session")
