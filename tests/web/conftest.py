@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.browser import NEEDS_CHROMIUM, find_chromium
 from tests.docs.pages import ROOT
 from tests.eventually import eventually_blocking
 
@@ -121,14 +121,11 @@ def own_server(tmp_path: Path) -> Iterator[Served]:
 
 @pytest.fixture(scope="package")  # while it lives, no other event loop can run in this thread
 def browser() -> Iterator[Browser]:
-    executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    executable = find_chromium()
     if executable is None:
-        sentence = (
-            "the page is tested in Chromium: install it (`apt-get install chromium`) or name it in CHROMIUM"
-        )
         if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+            pytest.fail(NEEDS_CHROMIUM)
+        pytest.skip(NEEDS_CHROMIUM)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser
