@@ -10,8 +10,7 @@ from segue.channels.telegram import Telegram
 from segue.model.channel import Door
 from segue.testing import ScriptedAgent
 from tests.channels.bot_api import TOKEN, BotApi, bot_api
-from tests.channels.synapse import Homeserver, Person
-from tests.channels.test_matrix import matrix_of, until_joined, until_shown
+from tests.channels.matrix_client import Homeserver, Person, matrix_of, until_joined, until_shown
 from tests.channels.two_people import SECRET, fill, served, try_every_route, try_every_tool
 from tests.eventually import eventually
 
