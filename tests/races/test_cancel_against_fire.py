@@ -93,7 +93,7 @@ async def test_a_cancelled_turn_never_starts_and_a_started_one_is_not_cancelled(
         for choose in orders(few=20, many=1000):
             scene = Scene(on)
             admitted = await on.perform(scene.arrives("first"))
-            cancel = on.actor("cancel", lane.cancel(admitted.turn_id, "not wanted", NOW))
+            cancel = on.actor("cancel", lane.cancel(admitted.value.turn_id, "not wanted", NOW))
             worker = on.actor("worker", scene.leased("worker"))
             message = on.actor("message", scene.arrives("second"))
             order = await walk([cancel, worker, message], choose)

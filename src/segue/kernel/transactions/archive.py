@@ -9,11 +9,11 @@ Invariants
   - an archive and the task that learns from it are created together
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from segue.kernel.transactions import counts, session_log
+from segue.kernel.transactions import session_log
+from segue.kernel.transactions.result import Name, Result
 from segue.memory.split import ArchiveMark, cut
 from segue.model.auto_commit import CommitLater, CommitNow, NeverCommit, pause_ms, verdict
 from segue.model.records import Event, Session
@@ -28,7 +28,6 @@ class ArchiveMade:
     session_id: str
     task_id: str
     archive_n: int
-    events: Sequence[Event] = ()
 
 
 @positional
@@ -36,18 +35,20 @@ class CommitSkipped:
     reason: str
 
 
-Result: TypeAlias = ArchiveMade | CommitSkipped
+CommitOutcome: TypeAlias = ArchiveMade | CommitSkipped
+Outcome: TypeAlias = Result[CommitOutcome]
 
 
-def commit(session_id: str, now: int, *, task_id: str, keep: int | None = None) -> Transaction[Result]:
+def commit(session_id: str, now: int, *, task_id: str, keep: int | None = None) -> Transaction[Outcome]:
     """Archive on request. `keep`: how many messages stay; None for the session's own setting."""
     session = yield from session_log.lock_session(session_id)
     if keep is None:
         keep = session.live.keep_recent_count
-    return (yield from _archive(session, now, task_id=task_id, keep=keep, reason="manual"))
+    done = yield from _archive(session, now, task_id=task_id, keep=keep, reason="manual")
+    return replace(done, wake=frozenset({Name.ARCHIVIST}))
 
 
-def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Transaction[Result | None]:
+def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Transaction[Outcome | None]:
     """Check a session whose `commit_at` has come: archive it, or set its next check.
 
     None: it is not archived now, or it was deleted, or another archivist checked it.
@@ -58,12 +59,12 @@ def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Tran
     session = rows.session(found[0])
     if session.live.commit_at is None or session.live.commit_at > now:  # another archivist was here
         return None
-    session = yield from counts.counted(session, now)
+    session = yield from session_log.counted(session, now)
     match verdict(session.live, session.last_message_at, now, idle_enabled=idle_enabled):
         case CommitNow(reason):
             keep = session.live.keep_recent_count
             done = yield from _archive(session, now, task_id=task_id, keep=keep, reason=reason)
-            if isinstance(done, CommitSkipped):
+            if isinstance(done.value, CommitSkipped):
                 yield queries.sessions.arm_commit, {"id": session_id, "commit_at": None}
             return done
         case CommitLater(at):
@@ -80,7 +81,7 @@ def failed(session_id: str, error: str, now: int) -> Transaction[None]:
     yield queries.sessions.commit_failed, {"id": session_id, "error": error, "now": now, "commit_at": again}
 
 
-def _archive(session: Session, now: int, *, task_id: str, keep: int, reason: str) -> Transaction[Result]:
+def _archive(session: Session, now: int, *, task_id: str, keep: int, reason: str) -> Transaction[Outcome]:
     unsettled = yield queries.turns.unsettled_in, {"session_id": session.id}
     unarchived = session.live
     found = yield queries.events.marks_after, {"session_id": session.id, "after": unarchived.archived_seq}
@@ -116,7 +117,7 @@ def _archive(session: Session, now: int, *, task_id: str, keep: int, reason: str
         commit_at=None,
     )
     yield (
-        queries.sessions.put_away,
+        queries.sessions.archive,
         {
             "id": session.id,
             "archived_seq": unarchived.archived_seq,
@@ -129,15 +130,17 @@ def _archive(session: Session, now: int, *, task_id: str, keep: int, reason: str
     )
     sync = Event(session_id=session.id, seq=0, type="session_sync", at=now)
     events = yield from session_log.append_events(replace(session, live=unarchived), [sync])
-    return ArchiveMade(session_id=session.id, task_id=task_id, archive_n=unarchived.archives, events=events)
+    made = ArchiveMade(session_id=session.id, task_id=task_id, archive_n=unarchived.archives)
+    return Result(value=made, events=events)
 
 
-def _nothing(session: Session, task_id: str, *, empty: bool) -> Transaction[Result]:
+def _nothing(session: Session, task_id: str, *, empty: bool) -> Transaction[Outcome]:
     """Nothing to archive, unless this is a retry of a call that has archived it."""
     found = yield queries.tasks.by_id, {"id": task_id}
     if found:
-        return ArchiveMade(session_id=session.id, task_id=task_id, archive_n=found[0]["archive_n"])
-    return CommitSkipped("no_messages" if empty else "all_within_keep_window")
+        made = ArchiveMade(session_id=session.id, task_id=task_id, archive_n=found[0]["archive_n"])
+        return Result(value=made)
+    return Result(value=CommitSkipped("no_messages" if empty else "all_within_keep_window"))
 
 
 def _task(session: Session, task_id: str, archive_n: int, now: int) -> dict[str, str | int]:
