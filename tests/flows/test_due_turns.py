@@ -127,9 +127,11 @@ async def test_a_store_that_fails_costs_no_capacity(
             clock.advance(seconds=5)
             while recording_store.failing:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
-            while await outcomes(kernel, job) != ["ok"]:  # the runner tries again after a pause
-                clock.advance(seconds=1)
+            while "stream_start" not in await log(kernel):  # the runner tries again after a pause
+                clock.advance(milliseconds=200)
                 await asyncio.sleep(0.002)
+            await until(kernel, "session_sync")
+        assert await outcomes(kernel, job) == ["ok"]
         assert not await kernel.audit()
 
 

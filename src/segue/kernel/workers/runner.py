@@ -112,14 +112,16 @@ class Runner:
         return held, held_until
 
     async def _wait_for_work(self) -> None:
-        while not await self._context.bell.wait(_BELL_NAMES[self._pool], await self._next_ready_at()):
+        context, name = self._context, _BELL_NAMES[self._pool]
+        if self._store_failed:  # the lane is still ready, so `next_ready` would not let us pause
+            await context.bell.wait(name, context.clock.ms() + _RETRY_MS)
+            return
+        while not await context.bell.wait(name, await self._next_ready_at()):
             pass
 
     async def _next_ready_at(self) -> int | None:
         """When a lane will be ready; None if that is not known, or there is no capacity."""
         context = self._context
-        if self._store_failed:  # the lane is still ready, so `next_ready` would not let us pause
-            return context.clock.ms() + _RETRY_MS
         if self._free <= 0:
             return None
         try:
