@@ -39,11 +39,20 @@ class Scene:
     owner: Owner = field(default_factory=lambda: Owner(account=f"a{next(_scenes):07}"))
     key: str = "web:1"
 
-    def arrives(self, text: str = "hello", now: int = NOW) -> Transaction[Result[QueuedTurn]]:
+    def arrives(
+        self, text: str = "hello", now: int = NOW, *, unified: bool = False
+    ) -> Transaction[Result[QueuedTurn]]:
         admission = Admission(turn_id=ids(now), content=text, rank=now, not_before=now, timeout_ms=900_000)
         lookup = Lookup(self.owner, self.owner)
         return lane.receive(
-            lookup, self.key, admission, now, new_id=ids(now), when_busy=None, default=WhenBusy.ENQUEUE
+            lookup,
+            self.key,
+            admission,
+            now,
+            new_id=ids(now),
+            when_busy=None,
+            default=WhenBusy.ENQUEUE,
+            common_id=ids(now) if unified else None,
         )
 
     def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[HeldLane]]:
@@ -111,7 +120,7 @@ def settled(held: HeldLane) -> Transaction[Result[None]]:
     return settle.settle(held, closure.answered("done", {}), NOW)
 
 
-def fires(job: Job) -> Transaction[Result[None] | None]:
+def fires(job: Job, *, unified: bool = False) -> Transaction[Result[None] | None]:
     """Fires the job's due slot, as the timer does."""
     repeats = job.trigger.next_after(to_moment(NOW))
     slot = Fire(slot=to_moment(NOW), next=repeats, end=None if repeats else End.RAN_ONCE)
@@ -125,7 +134,7 @@ def fires(job: Job) -> Transaction[Result[None] | None]:
         not_before=NOW,
         timeout_ms=900_000,
     )
-    return fire.fire(job, slot, work, NOW)
+    return fire.fire(job, slot, work, NOW, common_id=ids(NOW) if unified else None)
 
 
 def moved(job: Job, to: int) -> Transaction[Result[Job]]:

@@ -1,7 +1,4 @@
-"""Session log: locks a session's row, creates it if missing, appends events to its log, and counts them.
-
-The counts of unarchived messages are updated as the log grows, so that no turn has to read the log. They are
-checked against the log when a session is loaded to be shown, and before it is archived.
+"""Session log: locks a session's row, creates it if missing, and appends events to its log.
 
 Invariants
   - events are numbered without gaps, under the session's row lock
@@ -20,14 +17,9 @@ from segue.model.tokens import estimate
 from segue.store import queries
 from segue.store.database import Params, Row, Transaction, Value
 from segue.store.rows import core as rows
-from segue.store.store import Store
 
 NOTHING: Params = {"events": 0, "messages": 0, "tokens": 0, "kept_tokens": None, "commit_at": None}
 """The growth of a session when no event is added (see `growth`)."""
-
-MOST_READ = 1_000
-"""The most unarchived events that are read to check the counts. If there are more, only impossible counts are
-noticed here; the next archiving and `segue doctor --repair` correct the rest."""
 
 
 class SessionTotals(NamedTuple):
@@ -216,54 +208,3 @@ def kept_tokens(session_id: str, *, after: int, keep: int) -> Transaction[int]:
 
 def numbered(events: Sequence[Event], last_seq: int) -> list[Event]:
     return [replace(event, seq=last_seq + offset) for offset, event in enumerate(events, 1)]
-
-
-async def counts_are_right(store: Store, session: Session) -> bool:
-    """Whether the counts of a loaded session agree with its log."""
-    unarchived = session.live
-    if not _possible(session) or session.last_seq - unarchived.archived_seq > MOST_READ:
-        return _possible(session)
-    return await store.live_part(session) == (unarchived.messages, unarchived.tokens)
-
-
-def _possible(session: Session) -> bool:
-    """Whether any log could have these counts."""
-    unarchived = session.live
-    return (
-        0 <= unarchived.messages <= session.last_seq - unarchived.archived_seq
-        and 0 <= unarchived.kept_tokens <= unarchived.tokens
-        and (unarchived.messages > 0) == (unarchived.tokens > 0)
-    )
-
-
-def recount(session_id: str, now: int) -> Transaction[bool]:
-    """Count again; True if the stored counts were wrong."""
-    session = yield from lock_session(session_id)
-    return (yield from counted(session, now)) is not session
-
-
-def counted(session: Session, now: int) -> Transaction[Session]:
-    """A locked session with the counts of its log; they are stored if they differ."""
-    unarchived = session.live
-    found = yield queries.events.live_part, {"id": session.id, "after": unarchived.archived_seq}
-    kept, keep = 0, unarchived.keep_recent_count
-    if keep:
-        kept = yield from kept_tokens(session.id, after=unarchived.archived_seq, keep=keep)
-    messages, tokens = found[0]["messages"], found[0]["tokens"]
-    if (messages, tokens, kept) == (unarchived.messages, unarchived.tokens, unarchived.kept_tokens):
-        return session
-    unarchived = replace(unarchived, messages=messages, tokens=tokens, kept_tokens=kept)
-    soonest = next_look(unarchived, session.last_message_at, now)
-    if soonest is not None and (unarchived.commit_at is None or soonest < unarchived.commit_at):
-        unarchived = replace(unarchived, commit_at=soonest)
-    yield (
-        queries.sessions.recount,
-        {
-            "id": session.id,
-            "messages": messages,
-            "tokens": tokens,
-            "kept_tokens": kept,
-            "commit_at": unarchived.commit_at,
-        },
-    )
-    return replace(session, live=unarchived)
