@@ -47,7 +47,7 @@ def put_answer(outbox: Outbox, session: Session, turn: Turn, text: str, now: int
         to = turn.brief.to if turn.brief else None
         if to is not None:
             target = yield from session_log.open_session(session.owner, to, outbox.delivery_id, now)
-            delivery = _delivery(outbox.delivery_id, target, text, turn.source, now)
+            delivery = delivery_params(outbox.delivery_id, target, text, turn.source, now)
             yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
         return to is not None
     if turn.via_id != session.id:
@@ -57,7 +57,7 @@ def put_answer(outbox: Outbox, session: Session, turn: Turn, text: str, now: int
         session = rows.session(found[0])
     if not outbox.delivers(session.channel):
         return False
-    delivery = _delivery(outbox.delivery_id, session, text, turn.source, now)
+    delivery = delivery_params(outbox.delivery_id, session, text, turn.source, now)
     yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
     return True
 
@@ -67,10 +67,10 @@ def say(
 ) -> Transaction[None]:
     """Create a delivery that belongs to no turn. It joins the transcript when it is sent."""
     session = yield from session_log.open_by_lookup(lookup, key, delivery_id, now)
-    yield queries.deliveries.create, _delivery(delivery_id, session, text, source, now)
+    yield queries.deliveries.create, delivery_params(delivery_id, session, text, source, now)
 
 
-def _delivery(delivery_id: str, session: Session, text: str, source: Source | None, now: int) -> Params:
+def delivery_params(delivery_id: str, session: Session, text: str, source: Source | None, now: int) -> Params:
     return {
         "id": delivery_id,
         "session_id": session.id,

@@ -10,6 +10,7 @@ Invariants
 from dataclasses import replace
 
 from segue.kernel.transactions import jobs, lane, session_log, unified
+from segue.kernel.transactions.deliveries import delivery_params
 from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.result import Name, Result
 from segue.model.decision import Fire, PassOver, Postpone
@@ -20,7 +21,6 @@ from segue.record import record
 from segue.store import queries
 from segue.store.database import Transaction
 from segue.store.queues import Unreadable
-from segue.store.rows import core as rows
 from segue.times.clock import to_moment, to_ms
 from segue.times.trigger import Idle
 
@@ -79,7 +79,8 @@ def fire(
     yield from _trim_runs(job, keep)
     if isinstance(work, OutgoingMessage):
         via = (yield from _newest_chat_or_itself(session)) if session.key == unified.KEY else session
-        yield queries.deliveries.create, _delivery_params(via, work, now)
+        delivery = delivery_params(work.delivery_id, via, work.content, work.source, now)
+        yield queries.deliveries.create, {**delivery, "run_id": work.source.run_id}
         return Result(value=None, wake=_COURIER)
     via = (yield from _newest_chat_or_itself(session)) if common_id and common is None else session
     queued = yield from lane.admit(common or session, work, now, via_id=via.id)
@@ -223,18 +224,3 @@ def _insert_skipped_run(
             "now": now,
         },
     )
-
-
-def _delivery_params(session: Session, message: OutgoingMessage, now: int) -> dict[str, str | int | None]:
-    return {
-        "id": message.delivery_id,
-        "session_id": session.id,
-        "run_id": message.source.run_id,
-        "turn_id": None,
-        "channel": session.channel,
-        "chat_id": session.chat_id,
-        "content": message.content,
-        "source": rows.source_text(message.source),
-        "not_before": now,
-        "now": now,
-    }

@@ -25,7 +25,7 @@ from segue.model.records import Event, Lookup, Session, Source, Turn, merged
 from segue.model.states import Outcome, WhenBusy
 from segue.record import record
 from segue.store import queries
-from segue.store.database import Rows, Transaction, Value
+from segue.store.database import Rows, Transaction
 from segue.store.rows import core as rows
 from segue.times.clock import to_moment, to_ms
 
@@ -142,14 +142,28 @@ def admit(
 ) -> Transaction[Result[QueuedTurn]]:
     """Queue a turn in the lane of a locked session. Users' turns and jobs' turns both pass through here."""
     pool = Pool.USER if admission.source is None else Pool.SCHEDULE
-    params = _turn_params(session, admission, now, via_id)
     made = yield (
         queries.turns.enqueue,
         {
-            **params,
+            "id": admission.turn_id,
+            "session_id": session.id,
+            "via_id": via_id,
+            "job_id": admission.source.job_id if admission.source else None,
+            "run_id": admission.source.run_id if admission.source else None,
+            "rank": admission.rank,
+            "not_before": admission.not_before,
+            "content": admission.content,
+            "prompt": admission.prompt,
+            "brief": rows.brief_text(admission.brief),
+            "call": rows.to_text(admission.call),
+            "source": rows.source_text(admission.source),
+            "retries": admission.retries,
+            "crash": admission.crash,
+            "timeout_ms": admission.timeout_ms,
             "joins": int(admission.joins),
             "waits": int(session.busy),
             "metadata": rows.to_text(admission.metadata),
+            "now": now,
         },
     )
     turn = QueuedTurn(turn_id=admission.turn_id, session_id=session.id)
@@ -175,27 +189,6 @@ def admit(
     )
     copies = yield from unified.mirror(events, via_id if via_id != session.id else None)
     return Result(value=turn, events=(*events, *copies), wake=wake)
-
-
-def _turn_params(session: Session, admission: Admission, now: int, via_id: str) -> dict[str, Value]:
-    return {
-        "id": admission.turn_id,
-        "session_id": session.id,
-        "via_id": via_id,
-        "job_id": admission.source.job_id if admission.source else None,
-        "run_id": admission.source.run_id if admission.source else None,
-        "rank": admission.rank,
-        "not_before": admission.not_before,
-        "content": admission.content,
-        "prompt": admission.prompt,
-        "brief": rows.brief_text(admission.brief),
-        "call": rows.to_text(admission.call),
-        "source": rows.source_text(admission.source),
-        "retries": admission.retries,
-        "crash": admission.crash,
-        "timeout_ms": admission.timeout_ms,
-        "now": now,
-    }
 
 
 def cancel(turn_id: str, reason: str, now: int) -> Transaction[Result[None]]:

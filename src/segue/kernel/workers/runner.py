@@ -55,15 +55,6 @@ class Runner:
         if len(held) < max(wanted, 1) and not self._closing:
             await self._wait_for_work()
 
-    def _terms(self) -> LeaseTerms:
-        context = self._context
-        return LeaseTerms(
-            holder=context.holder,
-            lease_ms=context.lease_ms,
-            lease_now=context.store.lease_now(),
-            reports_tools=context.agent.reports_tools,
-        )
-
     async def step(self) -> int:
         """Lease ready lanes and run their turns to the end. Returns how many there were."""
         held, held_until = await self._lease()
@@ -90,7 +81,12 @@ class Runner:
         try:
             held = await context.store.commit(
                 lease.lease,
-                self._terms(),
+                LeaseTerms(
+                    holder=context.holder,
+                    lease_ms=context.lease_ms,
+                    lease_now=context.store.lease_now(),
+                    reports_tools=context.agent.reports_tools,
+                ),
                 pool=self._pool,
                 after=self._account,
                 limit=free,
