@@ -2,6 +2,11 @@
 -- `runs_told` reads its outcome from the turn.
 -- COALESCE around a guard: see turns.sql.
 
+-- columns: run
+id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
+lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt,
+turn_state, usage, brief, prompt, source
+
 -- name: open
 INSERT INTO runs (id, job_id, session_id, slot, turn_id, delivery_id, queued_at, reason, lateness_ms, missed_count)
 VALUES (:id, :job_id, :session_id, :slot, :turn_id, :delivery_id, :now, :reason, :lateness_ms, :missed_count)
@@ -32,18 +37,14 @@ SET (outcome, finished_at, reason, error) = (
 WHERE id = :id AND COALESCE(outcome, '') = '';
 
 -- name: by_id
-SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
-       lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
-       usage, brief, prompt, source,
+SELECT /*columns run*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery,
        (SELECT error FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery_error
 FROM runs_told
 WHERE id = :id;
 
 -- name: of_job
-SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
-       lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
-       usage, brief, prompt, source,
+SELECT /*columns run*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery,
        (SELECT error FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery_error
 FROM runs_told
@@ -52,9 +53,7 @@ ORDER BY slot DESC
 LIMIT :limit;
 
 -- name: of_session
-SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
-       lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
-       usage, brief, prompt, source,
+SELECT /*columns run*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery,
        (SELECT error FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery_error
 FROM runs_told

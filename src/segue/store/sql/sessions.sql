@@ -5,6 +5,17 @@
 -- FOR NO KEY UPDATE instead of FOR UPDATE: it does not block inserts of rows that refer to the session.
 -- COALESCE around a guard: see turns.sql.
 
+-- columns: session
+id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at, last_message_at,
+last_seq, unarmed, ready_at, holder, fence, archived_seq, archives, live_messages, live_tokens, kept_tokens,
+keep_recent_count, auto_commit_policy, commit_at, last_auto_commit_at, auto_commit_last_error,
+auto_commit_last_error_at, auto_commit_failures
+
+-- columns: overview
+message_count, last_line, last_line_at, queued, automations, recall_id, recall_state, recall_trigger,
+recall_action, recall_slot, recall_next_at, recall_created_at, recall_updated_at, recall_call_type,
+recall_comment, recall_turn_state, recall_waits_since
+
 -- name: create
 INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
                       auto_commit_policy, keep_recent_count)
@@ -12,10 +23,7 @@ VALUES (:id, :account, :user_id, :key, :chat_type, :title, :timezone, :when_busy
         :auto_commit_policy, :keep_recent_count);
 
 -- name: by_key
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = (
         SELECT session_id
@@ -25,10 +33,7 @@ WHERE id = (
 
 -- name: in_account
 -- The session of this user, else the only session of that key in the account.
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = COALESCE(
         (SELECT session_id
@@ -42,10 +47,7 @@ WHERE id = COALESCE(
     );
 
 -- name: by_id
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = :id;
 
@@ -58,10 +60,7 @@ WITH page AS MATERIALIZED (
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM page
 JOIN sessions ON sessions.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
@@ -75,22 +74,13 @@ WITH page AS MATERIALIZED (
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM page
 JOIN sessions ON sessions.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
 
 -- name: overview
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
-       message_count, last_line, last_line_at, queued, automations,
-       recall_id, recall_state, recall_trigger, recall_action, recall_slot, recall_next_at, recall_created_at,
-       recall_updated_at, recall_call_type, recall_comment, recall_turn_state, recall_waits_since
+SELECT /*columns session*/, /*columns overview*/
 FROM sessions_with_counts
 WHERE id = :id;
 
@@ -110,13 +100,7 @@ WITH page AS MATERIALIZED (
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
-       message_count, last_line, last_line_at, queued, automations,
-       recall_id, recall_state, recall_trigger, recall_action, recall_slot, recall_next_at, recall_created_at,
-       recall_updated_at, recall_call_type, recall_comment, recall_turn_state, recall_waits_since
+SELECT /*columns session*/, /*columns overview*/
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
@@ -137,22 +121,13 @@ WITH page AS MATERIALIZED (
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
-       message_count, last_line, last_line_at, queued, automations,
-       recall_id, recall_state, recall_trigger, recall_action, recall_slot, recall_next_at, recall_created_at,
-       recall_updated_at, recall_call_type, recall_comment, recall_turn_state, recall_waits_since
+SELECT /*columns session*/, /*columns overview*/
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
 
 -- name: lock_by_key
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = (
         SELECT session_id
@@ -163,10 +138,7 @@ WHERE id = (
 
 -- name: lock_in_account
 -- As `in_account`.
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = COALESCE(
         (SELECT session_id
@@ -181,10 +153,7 @@ WHERE id = COALESCE(
 /*pg FOR NO KEY UPDATE */;
 
 -- name: lock
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = :id
 /*pg FOR NO KEY UPDATE */;
@@ -355,10 +324,7 @@ SET holder = :holder,
     last_seq = last_seq + 1,
     ready_at = NULL
 WHERE id IN (SELECT id FROM ready) AND holder IS NULL AND COALESCE(ready_at, :now + 1) <= :now
-RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-          last_message_at, last_seq, unarmed, ready_at, holder, fence,
-          archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-          commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures;
+RETURNING /*columns session*/;
 
 -- name: hold
 SELECT last_message_at, last_seq,
@@ -471,7 +437,4 @@ SET fence = fence + 1, holder = :holder
 WHERE id = :id AND COALESCE(holder, '') <> ''
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
        OR leased_at > :horizon)
-RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-          last_message_at, last_seq, unarmed, ready_at, holder, fence,
-          archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-          commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures;
+RETURNING /*columns session*/;

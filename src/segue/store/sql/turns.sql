@@ -7,6 +7,11 @@
 -- lookup by id. While a backup or an old transaction keeps obsolete entries, that scan walks over every row that
 -- left the index since. COALESCE hides the column from the planner (decision 0024).
 
+-- columns: turn
+id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
+attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at, started_at,
+finished_at, outcome, reply, error, usage
+
 -- name: enqueue
 INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
                    source, joins, waits, retries, crash, timeout_ms, queued_at, metadata)
@@ -40,9 +45,7 @@ WHERE id = (
         LIMIT 1
     )
   AND COALESCE(state, '') = 'queued'
-RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-          attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-          started_at, finished_at, outcome, reply, error, usage,
+RETURNING /*columns turn*/,
           CASE WHEN waits = 1 AND NOT EXISTS (
               SELECT 1
               FROM turns AS others
@@ -72,9 +75,7 @@ WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
 UPDATE turns
 SET state = 'cancelled', outcome = :outcome, reason = :reason, error = :reason, finished_at = :now
 WHERE id = :id AND COALESCE(state, '') = 'queued'
-RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-          attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-          started_at, finished_at, outcome, reply, error, usage;
+RETURNING /*columns turn*/;
 
 -- name: join_into
 UPDATE turns
@@ -114,32 +115,24 @@ WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
 
 -- name: by_id
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-       started_at, finished_at, outcome, reply, error, usage
+SELECT /*columns turn*/
 FROM turns
 WHERE id = :id;
 
 -- name: running_in
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-       started_at, finished_at, outcome, reply, error, usage
+SELECT /*columns turn*/
 FROM turns
 WHERE session_id = :session_id AND state = 'running';
 
 -- name: queued_in
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-       started_at, finished_at, outcome, reply, error, usage
+SELECT /*columns turn*/
 FROM turns
 WHERE session_id = :session_id AND state = 'queued'
 ORDER BY rank, id;
 
 -- name: between
 -- The turns that ran in a session while one of its turns waited.
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-       started_at, finished_at, outcome, reply, error, usage
+SELECT /*columns turn*/
 FROM turns
 WHERE session_id = :session_id AND id <> :id AND joined_into IS NULL
   AND started_at < :until AND COALESCE(finished_at, :until) > :since

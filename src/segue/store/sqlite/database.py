@@ -1,11 +1,10 @@
 """SQLite driver: one file, one writer thread, some reader threads.
 
-    run ──► waiting ──► writer: file lock · BEGIN · drive together · COMMIT ──► futures
+    run ──► waiting ──► writer: file lock · BEGIN · one caller after the other · COMMIT ──► futures
     read ─► reads ────► readers: one SELECT, on a connection of their own ──► futures
 
-The writer commits all waiting transactions as one group, so that they share the cost of the commit and of
-each statement. If a caller raises after it has written, the group is rolled back and driven again, one caller
-after the other, each in a savepoint.
+The writer commits all waiting transactions as one group, so that they share the cost of the commit. It drives
+one after the other, each in a savepoint: a caller that raises is rolled back to its savepoint alone.
 
 Invariants
   - no caller gets a result before its COMMIT; a COMMIT that fails, fails for the whole group

@@ -10,18 +10,15 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import inf
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, TypeAlias
 
 from segue.errors import DatabaseGone, StoreError, StoreUnavailable
-from segue.store.batching.group import Group
-from segue.store.batching.transaction import BatchedTransaction, SessionKeys
 from segue.store.database import Begin, Params
 from segue.store.last_write import LastWrite, Reason
 from segue.store.queries import Query
-from segue.store.sqlite.execute import drive, drive_together, execute
+from segue.store.sqlite.execute import drive, execute
 from segue.store.sqlite.file import explain, reason_of
 from segue.store.sqlite.file_identity import OpenFiles
 from segue.store.sqlite.file_lock import FileLock
@@ -59,7 +56,6 @@ class Writer:
         """Set once, when the file was deleted or replaced: every later call is refused with it."""
         self._path_is_gone = False
         """Whether the database itself is gone, and not only its log."""
-        self._keys = SessionKeys()
         self._waiting: deque[Work] = deque()
         self._queueing_since: float | None = None
         self._ended: asyncio.Future[None] | None = None
@@ -153,54 +149,21 @@ class Writer:
 
     def _try_to_commit(self, group: list[Work]) -> list[Outcome]:
         try:
-            try:
-                return self._commit_together(group)
-            except sqlite3.Error:
-                raise
-            except BaseException as error:
-                self._roll_back()
-                if len(group) == 1:
-                    return [(group[0][1], None, error)]
-                return self._commit_apart(group)
+            self._connection.execute("BEGIN IMMEDIATE")
+            changes = self._connection.total_changes
+            outcomes = [self._drive(begin, future) for begin, future in group]
+            self._connection.execute("COMMIT")
         except sqlite3.Error as error:
+            # The file itself is at fault: no caller of the group is committed.
             self._roll_back()
             self._last_write.failed(reason_of(error, self._path))
             return _failed(group, explain(error, self._path, in_use=True))
-
-    def _commit_together(self, group: list[Work]) -> list[Outcome]:
-        changes = self._begin()
-        if len(group) == 1:
-            begin, future = group[0]
-            outcomes: list[Outcome] = [(future, drive(self._connection, begin), None)]
-        else:
-            outcomes = self._drive_together(group)
-        self._end(changes)
-        return outcomes
-
-    def _begin(self) -> int:
-        """Begin. Returns the connection's number of changes so far."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        return self._connection.total_changes
-
-    def _end(self, changes: int) -> None:
-        self._connection.execute("COMMIT")
         if self._connection.total_changes != changes:
             self._last_write.succeeded()
-
-    def _drive_together(self, group: list[Work]) -> list[Outcome]:
-        callers = [BatchedTransaction(begin, self._keys) for begin, _ in group]
-        drive_together(self._connection, Group(callers, self._keys, beginning_seconds=inf))
-        return [
-            (future, caller.result, caller.error) for (_, future), caller in zip(group, callers, strict=True)
-        ]
-
-    def _commit_apart(self, group: list[Work]) -> list[Outcome]:
-        changes = self._begin()
-        outcomes = [self._drive_apart(begin, future) for begin, future in group]
-        self._end(changes)
         return outcomes
 
-    def _drive_apart(self, begin: Begin[Any], future: asyncio.Future[Any]) -> Outcome:
+    def _drive(self, begin: Begin[Any], future: asyncio.Future[Any]) -> Outcome:
+        """Run one caller's transaction in a savepoint: if it fails, only its own statements are undone."""
         self._connection.execute("SAVEPOINT caller")
         outcome: Outcome
         try:
