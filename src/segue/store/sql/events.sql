@@ -9,6 +9,15 @@ session_id, seq, type, turn_id, via_id, at, role, content, source, body
 INSERT INTO events (/*columns event*/, tokens)
 VALUES (:session_id, :seq, :type, :turn_id, :via_id, :at, :role, :content, :source, :body, :tokens);
 
+-- name: append_many
+/*pg
+INSERT INTO events (session_id, seq, type, turn_id, via_id, at, role, content, source, body, tokens)
+SELECT *
+FROM unnest(CAST(:session_id AS TEXT[]), CAST(:seq AS BIGINT[]), CAST(:type AS TEXT[]), CAST(:turn_id AS TEXT[]),
+            CAST(:via_id AS TEXT[]), CAST(:at AS BIGINT[]), CAST(:role AS TEXT[]), CAST(:content AS TEXT[]),
+            CAST(:source AS TEXT[]), CAST(:body AS TEXT[]), CAST(:tokens AS BIGINT[]))
+*/;
+
 -- name: after
 SELECT /*columns event*/
 FROM events

@@ -115,6 +115,20 @@ SET slot = :slot, next_at = :next_at, state = :state, state_reason = :state_reas
 WHERE id = :id AND revision = :revision AND next_at IS NOT NULL
 RETURNING id;
 
+-- name: take_many
+/*pg
+UPDATE jobs
+SET slot = given.new_slot, next_at = given.new_next_at, state = given.new_state, state_reason = given.new_reason,
+    run_count = run_count + CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.id = given.fires) THEN 0 ELSE given.fired END,
+    revision = revision + 1, updated_at = given.now
+FROM unnest(CAST(:id AS TEXT[]), CAST(:revision AS BIGINT[]), CAST(:slot AS BIGINT[]), CAST(:next_at AS BIGINT[]),
+            CAST(:state AS TEXT[]), CAST(:state_reason AS TEXT[]), CAST(:fires AS TEXT[]), CAST(:fired AS BIGINT[]),
+            CAST(:now AS BIGINT[]))
+     WITH ORDINALITY AS given (job, read_revision, new_slot, new_next_at, new_state, new_reason, fires, fired, now, execution)
+WHERE id = given.job AND revision = given.read_revision AND next_at IS NOT NULL
+RETURNING id, given.execution
+*/;
+
 -- name: change
 UPDATE jobs
 SET name = :name, trigger_kind = :trigger_kind, trigger = :trigger, action = :action, policy = :policy,

@@ -13,6 +13,22 @@ VALUES (:id, :job_id, :session_id, :slot, :turn_id, :delivery_id, :now, :reason,
 ON CONFLICT DO NOTHING
 RETURNING id;
 
+-- name: open_many
+/*pg
+WITH opened AS (
+    INSERT INTO runs (id, job_id, session_id, slot, turn_id, delivery_id, queued_at, reason, lateness_ms, missed_count)
+    SELECT *
+    FROM unnest(CAST(:id AS TEXT[]), CAST(:job_id AS TEXT[]), CAST(:session_id AS TEXT[]), CAST(:slot AS BIGINT[]),
+                CAST(:turn_id AS TEXT[]), CAST(:delivery_id AS TEXT[]), CAST(:now AS BIGINT[]), CAST(:reason AS TEXT[]),
+                CAST(:lateness_ms AS BIGINT[]), CAST(:missed_count AS BIGINT[]))
+    ON CONFLICT DO NOTHING
+    RETURNING id
+)
+SELECT id, execution
+FROM unnest(CAST(:id AS TEXT[])) WITH ORDINALITY AS given (run, execution)
+JOIN opened ON id = run
+*/;
+
 -- name: record
 -- A slot that never became a turn: skipped or missed. One row may represent many slots.
 INSERT INTO runs (id, job_id, session_id, slot, queued_at, finished_at, outcome, reason, lateness_ms, missed_count)

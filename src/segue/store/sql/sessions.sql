@@ -11,6 +11,11 @@ last_seq, unarmed, ready_at, holder, fence, archived_seq, archives, live_message
 keep_recent_count, auto_commit_policy, commit_at, last_auto_commit_at, auto_commit_last_error,
 auto_commit_last_error_at, auto_commit_failures
 
+-- columns: totals
+last_message_at, last_seq, archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count,
+auto_commit_policy, commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at,
+auto_commit_failures
+
 -- columns: overview
 message_count, last_line, last_line_at, queued, automations, recall_id, recall_state, recall_trigger,
 recall_action, recall_slot, recall_next_at, recall_created_at, recall_updated_at, recall_call_type,
@@ -157,6 +162,14 @@ SELECT /*columns session*/
 FROM sessions
 WHERE id = :id
 /*pg FOR NO KEY UPDATE */;
+
+-- name: lock_many
+/*pg
+SELECT /*columns session*/, execution
+FROM unnest(CAST(:id AS TEXT[])) WITH ORDINALITY AS given (lane, execution)
+JOIN sessions ON id = lane
+FOR NO KEY UPDATE OF sessions
+*/;
 
 -- name: change
 UPDATE sessions
@@ -327,18 +340,24 @@ WHERE id IN (SELECT id FROM ready) AND holder IS NULL AND COALESCE(ready_at, :no
 RETURNING /*columns session*/;
 
 -- name: hold
-SELECT last_message_at, last_seq,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns totals*/
 FROM sessions
 WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 /*pg FOR NO KEY UPDATE */;
 
+-- name: hold_many
+/*pg
+SELECT /*columns totals*/, execution
+FROM unnest(CAST(:id AS TEXT[]), CAST(:holder AS TEXT[]), CAST(:fence AS BIGINT[]))
+     WITH ORDINALITY AS given (lane, lane_holder, lane_fence, execution)
+JOIN sessions ON id = lane AND COALESCE(holder, '') = lane_holder AND fence = lane_fence
+FOR NO KEY UPDATE OF sessions
+*/;
+
 -- name: number_events
 UPDATE sessions
 SET last_seq = last_seq + :events
-WHERE id = :id
-RETURNING last_seq;
+WHERE id = :id;
 
 -- name: grow
 -- Adds events to the counts; messages count as not archived. A new message resets the pause after failed archiving.
@@ -354,6 +373,25 @@ SET last_seq = last_seq + :events,
     END
 WHERE id = :id
 RETURNING last_seq;
+
+-- name: grow_many
+/*pg
+UPDATE sessions
+SET last_seq = last_seq + given.events,
+    live_messages = live_messages + given.messages,
+    live_tokens = live_tokens + given.tokens,
+    kept_tokens = COALESCE(given.kept, kept_tokens),
+    auto_commit_failures = CASE WHEN given.messages > 0 THEN 0 ELSE auto_commit_failures END,
+    commit_at = CASE
+        WHEN given.next_commit IS NULL OR commit_at <= given.next_commit THEN commit_at
+        ELSE given.next_commit
+    END
+FROM unnest(CAST(:id AS TEXT[]), CAST(:events AS BIGINT[]), CAST(:messages AS BIGINT[]), CAST(:tokens AS BIGINT[]),
+            CAST(:kept_tokens AS BIGINT[]), CAST(:commit_at AS BIGINT[]))
+     WITH ORDINALITY AS given (lane, events, messages, tokens, kept, next_commit, execution)
+WHERE id = given.lane
+RETURNING last_seq, given.execution
+*/;
 
 -- name: renew
 UPDATE sessions
@@ -383,6 +421,34 @@ SET holder = NULL,
     )
 WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 RETURNING ready_at, user_waits;
+
+-- name: release_many
+/*pg
+UPDATE sessions
+SET holder = NULL,
+    leased_at = NULL,
+    lease_until = NULL,
+    last_seq = last_seq + given.events,
+    live_messages = live_messages + given.messages,
+    live_tokens = live_tokens + given.tokens,
+    kept_tokens = COALESCE(given.kept, kept_tokens),
+    auto_commit_failures = CASE WHEN given.messages > 0 THEN 0 ELSE auto_commit_failures END,
+    commit_at = CASE
+        WHEN given.next_commit IS NULL OR commit_at <= given.next_commit THEN commit_at
+        ELSE given.next_commit
+    END,
+    (ready_at, user_waits) = (
+        SELECT MIN(not_before), COALESCE(MAX(CASE WHEN run_id IS NULL THEN 1 ELSE 0 END), 0)
+        FROM turns
+        WHERE session_id = given.lane AND state = 'queued'
+    )
+FROM unnest(CAST(:id AS TEXT[]), CAST(:holder AS TEXT[]), CAST(:fence AS BIGINT[]), CAST(:events AS BIGINT[]),
+            CAST(:messages AS BIGINT[]), CAST(:tokens AS BIGINT[]), CAST(:kept_tokens AS BIGINT[]),
+            CAST(:commit_at AS BIGINT[]))
+     WITH ORDINALITY AS given (lane, lane_holder, lane_fence, events, messages, tokens, kept, next_commit, execution)
+WHERE id = given.lane AND COALESCE(holder, '') = given.lane_holder AND fence = given.lane_fence
+RETURNING ready_at, user_waits, given.execution
+*/;
 
 -- name: put_off
 -- Undoes a lease of the same transaction: the lane is ready again at that moment, or when a turn is admitted.

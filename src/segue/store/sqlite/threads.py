@@ -31,8 +31,6 @@ _REASONS = {errno.ENOSPC: Reason.DISK_FULL, errno.EDQUOT: Reason.DISK_FULL, errn
 
 LARGEST_GROUP = 256
 READS_AT_ONCE = 16
-POLL_SECONDS = 1.0
-"""How long a write of another process may go unnoticed."""
 
 
 class Writer:
@@ -44,6 +42,7 @@ class Writer:
         files: OpenFiles | None,
         last_write: LastWrite,
         bridge: LoopBridge,
+        poll_seconds: float,
     ) -> None:
         """A database in memory has no file lock and no files: no other process can open it."""
         self._connection = connection
@@ -52,6 +51,7 @@ class Writer:
         self._files = files
         self._last_write = last_write
         self._bridge = bridge
+        self._poll_seconds = poll_seconds
         self.gone: DatabaseGone | None = None
         """Set once, when the file was deleted or replaced: every later call is refused with it."""
         self._path_is_gone = False
@@ -107,7 +107,7 @@ class Writer:
             if self._waiting:
                 self._bridge.return_(self._commit_in_turn())
             else:
-                self._gate.acquire(timeout=POLL_SECONDS if self._rings else -1)
+                self._gate.acquire(timeout=self._poll_seconds if self._rings else -1)
             self._poll_for_other_writers()
         self._close()
         self._bridge.return_([(self._ended, None, None)])
@@ -185,7 +185,7 @@ class Writer:
     def _poll_for_other_writers(self) -> None:
         if not self._rings or monotonic() < self._next_poll:
             return
-        self._next_poll = monotonic() + POLL_SECONDS
+        self._next_poll = monotonic() + self._poll_seconds
         self._check_files()
         with suppress(sqlite3.Error):
             version = self._version()
