@@ -152,7 +152,8 @@ async def test_a_caller_that_was_told_of_a_failure_is_not_committed_later(
 
 async def test_a_caller_whose_commit_is_undecided_is_told_so(postgres_url: str, tmp_path: Path) -> None:
     await make_tables(postgres_url)
-    hasty = StoreSettings(patience_seconds=0.4)
+    # With one connection for groups, both transactions use the same.
+    hasty = StoreSettings(patience_seconds=0.4, connections=6)
     async with Network(postgres_url, tmp_path) as network, opened(network.url, hasty) as database:
         await database.run(add("s000"))
         network.lose_the_next_commit(Lost.THE_ANSWER)

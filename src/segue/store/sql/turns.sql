@@ -199,8 +199,12 @@ ORDER BY rank, id;
 /*pg
 SELECT /*columns turn*/, execution
 FROM unnest(CAST(:session_id AS TEXT[])) WITH ORDINALITY AS given (lane, execution)
-JOIN turns ON session_id = lane AND state = 'queued'
-ORDER BY execution, rank, id
+CROSS JOIN LATERAL (
+    SELECT /*columns turn*/
+    FROM turns
+    WHERE session_id = lane AND state = 'queued'
+    ORDER BY rank, id
+) AS queued
 */;
 
 -- name: between
