@@ -82,7 +82,7 @@ EVENT: Params = {
     "tokens": 4,
 }
 
-# In the seed data every fourth session is ready and has a queued turn; the next is held and a turn runs in it.
+# In the seed data every fourth session is ready with a queued turn, and the next is held with a running turn.
 EXECUTIONS: dict[str, list[Params]] = {
     "sessions.lock": [{"id": "session-7"}, {"id": "none"}, {"id": "session-3"}],
     "sessions.hold": [

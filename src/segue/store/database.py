@@ -54,8 +54,11 @@ class Database(Protocol):
     """`sqlite` or `postgres`."""
     last_write: LastWrite
     """Whether it succeeded."""
-    scans: ScanSettings | None
-    """How scans of the work queues avoid obsolete index entries; None if the database leaves none."""
+
+    @property
+    def scans(self) -> ScanSettings | None:
+        """How scans of the work queues avoid obsolete index entries; None if the database leaves none."""
+        ...
 
     async def run(self, begin: Begin[T]) -> T:
         """Commit one transaction and return its result. Concurrent callers may share a commit."""
