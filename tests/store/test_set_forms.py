@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from segue.store import queries
-from segue.store.database import Params, Rows
+from segue.store.database import Params
 from segue.store.postgres.group import execute
 from segue.store.queries import Query
 from tests.store.seeds import seed
@@ -160,14 +160,16 @@ async def connection(postgres_url: str) -> AsyncIterator["Connection"]:
 
 async def outcome(
     connection: "Connection", query: Query, executions: Sequence[Params]
-) -> tuple[list[list[dict[str, Any]]], dict[str, Rows]]:
+) -> tuple[list[list[dict[str, Any]]], dict[str, list[Any]]]:
     """The rows of each execution, without their number, and the tables afterwards."""
     transaction = connection.transaction()
     await transaction.start()
     answers = await execute(connection, query, executions)
-    tables = {name: await connection.fetch(f"SELECT * FROM {name} ORDER BY 1, 2") for name in TABLES}
+    tables: dict[str, list[Any]] = {
+        name: await connection.fetch(f"SELECT * FROM {name} ORDER BY 1, 2") for name in TABLES
+    }
     await transaction.rollback()
-    rows = [[dict(row) for row in each] for each in answers]  # type: ignore[call-overload]
+    rows = [[dict(row) for row in each] for each in answers]
     for row in (row for each in rows for row in each):
         row.pop("execution", None)
     return rows, tables
