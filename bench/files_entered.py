@@ -2,7 +2,7 @@
 
 Each act runs over HTTP against the real application, in this process, with its workers running. A file counts
 when one of its functions is called between the request and the end of the act. Module bodies do not count:
-each act runs once before it is counted, so that everything is imported. Files of `segue.testing` do not count.
+each act runs once before it is counted, so that everything is imported. Nor do files of `segue.testing`.
 The second column leaves out the database driver (`store/sqlite`, `store/postgres`, `store/batching`), which a
 reader of an act need not know: a transaction means the same when it runs alone.
 """

@@ -15,7 +15,6 @@ from segue.kernel.kernel import Kernel
 from segue.model.records import Asker, user_of
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.server.auth import ApiKeys, Caller, authenticate
-from segue.server.health import HealthCheck
 from segue.server.metrics import Metrics
 
 
@@ -25,7 +24,6 @@ class AppState:
     configuration: Configuration
     keys: ApiKeys
     metrics: Metrics
-    health_check: HealthCheck
     run_workers: bool
     workers_running: bool = False
     """The app's workers are running."""
@@ -71,7 +69,7 @@ async def check_may_open(kernel: Kernel, caller: Caller, asker: Asker, key: str)
     other people's chats.
     """
     if caller.role is not Role.ADMIN and user_of(key, kernel.networks) not in (None, asker.user):
-        await kernel.session(key, owner=asker)
+        await kernel.sessions.get(key, owner=asker)
 
 
 class AuthenticatedRequest(Request):
