@@ -17,9 +17,9 @@ from segue.kernel.transactions.jobs import JobChanged
 from segue.kernel.workers.worker_context import Function
 from segue.memory.reader import MemoryReader
 from segue.model.action import Action, Call
-from segue.model.job_draft import draft
 from segue.model.policy import Policy
 from segue.model.records import Asker, Ids, Job, Operator, Owner, Session
+from segue.model.schedule import draft
 from segue.model.settings import Settings, check_zone
 from segue.model.states import JobKind, UnifiedOwner
 from segue.model.text_checks import check_key

@@ -14,10 +14,9 @@ from segue.kernel.transactions import fire, jobs
 from segue.kernel.transactions.idempotency import Request
 from segue.model.action import Action, Ask
 from segue.model.explain import Explanation, explain
-from segue.model.job_draft import skipped_slot, with_first_slot, with_slot
 from segue.model.policy import Policy
 from segue.model.records import NEWEST, Asker, Job, Owner, PageStart, Session
-from segue.model.schedule import check_rhythm
+from segue.model.schedule import check_rhythm, skipped_slot, with_first_slot, with_slot
 from segue.model.states import JobKind, JobState
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.record import positional
