@@ -28,7 +28,7 @@ from segue.model.records import (
     Operator,
     Overview,
     Owner,
-    Place,
+    PageStart,
     Recall,
     Run,
     ScheduledMessage,
@@ -53,6 +53,7 @@ from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 
 if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel
+    from segue.kernel.live.hub import LiveText
     from segue.kernel.transactions.idempotency import Request
 
 __version__ = "0.1.0"
@@ -81,6 +82,7 @@ __all__ = [
     "JobState",
     "Kernel",
     "Late",
+    "LiveText",
     "Markdown",
     "Message",
     "MessageStatus",
@@ -91,8 +93,8 @@ __all__ = [
     "Overlap",
     "Overview",
     "Owner",
+    "PageStart",
     "Phase",
-    "Place",
     "Policy",
     "Recall",
     "RecallStatus",
@@ -120,7 +122,11 @@ __all__ = [
     "WhenBusy",
 ]
 
-_LATER = {"Kernel": "segue.kernel.kernel", "Request": "segue.kernel.transactions.idempotency"}
+_LATER = {
+    "Kernel": "segue.kernel.kernel",
+    "LiveText": "segue.kernel.live.hub",
+    "Request": "segue.kernel.transactions.idempotency",
+}
 
 
 def __dir__() -> list[str]:
