@@ -52,6 +52,7 @@ from segue.times.clock import Clock, SystemClock
 from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 
 if TYPE_CHECKING:
+    from segue.kernel.api.jobs import OwnedJob
     from segue.kernel.kernel import Kernel
     from segue.kernel.live.hub import LiveText
     from segue.kernel.transactions.idempotency import Request
@@ -92,6 +93,7 @@ __all__ = [
     "Outcome",
     "Overlap",
     "Overview",
+    "OwnedJob",
     "Owner",
     "PageStart",
     "Phase",
@@ -125,6 +127,7 @@ __all__ = [
 _LATER = {
     "Kernel": "segue.kernel.kernel",
     "LiveText": "segue.kernel.live.hub",
+    "OwnedJob": "segue.kernel.api.jobs",
     "Request": "segue.kernel.transactions.idempotency",
 }
 
