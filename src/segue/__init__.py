@@ -52,6 +52,7 @@ from segue.times.clock import Clock, SystemClock
 from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 
 if TYPE_CHECKING:
+    from segue.kernel.drain import Drained
     from segue.kernel.kernel import Kernel
     from segue.kernel.transactions.idempotency import Request
 
@@ -73,6 +74,7 @@ __all__ = [
     "Cron",
     "Delivery",
     "Delta",
+    "Drained",
     "Event",
     "Every",
     "Idle",
@@ -120,7 +122,11 @@ __all__ = [
     "WhenBusy",
 ]
 
-_LATER = {"Kernel": "segue.kernel.kernel", "Request": "segue.kernel.transactions.idempotency"}
+_LATER = {
+    "Drained": "segue.kernel.drain",
+    "Kernel": "segue.kernel.kernel",
+    "Request": "segue.kernel.transactions.idempotency",
+}
 
 
 def __dir__() -> list[str]:

@@ -12,14 +12,18 @@ import random
 import socket
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
-from typing import Self
+from datetime import datetime
+from typing import TYPE_CHECKING, Self
 
+from segue.errors import AlreadyOpen, AlreadyRunning, NotOpen
 from segue.kernel.api.inbound import ChannelInbox, InboundApi
 from segue.kernel.api.jobs import JobsApi
 from segue.kernel.api.memory import MemoryApi
 from segue.kernel.api.recalls import RecallsApi
 from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
 from segue.kernel.api.sessions import SessionsApi
+from segue.kernel.background import Background
+from segue.kernel.drain import Drain, Drained
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
 from segue.kernel.workers.live_preview import LivePreview
@@ -83,8 +87,20 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
         self.ids = Ids(self._rng)
         self.settings = settings or Settings()
         self.name = name or f"{socket.gethostname()}/{os.getpid()}/{self._rng.getrandbits(32):08x}"
+        self._closing: AsyncExitStack | None = None
+        self._background: Background | None = None
+        self._working = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._closing is not None
 
     async def __aenter__(self) -> Self:
+        if self.is_open:
+            raise AlreadyOpen(
+                "this kernel is open already: open it in one place, with `async with`, with "
+                "`await kernel.start()`, or by mounting it"
+            )
         async with AsyncExitStack() as opening:
             database = self._database
             if isinstance(database, str):
@@ -115,12 +131,52 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._closing.aclose()
+        await self.close()
+
+    async def start(self) -> Self:
+        """Open the kernel if it is not open, and run its workers in the background until `close`.
+
+        For programs that cannot use `async with`. Raises `AlreadyRunning` if its workers run.
+        """
+        if not self.is_open:
+            await self.__aenter__()
+        self._begin_work()
+        self._background = Background(self._run_workers(listen=True))
+        return self
+
+    async def close(self) -> None:
+        """Stop the workers that `start` has started, as `run` does when it is cancelled, and close the
+        database. A closed kernel can be opened again. Closing it twice does nothing."""
+        closing, self._closing = self._closing, None
+        background, self._background = self._background, None
+        try:
+            if background is not None:
+                await background.stop()
+        finally:
+            self._working = False
+            if closing is not None:
+                await closing.aclose()
+
+    async def drain(self, until: datetime | None = None) -> Drained:
+        """Run everything that is due now to its end, and say when something is due next.
+
+        For hosts that run from time to time, such as serverless functions. At `until`, turns that are still
+        running are treated as when a grace period ends. Raises `AlreadyRunning` if the workers run.
+        """
+        self._begin_work()
+        try:
+            return await Drain(self.workers, self.store, self.clock, self.bell).run(until)
+        finally:
+            self._working = False
 
     async def run(self, *, listen: bool = True) -> None:
         """Run the workers until cancelled. Then no new work starts, and running turns and sends get the grace
         period of the settings to end. `listen`: also receive messages from channels; only one process may.
         """
+        self._begin_work()
+        await self._run_workers(listen=listen)
+
+    async def _run_workers(self, *, listen: bool) -> None:
         previews = [
             LivePreview(self.store, self.clock, self.hub, self.workers.turns, channel)
             for channel in self.channels.values()
@@ -131,9 +187,31 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
             for channel in self.channels.values()
             if listen
         ]
-        await self.workers.run([*previews, *listeners])
+        try:
+            await self.workers.run([*previews, *listeners])
+        finally:
+            self._working = False
+
+    def _begin_work(self) -> None:
+        if self._working:
+            raise AlreadyRunning(
+                "the workers of this kernel run already: call `run`, `start` or `drain` in one place only; "
+                "a mounted kernel is run by its application"
+            )
+        self._working = True
 
     def _on_external_write(self) -> None:
         """Another process wrote to the database: workers and followers check for news."""
         self.bell.ring_all()
         self.hub.look_again()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """A kernel has most of its attributes only while it is open."""
+            if name.startswith("_") or self.is_open:
+                raise AttributeError(f"a kernel has no attribute {name!r}")
+            raise NotOpen(
+                f"kernel.{name} needs an open kernel: use `async with kernel`, `await kernel.start()`, or "
+                "mount it and let the application's lifespan begin"
+            )
