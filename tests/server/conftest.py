@@ -1,5 +1,6 @@
 """Fixtures: a server in the test's process, on both databases, with the machine's clock."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
@@ -41,9 +42,18 @@ def reach(app: FastAPI, **options: Any) -> httpx2.AsyncClient:
 
 
 @asynccontextmanager
+async def working(kernel: Kernel) -> AsyncIterator[None]:
+    """Run the workers of a kernel that the test has opened."""
+    async with asyncio.TaskGroup() as tasks:
+        workers = tasks.create_task(kernel.run())
+        yield
+        workers.cancel()
+
+
+@asynccontextmanager
 async def running(kernel: Kernel, **settings: Any) -> AsyncIterator[FastAPI]:
-    app = create_app(kernel, Configuration(database="sqlite://:memory:", **settings), run_workers=True)
-    async with app.router.lifespan_context(app):
+    app = create_app(kernel, Configuration(database="sqlite://:memory:", **settings))
+    async with working(kernel), app.router.lifespan_context(app):
         yield app
 
 
