@@ -28,7 +28,7 @@ from segue.model.records import (
     Operator,
     Overview,
     Owner,
-    Place,
+    PageStart,
     Recall,
     Run,
     ScheduledMessage,
@@ -54,6 +54,7 @@ from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 if TYPE_CHECKING:
     from segue.kernel.drain import Drained
     from segue.kernel.kernel import Kernel
+    from segue.kernel.live.hub import LiveText
     from segue.kernel.transactions.idempotency import Request
 
 __version__ = "0.1.0"
@@ -83,6 +84,7 @@ __all__ = [
     "JobState",
     "Kernel",
     "Late",
+    "LiveText",
     "Markdown",
     "Message",
     "MessageStatus",
@@ -93,8 +95,8 @@ __all__ = [
     "Overlap",
     "Overview",
     "Owner",
+    "PageStart",
     "Phase",
-    "Place",
     "Policy",
     "Recall",
     "RecallStatus",
@@ -125,6 +127,7 @@ __all__ = [
 _LATER = {
     "Drained": "segue.kernel.drain",
     "Kernel": "segue.kernel.kernel",
+    "LiveText": "segue.kernel.live.hub",
     "Request": "segue.kernel.transactions.idempotency",
 }
 

@@ -52,12 +52,12 @@ async def test_a_recall_that_reaches_the_most_steps_has_fired(open_harness: Open
     """C5.10: MaxIterationsReached counts as success."""
     harness = await open_harness("openai", tools=recall_tools(), limits=ModelLimits(steps=2))
     await harness.ask("Hi")
-    await harness.kernel.set_recall(CHAT, GOOD, when="30m")
+    await harness.kernel.recalls.add(CHAT, GOOD, when="30m")
     harness.provider.script(*[says(Calls("manage_recall", LIST)) for _ in range(5)])
     harness.clock.advance(minutes=30)
     await quiet(harness.kernel)
-    [recall] = await harness.kernel.recalls(CHAT)
-    [run] = await harness.kernel.runs(CHAT)
+    [recall] = await harness.kernel.recalls.list(CHAT)
+    [run] = await harness.kernel.runs.list(CHAT)
     assert (recall.status, run.outcome) == ("fired", "empty")
     assert run.usage is not None
     assert run.usage["ended"] == "after 2 model steps"
@@ -77,7 +77,7 @@ async def offline(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
 async def ask(kernel: Kernel, text: str) -> str:
     admitted = await kernel.receive(CHAT, text)
     await quiet(kernel)
-    return (await kernel.turn(admitted.turn_id)).reply or ""
+    return (await kernel.turns.get(admitted.turn_id)).reply or ""
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ class Processes:
 async def over(kernel: Kernel, turn_id: str, *, unless: Callable[[], bool] = lambda: False) -> Turn:
     """Poll until the turn has ended, or `unless` holds. Its workers are in other processes."""
     deadline = time.monotonic() + _TIMEOUT
-    while (turn := await kernel.turn(turn_id)).outcome is None and not unless():
+    while (turn := await kernel.turns.get(turn_id)).outcome is None and not unless():
         assert time.monotonic() < deadline, f"turn {turn_id} never ended"
         await asyncio.sleep(_POLL_SECONDS)
     return turn
@@ -142,7 +142,7 @@ async def over(kernel: Kernel, turn_id: str, *, unless: Callable[[], bool] = lam
 async def first_run(kernel: Kernel, job_id: str) -> Run:
     """The run of a job's first slot, when there is one."""
     deadline = time.monotonic() + _TIMEOUT
-    while not (runs := await kernel.runs_of(job_id)):
+    while not (runs := await kernel.runs.list(job=job_id)):
         assert time.monotonic() < deadline, f"job {job_id} never ran"
         await asyncio.sleep(_POLL_SECONDS)
     return runs[-1]

@@ -45,7 +45,7 @@ async def test_a_store_that_falls_behind_is_not_given_ever_more(
             while len(recording_store.transactions_with(ENDS)) < 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
             await asyncio.sleep(0.05)  # in which a third one would have started
-            assert (await kernel.turn(admitted[-1].turn_id)).state is TurnState.QUEUED
+            assert (await kernel.turns.get(admitted[-1].turn_id)).state is TurnState.QUEUED
             recording_store.release.set()
             await agent.is_waiting_in("web:3")
             agent.release()
@@ -61,7 +61,7 @@ async def test_a_turn_whose_lease_has_run_out_is_not_begun(recording_store: Reco
         admitted = await kernel.receive("web:1", "Hi")
         recording_store.release.clear()
         async with working(kernel):
-            while (await kernel.turn(admitted.turn_id)).crashes == 0:  # noqa: ASYNC110
+            while (await kernel.turns.get(admitted.turn_id)).crashes == 0:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
             recording_store.release.set()
             ended = await kernel.wait(admitted)

@@ -57,7 +57,7 @@ class Scene:
 
     async def outcomes(self, job: Job) -> list[str]:
         """Of the job's runs, the oldest first."""
-        return [str(run.outcome) for run in reversed(await self.other.runs_of(job.id))]
+        return [str(run.outcome) for run in reversed(await self.other.runs.list(job=job.id))]
 
 
 @pytest_asyncio.fixture
@@ -116,8 +116,8 @@ async def test_one_that_fires_once_cannot_be_paused_after_it_fired(scene: Scene)
 
 async def test_a_resume_holds_though_the_job_is_renamed_at_the_same_time(scene: Scene) -> None:
     job = await scene.other.schedule(CHAT, Every(60), Ask("Look."))
-    await scene.other.pause(job.id)
-    scene.before_write(lambda: scene.other.edit(job.id, name="Another name"))
+    await scene.other.jobs.pause(job.id)
+    scene.before_write(lambda: scene.other.jobs.update(job.id, name="Another name"))
     resumed = await scene.asked.resume(job.id)
     assert (resumed.state, resumed.name) == (JobState.ACTIVE, "Another name")
     await scene.fires()
@@ -144,7 +144,7 @@ async def test_an_edit_is_not_disturbed_by_a_run(scene: Scene) -> None:
 
 async def test_an_edit_conflicts_with_another_edit(scene: Scene) -> None:
     job = await scene.other.schedule(CHAT, Every(60), Ask("Look."))
-    scene.before_write(lambda: scene.other.edit(job.id, trigger=Every(600)))
+    scene.before_write(lambda: scene.other.jobs.update(job.id, trigger=Every(600)))
     with pytest.raises(Conflict, match="was changed meanwhile; read it again"):
         await scene.asked.edit(job.id, trigger=Every(120))
     scene.clock.advance(minutes=5)

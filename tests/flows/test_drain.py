@@ -100,10 +100,10 @@ async def test_a_turn_that_runs_at_the_given_moment_goes_back_to_the_queue(
     drained = await draining
     assert drained.next_at is not None
     assert drained.next_at <= clock.now()
-    assert (await kernel.turn(asked.turn_id)).state == "queued"
+    assert (await kernel.turns.get(asked.turn_id)).state == "queued"
     agent.go_on()
     assert (await kernel.drain()).turns == 1
-    assert (await kernel.turn(asked.turn_id)).outcome == "ok"
+    assert (await kernel.turns.get(asked.turn_id)).outcome == "ok"
 
 
 async def test_a_turn_that_has_acted_by_the_given_moment_is_closed(
@@ -117,13 +117,13 @@ async def test_a_turn_that_has_acted_by_the_given_moment_is_closed(
     await agent.under_way()
     clock.advance(seconds=5)
     assert (await draining).next_at is None
-    assert (await kernel.turn(asked.turn_id)).outcome == "interrupted"
+    assert (await kernel.turns.get(asked.turn_id)).outcome == "interrupted"
 
 
 async def test_after_the_given_moment_nothing_starts(kernel: Kernel, clock: ManualClock) -> None:
     asked = await kernel.receive(CHAT, "Hello")
     assert (await kernel.drain(clock.now())).turns == 0
-    assert (await kernel.turn(asked.turn_id)).state == "queued"
+    assert (await kernel.turns.get(asked.turn_id)).state == "queued"
 
 
 async def test_a_retry_is_due_next(kernel: Kernel, clock: ManualClock, agent: ScriptedAgent) -> None:
@@ -149,7 +149,7 @@ async def test_the_lease_of_a_dead_process_is_due_next(open_kernel: OpenKernel, 
     assert drained.next_at == clock.now() + timedelta(seconds=Settings().lease_seconds)
     clock.set(drained.next_at)
     assert (await kernel.drain()).turns == 1
-    assert (await kernel.turn(asked.turn_id)).attempt == 2
+    assert (await kernel.turns.get(asked.turn_id)).attempt == 2
     hanging.go_on()
     await killed
 

@@ -40,7 +40,7 @@ async def test_closing_gives_the_running_turn_its_grace(database_url: str) -> No
     agent.go_on()
     await closing
     async with kernel:
-        assert (await kernel.turn(asked.turn_id)).reply == "ok"
+        assert (await kernel.turns.get(asked.turn_id)).reply == "ok"
 
 
 async def test_a_turn_that_outlasts_the_grace_goes_back_to_the_queue(database_url: str) -> None:
@@ -52,7 +52,7 @@ async def test_a_turn_that_outlasts_the_grace_goes_back_to_the_queue(database_ur
     await agent.under_way()
     await kernel.close()
     async with kernel:
-        assert (await kernel.turn(asked.turn_id)).state == "queued"
+        assert (await kernel.turns.get(asked.turn_id)).state == "queued"
 
 
 async def test_start_and_close_may_be_called_by_different_tasks(database_url: str) -> None:

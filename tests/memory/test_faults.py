@@ -34,7 +34,7 @@ async def test_a_commit_that_fails_at_any_statement_leaves_nothing(
             faulty = FaultyStore(database, fail_at=statement)
             async with Kernel(faulty, agent=agent, clock=clock) as kernel:
                 try:
-                    await kernel.commit(key)
+                    await kernel.memory.commit(key)
                     break
                 except Fault:
                     assert not await audit(database)
@@ -87,10 +87,10 @@ async def silent(turn):
 async def main(url):
     async with Kernel(url, agent=silent) as kernel:
         for number in range(1_000_000):
-            await kernel.write_all("web:1", [("user", f"word {number}"), ("assistant", "noted")])
+            await kernel.log.write_all("web:1", [("user", f"word {number}"), ("assistant", "noted")])
             print(number, flush=True)
             if number % 3 == 2:
-                await kernel.commit("web:1", keep_recent_count=number % 4)
+                await kernel.memory.commit("web:1", keep_recent_count=number % 4)
                 await kernel.workers.archivist.step()
 
 asyncio.run(main(sys.argv[1]))
@@ -121,11 +121,11 @@ async def test_a_process_that_is_killed_loses_no_message(
         log = [m.content for m in await kernel.messages(CHAT, limit=100_000) if m.role == "user"]
         assert log[: acknowledged + 1] == [f"word {number}" for number in range(acknowledged + 1)]
         assert len(log) in (acknowledged + 1, acknowledged + 2)
-        await kernel.commit(CHAT)
+        await kernel.memory.commit(CHAT)
         put_away = [
             message.content
-            for archive in reversed(await kernel.archives(CHAT, limit=100_000))
-            for message in await kernel.archived(CHAT, archive.n)
+            for archive in reversed(await kernel.memory.archives(CHAT, limit=100_000))
+            for message in await kernel.memory.archived_messages(CHAT, archive.n)
             if message.role == "user"
         ]
         assert put_away == log

@@ -28,8 +28,8 @@ async def merging(open_kernel: OpenKernel) -> AsyncIterator[Kernel]:
 
 
 async def say(kernel: Kernel, *words: str, owner: Owner = ME) -> None:
-    await kernel.write_all(CHAT, [("user", word) for word in words], owner=owner)
-    await kernel.commit(CHAT, owner=owner)
+    await kernel.log.write_all(CHAT, [("user", word) for word in words], owner=owner)
+    await kernel.memory.commit(CHAT, owner=owner)
     await quiet(kernel)
 
 
@@ -67,7 +67,7 @@ async def test_a_run_that_fails_is_recorded_as_failed(open_kernel: OpenKernel, c
     job = await merge_memories.install(kernel)
     clock.advance(hours=2)
     await quiet(kernel)
-    (run,) = await kernel.runs_of(job.id)
+    (run,) = await kernel.runs.list(job=job.id)
     assert run.outcome is Outcome.ERROR
     assert "broken" in (run.error or "")
 
@@ -100,12 +100,12 @@ async def test_a_run_that_fails_in_the_store_has_the_stores_error(
         job = await merge_memories.install(kernel)
         clock.advance(hours=2)
         await quiet(kernel)
-        (run,) = await kernel.runs_of(job.id)
+        (run,) = await kernel.runs.list(job=job.id)
         assert run.outcome is Outcome.ERROR
         assert "the table of memories is damaged" in (run.error or "")
         clock.advance(minutes=1)
         await kernel.workers.reaper.step()
-        assert "the table of memories is damaged" in ((await kernel.job(job.id)).last_error or "")
+        assert "the table of memories is damaged" in ((await kernel.jobs.get(job.id)).last_error or "")
         assert not await kernel.audit()
     await database.close()
 

@@ -55,9 +55,9 @@ async def test_of_many_reapers_one_reclaims_the_lane(database_url: str, rescues:
         clock.advance(minutes=1)
         taken = await asyncio.gather(*(kernel.workers.reaper.step() for _ in range(rescues)))
         assert sum(taken) == 1
-        assert (await kernel.turn(admitted.turn_id)).crashes == 1
+        assert (await kernel.turns.get(admitted.turn_id)).crashes == 1
         lost.go_on()
         await never_ends
         await quiet(kernel)
-        assert (await kernel.turn(admitted.turn_id)).attempt == 2
+        assert (await kernel.turns.get(admitted.turn_id)).attempt == 2
         assert not await kernel.audit()

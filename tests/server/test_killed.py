@@ -65,7 +65,7 @@ async def _send_and_lose_connection(server: Served) -> None:
 async def _wait_until_stored(url: str) -> None:
     """Wait until another process sees the stored message."""
     async with Kernel(url, agent=_no_agent) as kernel, asyncio.timeout(30):
-        while not await kernel.sessions():  # noqa: ASYNC110 — another process writes it
+        while not await kernel.sessions.list():  # noqa: ASYNC110 — another process writes it
             await asyncio.sleep(0.01)
 
 

@@ -48,7 +48,7 @@ async def test_the_own_lifespan_of_the_application_runs_inside_and_may_use_the_k
 
     @asynccontextmanager
     async def own(app: FastAPI) -> AsyncIterator[dict[str, str]]:
-        await kernel.open("web:1", title="Made at start-up")
+        await kernel.sessions.open("web:1", title="Made at start-up")
         steps.append("opened")
         yield {"greeting": "hello"}
         steps.append(f"closed while the kernel is open: {kernel.is_open}")

@@ -53,9 +53,9 @@ async def test_objects_of_other_users_are_not_found(guarded: httpx2.AsyncClient,
     turn = (await guarded.post("/sessions/web:1/turns?wait=20", json={"content": "Hi"}, headers=ada)).json()
     job = await kernel.schedule("web:1", Every(1), Ask("Look."), owner=Owner("one", "ada"))
     async with asyncio.timeout(20):
-        while not (runs := await kernel.runs("web:1", owner=Owner("one", "ada"))):
+        while not (runs := await kernel.runs.list("web:1", owner=Owner("one", "ada"))):
             pass
-    await kernel.remove(job.id, owner=Owner("one", "ada"))
+    await kernel.jobs.delete(job.id, owner=Owner("one", "ada"))
     asked = [
         ("GET", "/sessions/web:1"),
         ("PATCH", "/sessions/web:1"),

@@ -159,7 +159,7 @@ async def test_runs_are_listed_and_shown(http: httpx2.AsyncClient, kernel: Kerne
     async with asyncio.timeout(20):
         while len((page := (await http.get("/sessions/web:1/runs")).json())["runs"]) < 2:
             pass
-    await kernel.remove(job.id)
+    await kernel.jobs.delete(job.id)
     newest = page["runs"][0]
     assert newest["job_id"] == job.id
     shown = (await http.get(f"/runs/{newest['run_id']}")).json()

@@ -20,7 +20,6 @@ from segue.kernel.kernel import Kernel
 from segue.server import error_responses
 from segue.server.auth import COOKIE, ApiKeys, FindCaller
 from segue.server.guard import Hosts, Origins, RequestGuard
-from segue.server.health import HealthCheck
 from segue.server.lifespan import around
 from segue.server.metrics import Metrics
 from segue.server.request_context import AppState
@@ -113,14 +112,8 @@ def _app_state(kernel: Kernel, configuration: Configuration, caller: FindCaller 
     def count_turns() -> int:
         return len(kernel.workers.turns) if kernel.is_open else 0
 
-    return AppState(
-        kernel,
-        configuration,
-        ApiKeys(configuration.api_keys),
-        caller,
-        Metrics(__version__, count_turns),
-        HealthCheck(kernel),
-    )
+    metrics = Metrics(__version__, count_turns)
+    return AppState(kernel, configuration, ApiKeys(configuration.api_keys), caller, metrics)
 
 
 def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:

@@ -16,7 +16,6 @@ from segue.model.records import Asker, user_of
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.server.auth import ApiKeys, Caller, FindCaller, authenticate
 from segue.server.error_responses import Refused
-from segue.server.health import HealthCheck
 from segue.server.metrics import Metrics
 
 
@@ -27,7 +26,6 @@ class AppState:
     keys: ApiKeys
     find_caller: FindCaller | None
     metrics: Metrics
-    health_check: HealthCheck
     workers_running: bool | None = None
     """Whether the app's workers are running; None if the app runs none."""
     _closing: bool = False
@@ -84,7 +82,7 @@ async def check_may_open(kernel: Kernel, caller: Caller, asker: Asker, key: str)
     other people's chats.
     """
     if caller.role is not Role.ADMIN and user_of(key, kernel.networks) not in (None, asker.user):
-        await kernel.session(key, owner=asker)
+        await kernel.sessions.get(key, owner=asker)
 
 
 class AuthenticatedRequest(Request):

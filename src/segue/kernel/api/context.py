@@ -1,0 +1,113 @@
+"""API context: what the parts of the API share. It checks owners, and decides in which session a turn runs.
+
+A session or a job that a caller has loaded may be passed on instead of its key or id. Its owner was checked
+when it was loaded, so it is neither read nor checked again.
+"""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from segue.errors import NotFound
+from segue.kernel.live.bell import Bell, Name
+from segue.kernel.live.hub import Hub
+from segue.kernel.live.running import RunningTurns
+from segue.kernel.transactions import unified
+from segue.kernel.transactions.jobs import JobChanged
+from segue.kernel.workers.worker_context import Function
+from segue.memory.reader import MemoryReader
+from segue.model.records import Asker, Ids, Job, Operator, Session
+from segue.model.settings import Settings, check_zone
+from segue.model.states import JobKind, UnifiedOwner
+from segue.model.text_checks import check_key
+from segue.record import record
+from segue.store.store import Store
+from segue.times.clock import Clock
+
+OPERATOR = Operator()
+"""A call without `owner=`: it reaches the sessions of every user of the account `default`."""
+
+SessionRef: TypeAlias = str | Session
+"""A session's key, or a session that the caller has loaded."""
+
+
+@record
+class ApiContext:
+    """What every part of the API needs."""
+
+    store: Store
+    memory: MemoryReader
+    clock: Clock
+    bell: Bell
+    hub: Hub
+    ids: Ids
+    settings: Settings
+    functions: Mapping[str, Function]
+    networks: frozenset[str]
+    """The channels on which each chat is a user of its own."""
+    turns: RunningTurns
+
+    # Owners
+
+    async def find(self, key: str, owner: Asker) -> Session | None:
+        return await self.store.session_found(owner.lookup(check_key(key), self.networks), key)
+
+    async def session(self, session: SessionRef, owner: Asker) -> Session:
+        """The session of a key that the owner reaches, or the loaded session as it is."""
+        if isinstance(session, Session):
+            return session
+        found = await self.find(session, owner)
+        if found is None:
+            raise NotFound(f"there is no session {session}")
+        return found
+
+    async def session_of(self, session_id: str, owner: Asker, what: str) -> Session:
+        """The session that something belongs to. Raises `NotFound` for it if the owner does not reach it."""
+        session = await self.store.session_by_id(session_id)
+        if not owner.reaches(session.owner):
+            raise NotFound(f"there is no {what}")
+        return session
+
+    # Unified mode: in which session a turn runs, and which session owns a job
+
+    def is_shared(self, key: str) -> bool:
+        """Whether a chat shares one conversation with its owner's other chats."""
+        return self.settings.unified_session and key.partition(":")[0] not in unified.APART
+
+    async def lane_of(self, session: Session) -> Session:
+        """The session that a session's turns run in: itself, or in unified mode the common one."""
+        if not self.is_shared(session.key):
+            return session
+        return await self.store.session(session.owner, unified.KEY) or session
+
+    def common_id(self, key: str, now: int) -> str | None:
+        """In unified mode, an id for the common session, in case it has to be made."""
+        return self.ids(now) if self.is_shared(key) else None
+
+    def owning_key(self, key: str, kind: JobKind) -> str:
+        """The key of the session that owns a new job: the given one, or in unified mode the common one."""
+        shared = self.settings.unified_owner is UnifiedOwner.UNIFIED and self.is_shared(key)
+        return unified.KEY if shared and kind is JobKind.CRON else key
+
+    async def shared_jobs_of(self, session: Session) -> Session | None:
+        """The session whose jobs a chat lists beside its own: in unified mode, if it owns them."""
+        if self.settings.unified_owner is not UnifiedOwner.UNIFIED:
+            return None
+        lane = await self.lane_of(session)
+        return None if lane.id == session.id else lane
+
+    # Zones and announcements
+
+    def zone_in(self, session: Session | None, given: str | None = None) -> str | None:
+        if given is not None:
+            check_zone(given)
+            return given
+        return (session.timezone if session else None) or self.settings.timezone
+
+    def announce(self, changed: JobChanged) -> Job:
+        """Publish the events of a change and wake the workers that it concerns."""
+        self.hub.publish(changed.events)
+        # The courier too: other messages may have waited behind one that was cancelled.
+        self.bell.ring(Name.TIMER, Name.COURIER)
+        if changed.ready is not None:
+            self.bell.ring(Name.USER, Name.SCHEDULE)
+        return changed.job
