@@ -17,6 +17,7 @@ SegueError
 │   ├── NotOpen          the kernel has not been opened, or has been closed
 │   ├── AlreadyOpen      the kernel is open; it cannot be opened twice
 │   ├── AlreadyRunning   the kernel's workers run; they cannot run twice
+│   ├── WouldDeadlock    a blocking kernel was called by code of its own event loop
 │   ├── ChangedMeanwhile it was changed between the read and the write: read it again
 │   ├── DuplicateId      the id is taken
 │   ├── AmbiguousKey     several users of the account have a session of that key
@@ -112,6 +113,10 @@ class AlreadyOpen(Conflict):
 
 class AlreadyRunning(Conflict):
     code = "already_running"
+
+
+class WouldDeadlock(Conflict):
+    code = "would_deadlock"
 
 
 class ChangedMeanwhile(Conflict):
