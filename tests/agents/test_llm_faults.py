@@ -5,7 +5,6 @@ from contextlib import aclosing
 
 import pytest
 
-from segue import Event
 from segue.agents.llm import ModelLimits
 from segue.agents.tools.arguments import flat
 from segue.agents.tools.registry import Tool, ToolContext
@@ -246,9 +245,9 @@ async def test_thinking_and_text_are_streamed_as_they_come(open_harness: OpenHar
             async for one in stream:
                 if isinstance(one, LiveText):
                     live.append((one.type, one.text))
-                elif isinstance(one, Event) and one.type == "stream_start":
+                elif one.type == "stream_start":
                     following.set()
-                elif isinstance(one, Event) and one.type == "stream_end":
+                elif one.type == "stream_end":
                     break
     assert "".join(text for kind, text in live if kind == "stream_delta") == "One, two."
     assert ("thinking_delta", "Hm.") in live

@@ -58,7 +58,7 @@ async def test_it_offers_only_what_its_tools_can_do(clock: ManualClock) -> None:
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
         admitted = await opened.receive(CHAT, "What can you do?")
         await quiet(opened)
-        assert "read file" not in ((await opened.turn(admitted.turn_id)).reply or "")
+        assert "read file" not in ((await opened.turns.get(admitted.turn_id)).reply or "")
 
 
 async def test_it_knows_the_time_of_its_zone(ask: Asking) -> None:

@@ -94,7 +94,7 @@ async def test_with_a_setting_it_does_not_ask(clock: ManualClock) -> None:
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as opened:
         await opened.receive(CHAT, "remind me tomorrow at 9 to call Ana")
         await quiet(opened)
-        assert await opened.recall(CHAT) is not None
+        assert await opened.recalls.get(CHAT) is not None
 
 
 async def test_without_the_tool_it_says_what_to_write(clock: ManualClock) -> None:
@@ -102,6 +102,6 @@ async def test_without_the_tool_it_says_what_to_write(clock: ManualClock) -> Non
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
         admitted = await opened.receive(CHAT, "remind me tomorrow at 9 to call Ana")
         await quiet(opened)
-        reply = (await opened.turn(admitted.turn_id)).reply or ""
+        reply = (await opened.turns.get(admitted.turn_id)).reply or ""
     assert "needs a time zone" in reply
     assert "tomorrow at 09:00 Europe/Berlin" in reply

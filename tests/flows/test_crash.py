@@ -166,11 +166,11 @@ async def test_a_worker_that_wakes_too_late_writes_nothing(
     await agent.under_way()
     clock.advance(seconds=LEASE)
     await quiet(awake)
-    assert (await awake.turn(admitted.turn_id)).state == "done"
-    before = await awake.events(CHAT)
+    assert (await awake.turns.get(admitted.turn_id)).state == "done"
+    before = await awake.log.events(CHAT)
     agent.go_on()
     await worker
-    assert await awake.events(CHAT) == before
+    assert await awake.log.events(CHAT) == before
     assert await said(awake) == [("user", "Hello"), ("assistant", "ok")]
 
 

@@ -141,8 +141,8 @@ async def test_it_is_made_once_and_survives_a_restart(
     await quiet(first)
     before = await first.jobs.get(JOB_ID)
     again = await open_heartbeat()
-    assert await again.job(JOB_ID) == before
-    assert len(await again.runs_of(JOB_ID)) == 1
+    assert await again.jobs.get(JOB_ID) == before
+    assert len(await again.runs.list(job=JOB_ID)) == 1
     assert (await count_rows(again))["jobs"] == 1
 
 
@@ -172,7 +172,7 @@ async def test_after_it_gave_up_a_restart_sets_it_going(
         await quiet(kernel)
     assert (await kernel.jobs.get(JOB_ID)).state == "paused"
     assert "paused" in (await said(kernel, SESSION))[-1][1]
-    assert (await (await open_heartbeat()).job(JOB_ID)).state == "active"
+    assert (await (await open_heartbeat()).jobs.get(JOB_ID)).state == "active"
 
 
 async def test_a_file_outside_the_workspace_is_not_read(

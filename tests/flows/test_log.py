@@ -21,7 +21,7 @@ from segue import (
     ToolStarted,
 )
 from segue.errors import AgentFailed
-from segue.kernel.live.hub import MOST_WAITING, Heard, LiveText
+from segue.kernel.live.hub import MOST_WAITING, LiveText
 from segue.kernel.live.running import MOST_REMEMBERED
 from segue.store.store import Store
 from segue.testing import ManualClock, ScriptedAgent, quiet
@@ -105,9 +105,9 @@ async def test_a_tool_is_in_the_log_before_the_agent_goes_on(open_kernel: OpenKe
 
 async def _heard(
     kernel: Kernel, *, after: int = 0, last: str = "session_sync", came_at: int | None = None
-) -> list[Heard]:
+) -> list[Event | LiveText]:
     """What a follower hears, up to the first event of that type."""
-    heard: list[Heard] = []
+    heard: list[Event | LiveText] = []
     async with aclosing(kernel.follow(CHAT, after=after, came_at=came_at)) as following:
         async for one in following:
             heard.append(one)
@@ -201,7 +201,7 @@ async def test_a_follower_who_comes_in_the_middle_of_a_turn_is_given_its_thought
                 if isinstance(one, LiveText):
                     text.append(one)
                     agent.may_speak.set()
-                elif isinstance(one, Event) and one.type == "session_sync":
+                elif one.type == "session_sync":
                     break
     assert [(one.type, one.offset, one.text, one.replay) for one in text] == [
         ("thinking_delta", 0, "Hmm.", True),
@@ -217,7 +217,7 @@ async def test_thoughts_of_turns_that_ended_are_forgotten_in_time(
         agent.script([Thinking("x" * (MOST_REMEMBERED // 2 + 1)), "Green."])
         await kernel.receive(CHAT, "How is the build?")
         await quiet(kernel)
-    heard: list[Heard] = []
+    heard: list[Event | LiveText] = []
     async with aclosing(kernel.follow(CHAT, after=0, came_at=0)) as following:
         async for one in following:
             heard.append(one)
@@ -263,7 +263,7 @@ async def test_who_comes_in_the_middle_of_a_turn_is_given_what_was_said_so_far(
         await agent.spoken()
         agent.go_on()
         await agent.spoken()
-        heard: asyncio.Queue[Heard] = asyncio.Queue()
+        heard: asyncio.Queue[Event | LiveText] = asyncio.Queue()
         follower = group.create_task(_tell(kernel, heard))
         first, draft = await heard.get(), await heard.get()
         assert isinstance(first, Event)
@@ -277,7 +277,7 @@ async def test_who_comes_in_the_middle_of_a_turn_is_given_what_was_said_so_far(
         await follower
 
 
-async def _tell(kernel: Kernel, heard: asyncio.Queue[Heard]) -> None:
+async def _tell(kernel: Kernel, heard: asyncio.Queue[Event | LiveText]) -> None:
     async with aclosing(kernel.follow(CHAT)) as following:
         async for one in following:
             heard.put_nowait(one)
@@ -319,13 +319,14 @@ class SlowLog(Store):
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
 async def test_who_comes_back_while_its_turn_ends_is_not_told_as_news_what_it_may_have_heard(
-    open_kernel: OpenKernel, elsewhere: bool
+    open_kernel: OpenKernel, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = Pausing()
     speaks = await open_kernel(agent=agent)
     reads = await open_kernel() if elsewhere else speaks
     await speaks.receive(CHAT, "Count")
-    reads.store = store = SlowLog(reads)
+    store = SlowLog(reads)
+    monkeypatch.setattr(reads.store, "events", store.events)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         turn = group.create_task(speaks.workers.user_runner.step())
         await agent.spoken()
@@ -370,10 +371,10 @@ async def test_a_listener_that_cannot_keep_up_reads_on_from_the_log(kernel: Kern
 
 async def test_a_follower_hears_what_another_process_wrote(open_kernel: OpenKernel) -> None:
     here, there = await open_kernel(), await open_kernel()
-    await here.write(CHAT, "user", "Hello")
+    await here.log.write(CHAT, "user", "Hello")
     async with aclosing(here.follow(CHAT)) as following:
         await anext(following)
-        await there.write(CHAT, "user", "From elsewhere")
+        await there.log.write(CHAT, "user", "From elsewhere")
         here.hub.look_again()
         heard = await anext(following)
     assert isinstance(heard, Event)

@@ -432,7 +432,7 @@ async def test_a_list_shows_what_became_of_them_the_newest_first(
         found = await kernel.scheduled_messages.list(PHONE, status=status)
         assert [one.text for one in found] == [status]
     newest = await kernel.scheduled_messages.list(PHONE, limit=2)
-    rest = await kernel.scheduled_messages.list(PHONE, limit=2, before=newest[-1].place)
+    rest = await kernel.scheduled_messages.list(PHONE, limit=2, before=newest[-1].page_start)
     assert [one.text for one in (*newest, *rest)] == ["pending", "cancelled", "sent", "failed"]
 
 

@@ -306,6 +306,6 @@ async def test_one_whose_worker_was_lost_runs_again_and_says_so(
     await quiet(heir)
     [run] = await slots(heir, await heir.store.job(recall.id))
     assert (run.outcome, run.attempt) == ("ok", 2)
-    starts = [event.body["attempt"] for event in await heir.events(CHAT) if event.type == "stream_start"]
+    starts = [event.body["attempt"] for event in await heir.log.events(CHAT) if event.type == "stream_start"]
     assert starts == [1, 2]
     assert (await said(heir)).count(("user", f"Recall: {CHECK}")) == 1

@@ -264,7 +264,7 @@ async def test_the_list_is_read_in_pages(kernel: Kernel, clock: ManualClock) -> 
         await kernel.recalls.cancel(CHAT)
         clock.advance(minutes=1)
     newest = await kernel.recalls.list(CHAT, limit=3)
-    older = await kernel.recalls.list(CHAT, limit=3, before=newest[-1].place)
+    older = await kernel.recalls.list(CHAT, limit=3, before=newest[-1].page_start)
     assert [one.id for one in (*newest, *older)] == [one.id for one in await kernel.recalls.list(CHAT)]
 
 

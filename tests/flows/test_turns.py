@@ -55,7 +55,7 @@ async def test_any_process_can_stop_a_turn(
     works, watches = await open_kernel(), await open_kernel()
     await works.receive(CHAT, "Hello")
     async with under_way(works, agent):
-        await watches.stop(CHAT)
+        await watches.turns.stop(CHAT)
         await works.workers.keeper.step()
     assert (await said(watches))[-1] == ("assistant", "(stopped)")
 

@@ -351,8 +351,8 @@ async def test_toggling_moves_no_job(
     clock.advance(hours=1)
     await quiet(apart)
     assert {asked.turn.session.key for asked in agent.asked} == {KEY, WEB}
-    assert [one.id for one in await apart.jobs(WEB)] == [own.id]
-    assert [one.id for one in await apart.jobs(KEY)] == [shared.id]
+    assert [one.id for one in await apart.jobs.list(WEB, ended=True)] == [own.id]
+    assert [one.id for one in await apart.jobs.list(KEY, ended=True)] == [shared.id]
 
 
 async def test_toggling_moves_no_words(open_kernel: OpenKernel, agent: ScriptedAgent) -> None:

@@ -174,15 +174,15 @@ async def test_what_is_kept_is_nothing_to_wait_for(kernel: Kernel, clock: Manual
 async def test_the_switch_is_off_and_on_again(open_kernel: OpenKernel, clock: ManualClock) -> None:
     """A6.4, A6.5, A7.8: the policy is stored; no session is a member; no policy has to change."""
     on = await open_kernel()
-    await on.write("web:0", "user", "hello", auto_commit_policy=BY_SILENCE)
+    await on.log.write("web:0", "user", "hello", auto_commit_policy=BY_SILENCE)
     off = await open_kernel(settings=Settings(idle_commits=False))
-    await off.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await off.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     assert await members(off) == []
     clock.advance(minutes=10)
     await quiet(off)
     assert await archives(off) == []
     assert await members(on) == []
-    await on.write(CHAT, "user", "hello again")
+    await on.log.write(CHAT, "user", "hello again")
     clock.advance(minutes=10)
     await quiet(on)
     assert await archives(on) == [(1, "idle_timeout", 2)]

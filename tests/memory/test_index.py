@@ -120,13 +120,13 @@ async def test_sessions_that_join_at_once_are_all_members(open_kernel: OpenKerne
     keys = [f"web:{n:02}" for n in range(20)]
     await asyncio.gather(
         *(
-            kernels[n % 2].write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+            kernels[n % 2].log.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
             for n, key in enumerate(keys)
         )
     )
     assert await members(kernels[0]) == keys
     await asyncio.gather(
-        *(kernels[n % 2].change(key, auto_commit_policy=None) for n, key in enumerate(keys[:10]))
+        *(kernels[n % 2].sessions.update(key, auto_commit_policy=None) for n, key in enumerate(keys[:10]))
     )
     assert await members(kernels[1]) == keys[10:]
 
@@ -145,7 +145,7 @@ async def test_a_message_and_its_membership_are_written_together(
                     await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
                     break
                 except Fault:
-                    assert (await members(sound), await sound.sessions()) == ([], [])
+                    assert (await members(sound), await sound.sessions.list()) == ([], [])
         assert statement > 3
         assert await members(sound) == [CHAT]
         assert not await audit(database)

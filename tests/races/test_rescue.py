@@ -32,7 +32,7 @@ async def test_the_rescued_run_and_its_successor_become_one(database_url: str) -
         (waiting,) = await heir.store.queued_turns(job.session_id)
         assert waiting.attempt == 1
         await quiet(heir)
-        newer, older = await heir.runs_of(job.id)
+        newer, older = await heir.runs.list(job=job.id)
         assert (older.outcome, older.attempt) == (Outcome.OK, 2)
         assert newer.outcome is Outcome.SKIPPED
         assert newer.reason == f"overlap: run {older.id} came back after a crash"

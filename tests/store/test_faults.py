@@ -120,14 +120,14 @@ async def test_a_call_that_fails_leaves_nothing_behind_and_works_the_next_time(
                     await CALLS[call](kernel, turn, jobs)
                 except Fault:
                     assert await in_order(prepared)
-                    assert await sound.turn(turn.id) == turn
+                    assert await sound.turns.get(turn.id) == turn
                     await CALLS[call](sound, turn, jobs)
             assert await in_order(prepared)
             await quiet(sound)
             if faulty.statements < statement:
                 break
             if call != "delete":
-                await sound.delete(KEY, with_jobs=True)
+                await sound.sessions.delete(KEY, with_jobs=True)
 
 
 @pytest.mark.parametrize("worker", WORKERS)
@@ -145,7 +145,7 @@ async def test_a_worker_that_fails_does_its_work_the_next_time(prepared: Prepare
                     await work(kernel)
             assert await in_order(prepared)
             await everything_is_done(prepared, sound, turn, jobs)
-            await sound.delete(KEY, with_jobs=True)
+            await sound.sessions.delete(KEY, with_jobs=True)
             if faulty.statements < statement:
                 break
 

@@ -290,7 +290,7 @@ async def test_a_message_for_a_channel_that_no_process_has_is_not_marked_as_sent
     await poor.receive(PHONE, "Hello")
     clock.advance(hours=1)
     await quiet(poor)
-    assert [delivery.state for delivery in await poor.deliveries(PHONE)] == ["pending", "pending"]
+    assert [delivery.state for delivery in await poor.log.deliveries(PHONE)] == ["pending", "pending"]
     assert await outcomes(poor, job) == [None]
     assert await poor.store.next_delivery(",web,") is None, "it does not keep this process awake"
     rich = await open_kernel(channels=[channel])

@@ -162,7 +162,7 @@ class Kernel:
         self.jobs = JobsApi(context)
         self.runs = RunsApi(context, self.jobs)
         self.recalls = RecallsApi(context, self.jobs)
-        self.scheduled_messages = ScheduledMessagesApi(context, self.jobs)
+        self.scheduled_messages = ScheduledMessagesApi(context)
         self.memory = MemoryApi(context)
         self.guests = GuestsApi(context, self.sessions, self.turns)
         self.health = HealthApi(context)

@@ -4,24 +4,30 @@ A session or a job that a caller has loaded may be passed on instead of its key 
 when it was loaded, so it is neither read nor checked again.
 """
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
-from segue.errors import NotFound
+from segue.errors import BadSetting, NotFound
 from segue.kernel.live.bell import Bell, Name
 from segue.kernel.live.hub import Hub
 from segue.kernel.live.running import RunningTurns
-from segue.kernel.transactions import unified
+from segue.kernel.transactions import jobs, unified
+from segue.kernel.transactions.idempotency import Request, run_once
 from segue.kernel.transactions.jobs import JobChanged
 from segue.kernel.workers.worker_context import Function
 from segue.memory.reader import MemoryReader
-from segue.model.records import Asker, Ids, Job, Operator, Session
+from segue.model.action import Action, Call
+from segue.model.job_draft import draft
+from segue.model.policy import Policy
+from segue.model.records import Asker, Ids, Job, Operator, Owner, Session
 from segue.model.settings import Settings, check_zone
 from segue.model.states import JobKind, UnifiedOwner
 from segue.model.text_checks import check_key
 from segue.record import record
+from segue.store.database import Transaction
 from segue.store.store import Store
-from segue.times.clock import Clock
+from segue.times.clock import Clock, to_moment
+from segue.times.trigger import Trigger, resolve
 
 OPERATOR = Operator()
 """A call without `owner=`: it reaches the sessions of every user of the account `default`."""
@@ -95,13 +101,56 @@ class ApiContext:
         lane = await self.lane_of(session)
         return None if lane.id == session.id else lane
 
-    # Zones and announcements
+    # Making and changing jobs, for jobs, recalls and scheduled messages
+
+    def draft(
+        self,
+        session: Session | None,
+        trigger: Trigger,
+        action: Action,
+        now: int,
+        *,
+        owner: Owner,
+        name: str | None = None,
+        policy: Policy | None = None,
+        kind: JobKind | None = None,
+        job_id: str | None = None,
+    ) -> Job:
+        """A checked job with its first slot, not stored yet."""
+        self.check_function(action)
+        return draft(
+            self.ids(now) if job_id is None else job_id,
+            self.resolve(trigger, session, now),
+            action,
+            now,
+            account=owner.account,
+            name=name,
+            policy=policy,
+            kind=kind,
+        )
+
+    def check_function(self, action: Action | None) -> None:
+        if isinstance(action, Call) and action.function not in self.functions:
+            raise BadSetting(
+                f"no function is registered as {action.function!r}; give it to Kernel(functions=…)"
+            )
+
+    def resolve(self, trigger: Trigger, session: Session | None, now: int) -> Trigger:
+        return resolve(trigger, now=to_moment(now), zone=self.zone_in(session))
 
     def zone_in(self, session: Session | None, given: str | None = None) -> str | None:
+        """The zone for a time that names none: `given`, else the session's, else that of the settings."""
         if given is not None:
             check_zone(given)
             return given
         return (session.timezone if session else None) or self.settings.timezone
+
+    async def create_once(
+        self, request: Request | None, work: Callable[[], Transaction[JobChanged]], now: int
+    ) -> Job:
+        """The job that the work makes, or that the first request of the same name made."""
+        changed = await self.store.commit(run_once, request, work, now, keep=_to_json, again=_from_json)
+        return self.announce(changed)
 
     def announce(self, changed: JobChanged) -> Job:
         """Publish the events of a change and wake the workers that it concerns."""
@@ -111,3 +160,11 @@ class ApiContext:
         if changed.ready is not None:
             self.bell.ring(Name.USER, Name.SCHEDULE)
         return changed.job
+
+
+def _to_json(changed: JobChanged) -> Mapping[str, Any]:
+    return {"job_id": changed.job.id}
+
+
+def _from_json(data: Mapping[str, Any]) -> Transaction[JobChanged]:
+    return JobChanged(job=(yield from jobs.load(data["job_id"])))

@@ -46,7 +46,7 @@ class GuestsApi:
 
     def inbox(self, channel: Channel) -> "ChannelInbox":
         """Returns what a channel gives its messages to."""
-        return ChannelInbox(self, channel)
+        return ChannelInbox(self._context, self, channel)
 
     async def receive(self, channel: str, arrival: Arrival, *, user: str | None = None) -> None:
         """Admits a message that arrived through a channel as a turn of its session, once for each `id`.
@@ -106,35 +106,6 @@ class GuestsApi:
             raise NotFound(f"no sender is known as {sender} through {channel}")
         return guest
 
-    async def mark(self, channel: str) -> str | None:
-        """Returns the mark that a channel has set: up to where it has read its network."""
-        found = await self._context.store.database.read(queries.guests.mark, {"channel": channel})
-        return found[0]["mark"] if found else None
-
-    async def set_mark(self, channel: str, mark: str) -> None:
-        """Stores the mark of a channel."""
-        await self._context.store.commit(_set_mark, channel, mark)
-
-    async def pairing_of(self, channel: str, sender: str | None) -> tuple[bool, str | None]:
-        """Returns whether a code has allowed the sender, and the user that owns the sender's chats."""
-        if not sender:
-            return False, None
-        found = await self._context.store.database.read(
-            queries.guests.known, {"channel": channel, "sender": sender}
-        )
-        return (bool(found[0]["allowed"]), found[0]["user_id"]) if found else (False, None)
-
-    async def new_pairing_code(self, channel: str, arrival: Arrival) -> str | None:
-        """Returns a code for a new sender; None for a sender that has one already."""
-        return await self._context.store.commit(
-            _add_guest,
-            channel,
-            arrival.sender or "",
-            arrival.sender_name,
-            _new_code(),
-            self._context.clock.ms(),
-        )
-
     async def list(self, *, limit: int = 100) -> list[Guest]:
         """Returns the senders that the settings do not name, by channel: allowed by a code, or asking."""
         found = await self._context.store.database.read(queries.guests.newest, {"limit": limit})
@@ -145,12 +116,13 @@ class GuestsApi:
 class ChannelInbox:
     """Takes the messages that arrive through one channel."""
 
+    context: ApiContext
     guests: GuestsApi
     channel: Channel
 
     async def take(self, arrival: Arrival) -> str | None:
         name, door = self.channel.name, self.channel.door
-        allowed, user = await self.guests.pairing_of(name, arrival.sender)
+        allowed, user = await self._pairing_of(arrival.sender)
         if allowed or door.admits(arrival.sender):
             # A group has one owner, no matter which of its members writes.
             owner = user if arrival.chat_type == "private" else None
@@ -159,20 +131,35 @@ class ChannelInbox:
         if not door.pairing:
             _log.info("message ignored, unknown sender through %s", name)
             return None
-        code = await self.guests.new_pairing_code(name, arrival)
+        code = await self._new_pairing_code(arrival)
         return None if code is None else f"I do not know you yet. Give this code to the operator: {code}"
 
     async def welcomes(self, sender: str) -> bool:
         door = self.channel.door
         if door.pairing or door.admits(sender):
             return True
-        return (await self.guests.pairing_of(self.channel.name, sender))[0]
+        return (await self._pairing_of(sender))[0]
 
     async def mark(self) -> str | None:
-        return await self.guests.mark(self.channel.name)
+        found = await self.context.store.database.read(queries.guests.mark, {"channel": self.channel.name})
+        return found[0]["mark"] if found else None
 
     async def set_mark(self, mark: str) -> None:
-        await self.guests.set_mark(self.channel.name, mark)
+        await self.context.store.commit(_set_mark, self.channel.name, mark)
+
+    async def _pairing_of(self, sender: str | None) -> tuple[bool, str | None]:
+        """Whether a code has allowed the sender, and the user that owns the sender's chats."""
+        if not sender:
+            return False, None
+        params = {"channel": self.channel.name, "sender": sender}
+        found = await self.context.store.database.read(queries.guests.known, params)
+        return (bool(found[0]["allowed"]), found[0]["user_id"]) if found else (False, None)
+
+    async def _new_pairing_code(self, arrival: Arrival) -> str | None:
+        """A code for a new sender; None for a sender that has one already."""
+        sender, name = arrival.sender or "", arrival.sender_name
+        now = self.context.clock.ms()
+        return await self.context.store.commit(_add_guest, self.channel.name, sender, name, _new_code(), now)
 
 
 def _new_code() -> str:

@@ -1,30 +1,28 @@
 """Jobs: makes, reads, changes, pauses, resumes, skips, explains and deletes them."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from segue.errors import BadSetting, ChangedMeanwhile, Conflict, DuplicateId, NotFound
+from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.explain_facts import gather_facts
 from segue.kernel.live.bell import Name
 from segue.kernel.transactions import fire, jobs
-from segue.kernel.transactions.idempotency import Request, run_once
-from segue.kernel.transactions.jobs import JobChanged
-from segue.model.action import Action, Ask, Call
+from segue.kernel.transactions.idempotency import Request
+from segue.model.action import Action, Ask
 from segue.model.explain import Explanation, explain
-from segue.model.job_draft import draft, skipped_slot, with_first_slot, with_slot
+from segue.model.job_draft import skipped_slot, with_first_slot, with_slot
 from segue.model.policy import Policy
 from segue.model.records import NEWEST, Asker, Job, Owner, PageStart, Session
 from segue.model.schedule import check_rhythm
 from segue.model.states import JobKind, JobState
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.record import positional
-from segue.store.database import Transaction
 from segue.times.clock import to_moment
-from segue.times.trigger import At, Trigger, resolve
+from segue.times.trigger import At, Trigger
 
 _MOST_READS = 10
 """How often a change reads the job again because another writer was faster."""
@@ -77,8 +75,16 @@ class JobsApi:
         context = self._context
         now = context.clock.ms()
         session, job_owner = await self._session_and_owner(key, owner, answers_in=_second_target(action))
-        job = self.draft(
-            session, trigger, action, now, name=name, policy=policy, kind=kind, owner=job_owner, job_id=job_id
+        job = context.draft(
+            session,
+            trigger,
+            action,
+            now,
+            owner=job_owner,
+            name=name,
+            policy=policy,
+            kind=kind,
+            job_id=job_id,
         )
         if limits:
             self._check_rhythm(job.trigger, now)
@@ -91,7 +97,7 @@ class JobsApi:
             most=context.settings.jobs_per_session if limits else None,
         )
         try:
-            return await self.create_once(request, work, now)
+            return await context.create_once(request, work, now)
         except DuplicateId:
             if not protected:
                 raise
@@ -113,40 +119,6 @@ class JobsApi:
         if session is None:
             return None, owner.lookup(key, self._context.networks).owner
         return session, session.owner
-
-    def draft(
-        self,
-        session: Session | None,
-        trigger: Trigger,
-        action: Action,
-        now: int,
-        *,
-        owner: Owner,
-        name: str | None = None,
-        policy: Policy | None = None,
-        kind: JobKind | None = None,
-        job_id: str | None = None,
-    ) -> Job:
-        """A checked job with its first slot, not stored yet. For the other parts of the API."""
-        self._check_function(action)
-        return draft(
-            self._context.ids(now) if job_id is None else job_id,
-            self._resolve(trigger, session, now),
-            action,
-            now,
-            account=owner.account,
-            name=name,
-            policy=policy,
-            kind=kind,
-        )
-
-    async def create_once(
-        self, request: Request | None, work: Callable[[], Transaction[JobChanged]], now: int
-    ) -> Job:
-        """The job that the work makes, or that the first request of the same name made."""
-        store = self._context.store
-        changed = await store.commit(run_once, request, work, now, keep=_to_json, again=_from_json)
-        return self._context.announce(changed)
 
     async def load(
         self, job: JobRef, *, kind: JobKind | None = None, removed: bool = False, owner: Asker = OPERATOR
@@ -199,12 +171,12 @@ class JobsApi:
         `Conflict`) when another edit came in between or the job ended. A run that fired in between is no
         conflict.
         """
-        self._check_function(action)
+        self._context.check_function(action)
         if name is not None:
             check_text(name, "the name of a job", longest=MAX_NAME)
         found = await self.load(job, owner=owner)
         now = self._context.clock.ms()
-        new = None if trigger is None else self._resolve(trigger, found.session, now)
+        new = None if trigger is None else self._context.resolve(trigger, found.session, now)
         if new is not None and limits:
             self._check_rhythm(new, now)
 
@@ -382,18 +354,9 @@ class JobsApi:
         changed = with_first_slot(active, now)
         return self._context.announce(await self._context.store.commit(jobs.change, changed, now))
 
-    def _check_function(self, action: Action | None) -> None:
-        if isinstance(action, Call) and action.function not in self._context.functions:
-            raise BadSetting(
-                f"no function is registered as {action.function!r}; give it to Kernel(functions=…)"
-            )
-
     def _check_rhythm(self, trigger: Trigger, now: int) -> None:
         least = timedelta(seconds=self._context.settings.least_interval_seconds)
         check_rhythm(trigger, least, to_moment(now))
-
-    def _resolve(self, trigger: Trigger, session: Session | None, now: int) -> Trigger:
-        return resolve(trigger, now=to_moment(now), zone=self._context.zone_in(session))
 
 
 def _is_of(kind: JobKind, job: Job) -> bool:
@@ -414,11 +377,3 @@ def _refuse_protected(job: Job) -> None:
 
 def _second_target(action: Action) -> str | None:
     return action.to if isinstance(action, Ask) else None
-
-
-def _to_json(changed: JobChanged) -> Mapping[str, Any]:
-    return {"job_id": changed.job.id}
-
-
-def _from_json(data: Mapping[str, Any]) -> Transaction[JobChanged]:
-    return JobChanged(job=(yield from jobs.load(data["job_id"])))

@@ -68,7 +68,7 @@ class RecallsApi:
             now=to_moment(now),
             zone=offset or context.zone_in(session, timezone),
         )
-        job = self._jobs.draft(
+        job = context.draft(
             session,
             trigger,
             Ask(instruction),
@@ -80,7 +80,7 @@ class RecallsApi:
         )
         recall_fields = RecallFields(call_type=kind, comment=comment, set_in=set_in)
         work = partial(recalls.create, session, job, recall_fields)
-        stored = await self._jobs.create_once(request, work, now)
+        stored = await context.create_once(request, work, now)
         return await context.store.recall(stored.id)
 
     async def cancel(self, key: SessionRef, *, owner: Asker = OPERATOR) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from segue.errors import BadTime, EmptyText, NotPrivateChat, NotStored, StoreError, Undecided
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
-from segue.kernel.api.jobs import JobsApi
 from segue.kernel.live.bell import Name
 from segue.kernel.transactions import jobs, scheduled_messages
 from segue.kernel.transactions.idempotency import Request, run_once
@@ -34,9 +33,8 @@ class MessageScheduled:
 class ScheduledMessagesApi:
     """Texts that are written now and sent later: `kernel.scheduled_messages`."""
 
-    def __init__(self, context: ApiContext, jobs: JobsApi) -> None:
+    def __init__(self, context: ApiContext) -> None:
         self._context = context
-        self._jobs = jobs
 
     async def add(
         self,
@@ -67,7 +65,7 @@ class ScheduledMessagesApi:
             raise EmptyText("the message is empty; write the words that are to be sent")
         check_text(text, "the message")
         now = context.clock.ms()
-        job = self._jobs.draft(
+        job = context.draft(
             session,
             At(_moment(send_at, now, context.zone_in(session, timezone))),
             Say(text),
