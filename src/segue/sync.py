@@ -134,7 +134,6 @@ class BlockingLog(_Part[LogApi]):
 
 class BlockingJobs(_Part[JobsApi]):
     add = _Call(JobsApi.add)
-    create_once = _Call(JobsApi.create_once)
     load = _Call(JobsApi.load)
     get = _Call(JobsApi.get)
     is_taken = _Call(JobsApi.is_taken)
@@ -195,10 +194,6 @@ class BlockingGuests(_Part[GuestsApi]):
     allow = _Call(GuestsApi.allow)
     bind = _Call(GuestsApi.bind)
     delete = _Call(GuestsApi.delete)
-    mark = _Call(GuestsApi.mark)
-    set_mark = _Call(GuestsApi.set_mark)
-    pairing_of = _Call(GuestsApi.pairing_of)
-    new_pairing_code = _Call(GuestsApi.new_pairing_code)
     list = _Call(GuestsApi.list)
 
 

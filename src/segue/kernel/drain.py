@@ -24,6 +24,8 @@ Step = Callable[[], Awaitable[int]]
 
 @record
 class Drained:
+    """What `kernel.drain` has done, and when something is due next."""
+
     turns: int
     """How many turns ran and ended, or were cut short at `until`."""
     next_at: datetime | None

@@ -27,10 +27,10 @@ from segue.kernel.api.runs import RunsApi
 from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
 from segue.kernel.api.sessions import SessionsApi
 from segue.kernel.api.turns import TurnsApi
-from segue.kernel.background import Background
 from segue.kernel.drain import Drain, Drained
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
+from segue.kernel.worker_task import WorkerTask
 from segue.kernel.workers.live_preview import LivePreview
 from segue.kernel.workers.worker_context import Function
 from segue.kernel.workers.workforce import ChannelListener, Workforce
@@ -100,7 +100,7 @@ class Kernel:
         self.settings = settings or Settings()
         self.name = name or f"{socket.gethostname()}/{os.getpid()}/{self._rng.getrandbits(32):08x}"
         self._closing: AsyncExitStack | None = None
-        self._background: Background | None = None
+        self._worker_task: WorkerTask | None = None
         self._working = False
 
     @property
@@ -185,17 +185,17 @@ class Kernel:
         if not self.is_open:
             await self.__aenter__()
         self._begin_work()
-        self._background = Background(self._run_workers(listen=True))
+        self._worker_task = WorkerTask(self._run_workers(listen=True))
         return self
 
     async def close(self) -> None:
         """Stop the workers that `start` has started, as `run` does when it is cancelled, and close the
         database. A closed kernel can be opened again. Closing it twice does nothing."""
         closing, self._closing = self._closing, None
-        background, self._background = self._background, None
+        worker_task, self._worker_task = self._worker_task, None
         try:
-            if background is not None:
-                await background.stop()
+            if worker_task is not None:
+                await worker_task.stop()
         finally:
             self._working = False
             if closing is not None:

@@ -1,4 +1,4 @@
-"""Background task: runs a coroutine beside its caller, until it is stopped."""
+"""Worker task: runs the workers beside their caller, until it is stopped."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from typing import Any
 _log = logging.getLogger(__name__)
 
 
-class Background:
+class WorkerTask:
     """A task that is started and stopped by different tasks of a program, so that no task group can own it.
 
     Its owner must await `stop`.
