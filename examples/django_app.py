@@ -1,6 +1,7 @@
 """Segue beside Django in one ASGI application: `uvicorn examples.django_app:application`."""
 
 import os
+from typing import Any
 
 import django
 from django.conf import settings
@@ -28,5 +29,6 @@ async def ask(request: HttpRequest) -> JsonResponse:
 
 urlpatterns = [path("ask", ask)]
 kernel = Kernel(os.environ.get("DATABASE_URL", "sqlite:///agent.db"), agent=agent)
-application = Starlette(routes=[Mount("/", get_asgi_application())])
+site: Any = get_asgi_application()  # its declared type is not that of an ASGI application
+application = Starlette(routes=[Mount("/", site)])
 mount(application, kernel)  # below /segue; everything else goes to Django

@@ -1,6 +1,7 @@
 """Opening and closing a kernel: with `async with`, or with `start` and `close`."""
 
 import asyncio
+import multiprocessing
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,30 @@ async def test_a_call_to_a_kernel_that_is_not_open_says_what_to_do() -> None:
     async with kernel:
         with pytest.raises(AttributeError, match="no attribute 'recieve'"):
             kernel.recieve  # type: ignore[attr-defined]  # noqa: B018
+
+
+def _opened_name(kernel: Kernel, names: "multiprocessing.Queue[tuple[str, str]]") -> None:
+    async def name() -> tuple[str, str]:
+        async with kernel:
+            return kernel.name, kernel.ids(0)
+
+    names.put(asyncio.run(name()))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_kernel_made_before_a_fork_has_its_own_name_and_ids_in_each_process() -> None:
+    """Servers that fork import the application first. Two processes of one name would share leases."""
+    context = multiprocessing.get_context("fork")
+    names: multiprocessing.Queue[tuple[str, str]] = context.Queue()
+    kernel = Kernel("sqlite://:memory:", agent=ScriptedAgent())
+    children = [context.Process(target=_opened_name, args=(kernel, names)) for _ in range(2)]
+    for child in children:
+        child.start()
+    found = [names.get(timeout=60) for _ in children]
+    for child in children:
+        child.join()
+    assert len({name for name, _ in found} | {kernel.name}) == 3
+    assert len({made for _, made in found}) == 2
 
 
 async def test_closing_raises_what_ended_the_workers(

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 from pydantic import SecretStr
+from starlette.applications import Starlette
 
 from segue import Kernel
 from segue.config import ApiKey, Configuration, Role
@@ -33,10 +34,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Reach(Protocol):
-    def __call__(self, app: FastAPI, **options: Any) -> httpx2.AsyncClient: ...
+    def __call__(self, app: Starlette, **options: Any) -> httpx2.AsyncClient: ...
 
 
-def reach(app: FastAPI, **options: Any) -> httpx2.AsyncClient:
+def reach(app: Starlette, **options: Any) -> httpx2.AsyncClient:
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     return httpx2.AsyncClient(transport=transport, **{"base_url": "http://localhost", **options})
 

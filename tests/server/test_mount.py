@@ -22,6 +22,10 @@ TURN = "/segue/sessions/web:1/turns?wait=20"
 HELLO = {"content": "Hello"}
 
 
+async def connect_to_a_service_that_is_down() -> None:
+    raise OSError("no such service")
+
+
 def unopened(url: str = "sqlite://:memory:") -> Kernel:
     return Kernel(url, agent=ScriptedAgent())
 
@@ -193,7 +197,7 @@ async def test_an_error_in_the_own_lifespan_closes_the_kernel() -> None:
 
     @asynccontextmanager
     async def own(app: FastAPI) -> AsyncIterator[None]:
-        raise OSError("no such service")
+        await connect_to_a_service_that_is_down()
         yield
 
     app = FastAPI(lifespan=own)

@@ -95,13 +95,20 @@ class Kernel:
         self.evaluate_response = evaluate_response
         self._extractor = extractor or RuleExtractor()
         self._clock = clock
-        self._rng = rng or random.Random()
-        self.ids = Ids(self._rng)
         self.settings = settings or Settings()
-        self.name = name or f"{socket.gethostname()}/{os.getpid()}/{self._rng.getrandbits(32):08x}"
+        self._identity = (rng, name)
+        self._identify()
         self._closing: AsyncExitStack | None = None
         self._worker_task: WorkerTask | None = None
         self._working = False
+
+    def _identify(self) -> None:
+        """Take a name and a source of ids that no other process has, not even one forked from this one."""
+        rng, name = self._identity
+        self._process = os.getpid()
+        self._rng = rng or random.Random()
+        self.ids = Ids(self._rng)
+        self.name = name or f"{socket.gethostname()}/{self._process}/{self._rng.getrandbits(32):08x}"
 
     @property
     def is_open(self) -> bool:
@@ -113,6 +120,8 @@ class Kernel:
                 "this kernel is open already: open it in one place, with `async with`, with "
                 "`await kernel.start()`, or by mounting it"
             )
+        if self._process != os.getpid():
+            self._identify()
         async with AsyncExitStack() as opening:
             database = self._database
             if isinstance(database, str):

@@ -47,6 +47,7 @@ class AppState:
     def open(self) -> None:
         """Call when the application starts, which it may do again after it was stopped."""
         self._closing = False
+        self.workers_running = None
 
     def close(self) -> None:
         """End every `waiting` block, so that each request is answered before its connection is closed."""
