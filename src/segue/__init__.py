@@ -52,6 +52,7 @@ from segue.times.clock import Clock, SystemClock
 from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 
 if TYPE_CHECKING:
+    from segue.kernel.api.jobs import OwnedJob
     from segue.kernel.drain import Drained
     from segue.kernel.kernel import Kernel
     from segue.kernel.live.hub import LiveText
@@ -94,6 +95,7 @@ __all__ = [
     "Outcome",
     "Overlap",
     "Overview",
+    "OwnedJob",
     "Owner",
     "PageStart",
     "Phase",
@@ -128,6 +130,7 @@ _LATER = {
     "Drained": "segue.kernel.drain",
     "Kernel": "segue.kernel.kernel",
     "LiveText": "segue.kernel.live.hub",
+    "OwnedJob": "segue.kernel.api.jobs",
     "Request": "segue.kernel.transactions.idempotency",
 }
 

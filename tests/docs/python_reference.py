@@ -56,9 +56,9 @@ SECTIONS = {
     ),
     "Records": (
         "Values, as they were when they were read.",
-        "Session Overview Owner() Operator() Turn TurnState Outcome Job JobKind JobState Run Recall CallType "
-        "RecallStatus ScheduledMessage MessageStatus Event LiveText Message Source Delivery PageStart() "
-        "Request()",
+        "Session Overview Owner() Operator() Turn TurnState Outcome Job OwnedJob JobKind JobState Run Recall "
+        "CallType RecallStatus ScheduledMessage MessageStatus Event LiveText Message Source Delivery "
+        "PageStart() Request()",
     ),
 }
 """For each section an introduction and its names. A name with brackets is shown with its arguments."""

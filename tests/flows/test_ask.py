@@ -11,10 +11,10 @@ from tests.flows.story import CHAT, until, working
 PATIENCE = 10.0
 
 
-async def answer(kernel: Kernel, text: str, **options: str) -> list[str]:
+async def answer(kernel: Kernel, text: str, *, when_busy: str | None = None) -> list[str]:
     """What a program would show of a turn: the types of events, and the text."""
     shown: list[str] = []
-    async with asyncio.timeout(PATIENCE), aclosing(kernel.ask(CHAT, text, **options)) as asked:
+    async with asyncio.timeout(PATIENCE), aclosing(kernel.ask(CHAT, text, when_busy=when_busy)) as asked:
         async for item in asked:
             match item:
                 case Event():

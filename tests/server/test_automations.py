@@ -193,7 +193,7 @@ async def test_the_list_is_paged_and_shows_more_on_request(http: httpx2.AsyncCli
     names = [(await added(http, name=f"job {number}"))["name"] for number in range(5)]
     over = await added(http, name="over", schedule="2090-01-01T09:00:00Z")
     await http.post(f"/automations/{over['id']}/skip")
-    kernel.functions = {"beat": nothing}
+    kernel.functions["beat"] = nothing
     beat = await kernel.schedule("system:beat", Every(1800), Call("beat"), name="beat", protected=True)
     seen: list[str] = []
     cursor: str | None = ""

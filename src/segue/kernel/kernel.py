@@ -30,9 +30,9 @@ from segue.kernel.api.turns import TurnsApi
 from segue.kernel.drain import Drain, Drained
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
+from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.worker_task import WorkerTask
-from segue.kernel.workers.live_preview import LivePreview
-from segue.kernel.workers.worker_context import Function
+from segue.kernel.workers.worker_context import Function, WorkerContext
 from segue.kernel.workers.workforce import ChannelListener, Workforce
 from segue.memory.extraction import Extractor
 from segue.memory.reader import MemoryReader
@@ -133,19 +133,23 @@ class Kernel:
             self.bell = Bell(self.clock)
             self.hub = Hub()
             self.workers = Workforce(
-                self.store,
-                self.clock,
-                self.bell,
-                self.hub,
-                name=self.name,
-                agent=self._agent,
-                functions=self.functions,
-                evaluate_response=self.evaluate_response,
-                channels=self._channels,
-                extractor=self._extractor,
-                settings=self.settings,
-                ids=self.ids,
-                rng=self._rng,
+                WorkerContext(
+                    store=self.store,
+                    clock=self.clock,
+                    bell=self.bell,
+                    hub=self.hub,
+                    ids=self.ids,
+                    rng=self._rng,
+                    turns=RunningTurns(),
+                    crash_suspects=CrashSuspects(self.clock),
+                    agent=self._agent,
+                    functions=self.functions,
+                    evaluate_response=self.evaluate_response,
+                    extractor=self._extractor,
+                    channels=None if self._channels is None else self.channels,
+                    settings=self.settings,
+                    holder=self.name,
+                )
             )
             self._make_api()
             await opening.enter_async_context(database.watch(self._on_external_write))
@@ -164,6 +168,7 @@ class Kernel:
             functions=self.functions,
             networks=self.networks,
             turns=self.workers.turns,
+            worker=self.workers.context,
         )
         self.log = LogApi(context)
         self.turns = TurnsApi(context, self.log)
@@ -230,18 +235,13 @@ class Kernel:
         await self._run_workers(listen=listen)
 
     async def _run_workers(self, *, listen: bool) -> None:
-        previews = [
-            LivePreview(self.store, self.clock, self.hub, self.workers.turns, channel)
-            for channel in self.channels.values()
-            if channel.capabilities.edits and not channel.capabilities.stored
-        ]
         listeners = [
             ChannelListener(channel, self.guests.inbox(channel))
             for channel in self.channels.values()
             if listen
         ]
         try:
-            await self.workers.run([*previews, *listeners])
+            await self.workers.run(listeners)
         finally:
             self._working = False
 

@@ -8,23 +8,23 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from segue.errors import BadSetting, NotFound
-from segue.kernel.live.bell import Bell, Name
+from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
 from segue.kernel.live.running import RunningTurns
 from segue.kernel.transactions import jobs, unified
 from segue.kernel.transactions.idempotency import Request, run_once
-from segue.kernel.transactions.jobs import JobChanged
-from segue.kernel.workers.worker_context import Function
+from segue.kernel.transactions.result import Result
+from segue.kernel.workers.worker_context import Function, WorkerContext
 from segue.memory.reader import MemoryReader
 from segue.model.action import Action, Call
-from segue.model.job_draft import draft
 from segue.model.policy import Policy
 from segue.model.records import Asker, Ids, Job, Operator, Owner, Session
+from segue.model.schedule import draft
 from segue.model.settings import Settings, check_zone
 from segue.model.states import JobKind, UnifiedOwner
 from segue.model.text_checks import check_key
 from segue.record import record
-from segue.store.database import Transaction
+from segue.store.database import T, Transaction
 from segue.store.store import Store
 from segue.times.clock import Clock, to_moment
 from segue.times.trigger import Trigger, resolve
@@ -51,6 +51,7 @@ class ApiContext:
     networks: frozenset[str]
     """The channels on which each chat is a user of its own."""
     turns: RunningTurns
+    worker: WorkerContext
 
     # Owners
 
@@ -146,25 +147,20 @@ class ApiContext:
         return (session.timezone if session else None) or self.settings.timezone
 
     async def create_once(
-        self, request: Request | None, work: Callable[[], Transaction[JobChanged]], now: int
+        self, request: Request | None, work: Callable[[], Transaction[Result[Job]]], now: int
     ) -> Job:
         """The job that the work makes, or that the first request of the same name made."""
         changed = await self.store.commit(run_once, request, work, now, keep=_to_json, again=_from_json)
         return self.announce(changed)
 
-    def announce(self, changed: JobChanged) -> Job:
-        """Publish the events of a change and wake the workers that it concerns."""
-        self.hub.publish(changed.events)
-        # The courier too: other messages may have waited behind one that was cancelled.
-        self.bell.ring(Name.TIMER, Name.COURIER)
-        if changed.ready is not None:
-            self.bell.ring(Name.USER, Name.SCHEDULE)
-        return changed.job
+    def announce(self, result: Result[T]) -> T:
+        """Publish the events of a committed transaction and wake its workers. Returns its value."""
+        return self.worker.announce(result)
 
 
-def _to_json(changed: JobChanged) -> Mapping[str, Any]:
-    return {"job_id": changed.job.id}
+def _to_json(changed: Result[Job]) -> Mapping[str, Any]:
+    return {"job_id": changed.value.id}
 
 
-def _from_json(data: Mapping[str, Any]) -> Transaction[JobChanged]:
-    return JobChanged(job=(yield from jobs.load(data["job_id"])))
+def _from_json(data: Mapping[str, Any]) -> Transaction[Result[Job]]:
+    return Result(value=(yield from jobs.load(data["job_id"])))

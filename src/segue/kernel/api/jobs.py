@@ -9,15 +9,13 @@ from typing import TypeAlias
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.explain_facts import gather_facts
-from segue.kernel.live.bell import Name
 from segue.kernel.transactions import fire, jobs
 from segue.kernel.transactions.idempotency import Request
 from segue.model.action import Action, Ask
 from segue.model.explain import Explanation, explain
-from segue.model.job_draft import skipped_slot, with_first_slot, with_slot
 from segue.model.policy import Policy
 from segue.model.records import NEWEST, Asker, Job, Owner, PageStart, Session
-from segue.model.schedule import check_rhythm
+from segue.model.schedule import check_rhythm, skipped_slot, with_first_slot, with_slot
 from segue.model.states import JobKind, JobState
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.record import positional
@@ -248,8 +246,7 @@ class JobsApi:
             skipped = await context.store.commit(fire.pass_over, job, skipped_slot(job, job.slot, now), now)
             if skipped is None:
                 raise ChangedMeanwhile(f"job {job.id} was changed meanwhile; read it again")
-            context.hub.publish(skipped.events)
-            context.bell.ring(Name.TIMER)
+            context.announce(skipped)
             return await context.store.job(job.id)
 
         return await self._apply(job, owner, apply)

@@ -6,11 +6,11 @@ from typing import Any
 
 from segue.errors import BadSetting, BadText
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
-from segue.kernel.live.bell import Name
 from segue.kernel.live.follow import follow
 from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions import deliveries, sessions
 from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.sessions import UNSET, MaybePolicy, Policies, StoredMessages
 from segue.model.records import Asker, Delivery, Event, Session, Source
 from segue.model.text_checks import check_key, check_text
@@ -118,9 +118,7 @@ class LogApi:
         `role` is `user`, `assistant` or `system`. The message counts as activity for `Idle` triggers. Raises
         `BadKey`, `BadText`, `BadSetting`.
         """
-        written = await self.write_all(
-            key, [(role, text)], owner=owner, auto_commit_policy=auto_commit_policy
-        )
+        written = await self._write(key, [(role, text)], owner, auto_commit_policy)
         message = message_of(written.events[0])
         assert message is not None  # it was written as one
         return message
@@ -139,6 +137,16 @@ class LogApi:
         Returns `added`, and the session's `message_count` and `pending_tokens` afterwards. Raises `BadKey`,
         `BadText`, `BadSetting`.
         """
+        return (await self._write(key, messages, owner, auto_commit_policy, request)).value
+
+    async def _write(
+        self,
+        key: str,
+        messages: Sequence[tuple[str, str]],
+        owner: Asker,
+        auto_commit_policy: MaybePolicy,
+        request: Request | None = None,
+    ) -> Result[StoredMessages]:
         context = self._context
         check_key(key)
         _check_messages(messages)
@@ -156,8 +164,7 @@ class LogApi:
         written = await context.store.commit(
             run_once, request, work, now, keep=_written_to_json, again=_written_from_json
         )
-        context.hub.publish(written.events)
-        context.bell.ring(Name.TIMER, Name.ARCHIVIST)
+        context.announce(written)
         return written
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
@@ -193,14 +200,15 @@ def _check_messages(messages: Sequence[tuple[str, str]]) -> None:
 # The result as it is stored under an idempotency key, and read back for a repeated request.
 
 
-def _written_to_json(written: StoredMessages) -> Mapping[str, Any]:
+def _written_to_json(written: Result[StoredMessages]) -> Mapping[str, Any]:
+    stored = written.value
     return {
-        "added": written.added,
-        "message_count": written.message_count,
-        "pending_tokens": written.pending_tokens,
+        "added": stored.added,
+        "message_count": stored.message_count,
+        "pending_tokens": stored.pending_tokens,
     }
 
 
-def _written_from_json(data: Mapping[str, Any]) -> Transaction[StoredMessages]:
+def _written_from_json(data: Mapping[str, Any]) -> Transaction[Result[StoredMessages]]:
     yield from ()
-    return StoredMessages(**data)
+    return Result(value=StoredMessages(**data))

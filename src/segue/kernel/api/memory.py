@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from segue.errors import BadSetting, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
-from segue.kernel.live.bell import Name
 from segue.kernel.transactions import archive, learn
-from segue.kernel.transactions.archive import ArchiveMade, Result
+from segue.kernel.transactions.archive import CommitOutcome
 from segue.kernel.transactions.learn import Undone
 from segue.memory.model_context import Context, assemble
 from segue.model.action import View
@@ -30,7 +29,7 @@ class MemoryApi:
 
     async def commit(
         self, key: SessionRef, *, keep_recent_count: int | None = None, owner: Asker = OPERATOR
-    ) -> Result:
+    ) -> CommitOutcome:
         """Archives a session's ended turns and messages, except for the newest, which it keeps.
 
         `keep_recent_count` is the number of messages to keep; by default the policy's. Returns the archive's
@@ -44,10 +43,7 @@ class MemoryApi:
         done = await self._context.store.commit(
             archive.commit, session.id, now, task_id=self._context.ids(now), keep=keep_recent_count
         )
-        if isinstance(done, ArchiveMade):
-            self._context.hub.publish(done.events)
-            self._context.bell.ring(Name.ARCHIVIST)
-        return done
+        return self._context.announce(done)
 
     async def archives(
         self, key: SessionRef, *, owner: Asker = OPERATOR, limit: int = 100, before: int | None = None

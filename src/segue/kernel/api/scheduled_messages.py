@@ -7,11 +7,10 @@ from typing import Any
 
 from segue.errors import BadTime, EmptyText, NotPrivateChat, NotStored, StoreError, Undecided
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
-from segue.kernel.live.bell import Name
 from segue.kernel.transactions import jobs, scheduled_messages
 from segue.kernel.transactions.idempotency import Request, run_once
-from segue.kernel.transactions.jobs import JobChanged
-from segue.kernel.transactions.scheduled_messages import ScheduledMessageCreated, ScheduledMessageFields
+from segue.kernel.transactions.result import Result
+from segue.kernel.transactions.scheduled_messages import NewMessage, ScheduledMessageFields
 from segue.model.action import Say
 from segue.model.records import NEWEST, Asker, PageStart, ScheduledMessage
 from segue.model.states import JobKind, MessageStatus
@@ -93,9 +92,9 @@ class ScheduledMessagesApi:
             raise
         except StoreError as error:
             raise NotStored(f"the message was not stored, so it will not be sent: {error}") from error
-        stored = context.announce(created.changed)
+        new = context.announce(created)
         return MessageScheduled(
-            message=await context.store.scheduled_message(stored.id), cancelled=tuple(created.cancelled)
+            message=await context.store.scheduled_message(new.job.id), cancelled=tuple(new.replaced)
         )
 
     async def get(self, message_id: str, *, owner: Asker = OPERATOR) -> ScheduledMessage:
@@ -113,11 +112,10 @@ class ScheduledMessagesApi:
         """
         context = self._context
         message = await self.get(message_id, owner=owner)
-        events = await context.store.commit(
+        cancelled = await context.store.commit(
             scheduled_messages.cancel, message.session_id, message_id, tool_call_id, context.clock.ms()
         )
-        context.hub.publish(events)
-        context.bell.ring(Name.COURIER)  # others may have waited behind it
+        context.announce(cancelled)
         return await context.store.scheduled_message(message_id)
 
     async def list(
@@ -148,12 +146,10 @@ def _moment(send_at: str, now: int, zone: str | None) -> datetime:
     return moment
 
 
-def _to_json(created: ScheduledMessageCreated) -> Mapping[str, Any]:
-    return {"job_id": created.changed.job.id}
+def _to_json(created: Result[NewMessage]) -> Mapping[str, Any]:
+    return {"job_id": created.value.job.id}
 
 
-def _from_json(data: Mapping[str, Any]) -> Transaction[ScheduledMessageCreated]:
+def _from_json(data: Mapping[str, Any]) -> Transaction[Result[NewMessage]]:
     job = yield from jobs.load(data["job_id"])
-    return ScheduledMessageCreated(
-        changed=JobChanged(job=job), cancelled=(yield from scheduled_messages.replaced(job))
-    )
+    return Result(value=NewMessage(job, (yield from scheduled_messages.replaced(job))))

@@ -9,10 +9,10 @@ from typing import Any, TypedDict, Unpack
 from segue.errors import BadPolicy, BadSetting, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.turns import TurnsApi, check_when_busy
-from segue.kernel.live.bell import Name
 from segue.kernel.live.running import CancelReason
-from segue.kernel.transactions import counts, lane, sessions
+from segue.kernel.transactions import archive, lane, sessions
 from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.result import Name
 from segue.kernel.transactions.sessions import UNSET, MaybePolicy, SessionOpened
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.records import NEWEST, Asker, Overview, PageStart, Session, user_of
@@ -96,8 +96,8 @@ class SessionsApi:
         """Returns the session's `Overview`. Raises `NotFound`."""
         context = self._context
         session = await context.session(key, owner)
-        if not await counts.are_right(context.store, session):
-            await context.store.commit(counts.rebuild, session.id, context.clock.ms())
+        if not await archive.counts_are_right(context.store, session):
+            await context.store.commit(archive.recount, session.id, context.clock.ms())
             context.bell.ring(Name.ARCHIVIST)
         return await self.overview_of(session.id)
 
@@ -191,8 +191,7 @@ class SessionsApi:
             now=context.clock.ms(),
             shared=context.is_shared(session.key),
         )
-        context.hub.publish(left.events)
-        context.bell.ring(Name.KEEPER, Name.USER, Name.SCHEDULE)
+        context.announce(left)
         context.hub.look_again()  # callers that wait for one of its turns now get NotFound
 
     async def list(self, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Session]:

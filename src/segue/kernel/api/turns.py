@@ -8,11 +8,11 @@ from typing import Any
 from segue.errors import BadSetting
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.log import LogApi
-from segue.kernel.live.bell import Name
 from segue.kernel.live.hub import HubItem, LiveText
 from segue.kernel.transactions import lane
 from segue.kernel.transactions.idempotency import Request, run_once
-from segue.kernel.transactions.lane import Admission, Admitted, Pool
+from segue.kernel.transactions.lane import Admission, QueuedTurn
+from segue.kernel.transactions.result import Name, Result
 from segue.model.records import Asker, Event, Turn
 from segue.model.states import TurnState, WhenBusy
 from segue.model.text_checks import check_key, check_text
@@ -38,7 +38,7 @@ class TurnsApi:
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
         request: Request | None = None,
-    ) -> Admitted:
+    ) -> QueuedTurn:
         """Admits a user's message as a turn of its session, and makes a missing session.
 
         Returns at once, with `turn_id`, `session_id` and `position`, the number of turns before it.
@@ -71,16 +71,11 @@ class TurnsApi:
             policy=context.settings.auto_commit_policy,
             common_id=context.common_id(key, now),
         )
-        admitted = await context.store.commit(
-            run_once, request, work, now, keep=_admitted_to_json, again=_admitted_from_json
+        return context.announce(
+            await context.store.commit(
+                run_once, request, work, now, keep=_queued_to_json, again=_queued_from_json
+            )
         )
-        context.hub.publish(admitted.events)
-        context.bell.ring(Name.USER)
-        if admitted.armed:
-            context.bell.ring(Name.TIMER)
-        if admitted.position:  # it may have asked the turn before it to stop
-            context.bell.ring(Name.KEEPER)
-        return admitted
 
     async def ask(
         self,
@@ -131,7 +126,7 @@ class TurnsApi:
             if item.type == "queue_update" and _never_started(await self._context.store.turn(turn_id)):
                 return
 
-    async def wait(self, turn: str | Admitted, *, owner: Asker = OPERATOR) -> Turn:
+    async def wait(self, turn: str | QueuedTurn, *, owner: Asker = OPERATOR) -> Turn:
         """Waits until a turn has ended, and returns it.
 
         `turn` is an id, or the result of `receive`, which saves the owner check. A turn that joined another
@@ -178,8 +173,7 @@ class TurnsApi:
         await self.get(turn_id, owner=owner)
         now = context.clock.ms()
         cancelled = await context.store.commit(lane.cancel, turn_id, "cancelled by request", now)
-        context.hub.publish(cancelled.events)
-        context.bell.ring(Name.USER, Name.SCHEDULE)
+        context.announce(cancelled)
 
 
 def check_when_busy(rule: WhenBusy | str | None) -> None:
@@ -205,15 +199,11 @@ def _ends_no_turn(item: HubItem) -> bool:
 # The result as it is stored under an idempotency key, and read back for a repeated request.
 
 
-def _admitted_to_json(admitted: Admitted) -> Mapping[str, Any]:
-    return {
-        "turn_id": admitted.turn_id,
-        "session_id": admitted.session_id,
-        "pool": int(admitted.pool),
-        "position": admitted.position,
-    }
+def _queued_to_json(queued: Result[QueuedTurn]) -> Mapping[str, Any]:
+    turn = queued.value
+    return {"turn_id": turn.turn_id, "session_id": turn.session_id, "position": turn.position}
 
 
-def _admitted_from_json(data: Mapping[str, Any]) -> Transaction[Admitted]:
+def _queued_from_json(data: Mapping[str, Any]) -> Transaction[Result[QueuedTurn]]:
     yield from ()
-    return Admitted(**{**data, "pool": Pool(data["pool"])})
+    return Result(value=QueuedTurn(**data))

@@ -13,9 +13,8 @@ from segue.model.prompts import Mode
 from segue.model.records import NEWEST, Job, PageStart, Session
 from segue.model.states import JobKind
 from segue.server.error_responses import Refused, responses
-from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.paging import Cursor, Limit, decode_cursor, decode_seq, encode_cursor, encode_seq
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import automations as schemas
 from segue.server.schemas import common, views
@@ -81,7 +80,7 @@ async def add_automation(
         policy=schemas.policy_in(body.policy, Policy()),
         limits=True,
         owner=request.owner,
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     (job_out,) = await schemas.jobs_out(kernel, [job], *([session] if session else []))
     return job_out

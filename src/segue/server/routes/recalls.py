@@ -3,9 +3,8 @@
 from fastapi import APIRouter
 
 from segue.server.error_responses import responses
-from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, views
 from segue.server.schemas.recalls import PendingRecall, RecallCancelled, RecallsOut, SetRecall
@@ -37,7 +36,7 @@ async def set_recall(
         interval_seconds=body.interval_seconds,
         comment=body.internal_comment,
         owner=request.owner,
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     return views.recall(made, key)
 

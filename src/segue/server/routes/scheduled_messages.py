@@ -6,9 +6,8 @@ from fastapi import APIRouter, Path, Query
 
 from segue.model.states import MessageStatus
 from segue.server.error_responses import responses
-from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import scheduled_messages as schemas
 
@@ -44,7 +43,7 @@ async def schedule_message(
         timezone=body.timezone,
         replace_existing=body.replace_existing,
         owner=request.owner,
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     return schemas.message_scheduled(made, key)
 

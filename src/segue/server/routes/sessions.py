@@ -8,9 +8,8 @@ from segue.errors import SessionHasJobs
 from segue.model.records import Job
 from segue.model.text_checks import MAX_KEY
 from segue.server.error_responses import Refused, responses
-from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.schemas import common, views
 from segue.server.schemas.memory import policy_of
 
@@ -54,7 +53,7 @@ async def open_session(
         timezone=body.timezone,
         metadata=body.metadata,
         auto_commit_policy=policy_of(body),
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     if not opened.created:
         response.status_code = 200

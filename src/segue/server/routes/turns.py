@@ -5,10 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from segue.server.error_responses import responses
-from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.markdown_pool import html_of
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, decode_seq, encode_seq, page_length
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, views
 from segue.server.schemas.memory import policy_of
@@ -48,7 +47,7 @@ async def say(
         body.content,
         owner=request.owner,
         when_busy=body.when_busy,
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     if wait:
         try:
@@ -118,7 +117,7 @@ async def write_message(
         [(body.role, body.content)],
         owner=request.owner,
         auto_commit_policy=policy_of(body),
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     return common.MessageWritten(
         session_key=key, message_count=written.message_count, pending_tokens=written.pending_tokens
@@ -143,7 +142,7 @@ async def write_messages(
         messages,
         owner=request.owner,
         auto_commit_policy=policy_of(body),
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     return common.MessagesWritten(
         session_key=key,
