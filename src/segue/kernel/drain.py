@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from segue.errors import BadTime
-from segue.kernel.live.bell import Bell, Name
+from segue.kernel.live.bell import Bell
 from segue.kernel.transactions.lane import Pool
+from segue.kernel.transactions.result import Name
 from segue.kernel.workers.workforce import Workforce
 from segue.record import record
 from segue.store.store import Store
