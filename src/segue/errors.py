@@ -10,7 +10,8 @@ SegueError
 │   ├── BadTrigger       a schedule
 │   ├── BadPolicy        a policy
 │   ├── BadRecall        a recall: its type, its interval, its instruction
-│   └── BadSetting       a setting of the kernel
+│   ├── BadSetting       a setting of the kernel
+│   └── MissingPackage   a part of Segue whose extra is not installed
 ├── NotFound             nothing of that name exists for this caller
 ├── Conflict             it exists, but not in the state that the call needs
 │   ├── ChangedMeanwhile it was changed between the read and the write: read it again
@@ -84,6 +85,10 @@ class BadRecall(Invalid):
 
 class BadSetting(Invalid):
     code = "bad_setting"
+
+
+class MissingPackage(Invalid, ImportError):
+    code = "missing_package"
 
 
 class NotFound(SegueError):

@@ -17,6 +17,7 @@ from segue.agents.tools.recalls import recall_tools
 from segue.agents.tools.registry import Registry
 from segue.agents.tools.scheduled_messages import message_tools
 from segue.agents.tools.timezone import zone_tool
+from segue.extras import needed_for
 from segue.kernel.kernel import Kernel
 from segue.memory.extraction import Extractor
 from segue.memory.rules import RuleExtractor
@@ -32,7 +33,8 @@ def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) 
     tools = registry_of(configuration)
     if configuration.model is None:
         return OfflineAgent(tools, kernel_of)
-    from segue.agents.llm import ModelAgent, ModelLimits, load_model
+    with needed_for(f"the model {configuration.model!r}", "model"):
+        from segue.agents.llm import ModelAgent, ModelLimits, load_model
 
     return ModelAgent(
         load_model(configuration.model),

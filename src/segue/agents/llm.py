@@ -19,7 +19,13 @@ from contextlib import AsyncExitStack, aclosing
 from typing import Any, Self
 
 from pydantic_ai.direct import model_request_stream
-from pydantic_ai.exceptions import AgentRunError, ContentFilterError, ModelAPIError, UserError
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ContentFilterError,
+    ModelAPIError,
+    ModelRequestTimeout,
+    UserError,
+)
 from pydantic_ai.messages import (
     InstructionPart,
     ModelResponse,
@@ -95,7 +101,6 @@ class ModelAgent:
         self._rng = rng or random.Random()
         self._settings = ModelSettings(
             timeout=self._limits.silence_seconds,
-            first_event_timeout=self._limits.first_word_seconds,
             max_retries=0,  # `_Step` retries, because it knows what was already passed on
         )
 
@@ -188,12 +193,25 @@ class _Step:
             instruction_parts=[InstructionPart(content=conversation.instructions)],
         )
         messages = self._model.prepare_messages(conversation.messages, parameters)
-        async with model_request_stream(
-            self._model, messages, model_settings=self._settings, model_request_parameters=parameters
-        ) as stream:
-            async for event in stream:
+        async with AsyncExitStack() as opened:
+            try:
+                async with asyncio.timeout(self._limits.first_word_seconds):
+                    stream = await opened.enter_async_context(
+                        model_request_stream(
+                            self._model,
+                            messages,
+                            model_settings=self._settings,
+                            model_request_parameters=parameters,
+                        )
+                    )
+                    events = aiter(stream)
+                    event = await anext(events, None)
+            except TimeoutError:
+                raise ModelRequestTimeout(self._model.model_name, self._limits.first_word_seconds) from None
+            while event is not None:
                 if piece := self._to_delta(event):
                     yield piece
+                event = await anext(events, None)
             self.response = stream.get()
         check_complete(self.response)
         if self.response.finish_reason == "content_filter" and not self.has_text:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakSet
 
 from segue.errors import StoreError, StoreUnavailable, StoreUnusable
+from segue.extras import needed_for
 from segue.store.last_write import Reason
 
 if TYPE_CHECKING:
@@ -55,12 +56,8 @@ class Endpoint:
     """Where the server is, and how to connect to it."""
 
     def __init__(self, url: str) -> None:
-        try:
+        with needed_for("PostgreSQL"):
             import asyncpg
-        except ImportError:
-            raise StoreUnusable(
-                "PostgreSQL needs the package asyncpg, which is not installed: pip install 'segue[postgres]'"
-            ) from None
         self._connect = asyncpg.connect
         self._url = url
         self.safe_url = without_password(url)
