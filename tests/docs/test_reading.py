@@ -12,7 +12,7 @@ SOURCE = ROOT / "src" / "segue"
 
 MODULE = re.compile(r"`([a-z_/]+)`")
 SIZE = re.compile(r"about ([\d,]+) lines of Python")
-TOLERANCE = 100
+TOLERANCE = 50
 
 NOT_CODE = {
     tokenize.COMMENT,

@@ -50,11 +50,6 @@ class RecordingStore(FaultyStore):
         finally:
             transaction.close()
 
-    async def both_runners_have_leased(self) -> None:
-        """Wait until both runners have leased: during a lease, its capacity is not free."""
-        while len(self.transactions_with("sessions.lease")) < 2:  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
-
     def transactions_with(self, query: str) -> list[list[str]]:
         return [queries for queries in self.commits if query in queries]
 

@@ -1,6 +1,7 @@
 """Every waiting row is found at once, though scans of the queues start above the oldest rows."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from segue import Ask, At, Every, Kernel, Owner, Policy
 from segue.kernel.transactions import lease
 from segue.kernel.transactions.lane import Pool
-from segue.kernel.workers import timer
+from segue.kernel.workers.timer import Timer
+from segue.kernel.workers.worker_context import WorkerTuning
 from segue.model.decision import POSTPONED_BY
 from segue.model.policy import Busy, Late
 from segue.store import queries, queue_start
@@ -19,7 +21,7 @@ from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from segue.testing.forwarding import ForwardingDatabase
 from tests.flows.house import OpenKernel
 from tests.flows.story import BlockingAgent, outcomes, working
-from tests.seats import seat_of
+from tests.leases import terms_of
 
 CHAT = "web:1"
 
@@ -58,7 +60,7 @@ async def test_a_turn_that_was_taken_back(
 ) -> None:
     kernel = await open_kernel(agent=agent)
     await kernel.receive(CHAT, "Hello")
-    lost = seat_of("elsewhere", lease_ms=queue_start.BEHIND_MS, lease_now=clock.ms())
+    lost = terms_of("elsewhere", lease_ms=queue_start.BEHIND_MS, lease_now=clock.ms())
     assert await kernel.store.commit(lease.lease, lost, pool=Pool.USER, after="", limit=1, now=clock.ms())
     assert await kernel.workers.user_runner.step() == 0
     clock.advance(milliseconds=2 * queue_start.BEHIND_MS)
@@ -120,12 +122,13 @@ class Noting(ForwardingDatabase):
 
 
 async def test_a_scan_does_not_begin_at_the_bottom(
-    postgres_url: str, clock: ManualClock, channel: RecordingChannel, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, clock: ManualClock, channel: RecordingChannel
 ) -> None:
     """Whatever it looks for: one who did would walk over all who have left."""
-    monkeypatch.setattr(timer, "MOST_AT_ONCE", 1)  # so that two jobs are a flood, which is shared out
     database = Noting(await open_database(postgres_url))
     async with Kernel(database, agent=ScriptedAgent(), clock=clock, channels=[channel]) as kernel:
+        # So that two jobs are a flood, which is shared out.
+        kernel.workers.timer = Timer(replace(kernel.workers.context, tuning=WorkerTuning(due_jobs=1)))
         await quiet(kernel)
         database.began.clear()  # the first look at each queue
         soon = At(clock.now() + timedelta(seconds=1))

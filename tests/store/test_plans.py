@@ -61,7 +61,7 @@ AMONG_FEW = {
 }
 """Queries that scan all active rows when PostgreSQL believes that there are none; they run rarely."""
 
-HELD = {"sessions.take_back", "tasks.finish", "tasks.put_back", "tasks.reach"}
+HELD = {"sessions.reclaim", "tasks.finish", "tasks.requeue", "tasks.reach"}
 """For many callers at once PostgreSQL may scan all held rows, and look up each caller among them."""
 
 AT_REST = (

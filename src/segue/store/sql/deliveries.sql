@@ -97,7 +97,7 @@ SET state = 'failed', holder = NULL, error = :error
 WHERE id = :id AND COALESCE(state, '') = 'pending' AND fence = :fence
 RETURNING id;
 
--- name: put_back
+-- name: requeue
 UPDATE deliveries
 SET holder = NULL, leased_at = NULL, lease_until = NULL, not_before = :not_before, error = :error
 WHERE id = :id AND COALESCE(state, '') = 'pending' AND fence = :fence

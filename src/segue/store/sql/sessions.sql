@@ -223,7 +223,7 @@ UPDATE sessions
 SET commit_at = :commit_at
 WHERE id = :id;
 
--- name: put_away
+-- name: archive
 UPDATE sessions
 SET archived_seq = :archived_seq, archives = :archives, live_messages = :messages, live_tokens = :tokens,
     kept_tokens = :kept_tokens, commit_at = NULL, last_auto_commit_at = COALESCE(CAST(:auto_at AS BIGINT), last_auto_commit_at),
@@ -309,16 +309,6 @@ FROM (
 SELECT MIN(ready_at) AS ready_at
 FROM sessions
 WHERE user_waits = :user_waits AND ready_at >= :since AND ready_at IS NOT NULL;
-
--- name: take
--- Like `lease`, for a lane whose row is locked and that has no waiting turn.
-UPDATE sessions
-SET holder = :holder,
-    leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
-    lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms,
-    fence = fence + 1,
-    last_seq = last_seq + 1
-WHERE id = :id;
 
 -- name: lease
 -- Round robin: lanes of the next account that has a ready lane; after the last account, of the first. An account
@@ -418,7 +408,7 @@ SET holder = NULL,
 WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 RETURNING ready_at, user_waits;
 
--- name: put_off
+-- name: delay
 -- Undoes a lease of the same transaction: the lane is ready again at that moment, or when a turn is admitted.
 UPDATE sessions
 SET holder = NULL,
@@ -464,7 +454,7 @@ SELECT MIN(lease_until) AS lease_until
 FROM sessions
 WHERE holder IS NOT NULL AND lease_until >= :since;
 
--- name: take_back
+-- name: reclaim
 -- Reclaims an expired lease. The new fence makes all later writes of the old owner miss.
 UPDATE sessions
 SET fence = fence + 1, holder = :holder

@@ -85,7 +85,7 @@ SET state = :state, stage = 'finished', result = :result, error = :error, holder
 WHERE id = :id AND fence = :fence AND COALESCE(state, '') IN ('running', 'cancelling')
 RETURNING id;
 
--- name: put_back
+-- name: requeue
 UPDATE tasks
 SET state = 'pending', not_before = :not_before, error = :error, holder = NULL, lease_until = NULL, updated_at = :now
 WHERE id = :id AND fence = :fence AND COALESCE(state, '') = 'running'

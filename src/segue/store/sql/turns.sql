@@ -15,13 +15,6 @@ VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'queued', :rank, :not_befor
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
--- name: begin
--- A turn that starts as soon as it is admitted.
-INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
-                   source, retries, crash, timeout_ms, queued_at, fence, attempt, started_at, acted)
-VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'running', :rank, :not_before, :content, :prompt, :brief, :call,
-        :source, :retries, :crash, :timeout_ms, :now, :fence, 1, :now, :acted);
-
 -- name: start_next
 -- A call of a function does not report its actions, so it counts as having acted as soon as it starts.
 -- `empties_queue`: the turn had waited behind another one, and no turn waits now.
@@ -62,7 +55,7 @@ SET state = 'queued', not_before = :not_before, crashes = :crashes, error = :err
 WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
 
--- name: put_off
+-- name: delay
 -- Undoes a start of the same transaction.
 UPDATE turns
 SET state = 'queued', attempt = attempt - 1
