@@ -115,7 +115,7 @@ class ModelAgent:
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         kernel = self._kernel_of()
-        box = await self._tools.open(ToolContext.of(turn, kernel))
+        box = await self._tools.open(ToolContext.of(turn))
         conversation = await Conversation.of(turn, self._instructions(turn, box, kernel))
         usage = UsageTotals(prompt=SYSTEM.ref)
         has_text = False

@@ -35,7 +35,7 @@ class OfflineAgent:
         await self._tools.__aexit__(*raised)
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
-        box = await self._tools.open(ToolContext.of(turn, self._kernel_of()))
+        box = await self._tools.open(ToolContext.of(turn))
         request = RuleRequest(turn=turn, box=box, zone=box.context.zone)
         move = await _first_move(request)
         for number in count(1):

@@ -112,6 +112,7 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
                     channels=None if self._channels is None else self.channels,
                     settings=self.settings,
                     holder=self.name,
+                    kernel=self,
                 )
             )
             await opening.enter_async_context(database.watch(self._on_external_write))

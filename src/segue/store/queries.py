@@ -92,6 +92,7 @@ def _split(text: str) -> Iterator[tuple[str, str]]:
 
 TABLES = (
     "sessions",
+    "agent_states",
     "directory",
     "turns",
     "jobs",

@@ -162,6 +162,17 @@ class Store(Queues):
         result = await self.database.read(queries.events.newest, params)
         return [rows.event(row) for row in reversed(result)]
 
+    async def tool_events(self, session_id: str, *, after: int, before: int) -> list[Event]:
+        """The beginnings and ends of tool calls between two numbers."""
+        params: Params = {"session_id": session_id, "after": after, "before": before}
+        return [rows.event(row) for row in await self.database.read(queries.events.of_tools, params)]
+
+    async def question(self, session_id: str) -> str | None:
+        """The question that a session waits for an answer to."""
+        found = await self.database.read(queries.agent_states.question, {"session_id": session_id})
+        stored = found[0]["waiting"] if found else None
+        return rows.from_text(stored)["question"] if stored else None
+
     # Jobs and runs
 
     async def job(self, job_id: str) -> Job:

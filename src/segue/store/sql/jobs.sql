@@ -77,7 +77,7 @@ ORDER BY id;
 -- name: due
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
-       heard_at, session_zone, lane_busy, runs_queued, runs_running
+       heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running
 FROM jobs_with_facts
 WHERE next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at
@@ -86,7 +86,7 @@ LIMIT :limit;
 -- name: due_of_account
 SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
        revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
-       heard_at, session_zone, lane_busy, runs_queued, runs_running
+       heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running
 FROM jobs_with_facts
 WHERE account = :account AND next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at

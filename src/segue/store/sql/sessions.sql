@@ -13,7 +13,7 @@ VALUES (:id, :account, :user_id, :key, :chat_type, :title, :timezone, :when_busy
 
 -- name: by_key
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
@@ -26,7 +26,7 @@ WHERE id = (
 -- name: in_account
 -- The session of this user, else the only session of that key in the account.
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
@@ -43,7 +43,7 @@ WHERE id = COALESCE(
 
 -- name: by_id
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
@@ -59,7 +59,7 @@ WITH page AS MATERIALIZED (
     LIMIT :limit
 )
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM page
@@ -76,7 +76,7 @@ WITH page AS MATERIALIZED (
     LIMIT :limit
 )
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM page
@@ -85,7 +85,7 @@ ORDER BY page.heard_at DESC, page.session_id DESC;
 
 -- name: overview
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
        message_count, last_line, last_line_at, queued, automations,
@@ -111,7 +111,7 @@ WITH page AS MATERIALIZED (
     LIMIT :limit
 )
 SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
        message_count, last_line, last_line_at, queued, automations,
@@ -138,7 +138,7 @@ WITH page AS MATERIALIZED (
     LIMIT :limit
 )
 SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
        message_count, last_line, last_line_at, queued, automations,
@@ -150,7 +150,7 @@ ORDER BY page.heard_at DESC, page.session_id DESC;
 
 -- name: lock_by_key
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
@@ -164,7 +164,7 @@ WHERE id = (
 -- name: lock_in_account
 -- As `in_account`.
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
@@ -182,7 +182,7 @@ WHERE id = COALESCE(
 
 -- name: lock
 SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence,
+       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
        archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
        commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 FROM sessions
@@ -346,9 +346,12 @@ SET holder = :holder,
     ready_at = NULL
 WHERE id IN (SELECT id FROM ready) AND holder IS NULL AND COALESCE(ready_at, :now + 1) <= :now
 RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-          last_message_at, last_seq, unarmed, ready_at, holder, fence,
+          last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
           archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-          commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures;
+          commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
+          (SELECT saved FROM agent_states WHERE agent_states.session_id = sessions.id) AS saved,
+          (SELECT waiting FROM agent_states WHERE agent_states.session_id = sessions.id) AS waiting,
+          (SELECT answered_by FROM agent_states WHERE agent_states.session_id = sessions.id) AS answered_by;
 
 -- name: hold
 SELECT last_message_at, last_seq,
@@ -357,6 +360,11 @@ SELECT last_message_at, last_seq,
 FROM sessions
 WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 /*pg FOR NO KEY UPDATE */;
+
+-- name: wait
+UPDATE sessions
+SET waiting_until = :until
+WHERE id = :id;
 
 -- name: number_events
 UPDATE sessions
@@ -462,6 +470,6 @@ WHERE id = :id AND COALESCE(holder, '') <> ''
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
        OR leased_at > :horizon)
 RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-          last_message_at, last_seq, unarmed, ready_at, holder, fence,
+          last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
           archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
           commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures;
