@@ -11,7 +11,9 @@ SegueError
 │   ├── BadPolicy        a policy
 │   ├── BadRecall        a recall: its type, its interval, its instruction
 │   ├── BadSetting       a setting of the kernel
-│   └── BadMount         a mount of the server: too late, twice, or below a path that cannot be used
+│   ├── BadMount         a mount of the server: too late, twice, or below a path that cannot be used
+│   ├── NotJson          a framework's state that cannot be stored as a JSON object
+│   └── MissingPackage   a part of Segue whose extra is not installed
 ├── NotFound             nothing of that name exists for this caller
 ├── Conflict             it exists, but not in the state that the call needs
 │   ├── NotOpen          the kernel has not been opened, or has been closed
@@ -29,6 +31,8 @@ SegueError
 │   ├── TooManyRecalls   too many recalls in a row were set by recalls
 │   ├── NotPrivateChat   messages are scheduled in chats with one person only
 │   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
+│   ├── TurnEnded        too late to tell: the turn has ended
+│   ├── NotInTurn        the caller is not an agent, nor a task that one started
 │   └── AlreadyStarted   too late to cancel: it is running, or it has ended
 ├── LeaseLost            another worker holds the lane now: drop the work
 ├── AgentFailed          the agent could not answer; `.shown` is its text for the user
@@ -93,6 +97,14 @@ class BadSetting(Invalid):
 
 class BadMount(Invalid):
     code = "bad_mount"
+
+
+class NotJson(Invalid):
+    code = "not_json"
+
+
+class MissingPackage(Invalid, ImportError):
+    code = "missing_package"
 
 
 class NotFound(SegueError):
@@ -171,6 +183,14 @@ class SessionHasJobs(Conflict):
 
 class TooManyJobs(Conflict):
     code = "too_many_jobs"
+
+
+class TurnEnded(Conflict):
+    code = "turn_ended"
+
+
+class NotInTurn(Conflict):
+    code = "not_in_turn"
 
 
 class AlreadyStarted(Conflict):

@@ -149,6 +149,7 @@ class Kernel:
                     channels=None if self._channels is None else self.channels,
                     settings=self.settings,
                     holder=self.name,
+                    kernel=self,
                 )
             )
             self._make_api()

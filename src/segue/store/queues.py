@@ -33,6 +33,8 @@ class DueJob:
     heard_at: int | None
     session_zone: str | None
     lane_busy: bool
+    waiting_until: int | None
+    """Until when the session waits for its user, at the latest."""
     runs_queued: int
     runs_running: int
 
@@ -194,6 +196,7 @@ def _row_to_due_job(row: Row) -> DueJob | Unreadable:
         heard_at=row["heard_at"],
         session_zone=row["session_zone"],
         lane_busy=bool(row["lane_busy"]),
+        waiting_until=row["waiting_until"],
         runs_queued=row["runs_queued"],
         runs_running=row["runs_running"],
     )

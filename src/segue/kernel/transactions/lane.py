@@ -142,6 +142,10 @@ def admit(
 ) -> Transaction[Result[QueuedTurn]]:
     """Queue a turn in the lane of a locked session. Users' turns and jobs' turns both pass through here."""
     pool = Pool.USER if admission.source is None else Pool.SCHEDULE
+    held = pool is Pool.SCHEDULE and session.waits_at(admission.not_before)
+    if held:
+        admission = replace(admission, not_before=session.waiting_until or 0)
+    behind = session.busy or held
     made = yield (
         queries.turns.enqueue,
         {
@@ -161,7 +165,7 @@ def admit(
             "crash": admission.crash,
             "timeout_ms": admission.timeout_ms,
             "joins": int(admission.joins),
-            "waits": int(session.busy),
+            "waits": int(behind),
             "metadata": rows.to_text(admission.metadata),
             "now": now,
         },
@@ -172,7 +176,7 @@ def admit(
     if not made:  # a retry after a commit whose answer was lost: it is queued already
         return Result(value=turn, wake=wake)
     events: Sequence[Event] = ()
-    if session.busy:
+    if behind:
         queued = yield queries.turns.queued_in, {"session_id": session.id}
         update = queue_update(session, [rows.turn(row) for row in queued], now)
         yield queries.events.append, rows.event_params(update)

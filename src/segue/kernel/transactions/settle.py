@@ -22,7 +22,7 @@ from segue.kernel.transactions.lease import HeldLane, hold
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.session_log import NOTHING, SessionTotals, growth, numbered, totals_of
 from segue.model import closure
-from segue.model.closure import Closure
+from segue.model.closure import Closure, OpenQuestion
 from segue.model.decision import LATE_AFTER
 from segue.model.policy import Late, Overlap
 from segue.model.records import Event, Session, Source, Turn
@@ -140,6 +140,11 @@ def _end(
     # A function call shows no text, unless its job was paused.
     text = shown if turn.call is None or paused else None
     closing = [_stream_end(lane, turn, _end_body(ending), now, text), *_recall_update(lane, turn, now)]
+    if ending.saved is not None:
+        yield queries.agent_states.save, {"session_id": lane.session.id, "saved": ending.saved}
+    if ending.waiting is not None:
+        yield from _wait_for_user(lane, ending.waiting)
+        closing.append(_waiting(lane, turn, ending.waiting, now, offset=len(closing) + 1))
     end = yield from _release(lane, turn, (*closing, _sync(lane, turn, now, offset=len(closing) + 1)), now)
     if turn.source and lane.session.key == unified.KEY and turn.via_id != lane.session.id:
         turn, events = yield from _through_another_chat(lane, turn, turn.source, text, now)
@@ -148,6 +153,20 @@ def _end(
         return end
     delivers = yield from put_answer(outbox, lane.session, turn, shown, now)
     return replace(end, wake=end.wake | {Name.COURIER}) if delivers else end
+
+
+def _wait_for_user(lane: _Lane, waiting: OpenQuestion) -> Transaction[None]:
+    """Hold the scheduled turns of the session, those that are queued too."""
+    session_id = lane.session.id
+    yield queries.agent_states.ask, {"session_id": session_id, "waiting": waiting.stored}
+    yield queries.sessions.wait, {"id": session_id, "until": waiting.until}
+    yield queries.turns.hold_scheduled, {"session_id": session_id, "until": waiting.until}
+
+
+def _waiting(lane: _Lane, turn: Turn, waiting: OpenQuestion, now: int, *, offset: int) -> Event:
+    body = {"question": waiting.question, "choices": list(waiting.choices), "until": waiting.until}
+    end = _stream_end(lane, turn, body, now)
+    return replace(end, seq=lane.last_seq + offset, type="waiting")
 
 
 def _through_another_chat(
