@@ -78,7 +78,7 @@ class ApiContext:
 
     def is_shared(self, key: str) -> bool:
         """Whether a chat shares one conversation with its owner's other chats."""
-        return self.settings.unified_session and key.partition(":")[0] not in unified.APART
+        return self.settings.unified_session and unified.is_chat(key)
 
     async def lane_of(self, session: Session) -> Session:
         """The session that a session's turns run in: itself, or in unified mode the common one."""
@@ -86,9 +86,15 @@ class ApiContext:
             return session
         return await self.store.session(session.owner, unified.KEY) or session
 
-    def common_id(self, key: str, now: int) -> str | None:
-        """In unified mode, an id for the common session, in case it has to be made."""
-        return self.ids(now) if self.is_shared(key) else None
+    def address(self, key: str, owner: Asker, now: int) -> unified.Address:
+        """Where a message goes that the owner sends to a key, and in which session its turn runs."""
+        return unified.Address(
+            lookup=owner.lookup(key, self.networks),
+            key=key,
+            new_id=self.ids(now),
+            lane_id=self.ids(now) if self.is_shared(key) else None,
+            policy=self.settings.auto_commit_policy,
+        )
 
     def owning_key(self, key: str, kind: JobKind) -> str:
         """The key of the session that owns a new job: the given one, or in unified mode the common one."""

@@ -61,15 +61,11 @@ class TurnsApi:
         )
         work = partial(
             lane.receive,
-            owner.lookup(key, context.networks),
-            key,
+            context.address(key, owner, now),
             admission,
             now,
-            new_id=context.ids(now),
             when_busy=None if when_busy is None else WhenBusy(when_busy),
             default=context.settings.when_busy,
-            policy=context.settings.auto_commit_policy,
-            common_id=context.common_id(key, now),
         )
         return context.announce(
             await context.store.commit(

@@ -141,34 +141,21 @@ def _end(
     text = shown if turn.call is None or paused else None
     closing = [_stream_end(lane, turn, _end_body(ending), now, text), *_recall_update(lane, turn, now)]
     end = yield from _release(lane, turn, (*closing, _sync(lane, turn, now, offset=len(closing) + 1)), now)
-    if turn.source and lane.session.key == unified.KEY and turn.via_id != lane.session.id:
-        turn, events = yield from _through_another_chat(lane, turn, turn.source, text, now)
-        end = replace(end, events=(*end.events, *events))
-    if outbox is None or turn.call is not None or not _is_news(turn, ending, paused):
+    chat = yield from unified.chat_of_answer(lane.session, turn)
+    if chat and chat.id != turn.via_id and text is not None:
+        end = replace(end, events=[*end.events, *(yield from _say_in(chat, turn, text, now))])
+    if outbox is None or chat is None or turn.call is not None or not _is_news(turn, ending, paused):
         return end
-    delivers = yield from put_answer(outbox, lane.session, turn, shown, now)
+    delivers = yield from put_answer(outbox, chat, turn, shown, now)
     return replace(end, wake=end.wake | {Name.COURIER}) if delivers else end
 
 
-def _through_another_chat(
-    lane: _Lane, turn: Turn, source: Source, text: str | None, now: int
-) -> Transaction[tuple[Turn, Sequence[Event]]]:
-    """If the chat of a common session's job was deleted while its turn ran, use the newest chat instead."""
-    if (yield queries.sessions.by_id, {"id": turn.via_id}):
-        return turn, ()
-    job = yield queries.jobs.by_id, {"id": source.job_id}
-    if not job or job[0]["session_id"] != lane.session.id:
-        return turn, ()
-    chat = yield from session_log.newest_chat(lane.session)
-    if chat is None:
-        return turn, ()
-    events: Sequence[Event] = ()
-    if text is not None:
-        message = Event(
-            session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=text, source=source
-        )
-        events = yield from session_log.append_events(chat, [message])
-    return replace(turn, via_id=chat.id), events
+def _say_in(chat: Session, turn: Turn, text: str, now: int) -> Transaction[Sequence[Event]]:
+    """Append an answer to the log of a chat that the turn did not come through."""
+    message = Event(
+        session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=text, source=turn.source
+    )
+    return (yield from session_log.append_events(chat, [message]))
 
 
 def _recall_update(lane: _Lane, turn: Turn, now: int) -> list[Event]:
@@ -227,7 +214,8 @@ def _coalesce(lane: _Lane, turn: Turn, source: Source, now: int) -> Transaction[
             events += closures or ()
     if withdrawn:
         queued = yield queries.turns.queued_in, {"session_id": lane.session.id}
-        events.append(queue_update(lane.session, [rows.turn(row) for row in queued], now))
+        waits = [rows.turn(row) for row in queued]
+        events.append(queue_update(lane.session, waits, now, chat_id=turn.chat_id))
     return events
 
 
@@ -238,7 +226,7 @@ def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int, text
         type="stream_end",
         at=now,
         turn_id=turn.id,
-        via_id=turn.via_id if turn.via_id != lane.session.id else None,
+        via_id=turn.chat_id,
         role=None if text is None else "assistant",
         content=text,
         source=turn.source,
@@ -259,14 +247,19 @@ def _end_body(ending: Closure) -> dict[str, Any]:
 
 
 def _sync(lane: _Lane, turn: Turn, now: int, *, offset: int) -> Event:
-    seq = lane.last_seq + offset
-    return Event(session_id=lane.session.id, seq=seq, type="session_sync", at=now, turn_id=turn.id)
+    return Event(
+        session_id=lane.session.id,
+        seq=lane.last_seq + offset,
+        type="session_sync",
+        at=now,
+        turn_id=turn.id,
+        via_id=turn.chat_id,
+    )
 
 
 def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) -> Transaction[Result[None]]:
-    if events:
-        yield queries.events.append, [rows.event_params(event) for event in events]
-    grown, opened = NOTHING, None
+    written = yield from session_log.append_turn_events(events)
+    grown = NOTHING
     if turn is not None:
         # The message that opened the turn was logged by its first attempt, and is counted when that ends.
         opened = turn.content if turn.attempt == 1 and turn.call is None else None
@@ -277,7 +270,5 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
     )
     if not released:
         raise LeaseLost(f"the lane of session {lane.session.id} is no longer held under fence {lane.fence}")
-    via_id = turn.via_id if turn and turn.via_id != lane.session.id else None
-    copies = yield from unified.mirror(events, via_id, opened=opened)
-    end = freed(released, (*events, *copies))
+    end = freed(released, written)
     return replace(end, wake=end.wake | {Name.ARCHIVIST}) if lane.totals.unarchived.policy else end

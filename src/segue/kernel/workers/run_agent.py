@@ -65,7 +65,7 @@ class AgentOutput:
         self._context.hub.live(
             LiveText(
                 session_id=turn.session_id,
-                via_id=self._running.held.via_id,
+                via_id=turn.chat_id,
                 turn_id=turn.id,
                 attempt=turn.attempt,
                 type=kind,
@@ -200,10 +200,10 @@ async def _open(context: WorkerContext, held: HeldLane) -> OpenTurn:
 
 
 async def _via(context: WorkerContext, held: HeldLane) -> Session:
-    if held.via_id is None:
+    if held.turn.chat_id is None:
         return held.session
     try:
-        return await context.store.session_by_id(held.via_id)
+        return await context.store.session_by_id(held.turn.chat_id)
     except NotFound:  # the chat was deleted
         return held.session
 
