@@ -152,12 +152,25 @@ class ApiContext:
             return given
         return (session.timezone if session else None) or self.settings.timezone
 
+    async def commit_once(
+        self,
+        request: Request | None,
+        work: Callable[[], Transaction[T]],
+        now: int,
+        *,
+        keep: Callable[[T], Mapping[str, Any]],
+        again: Callable[[Mapping[str, Any]], Transaction[T]],
+    ) -> T:
+        """Commits the work; if the caller named the request, once (see `run_once`)."""
+        if request is None:
+            return await self.store.commit(work)
+        return await self.store.commit(run_once, request, work, now, keep=keep, again=again)
+
     async def create_once(
         self, request: Request | None, work: Callable[[], Transaction[Result[Job]]], now: int
     ) -> Job:
         """The job that the work makes, or that the first request of the same name made."""
-        changed = await self.store.commit(run_once, request, work, now, keep=_to_json, again=_from_json)
-        return self.announce(changed)
+        return self.announce(await self.commit_once(request, work, now, keep=_to_json, again=_from_json))
 
     def announce(self, result: Result[T]) -> T:
         """Publish the events of a committed transaction and wake its workers. Returns its value."""

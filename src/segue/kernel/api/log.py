@@ -9,7 +9,7 @@ from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.live.follow import follow
 from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions import deliveries, sessions
-from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessages
 from segue.model.records import Asker, Delivery, Event, Session, Source
@@ -158,8 +158,8 @@ class LogApi:
             now,
             policy=auto_commit_policy,
         )
-        written = await context.store.commit(
-            run_once, request, work, now, keep=_written_to_json, again=_written_from_json
+        written = await context.commit_once(
+            request, work, now, keep=_written_to_json, again=_written_from_json
         )
         context.announce(written)
         return written

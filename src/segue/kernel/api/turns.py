@@ -10,7 +10,7 @@ from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.log import LogApi
 from segue.kernel.live.hub import HubItem, LiveText
 from segue.kernel.transactions import lane
-from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.lane import Admission, QueuedTurn
 from segue.kernel.transactions.result import Name, Result
 from segue.model.records import Asker, Event, Turn
@@ -68,9 +68,7 @@ class TurnsApi:
             default=context.settings.when_busy,
         )
         return context.announce(
-            await context.store.commit(
-                run_once, request, work, now, keep=_queued_to_json, again=_queued_from_json
-            )
+            await context.commit_once(request, work, now, keep=_queued_to_json, again=_queued_from_json)
         )
 
     async def ask(

@@ -19,7 +19,7 @@ from segue.model.records import Event, Job, Source, run_id
 from segue.model.states import JobKind, JobState, Outcome
 from segue.record import record
 from segue.store import queries
-from segue.store.database import Transaction
+from segue.store.database import Transaction, Value
 from segue.store.queues import Unreadable
 from segue.times.clock import to_moment, to_ms
 from segue.times.trigger import Idle
@@ -61,16 +61,9 @@ def fire(
     opened = yield (
         queries.runs.open,
         {
-            "id": run_id(job.id, slot),
-            "job_id": job.id,
-            "session_id": job.session_id,
-            "slot": slot,
+            **_run_columns(job, slot, decision.reason, decision.missed.count if decision.missed else 0, now),
             "turn_id": work.turn_id if isinstance(work, Admission) else None,
             "delivery_id": work.delivery_id if isinstance(work, OutgoingMessage) else None,
-            "reason": decision.reason,
-            "lateness_ms": now - slot,
-            "missed_count": decision.missed.count if decision.missed else 0,
-            "now": now,
         },
     )
     if not opened:  # the clock was set back: this slot has run already
@@ -176,7 +169,7 @@ def _take_slot(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> 
     return bool(done)
 
 
-def _unchanged(job: Job, now: int) -> dict[str, str | int | None]:
+def _unchanged(job: Job, now: int) -> dict[str, Value]:
     return {
         "id": job.id,
         "revision": job.revision,
@@ -194,17 +187,18 @@ def _insert_skipped_run(
     job: Job, slot: int, outcome: str, reason: str, missed: int, now: int
 ) -> Transaction[None]:
     """Insert the run row of a slot that does not run, or of the first of several."""
-    yield (
-        queries.runs.record,
-        {
-            "id": run_id(job.id, slot),
-            "job_id": job.id,
-            "session_id": job.session_id,
-            "slot": slot,
-            "outcome": str(outcome),
-            "reason": reason,
-            "lateness_ms": max(0, now - slot),
-            "missed_count": missed,
-            "now": now,
-        },
-    )
+    columns = _run_columns(job, slot, reason, missed, now)
+    yield queries.runs.record, {**columns, "outcome": str(outcome)}
+
+
+def _run_columns(job: Job, slot: int, reason: str | None, missed: int, now: int) -> dict[str, Value]:
+    return {
+        "id": run_id(job.id, slot),
+        "job_id": job.id,
+        "session_id": job.session_id,
+        "slot": slot,
+        "reason": reason,
+        "lateness_ms": max(0, now - slot),
+        "missed_count": missed,
+        "now": now,
+    }

@@ -166,7 +166,7 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
             "id": session.id,
             "not_before": admission.not_before,
             "user_waits": int(pool),
-            "events": int(session.busy),
+            "events": int(bool(events)),
         },
     )
     return Result(value=turn, events=events, wake=wake)

@@ -184,7 +184,7 @@ def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
     joined = [
         Event(
             session_id=held.session.id,
-            seq=totals.last_seq + offset,
+            seq=0,
             type="message",
             at=now,
             turn_id=held.turn.id,
@@ -193,8 +193,9 @@ def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
             content=row["content"],
             body={"joined_turn_id": row["id"]},
         )
-        for offset, row in enumerate(waiting, 1)
+        for row in waiting
     ]
+    joined = session_log.numbered(joined, totals.last_seq)
     yield queries.turns.join_into, [{"id": row["id"], "host_id": held.turn.id, "now": now} for row in waiting]
     written = yield from session_log.append_turn_events(joined)
     grown = yield from session_log.growth(held.session.id, totals, joined, now)

@@ -32,6 +32,8 @@ from segue.store import queries
 from segue.store.database import Transaction
 from segue.store.rows import core as rows
 
+_NO_BODY: Mapping[str, Any] = {}
+
 
 @positional
 class _Lane:
@@ -41,10 +43,6 @@ class _Lane:
     holder: str
     fence: int
     totals: SessionTotals
-
-    @property
-    def last_seq(self) -> int:
-        return self.totals.last_seq
 
 
 def settle(
@@ -59,8 +57,8 @@ def retry(held: HeldLane, ending: Closure, now: int, *, at: int) -> Transaction[
     """Requeue a failed turn whose policy allows another attempt, not before `at`."""
     lane = yield from _lane_of(held)
     yield from _requeue(held.turn, not_before=at, crashes=held.turn.crashes, error=ending.error)
-    events = (_stream_end(lane, held.turn, {"state": "queued", "outcome": None, "retry_at": at}, now),)
-    return (yield from _release(lane, held.turn, (*events, _sync(lane, held.turn, now, offset=2)), now))
+    end = _event(lane, held.turn, "stream_end", now, {"state": "queued", "outcome": None, "retry_at": at})
+    return (yield from _release(lane, held.turn, (end, _event(lane, held.turn, "session_sync", now)), now))
 
 
 def give_up(held: HeldLane, now: int, *, outbox: Outbox | None = None) -> Transaction[Result[None]]:
@@ -139,8 +137,11 @@ def _end(
         shown = f"{shown}\n\n{paused}" if paused else shown
     # A function call shows no text, unless its job was paused.
     text = shown if turn.call is None or paused else None
-    closing = [_stream_end(lane, turn, _end_body(ending), now, text), *_recall_update(lane, turn, now)]
-    end = yield from _release(lane, turn, (*closing, _sync(lane, turn, now, offset=len(closing) + 1)), now)
+    closing = [_event(lane, turn, "stream_end", now, _end_body(ending), text)]
+    if turn.source and turn.source.kind == JobKind.RECALL:
+        # A recall's status depends on how its run ended: one that failed counts as cancelled.
+        closing.append(_event(lane, turn, "recall_update", now, {"job_id": turn.source.job_id}))
+    end = yield from _release(lane, turn, (*closing, _event(lane, turn, "session_sync", now)), now)
     chat = yield from unified.chat_of_answer(lane.session, turn)
     if chat and chat.id != turn.via_id and text is not None:
         end = replace(end, events=[*end.events, *(yield from _say_in(chat, turn, text, now))])
@@ -156,14 +157,6 @@ def _say_in(chat: Session, turn: Turn, text: str, now: int) -> Transaction[Seque
         session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=text, source=turn.source
     )
     return (yield from session_log.append_events(chat, [message]))
-
-
-def _recall_update(lane: _Lane, turn: Turn, now: int) -> list[Event]:
-    """A recall's status depends on how its run ended: one that failed counts as cancelled."""
-    if turn.source is None or turn.source.kind != JobKind.RECALL:
-        return []
-    update = _stream_end(lane, turn, {"job_id": turn.source.job_id}, now)
-    return [replace(update, seq=lane.last_seq + 2, type="recall_update", source=None)]
 
 
 def _is_news(turn: Turn, ending: Closure, paused: str | None) -> bool:
@@ -183,7 +176,7 @@ def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Tr
             since = turn.started_at or now
             yield from _requeue(turn, not_before=since, crashes=crashes, error="its worker was lost")
             closures = (yield from _coalesce(lane, turn, turn.source, now)) if turn.source else []
-            return (yield from _release(lane, turn, numbered(closures, lane.last_seq), now))
+            return (yield from _release(lane, turn, closures, now))
 
 
 def _requeue(turn: Turn, *, not_before: int, crashes: int, error: str | None) -> Transaction[None]:
@@ -219,17 +212,20 @@ def _coalesce(lane: _Lane, turn: Turn, source: Source, now: int) -> Transaction[
     return events
 
 
-def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int, text: str | None = None) -> Event:
+def _event(
+    lane: _Lane, turn: Turn, kind: str, now: int, body: Mapping[str, Any] = _NO_BODY, text: str | None = None
+) -> Event:
+    """An event of the turn, without a number."""
     return Event(
         session_id=lane.session.id,
-        seq=lane.last_seq + 1,
-        type="stream_end",
+        seq=0,
+        type=kind,
         at=now,
         turn_id=turn.id,
         via_id=turn.chat_id,
         role=None if text is None else "assistant",
         content=text,
-        source=turn.source,
+        source=turn.source if kind == "stream_end" else None,
         body=body,
     )
 
@@ -246,18 +242,8 @@ def _end_body(ending: Closure) -> dict[str, Any]:
     return body
 
 
-def _sync(lane: _Lane, turn: Turn, now: int, *, offset: int) -> Event:
-    return Event(
-        session_id=lane.session.id,
-        seq=lane.last_seq + offset,
-        type="session_sync",
-        at=now,
-        turn_id=turn.id,
-        via_id=turn.chat_id,
-    )
-
-
 def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) -> Transaction[Result[None]]:
+    events = numbered(events, lane.totals.last_seq)
     written = yield from session_log.append_turn_events(events)
     grown = NOTHING
     if turn is not None:
