@@ -7,10 +7,11 @@ function that is defined in it is called on behalf of the act:
   whether there is work are not, nor are other background tasks: a reader of the act need not know them. The
   act is recognised by a context variable, which tasks inherit; threads belong to the database driver.
 - Resuming a coroutine is no call. Module and class bodies do not count either, because each act runs once
-  before it is counted, nor do generated methods (they are in no file), nor files of `segue.testing`.
+  before it is counted, nor do generated methods (they are in no file; `record.py` has those that records
+  share), nor files of `segue.testing`.
 
-The second column leaves out the database driver (`store/sqlite`, `store/postgres`, `store/batching`), which a
-reader of an act need not know: a transaction means the same when it runs alone.
+The second column leaves out the database driver (`store/sqlite`, `store/postgres`, and `store/last_write`,
+which only drivers call). A reader of an act need not know it: a transaction means the same if it runs alone.
 """
 
 import argparse
@@ -40,7 +41,8 @@ from segue.server import create_app
 from segue.testing import ManualClock, ScriptedAgent
 
 _ROOT = Path(segue.__file__).parent
-_DRIVER = ("store/sqlite/", "store/postgres/", "store/batching/")
+_DRIVER = ("store/sqlite/", "store/postgres/", "store/last_write.py")
+_NOT_COUNTED = ("testing/", "record.py")
 _IDLE_POLICY = {"enabled": True, "idle_timeout_seconds": 60, "keep_recent_count": 0}
 
 _ON_BEHALF: ContextVar[bool] = ContextVar("on_behalf_of_the_act", default=False)
@@ -75,8 +77,8 @@ class Recorder:
 
     def files(self) -> list[str]:
         """The files below `src/segue`, sorted."""
-        below = [Path(file).relative_to(_ROOT) for file in self._files if file.startswith(f"{_ROOT}/")]
-        return sorted(str(file) for file in below if file.parts[0] != "testing")
+        below = [file.removeprefix(f"{_ROOT}/") for file in self._files if file.startswith(f"{_ROOT}/")]
+        return sorted(file for file in below if not file.startswith(_NOT_COUNTED))
 
 
 def _is_resumed(frame: FrameType) -> bool:
