@@ -8,25 +8,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from segue.errors import BadSetting, NotFound
-from segue.kernel.live.bell import Bell
-from segue.kernel.live.hub import Hub
-from segue.kernel.live.running import RunningTurns
 from segue.kernel.transactions import jobs, unified
 from segue.kernel.transactions.idempotency import Request, run_once
 from segue.kernel.transactions.result import Result
-from segue.kernel.workers.worker_context import Function, WorkerContext
+from segue.kernel.workers.worker_context import WorkerContext
 from segue.memory.reader import MemoryReader
 from segue.model.action import Action, Call
 from segue.model.policy import Policy
-from segue.model.records import Asker, Ids, Job, Operator, Owner, Session
+from segue.model.records import Asker, Job, Operator, Owner, Session
 from segue.model.schedule import draft
-from segue.model.settings import Settings, check_zone
+from segue.model.settings import check_zone
 from segue.model.states import JobKind, UnifiedOwner
 from segue.model.text_checks import check_key
 from segue.record import record
 from segue.store.database import T, Transaction
-from segue.store.store import Store
-from segue.times.clock import Clock, to_moment
+from segue.times.clock import to_moment
 from segue.times.trigger import Trigger, resolve
 
 OPERATOR = Operator()
@@ -37,21 +33,12 @@ SessionRef: TypeAlias = str | Session
 
 
 @record
-class ApiContext:
-    """What every part of the API needs."""
+class ApiContext(WorkerContext):
+    """What every part of the API needs: what the workers share, and what is only read."""
 
-    store: Store
     memory: MemoryReader
-    clock: Clock
-    bell: Bell
-    hub: Hub
-    ids: Ids
-    settings: Settings
-    functions: Mapping[str, Function]
     networks: frozenset[str]
     """The channels on which each chat is a user of its own."""
-    turns: RunningTurns
-    worker: WorkerContext
 
     # Owners
 
@@ -171,10 +158,6 @@ class ApiContext:
     ) -> Job:
         """The job that the work makes, or that the first request of the same name made."""
         return self.announce(await self.commit_once(request, work, now, keep=_to_json, again=_from_json))
-
-    def announce(self, result: Result[T]) -> T:
-        """Publish the events of a committed transaction and wake its workers. Returns its value."""
-        return self.worker.announce(result)
 
 
 def _to_json(changed: Result[Job]) -> Mapping[str, Any]:

@@ -45,12 +45,10 @@ def put_answer(outbox: Outbox, chat: Session, turn: Turn, text: str, now: int) -
     """Create the delivery of a turn's answer through its chat. False: its channel needs none."""
     if turn.source is not None and turn.source.kind == JobKind.LEGACY:
         to = turn.brief.to if turn.brief else None
-        if to is not None:
-            target = yield from session_log.open_session(chat.owner, to, outbox.delivery_id, now)
-            delivery = delivery_params(outbox.delivery_id, target, text, turn.source, now)
-            yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
-        return to is not None
-    if not outbox.delivers(chat.channel):
+        if to is None:
+            return False
+        chat = yield from session_log.open_session(chat.owner, to, outbox.delivery_id, now)
+    elif not outbox.delivers(chat.channel):
         return False
     delivery = delivery_params(outbox.delivery_id, chat, text, turn.source, now)
     yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
@@ -137,8 +135,8 @@ def sent(
     """
     route = yield from unified.lock_route(delivery.session_id, now, lane_id=lane_id)
     # A turn's answer is in the transcript already.
-    joins = delivery.source is not None and not _is_answer(delivery)
-    stored_id = message_id(route.chat.id, route.chat.last_seq + 1) if joins else None
+    source = None if _is_answer(delivery) else delivery.source
+    stored_id = message_id(route.chat.id, route.chat.last_seq + 1) if source else None
     marked: Params = {
         "id": delivery.id,
         "fence": delivery.fence,
@@ -148,10 +146,10 @@ def sent(
     taken = yield queries.deliveries.mark_sent, marked
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
-    if delivery.source is None or _is_answer(delivery):
+    if source is None:
         return Result(value=None)
     if delivery.run_id is not None:
-        yield from _close_run(delivery.source, Outcome.OK, now)
+        yield from _close_run(source, Outcome.OK, now)
     body = None if receipt is None else {"delivery": "sent"}
     message = _message(delivery, now, "assistant", delivery.content, body)
     events = yield from unified.append_events(route, [message])
