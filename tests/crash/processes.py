@@ -108,9 +108,13 @@ class Processes:
         await eventually(all_are, "workers are ready")
 
     @asynccontextmanager
-    async def successor(self, name: str = "successor") -> AsyncIterator[Kernel]:
+    async def successor(
+        self, name: str = "successor", *, unified_session: bool = False
+    ) -> AsyncIterator[Kernel]:
         """A kernel in this process, which takes over when the test runs it."""
-        settings = Settings(lease_seconds=self.lease, shutdown_grace_seconds=0)
+        settings = Settings(
+            lease_seconds=self.lease, shutdown_grace_seconds=0, unified_session=unified_session
+        )
         async with open_kernel(self.url, self.journal, settings, name=name) as kernel:
             yield kernel
 

@@ -10,6 +10,7 @@ import signal
 import threading
 
 from segue.kernel.transactions import lane, session_log
+from segue.kernel.transactions.unified import Route
 from segue.store.database import Transaction
 from segue.store.open import open_database
 from segue.store.postgres import connection
@@ -22,7 +23,7 @@ def _falls_asleep(session_id: str) -> Transaction[None]:
     # To this thread, which is then the one that stops: a signal to the process may find another one first,
     # and this one would go on until that one runs.
     signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
-    yield from lane.record_activity(session, 1)
+    yield from lane.record_activity(Route(session), 1, title=None)
 
 
 async def _sleep(url: str, session_id: str) -> None:

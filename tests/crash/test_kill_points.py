@@ -10,6 +10,7 @@ from typing import TypeAlias
 import pytest
 
 from segue.kernel.kernel import Kernel
+from segue.kernel.transactions.unified import KEY
 from segue.model.action import Ask
 from segue.model.states import Outcome, TurnState
 from segue.times.clock import to_moment
@@ -63,6 +64,30 @@ async def test_a_worker_killed_at_this_point_leaves_one_end(
             takeovers += _takeovers(doomed)
     if takeovers:
         figure(f"{len(takeovers)} takeovers, lease {LEASE} s, p99", f"{p99(takeovers):.2f} s")
+
+
+@pytest.mark.parametrize(
+    "point", [Point.AFTER_THE_CLAIM_COMMITS, Point.AFTER_THE_TOOL_IS_NOTED, Point.INSIDE_THE_END]
+)
+async def test_a_worker_killed_in_unified_mode_leaves_one_end_in_both_logs(
+    database_url: str, tmp_path: Path, point: Point
+) -> None:
+    async with (
+        processes(database_url, tmp_path, lease=LEASE) as doomed,
+        doomed.successor(unified_session=True) as kernel,
+    ):
+        worker = doomed.start(point=point, runners=0)
+        await doomed.ready(worker)
+        admitted = await kernel.receive("web:1", "tool")
+        await _all_die(doomed, [worker])
+        async with running(kernel):
+            turn = await kernel.wait(admitted)
+        assert (turn.state, turn.outcome, turn.attempt) == ENDS[point]
+        shown = [message.content for message in await kernel.messages("web:1")]
+        assert shown == [message.content for message in await kernel.messages(KEY)]
+        assert shown[0] == "tool"
+        assert len(shown) == 2
+        assert not await kernel.audit()
 
 
 async def _kill_in_pairs(doomed: Processes, kernel: Kernel, point: Point, key: str) -> None:

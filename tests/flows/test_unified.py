@@ -15,6 +15,7 @@ from segue.model.states import UnifiedOwner
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import log, outcomes, said, under_way
+from tests.flows.test_crash import lose_the_worker
 
 WEB, OTHER, PHONE = "websocket:a", "websocket:b", "test:42"
 
@@ -236,6 +237,44 @@ async def test_a_written_message_is_in_the_chat_and_in_the_common_memory(
     ]
 
 
+async def test_a_message_sent_before_the_first_turn_is_in_the_common_memory(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
+) -> None:
+    await kernel.schedule(PHONE, At("in 1 hour"), Say("Your flight leaves at noon."))
+    clock.advance(hours=1)
+    await quiet(kernel)
+    assert channel.texts == ["Your flight leaves at noon."]
+    await kernel.receive(OTHER, "When do I leave?")
+    await quiet(kernel)
+    assert [message.content for message in agent.asked[0].history] == ["Your flight leaves at noon."]
+
+
+async def test_a_turn_whose_worker_was_lost_ends_once_in_both_logs(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    """Its message is counted once in the chat and in the common session; the audit compares."""
+    await kernel.receive(WEB, "Hello")
+    await lose_the_worker(kernel, agent, clock)
+    assert not await kernel.audit()
+    await quiet(kernel)
+    assert await said(kernel, WEB) == await said(kernel, KEY) == [("user", "Hello"), ("assistant", "ok")]
+    for key in (WEB, KEY):
+        assert (await kernel.sessions.overview(key)).message_count == 2
+
+
+async def test_a_chat_counts_its_message_while_its_turn_runs(kernel: Kernel, agent: ScriptedAgent) -> None:
+    """Also when the chat is archived in that moment."""
+    await kernel.receive(WEB, "Before.")
+    await quiet(kernel)
+    await kernel.receive(WEB, "Hello")
+    async with under_way(kernel, agent):
+        assert (await kernel.sessions.overview(WEB)).message_count == 3
+        await kernel.memory.commit(WEB)
+        assert not await kernel.audit()
+    await quiet(kernel)
+    assert [message.content for message in await kernel.messages(WEB)][-2:] == ["Hello", "ok"]
+
+
 async def test_each_user_has_a_common_session_of_their_own(kernel: Kernel, agent: ScriptedAgent) -> None:
     """8.4"""
     ada, bob = Owner(user="ada"), Owner(user="bob")
@@ -353,6 +392,20 @@ async def test_toggling_moves_no_job(
     assert {asked.turn.session.key for asked in agent.asked} == {KEY, WEB}
     assert [one.id for one in await apart.jobs.list(WEB, ended=True)] == [own.id]
     assert [one.id for one in await apart.jobs.list(KEY, ended=True)] == [shared.id]
+
+
+async def test_a_job_of_all_chats_still_speaks_through_a_chat_when_the_mode_is_off(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
+) -> None:
+    together = await open_kernel(settings=TOGETHER)
+    await together.schedule(WEB, Every(3600), Ask("Look."))
+    apart = await open_kernel()
+    await apart.receive(PHONE, "Hello")
+    await quiet(apart)
+    agent.script("All is well.")
+    clock.advance(hours=1)
+    await quiet(apart)
+    assert channel.texts == ["ok", "All is well."]
 
 
 async def test_toggling_moves_no_words(open_kernel: OpenKernel, agent: ScriptedAgent) -> None:

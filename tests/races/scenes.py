@@ -12,6 +12,7 @@ from segue.kernel.transactions import fire, jobs, lane, lease, settle
 from segue.kernel.transactions.lane import Admission, Pool, QueuedTurn
 from segue.kernel.transactions.lease import HeldLane
 from segue.kernel.transactions.result import Result
+from segue.kernel.transactions.unified import Address
 from segue.model import closure
 from segue.model.action import Ask
 from segue.model.decision import End, Fire
@@ -43,17 +44,11 @@ class Scene:
         self, text: str = "hello", now: int = NOW, *, unified: bool = False
     ) -> Transaction[Result[QueuedTurn]]:
         admission = Admission(turn_id=ids(now), content=text, rank=now, not_before=now, timeout_ms=900_000)
-        lookup = Lookup(self.owner, self.owner)
-        return lane.receive(
-            lookup,
-            self.key,
-            admission,
-            now,
-            new_id=ids(now),
-            when_busy=None,
-            default=WhenBusy.ENQUEUE,
-            common_id=ids(now) if unified else None,
+        lane_id = ids(now) if unified else None
+        address = Address(
+            lookup=Lookup(self.owner, self.owner), key=self.key, new_id=ids(now), lane_id=lane_id
         )
+        return lane.receive(address, admission, now, when_busy=None, default=WhenBusy.ENQUEUE)
 
     def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[HeldLane]]:
         return lease.lease(
@@ -134,7 +129,7 @@ def fires(job: Job, *, unified: bool = False) -> Transaction[Result[None] | None
         not_before=NOW,
         timeout_ms=900_000,
     )
-    return fire.fire(job, slot, work, NOW, common_id=ids(NOW) if unified else None)
+    return fire.fire(job, slot, work, NOW, lane_id=ids(NOW) if unified else None)
 
 
 def moved(job: Job, to: int) -> Transaction[Result[Job]]:

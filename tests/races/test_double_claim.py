@@ -19,6 +19,7 @@ from segue.kernel.transactions import lease as leasing
 from segue.kernel.transactions.lane import Admission, Pool
 from segue.kernel.transactions.lease import HeldLane
 from segue.kernel.transactions.result import Result
+from segue.kernel.transactions.unified import Address
 from segue.model import closure
 from segue.model.records import Ids, Lookup, Owner
 from segue.model.states import WhenBusy
@@ -146,18 +147,11 @@ async def _admit(databases: list[Database], ids: Ids) -> list[str]:
 
     async def admit(number: int) -> None:
         admission = Admission(turn_id=ids(NOW), content="go", rank=NOW, not_before=NOW, timeout_ms=1000)
-        key, new_id = f"web:{number % SESSIONS}", ids(NOW)
+        lookup = Lookup(Owner(), Owner())
+        address = Address(lookup=lookup, key=f"web:{number % SESSIONS}", new_id=ids(NOW))
 
         def receive() -> Transaction[Result[lane.QueuedTurn]]:
-            return lane.receive(
-                Lookup(Owner(), Owner()),
-                key,
-                admission,
-                NOW,
-                new_id=new_id,
-                when_busy=None,
-                default=WhenBusy.ENQUEUE,
-            )
+            return lane.receive(address, admission, NOW, when_busy=None, default=WhenBusy.ENQUEUE)
 
         admitted.append((await databases[number % WORKERS].run(receive)).value.turn_id)
 

@@ -28,6 +28,7 @@ from segue.kernel.transactions import jobs, lane, sessions, settle
 from segue.kernel.transactions import lease as leasing
 from segue.kernel.transactions.lane import Admission, Pool
 from segue.kernel.transactions.lease import HeldLane
+from segue.kernel.transactions.unified import Address
 from segue.kernel.workers import keeper
 from segue.model import closure
 from segue.model.decision import Fire, PassOver
@@ -108,8 +109,9 @@ class Walk(RuleBasedStateMachine):
         model = self.lane_of(key)
         turn = ModelTurn(self.new_id(), rank=self.now, not_before=self.now)
         words = _words(turn, self.now)
-        arguments = (lane.receive, Lookup(ME, ME), key, words, self.now)
-        named = {"new_id": self.new_id(), "when_busy": mode, "default": WhenBusy.ENQUEUE}
+        address = Address(lookup=Lookup(ME, ME), key=key, new_id=self.new_id())
+        arguments = (lane.receive, address, words, self.now)
+        named = {"when_busy": mode, "default": WhenBusy.ENQUEUE}
         busy = model.holder is not None or model.ready_at is not None
         if busy and mode is WhenBusy.REJECT:
             with pytest.raises(SessionBusy):
@@ -262,7 +264,7 @@ class Walk(RuleBasedStateMachine):
         self.lane_of(key)
         job = every_minute(f"job{self.new_id()}", self.now)
         made = self.commit(jobs.create, ME, key, job, new_session_id=self.new_id())
-        self.jobs.append((key, made.job))
+        self.jobs.append((key, made.value))
         self.revisions[job.id] = 1
 
     def _taken(self, data: st.DataObject) -> tuple[str, Job, int, bool] | None:

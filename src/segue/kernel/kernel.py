@@ -32,7 +32,7 @@ from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
 from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.worker_task import WorkerTask
-from segue.kernel.workers.worker_context import Function, WorkerContext
+from segue.kernel.workers.worker_context import Function
 from segue.kernel.workers.workforce import ChannelListener, Workforce
 from segue.memory.extraction import Extractor
 from segue.memory.reader import MemoryReader
@@ -132,45 +132,33 @@ class Kernel:
             self.memory_reader = MemoryReader(self.store)
             self.bell = Bell(self.clock)
             self.hub = Hub()
-            self.workers = Workforce(
-                WorkerContext(
-                    store=self.store,
-                    clock=self.clock,
-                    bell=self.bell,
-                    hub=self.hub,
-                    ids=self.ids,
-                    rng=self._rng,
-                    turns=RunningTurns(),
-                    crash_suspects=CrashSuspects(self.clock),
-                    agent=self._agent,
-                    functions=self.functions,
-                    evaluate_response=self.evaluate_response,
-                    extractor=self._extractor,
-                    channels=None if self._channels is None else self.channels,
-                    settings=self.settings,
-                    holder=self.name,
-                    kernel=self,
-                )
+            context = ApiContext(
+                store=self.store,
+                clock=self.clock,
+                bell=self.bell,
+                hub=self.hub,
+                ids=self.ids,
+                rng=self._rng,
+                turns=RunningTurns(),
+                crash_suspects=CrashSuspects(self.clock),
+                agent=self._agent,
+                functions=self.functions,
+                evaluate_response=self.evaluate_response,
+                extractor=self._extractor,
+                channels=None if self._channels is None else self.channels,
+                settings=self.settings,
+                holder=self.name,
+                memory=self.memory_reader,
+                networks=self.networks,
+                kernel=self,
             )
-            self._make_api()
+            self.workers = Workforce(context)
+            self._make_api(context)
             await opening.enter_async_context(database.watch(self._on_external_write))
             self._closing = opening.pop_all()
         return self
 
-    def _make_api(self) -> None:
-        context = ApiContext(
-            store=self.store,
-            memory=self.memory_reader,
-            clock=self.clock,
-            bell=self.bell,
-            hub=self.hub,
-            ids=self.ids,
-            settings=self.settings,
-            functions=self.functions,
-            networks=self.networks,
-            turns=self.workers.turns,
-            worker=self.workers.context,
-        )
+    def _make_api(self, context: ApiContext) -> None:
         self.log = LogApi(context)
         self.turns = TurnsApi(context, self.log)
         self.sessions = SessionsApi(context, self.turns)

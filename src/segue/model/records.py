@@ -263,6 +263,11 @@ class Turn:
     usage: Mapping[str, Any] | None
 
     @property
+    def chat_id(self) -> str | None:
+        """The chat that it came through, if that is not the session it runs in."""
+        return None if self.via_id == self.session_id else self.via_id
+
+    @property
     def scheduled(self) -> bool:
         return self.run_id is not None
 
@@ -370,6 +375,7 @@ class Event:
     at: int
     turn_id: str | None = None
     via_id: str | None = None
+    """In unified mode, for an event of the common log: the chat that it came through and is copied into."""
     role: str | None = None
     content: str | None = None
     source: Source | None = None

@@ -8,25 +8,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from segue.errors import BadSetting, NotFound
-from segue.kernel.live.bell import Bell
-from segue.kernel.live.hub import Hub
-from segue.kernel.live.running import RunningTurns
 from segue.kernel.transactions import jobs, unified
 from segue.kernel.transactions.idempotency import Request, run_once
 from segue.kernel.transactions.result import Result
-from segue.kernel.workers.worker_context import Function, WorkerContext
+from segue.kernel.workers.worker_context import WorkerContext
 from segue.memory.reader import MemoryReader
 from segue.model.action import Action, Call
 from segue.model.policy import Policy
-from segue.model.records import Asker, Ids, Job, Operator, Owner, Session
+from segue.model.records import Asker, Job, Operator, Owner, Session
 from segue.model.schedule import draft
-from segue.model.settings import Settings, check_zone
+from segue.model.settings import check_zone
 from segue.model.states import JobKind, UnifiedOwner
 from segue.model.text_checks import check_key
 from segue.record import record
 from segue.store.database import T, Transaction
-from segue.store.store import Store
-from segue.times.clock import Clock, to_moment
+from segue.times.clock import to_moment
 from segue.times.trigger import Trigger, resolve
 
 OPERATOR = Operator()
@@ -37,21 +33,12 @@ SessionRef: TypeAlias = str | Session
 
 
 @record
-class ApiContext:
-    """What every part of the API needs."""
+class ApiContext(WorkerContext):
+    """What every part of the API needs: what the workers share, and what is only read."""
 
-    store: Store
     memory: MemoryReader
-    clock: Clock
-    bell: Bell
-    hub: Hub
-    ids: Ids
-    settings: Settings
-    functions: Mapping[str, Function]
     networks: frozenset[str]
     """The channels on which each chat is a user of its own."""
-    turns: RunningTurns
-    worker: WorkerContext
 
     # Owners
 
@@ -78,7 +65,7 @@ class ApiContext:
 
     def is_shared(self, key: str) -> bool:
         """Whether a chat shares one conversation with its owner's other chats."""
-        return self.settings.unified_session and key.partition(":")[0] not in unified.APART
+        return self.settings.unified_session and unified.is_chat(key)
 
     async def lane_of(self, session: Session) -> Session:
         """The session that a session's turns run in: itself, or in unified mode the common one."""
@@ -86,9 +73,15 @@ class ApiContext:
             return session
         return await self.store.session(session.owner, unified.KEY) or session
 
-    def common_id(self, key: str, now: int) -> str | None:
-        """In unified mode, an id for the common session, in case it has to be made."""
-        return self.ids(now) if self.is_shared(key) else None
+    def address(self, key: str, owner: Asker, now: int) -> unified.Address:
+        """Where a message goes that the owner sends to a key, and in which session its turn runs."""
+        return unified.Address(
+            lookup=owner.lookup(key, self.networks),
+            key=key,
+            new_id=self.ids(now),
+            lane_id=self.ids(now) if self.is_shared(key) else None,
+            policy=self.settings.auto_commit_policy,
+        )
 
     def owning_key(self, key: str, kind: JobKind) -> str:
         """The key of the session that owns a new job: the given one, or in unified mode the common one."""
@@ -146,16 +139,25 @@ class ApiContext:
             return given
         return (session.timezone if session else None) or self.settings.timezone
 
+    async def commit_once(
+        self,
+        request: Request | None,
+        work: Callable[[], Transaction[T]],
+        now: int,
+        *,
+        keep: Callable[[T], Mapping[str, Any]],
+        again: Callable[[Mapping[str, Any]], Transaction[T]],
+    ) -> T:
+        """Commits the work; if the caller named the request, once (see `run_once`)."""
+        if request is None:
+            return await self.store.commit(work)
+        return await self.store.commit(run_once, request, work, now, keep=keep, again=again)
+
     async def create_once(
         self, request: Request | None, work: Callable[[], Transaction[Result[Job]]], now: int
     ) -> Job:
         """The job that the work makes, or that the first request of the same name made."""
-        changed = await self.store.commit(run_once, request, work, now, keep=_to_json, again=_from_json)
-        return self.announce(changed)
-
-    def announce(self, result: Result[T]) -> T:
-        """Publish the events of a committed transaction and wake its workers. Returns its value."""
-        return self.worker.announce(result)
+        return self.announce(await self.commit_once(request, work, now, keep=_to_json, again=_from_json))
 
 
 def _to_json(changed: Result[Job]) -> Mapping[str, Any]:

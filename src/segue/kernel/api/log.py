@@ -9,9 +9,9 @@ from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.live.follow import follow
 from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions import deliveries, sessions
-from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Name, Result
-from segue.kernel.transactions.sessions import UNSET, MaybePolicy, Policies, StoredMessages
+from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessages
 from segue.model.records import Asker, Delivery, Event, Session, Source
 from segue.model.text_checks import check_key, check_text
 from segue.model.transcript import Message, message_of
@@ -153,16 +153,13 @@ class LogApi:
         now = context.clock.ms()
         work = partial(
             sessions.write,
-            owner.lookup(key, context.networks),
-            key,
+            context.address(key, owner, now),
             messages,
             now,
-            new_id=context.ids(now),
-            policies=Policies(auto_commit_policy, context.settings.auto_commit_policy),
-            common_id=context.common_id(key, now),
+            policy=auto_commit_policy,
         )
-        written = await context.store.commit(
-            run_once, request, work, now, keep=_written_to_json, again=_written_from_json
+        written = await context.commit_once(
+            request, work, now, keep=_written_to_json, again=_written_from_json
         )
         context.announce(written)
         return written

@@ -5,10 +5,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from segue.errors import BadTime, EmptyText, NotPrivateChat, NotStored, StoreError, Undecided
+from segue.errors import BadTime, BadTrigger, EmptyText, NotPrivateChat, NotStored, StoreError, Undecided
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.transactions import jobs, scheduled_messages
-from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Result
 from segue.kernel.transactions.scheduled_messages import NewMessage, ScheduledMessageFields
 from segue.model.action import Say
@@ -18,7 +18,7 @@ from segue.model.text_checks import check_text
 from segue.record import record
 from segue.store.database import Transaction
 from segue.times.clock import to_moment
-from segue.times.trigger import At
+from segue.times.trigger import At, resolve, trigger_from_json
 
 
 @record
@@ -85,9 +85,7 @@ class ScheduledMessagesApi:
             new_session_id=session.id,
         )
         try:
-            created = await context.store.commit(
-                run_once, request, work, now, keep=_to_json, again=_from_json
-            )
+            created = await context.commit_once(request, work, now, keep=_to_json, again=_from_json)
         except Undecided:
             raise
         except StoreError as error:
@@ -138,10 +136,13 @@ class ScheduledMessagesApi:
 
 
 def _moment(send_at: str, now: int, zone: str | None) -> datetime:
-    from segue.times.reader import read  # the grammar is large, and most processes never need it
-
-    moment = read(send_at, now=to_moment(now), zone=zone)
-    if moment <= to_moment(now):
+    """Read as the moment of a job is: as date, time and offset, else as words."""
+    try:
+        trigger = trigger_from_json({"kind": At.kind, "at": send_at})
+    except BadTrigger as error:
+        raise BadTime(str(error)) from error
+    moment = resolve(trigger, now=to_moment(now), zone=zone).first(to_moment(now))
+    if moment is None or moment == to_moment(now):
         raise BadTime(f"{send_at!r} has passed; a message is sent in the future")
     return moment
 

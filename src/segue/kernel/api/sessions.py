@@ -11,7 +11,7 @@ from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.turns import TurnsApi, check_when_busy
 from segue.kernel.live.running import CancelReason
 from segue.kernel.transactions import archive, lane, sessions
-from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Name
 from segue.kernel.transactions.sessions import UNSET, MaybePolicy, SessionOpened
 from segue.model.auto_commit import AutoCommitPolicy
@@ -76,9 +76,7 @@ class SessionsApi:
             chat_type=chat_type,
             **about,
         )
-        return await context.store.commit(
-            run_once, request, work, now, keep=_opened_to_json, again=_opened_from_json
-        )
+        return await context.commit_once(request, work, now, keep=_opened_to_json, again=_opened_from_json)
 
     async def get(self, key: str, *, owner: Asker = OPERATOR) -> Session:
         """Returns the `Session` of a key. Raises `NotFound`; `AmbiguousKey` when several users have one."""

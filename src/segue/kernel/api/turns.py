@@ -10,7 +10,7 @@ from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.log import LogApi
 from segue.kernel.live.hub import HubItem, LiveText
 from segue.kernel.transactions import lane
-from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.lane import Admission, QueuedTurn
 from segue.kernel.transactions.result import Name, Result
 from segue.model.records import Asker, Event, Turn
@@ -61,20 +61,14 @@ class TurnsApi:
         )
         work = partial(
             lane.receive,
-            owner.lookup(key, context.networks),
-            key,
+            context.address(key, owner, now),
             admission,
             now,
-            new_id=context.ids(now),
             when_busy=None if when_busy is None else WhenBusy(when_busy),
             default=context.settings.when_busy,
-            policy=context.settings.auto_commit_policy,
-            common_id=context.common_id(key, now),
         )
         return context.announce(
-            await context.store.commit(
-                run_once, request, work, now, keep=_queued_to_json, again=_queued_from_json
-            )
+            await context.commit_once(request, work, now, keep=_queued_to_json, again=_queued_from_json)
         )
 
     async def ask(

@@ -15,14 +15,14 @@ Invariants
 from dataclasses import replace
 from typing import TypeAlias
 
-from segue.kernel.transactions import session_log
+from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.memory.split import ArchiveMark, cut
 from segue.model.auto_commit import CommitLater, CommitNow, NeverCommit, next_look, pause_ms, verdict
 from segue.model.records import Event, Session
 from segue.record import positional, record
 from segue.store import queries
-from segue.store.database import Params, Row, Transaction
+from segue.store.database import Params, Row, Rows, Transaction
 from segue.store.rows import core as rows
 from segue.store.store import Store
 
@@ -99,7 +99,8 @@ def _archive(
     unarchived = session.live
     found = yield queries.events.marks_after, {"session_id": session.id, "after": unarchived.archived_seq}
     marks = [_mark(row) for row in found]
-    split_at = cut(marks, keep, {row["id"] for row in unsettled})
+    shared = yield from _unsettled_in_common(session)
+    split_at = cut(marks, keep, {row["id"] for row in (*unsettled, *shared)})
     archived = [mark for mark in marks[:split_at] if mark.role is not None]
     if not archived:
         return (yield from _nothing(session, task_id, empty=not any(mark.role for mark in marks)))
@@ -145,6 +146,14 @@ def _archive(
     events = yield from session_log.append_events(replace(session, live=unarchived), [sync])
     made = ArchiveMade(session_id=session.id, task_id=task_id, archive_n=unarchived.archives)
     return Result(value=made, events=events)
+
+
+def _unsettled_in_common(session: Session) -> Transaction[Rows]:
+    """In unified mode the turns of a chat run in the common session, and their events are copied into it."""
+    found = yield queries.sessions.by_key, session_log.key_params(session.owner, unified.KEY)
+    if not found or not unified.is_chat(session.key):
+        return ()
+    return (yield queries.turns.unsettled_in, {"session_id": found[0]["id"]})
 
 
 def _nothing(session: Session, task_id: str, *, empty: bool) -> Transaction[Result[CommitOutcome]]:

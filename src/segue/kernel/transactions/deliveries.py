@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from segue.errors import LeaseLost
-from segue.kernel.transactions import jobs, session_log
+from segue.kernel.transactions import jobs, session_log, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.model.action import Ask
 from segue.model.channel import Receipt
@@ -41,23 +41,16 @@ class Outbox:
         return self.stored is not None and channel not in self.stored
 
 
-def put_answer(outbox: Outbox, session: Session, turn: Turn, text: str, now: int) -> Transaction[bool]:
-    """Create the delivery of a turn's answer. False: its channel needs none."""
+def put_answer(outbox: Outbox, chat: Session, turn: Turn, text: str, now: int) -> Transaction[bool]:
+    """Create the delivery of a turn's answer through its chat. False: its channel needs none."""
     if turn.source is not None and turn.source.kind == JobKind.LEGACY:
         to = turn.brief.to if turn.brief else None
-        if to is not None:
-            target = yield from session_log.open_session(session.owner, to, outbox.delivery_id, now)
-            delivery = delivery_params(outbox.delivery_id, target, text, turn.source, now)
-            yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
-        return to is not None
-    if turn.via_id != session.id:
-        found = yield queries.sessions.by_id, {"id": turn.via_id}
-        if not found:
+        if to is None:
             return False
-        session = rows.session(found[0])
-    if not outbox.delivers(session.channel):
+        chat = yield from session_log.open_session(chat.owner, to, outbox.delivery_id, now)
+    elif not outbox.delivers(chat.channel):
         return False
-    delivery = delivery_params(outbox.delivery_id, session, text, turn.source, now)
+    delivery = delivery_params(outbox.delivery_id, chat, text, turn.source, now)
     yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
     return True
 
@@ -132,18 +125,18 @@ def renew(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> 
 
 
 def sent(
-    delivery: Delivery, receipt: Receipt | None, now: int, *, shared: bool = False
+    delivery: Delivery, receipt: Receipt | None, now: int, *, lane_id: str | None = None
 ) -> Transaction[Result[None]]:
     """Mark a delivery as sent and append it to the transcript as the assistant's message.
 
     `receipt`: None if the channel's clients read the log; the message id is then that of the transcript.
-    `shared`: unified mode, so append it to the common transcript too. `LeaseLost`: it was reclaimed.
+    `lane_id`: in unified mode, the id for a common session created here; it is appended to that transcript
+    too. `LeaseLost`: it was reclaimed.
     """
-    common = (yield from session_log.common_session_of(delivery.session_id)) if shared else None
-    session = yield from session_log.lock_session(delivery.session_id)
+    route = yield from unified.lock_route(delivery.session_id, now, lane_id=lane_id)
     # A turn's answer is in the transcript already.
-    joins = delivery.source is not None and not _is_answer(delivery)
-    stored_id = message_id(session.id, session.last_seq + 1) if joins else None
+    source = None if _is_answer(delivery) else delivery.source
+    stored_id = message_id(route.chat.id, route.chat.last_seq + 1) if source else None
     marked: Params = {
         "id": delivery.id,
         "fence": delivery.fence,
@@ -153,15 +146,13 @@ def sent(
     taken = yield queries.deliveries.mark_sent, marked
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
-    if delivery.source is None or _is_answer(delivery):
+    if source is None:
         return Result(value=None)
     if delivery.run_id is not None:
-        yield from _close_run(delivery.source, Outcome.OK, now)
+        yield from _close_run(source, Outcome.OK, now)
     body = None if receipt is None else {"delivery": "sent"}
     message = _message(delivery, now, "assistant", delivery.content, body)
-    events = [*(yield from session_log.append_events(session, [message]))]
-    if common is not None:
-        events += yield from session_log.share_events(common, session, [message])
+    events = yield from unified.append_events(route, [message])
     return Result(value=None, events=events, wake=_ARCHIVIST)
 
 

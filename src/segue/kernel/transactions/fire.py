@@ -15,11 +15,11 @@ from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.result import Name, Result
 from segue.model.decision import Fire, PassOver, Postpone
 from segue.model.policy import jittered
-from segue.model.records import Event, Job, Owner, Session, Source, run_id
+from segue.model.records import Event, Job, Source, run_id
 from segue.model.states import JobKind, JobState, Outcome
 from segue.record import record
 from segue.store import queries
-from segue.store.database import Transaction
+from segue.store.database import Transaction, Value
 from segue.store.queues import Unreadable
 from segue.times.clock import to_moment, to_ms
 from segue.times.trigger import Idle
@@ -43,15 +43,14 @@ def fire(
     now: int,
     *,
     keep: int | None = None,
-    common_id: str | None = None,
+    lane_id: str | None = None,
 ) -> Transaction[Result[None] | None]:
     """Take a due slot and queue its turn or its message. None: another timer took it, or the job was changed.
 
-    `keep`: how many run rows the job may have. `common_id`: in unified mode, the id for a common session
+    `keep`: how many run rows the job may have. `lane_id`: in unified mode, the id for a common session
     created here.
     """
-    common = (yield from _lock_common_session(job, common_id, now)) if common_id else None
-    session = yield from session_log.lock_session(job.session_id)
+    route = yield from unified.lock_route_of_job(job, now, lane_id=lane_id)
     if not (yield from _take_slot(job, decision, now, fired=1)):
         return None
     slot = to_ms(decision.slot)
@@ -62,49 +61,27 @@ def fire(
     opened = yield (
         queries.runs.open,
         {
-            "id": run_id(job.id, slot),
-            "job_id": job.id,
-            "session_id": job.session_id,
-            "slot": slot,
+            **_run_columns(job, slot, decision.reason, decision.missed.count if decision.missed else 0, now),
             "turn_id": work.turn_id if isinstance(work, Admission) else None,
             "delivery_id": work.delivery_id if isinstance(work, OutgoingMessage) else None,
-            "reason": decision.reason,
-            "lateness_ms": now - slot,
-            "missed_count": decision.missed.count if decision.missed else 0,
-            "now": now,
         },
     )
     if not opened:  # the clock was set back: this slot has run already
         return None
     yield from _trim_runs(job, keep)
     if isinstance(work, OutgoingMessage):
-        via = (yield from _newest_chat_or_itself(session)) if session.key == unified.KEY else session
-        delivery = delivery_params(work.delivery_id, via, work.content, work.source, now)
+        delivery = delivery_params(work.delivery_id, route.chat, work.content, work.source, now)
         yield queries.deliveries.create, {**delivery, "run_id": work.source.run_id}
         return Result(value=None, wake=_COURIER)
-    via = (yield from _newest_chat_or_itself(session)) if common_id and common is None else session
-    queued = yield from lane.admit(common or session, work, now, via_id=via.id)
+    queued = yield from lane.admit(route, work, now)
     events = queued.events
     if events or job.kind is JobKind.RECALL:
         # Needed if the turn waits, or for a recall. Otherwise its `stream_start` shows that the job fired.
+        session = route.chat if route.chat.id == job.session_id else route.lane
         grown = sum(event.session_id == session.id for event in events)
         session = replace(session, last_seq=session.last_seq + grown)
         events = (*events, *(yield from jobs.announce(session, job, now)))
     return Result(value=None, events=events, wake=queued.wake)
-
-
-def _lock_common_session(job: Job, common_id: str, now: int) -> Transaction[Session | None]:
-    """The common session of the job's user, locked; None if the job is stored there."""
-    found = yield queries.sessions.by_id, {"id": job.session_id}
-    if not found or found[0]["key"] == unified.KEY:
-        return None
-    owner = Owner(found[0]["account"], found[0]["user_id"])
-    return (yield from session_log.open_session(owner, unified.KEY, common_id, now))
-
-
-def _newest_chat_or_itself(common: Session) -> Transaction[Session]:
-    """The chat through which a job of the common session delivers: the one used last."""
-    return (yield from session_log.newest_chat(common)) or common
 
 
 def pass_over(
@@ -192,7 +169,7 @@ def _take_slot(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> 
     return bool(done)
 
 
-def _unchanged(job: Job, now: int) -> dict[str, str | int | None]:
+def _unchanged(job: Job, now: int) -> dict[str, Value]:
     return {
         "id": job.id,
         "revision": job.revision,
@@ -210,17 +187,18 @@ def _insert_skipped_run(
     job: Job, slot: int, outcome: str, reason: str, missed: int, now: int
 ) -> Transaction[None]:
     """Insert the run row of a slot that does not run, or of the first of several."""
-    yield (
-        queries.runs.record,
-        {
-            "id": run_id(job.id, slot),
-            "job_id": job.id,
-            "session_id": job.session_id,
-            "slot": slot,
-            "outcome": str(outcome),
-            "reason": reason,
-            "lateness_ms": max(0, now - slot),
-            "missed_count": missed,
-            "now": now,
-        },
-    )
+    columns = _run_columns(job, slot, reason, missed, now)
+    yield queries.runs.record, {**columns, "outcome": str(outcome)}
+
+
+def _run_columns(job: Job, slot: int, reason: str | None, missed: int, now: int) -> dict[str, Value]:
+    return {
+        "id": run_id(job.id, slot),
+        "job_id": job.id,
+        "session_id": job.session_id,
+        "slot": slot,
+        "reason": reason,
+        "lateness_ms": max(0, now - slot),
+        "missed_count": missed,
+        "now": now,
+    }

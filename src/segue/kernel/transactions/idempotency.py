@@ -31,7 +31,7 @@ class Request:
 
 
 def run_once(
-    request: Request | None,
+    request: Request,
     work: Callable[[], Transaction[T]],
     now: int,
     *,
@@ -43,8 +43,6 @@ def run_once(
     `keep` serialises the result; `again` makes it from that. Work that raises stores no name and may be
     retried. `NameTaken`: the name was used for a request with other content.
     """
-    if request is None:
-        return (yield from work())
     name = {"account": request.owner.account, "user_id": request.owner.user, "name": request.name}
     taken = yield queries.requests.take, {**name, "digest": request.digest, "now": now}
     if not taken:

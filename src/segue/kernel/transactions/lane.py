@@ -19,9 +19,9 @@ from typing import Any
 from segue.errors import AlreadyStarted, NotFound, SessionBusy
 from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.result import Name, Result
-from segue.model.auto_commit import AutoCommitPolicy
+from segue.kernel.transactions.unified import Address, Route
 from segue.model.prompts import PromptFacts
-from segue.model.records import Event, Lookup, Session, Source, Turn, merged
+from segue.model.records import Event, Session, Source, Turn, merged
 from segue.model.states import Outcome, WhenBusy
 from segue.record import record
 from segue.store import queries
@@ -70,43 +70,22 @@ class QueuedTurn:
 
 
 def receive(
-    lookup: Lookup,
-    key: str,
-    admission: Admission,
-    now: int,
-    *,
-    new_id: str,
-    when_busy: WhenBusy | None,
-    default: WhenBusy,
-    policy: AutoCommitPolicy | None = None,
-    common_id: str | None = None,
+    address: Address, admission: Admission, now: int, *, when_busy: WhenBusy | None, default: WhenBusy
 ) -> Transaction[Result[QueuedTurn]]:
-    """Admit a user's message. `SessionBusy`: the lane is busy and the mode is to reject.
-
-    `policy`: for a session created here. `common_id`: in unified mode, the id for a common session created
-    here.
-    """
-    common = None
-    if common_id is None or key == unified.KEY:
-        chat = yield from session_log.open_by_lookup(lookup, key, new_id, now, policy=policy)
-    else:
-        common, chat = yield from session_log.open_common_and_chat(
-            lookup, key, new_id, common_id, now, policy=policy
-        )
-    session = common or chat
+    """Admit a user's message. `SessionBusy`: the lane is busy and the mode is to reject."""
+    route = yield from unified.open_route(address, now)
+    session, chat = route.lane, route.chat
     mode = when_busy or chat.when_busy or default
     if session.busy and mode == WhenBusy.REJECT:
-        raise SessionBusy(f"{key} is busy; wait for its turn to end, or send with another when_busy")
+        raise SessionBusy(f"{chat.key} is busy; wait for its turn to end, or send with another when_busy")
     if session.holder and mode == WhenBusy.INTERRUPT:
         yield queries.turns.ask_to_stop, {"session_id": session.id}
         admission = replace(admission, rank=0)
-    yield from record_activity(chat, now, title=admission.content)
+    yield from record_activity(route, now, title=admission.content)
     if admission.metadata:
         yield from _keep_metadata(chat, admission.metadata)
-    if common is not None:
-        yield from record_activity(common, now)
     joins = bool(session.holder) and mode == WhenBusy.INJECT
-    queued = yield from admit(session, replace(admission, joins=joins), now, via_id=chat.id)
+    queued = yield from admit(route, replace(admission, joins=joins), now)
     # An idle job got its deadline; the turn ahead may have been asked to stop.
     woken = {Name.TIMER} if chat.unarmed or session.unarmed else set()
     woken |= {Name.KEEPER} if queued.value.position else set()
@@ -120,13 +99,17 @@ def _keep_metadata(chat: Session, given: Mapping[str, Any]) -> Transaction[None]
         yield queries.sessions.set_metadata, {"id": chat.id, "metadata": rows.to_text(kept) or "{}"}
 
 
-def record_activity(session: Session, now: int, *, title: str | None = None) -> Transaction[None]:
-    """Record user activity.
-
-    Idle jobs get a deadline once, not on every message, so a busy chat costs two UPDATEs.
-    """
+def record_activity(route: Route, now: int, *, title: str | None) -> Transaction[None]:
+    """Record user activity in a chat, and in its common session. `title`: for a chat that has none."""
     line = title.strip().splitlines()[0][:80] if title else None
-    yield queries.sessions.hear, {"id": session.id, "now": now, "title": line}
+    yield from _record_activity(route.chat, line, now)
+    if route.common:
+        yield from _record_activity(route.common, None, now)
+
+
+def _record_activity(session: Session, title: str | None, now: int) -> Transaction[None]:
+    """Idle jobs get a deadline once, not on every message, so a busy chat costs two UPDATEs."""
+    yield queries.sessions.hear, {"id": session.id, "now": now, "title": title}
     yield queries.directory.hear, {"session_id": session.id, "now": now}
     if session.unarmed:
         waiting = yield queries.jobs.unarmed_of_session, {"session_id": session.id}
@@ -137,10 +120,9 @@ def record_activity(session: Session, now: int, *, title: str | None = None) -> 
         yield queries.sessions.arm_idle, {"id": session.id}
 
 
-def admit(
-    session: Session, admission: Admission, now: int, *, via_id: str
-) -> Transaction[Result[QueuedTurn]]:
-    """Queue a turn in the lane of a locked session. Users' turns and jobs' turns both pass through here."""
+def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[QueuedTurn]]:
+    """Queue a turn in a locked lane. Users' turns and jobs' turns both pass through here."""
+    session = route.lane
     pool = Pool.USER if admission.source is None else Pool.SCHEDULE
     held = pool is Pool.SCHEDULE and session.waits_at(admission.not_before)
     if held:
@@ -151,7 +133,7 @@ def admit(
         {
             "id": admission.turn_id,
             "session_id": session.id,
-            "via_id": via_id,
+            "via_id": route.chat.id,
             "job_id": admission.source.job_id if admission.source else None,
             "run_id": admission.source.run_id if admission.source else None,
             "rank": admission.rank,
@@ -175,24 +157,23 @@ def admit(
     wake = _USER if pool is Pool.USER else _ANY_RUNNER
     if not made:  # a retry after a commit whose answer was lost: it is queued already
         return Result(value=turn, wake=wake)
-    events: Sequence[Event] = ()
+    events: list[Event] = []
     if behind:
         queued = yield queries.turns.queued_in, {"session_id": session.id}
-        update = queue_update(session, [rows.turn(row) for row in queued], now)
-        yield queries.events.append, rows.event_params(update)
+        update = queue_update(session, [rows.turn(row) for row in queued], now, chat_id=route.chat_id)
+        events = yield from session_log.append_turn_events([update])
         ahead = [row["id"] for row in queued].index(admission.turn_id) + (session.holder is not None)
-        turn, events = replace(turn, position=ahead), (update,)
+        turn = replace(turn, position=ahead)
     yield (
         queries.sessions.enqueue,
         {
             "id": session.id,
             "not_before": admission.not_before,
             "user_waits": int(pool),
-            "events": len(events),
+            "events": int(bool(events)),
         },
     )
-    copies = yield from unified.mirror(events, via_id if via_id != session.id else None)
-    return Result(value=turn, events=(*events, *copies), wake=wake)
+    return Result(value=turn, events=events, wake=wake)
 
 
 def cancel(turn_id: str, reason: str, now: int) -> Transaction[Result[None]]:
@@ -224,7 +205,7 @@ def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transacti
         type="stream_end",
         at=now,
         turn_id=turn.id,
-        via_id=turn.via_id if turn.via_id != turn.session_id else None,
+        via_id=turn.chat_id,
         role="assistant",
         content=f"This turn was not tried again: {reason}.",
         source=turn.source,
@@ -238,12 +219,10 @@ def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Tran
     queued = yield queries.turns.queued_in, {"session_id": session.id}
     update = queue_update(session, [rows.turn(row) for row in queued], now)
     events = session_log.numbered((*closures, update), session.last_seq)
-    yield queries.events.append, [rows.event_params(event) for event in events]
+    written = yield from session_log.append_turn_events(events)
     grown = yield from session_log.growth(session.id, session_log.totals_of(session), events, now)
     left = yield queries.sessions.refresh, {"id": session.id, **grown}
-    for closure in closures:
-        events += yield from unified.mirror((closure,), closure.via_id)
-    return freed(left, events)
+    return freed(left, written)
 
 
 def stop(session_id: str) -> Transaction[str | None]:
@@ -253,7 +232,8 @@ def stop(session_id: str) -> Transaction[str | None]:
     return stopping[0]["id"] if stopping else None
 
 
-def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:
+def queue_update(session: Session, queued: Sequence[Turn], now: int, *, chat_id: str | None = None) -> Event:
+    """The event that says which turns wait. `chat_id`: the chat through which the change came."""
     waiting = [
         {
             "turn_id": turn.id,
@@ -267,6 +247,7 @@ def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:
         seq=session.last_seq + 1,
         type="queue_update",
         at=now,
+        via_id=chat_id,
         body={"queued": len(queued), "waiting": waiting},
     )
 

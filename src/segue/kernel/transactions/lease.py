@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from segue.errors import LeaseLost
-from segue.kernel.transactions import session_log, unified
+from segue.kernel.transactions import session_log
 from segue.kernel.transactions.lane import Pool, queue_update
 from segue.model.records import Event, Session, Turn
 from segue.record import record
@@ -42,11 +42,6 @@ class HeldLane:
     """The question that a user's turn answers."""
     events: Sequence[Event] = ()
     """All events that its start wrote, also in the log of the chat that the turn came from."""
-
-    @property
-    def via_id(self) -> str | None:
-        """The chat that the turn came from, if that is not the session it runs in."""
-        return self.turn.via_id if self.turn.via_id != self.session.id else None
 
 
 @record
@@ -153,12 +148,12 @@ def _start(
         for session in sessions
         if session.id in turns
     ]
-    yield queries.events.append, [rows.event_params(lane.opened) for lane in held]
+    opened = yield from session_log.append_turn_events([lane.opened for lane in held])
     emptied = {row["session_id"] for row in started if row["empties_queue"]}
     for index, one in enumerate(held):
-        copies = yield from unified.mirror((one.opened,), one.via_id)
         updates = (yield from _empty_queue(one, now)) if one.session.id in emptied else ()
-        held[index] = replace(one, events=(one.opened, *copies, *updates))
+        own = (event for event in opened if event.turn_id == one.turn.id)
+        held[index] = replace(one, events=(*own, *updates))
         if one.session.waiting_until is not None:
             yield from _end_waiting(one, one.session.waiting_until)
     for session in sessions:
@@ -175,10 +170,10 @@ def _start(
 
 def _empty_queue(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
     """Tell the session that the last of its waiting turns has started."""
-    update = queue_update(held.session, (), now)
-    yield queries.events.append, rows.event_params(update)
+    update = queue_update(held.session, (), now, chat_id=held.turn.chat_id)
+    events = yield from session_log.append_turn_events([update])
     yield queries.sessions.number_events, {"id": held.session.id, "events": 1}
-    return (update, *(yield from unified.mirror((update,), held.via_id)))
+    return events
 
 
 def _end_waiting(held: HeldLane, until: int) -> Transaction[None]:
@@ -204,7 +199,7 @@ def _held(session: Session, state: AgentState, turn: Turn, holder: str, now: int
         type="stream_start",
         at=now,
         turn_id=turn.id,
-        via_id=turn.via_id if turn.via_id != session.id else None,
+        via_id=turn.chat_id,
         # The user's message joins the transcript with the first attempt only.
         role="user" if first else None,
         content=turn.content if first else None,
@@ -227,10 +222,11 @@ def append(held: HeldLane, events: Sequence[Event], *, acted: bool = False) -> T
     last_seq, _, _ = yield from hold(held)
     if acted:
         yield queries.turns.note_act, {"id": held.turn.id, "fence": held.fence}
-    events = session_log.numbered(events, last_seq)
-    yield queries.events.append, [rows.event_params(event) for event in events]
+    chat_id = held.turn.chat_id
+    events = [replace(event, via_id=chat_id) for event in session_log.numbered(events, last_seq)]
+    written = yield from session_log.append_turn_events(events)
     yield queries.sessions.number_events, {"id": held.session.id, "events": len(events)}
-    return [*events, *(yield from unified.mirror(events, held.via_id))]
+    return written
 
 
 def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
@@ -244,21 +240,23 @@ def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
     joined = [
         Event(
             session_id=held.session.id,
-            seq=totals.last_seq + offset,
+            seq=0,
             type="message",
             at=now,
             turn_id=held.turn.id,
+            via_id=held.turn.chat_id,
             role="user",
             content=row["content"],
             body={"joined_turn_id": row["id"]},
         )
-        for offset, row in enumerate(waiting, 1)
+        for row in waiting
     ]
+    joined = session_log.numbered(joined, totals.last_seq)
     yield queries.turns.join_into, [{"id": row["id"], "host_id": held.turn.id, "now": now} for row in waiting]
-    yield queries.events.append, [rows.event_params(event) for event in joined]
+    written = yield from session_log.append_turn_events(joined)
     grown = yield from session_log.growth(held.session.id, totals, joined, now)
     yield queries.sessions.refresh, {"id": held.session.id, **grown}
-    return [*joined, *(yield from unified.mirror(joined, held.via_id))]
+    return written
 
 
 def hold(held: HeldLane) -> Transaction[session_log.SessionTotals]:

@@ -3,6 +3,7 @@
 Invariants
   - events are numbered without gaps, under the session's row lock
   - events and the row's counts of them are written in one transaction
+  - an event of a turn is in the log of the session it runs in, and in unified mode also in the chat's
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from segue.errors import AmbiguousKey, NotFound
-from segue.kernel.transactions import unified
 from segue.model.auto_commit import AutoCommitPolicy, Unarchived, next_look
 from segue.model.records import Event, Lookup, Owner, Session
 from segue.model.tokens import estimate
@@ -69,21 +69,7 @@ def lock_by_lookup(lookup: Lookup, key: str) -> Transaction[Session | None]:
     return rows.session(found[0]) if found else None
 
 
-def open_common_and_chat(
-    lookup: Lookup, key: str, new_id: str, common_id: str, now: int, *, policy: AutoCommitPolicy | None = None
-) -> Transaction[tuple[Session, Session]]:
-    """In unified mode: the common session of the chat's owner, locked first, and the chat."""
-    if lookup.first == lookup.owner:
-        shared = yield queries.sessions.lock_by_key, key_params(lookup.first, unified.KEY)
-        chat = (yield queries.sessions.lock_by_key, key_params(lookup.first, key)) if shared else []
-        if chat:
-            return rows.session(shared[0]), rows.session(chat[0])
-    owner = yield from _owner_by_lookup(lookup, key)
-    common = yield from open_session(owner, unified.KEY, common_id, now, policy=policy)
-    return common, (yield from open_session(owner, key, new_id, now, policy=policy))
-
-
-def _owner_by_lookup(lookup: Lookup, key: str) -> Transaction[Owner]:
+def owner_by_lookup(lookup: Lookup, key: str) -> Transaction[Owner]:
     """The owner of the session that a caller means by a key, before any row is locked."""
     if not lookup.whole_account:
         return lookup.owner
@@ -125,36 +111,45 @@ def lock_session(session_id: str) -> Transaction[Session]:
     return rows.session(found[0])
 
 
-def common_session_of(chat_id: str) -> Transaction[Session | None]:
-    """The common session of a chat's owner, locked; None if there is none, or the chat is that session."""
-    found = yield queries.sessions.by_id, {"id": chat_id}
-    if not found or found[0]["key"] == unified.KEY:
-        return None
-    key_columns = {"account": found[0]["account"], "user_id": found[0]["user_id"], "key": unified.KEY}
-    locked = yield queries.sessions.lock_by_key, key_columns
-    return rows.session(locked[0]) if locked else None
-
-
-def newest_chat(common: Session) -> Transaction[Session | None]:
-    """Of the chats that share a common session, the one with the newest user message, locked."""
-    found = yield queries.sessions.newest_chat, {"id": common.id}
-    return (yield from lock_session(found[0]["id"])) if found else None
-
-
 def append_events(session: Session, events: Sequence[Event]) -> Transaction[Sequence[Event]]:
     """Append events that belong to no turn to the log of a locked session. Returns them numbered."""
     events = numbered(events, session.last_seq)
-    yield queries.events.append, [rows.event_params(event) for event in events]
+    yield from _insert(events)
     now = max((event.at for event in events), default=0)
     grown = yield from growth(session.id, totals_of(session), events, now)
     yield queries.sessions.grow, {"id": session.id, **grown}
     return events
 
 
-def share_events(common: Session, chat: Session, events: Sequence[Event]) -> Transaction[Sequence[Event]]:
-    """Copy events of a chat that belong to no turn into its common session."""
-    copies = [replace(event, session_id=common.id, via_id=chat.id) for event in events]
-    return (yield from append_events(common, copies))
+def append_turn_events(events: Sequence[Event]) -> Transaction[list[Event]]:
+    """Append numbered events of turns, and copy those that came through a chat into its log.
+
+    The caller counts them in the row of their session; copies are counted here, and never cause archiving.
+    Returns all of them.
+    """
+    written = list(events)
+    if events:
+        yield from _insert(events)
+    for chat_id in {event.via_id: None for event in events if event.via_id}:
+        written += yield from _copy([event for event in events if event.via_id == chat_id], chat_id)
+    return written
+
+
+def _copy(events: Sequence[Event], chat_id: str) -> Transaction[Sequence[Event]]:
+    """Copy events into the log of a chat, under its own numbers; no copies if the chat was deleted."""
+    sizes = [estimate(event.content) for event in events if event.role and event.content]
+    grown = {**NOTHING, "events": len(events), "messages": len(sizes), "tokens": sum(sizes)}
+    found = yield queries.sessions.grow, {"id": chat_id, **grown}
+    if not found:
+        return ()
+    copies = [replace(event, session_id=chat_id, via_id=None) for event in events]
+    copies = numbered(copies, int(found[0]["last_seq"]) - len(events))
+    yield from _insert(copies)
+    return copies
+
+
+def _insert(events: Sequence[Event]) -> Transaction[None]:
+    yield queries.events.append, [rows.event_params(event) for event in events]
 
 
 def totals_of(session: Session) -> SessionTotals:

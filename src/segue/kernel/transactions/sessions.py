@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from segue.errors import SessionHasJobs
 from segue.kernel.transactions import lane, session_log, settle, unified
 from segue.kernel.transactions.result import Name, Result
+from segue.kernel.transactions.unified import Address, Route
 from segue.model.auto_commit import AutoCommitPolicy, next_look
 from segue.model.records import Event, Lookup, Session
 from segue.model.states import Outcome
@@ -36,13 +37,6 @@ UNSET = _Unset.UNSET
 """Sentinel for "not given"; `None` means "no policy"."""
 
 MaybePolicy: TypeAlias = AutoCommitPolicy | _Unset | None
-
-
-class Policies(NamedTuple):
-    """The archiving policies of a write: the one given, and the one for a session that it creates."""
-
-    given: MaybePolicy = UNSET
-    for_new: AutoCommitPolicy | None = None
 
 
 @record
@@ -77,44 +71,27 @@ def open_new(
 
 
 def write(
-    lookup: Lookup,
-    key: str,
-    messages: Sequence[tuple[str, str]],
-    now: int,
-    *,
-    new_id: str,
-    policies: Policies,
-    common_id: str | None = None,
+    address: Address, messages: Sequence[tuple[str, str]], now: int, *, policy: MaybePolicy = UNSET
 ) -> Transaction[Result[StoredMessages]]:
     """Store messages, each a role and a text, without a turn. They count as user activity; the next turn sees
-    them."""
-    common = None
-    default = policies.for_new
-    if common_id is None or key == unified.KEY:
-        session = yield from session_log.open_by_lookup(lookup, key, new_id, now, policy=default)
-    else:
-        common, session = yield from session_log.open_common_and_chat(
-            lookup, key, new_id, common_id, now, policy=default
-        )
-        yield from lane.record_activity(common, now)
-        common = replace(common, last_message_at=now)
-    if not isinstance(policies.given, _Unset):
-        session = yield from set_policy(session, policies.given, now)
+    them. `policy`: the new archiving policy of the session."""
+    route = yield from unified.open_route(address, now)
+    session = route.chat
+    if not isinstance(policy, _Unset):
+        session = yield from set_policy(session, policy, now)
     title = next((text for role, text in messages if role == "user"), None)
-    yield from lane.record_activity(session, now, title=title)
-    session = replace(session, last_message_at=now)
+    yield from lane.record_activity(route, now, title=title)
+    common = replace(route.common, last_message_at=now) if route.common else None
+    route = Route(replace(session, last_message_at=now), common)
     written = [
         Event(session_id=session.id, seq=0, type="message", at=now, role=role, content=text)
         for role, text in messages
     ]
-    events = [*(yield from session_log.append_events(session, written))]
-    added = len(events)
-    if common is not None:
-        events += yield from session_log.share_events(common, session, written)
+    events = yield from unified.append_events(route, written)
     counted = yield queries.sessions.overview, {"id": session.id}
     overview = overviews.overview(counted[0])
     stored = StoredMessages(
-        added=added, message_count=overview.message_count, pending_tokens=overview.pending_tokens
+        added=len(written), message_count=overview.message_count, pending_tokens=overview.pending_tokens
     )
     return Result(value=stored, events=events, wake=frozenset({Name.TIMER, Name.ARCHIVIST}))
 
@@ -187,7 +164,7 @@ def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False)
     A turn that still runs in it loses its lease: its next renewal or write fails. `shared`: unified mode, so
     turns from this chat that wait in the common lane are withdrawn.
     """
-    common = (yield from session_log.common_session_of(session.id)) if shared else None
+    common = (yield from unified.lock_common_of(session)) if shared else None
     session = yield from session_log.lock_session(session.id)
     yield from check_jobs(session, with_jobs=with_jobs)
     end: Result[None] = Result(value=None)
@@ -211,7 +188,7 @@ def _redirect(common: Session, gone: Session) -> Transaction[None]:
     queued = yield queries.turns.queued_in, {"session_id": common.id}
     stranded = [row["id"] for row in queued if row["via_id"] == gone.id]
     if stranded:
-        chat = yield from session_log.newest_chat(common)
+        chat = yield from unified.newest_chat(common)
         via_id = chat.id if chat else common.id
         yield queries.turns.redirect, [{"id": turn_id, "via_id": via_id} for turn_id in stranded]
 

@@ -32,6 +32,8 @@ from segue.store import queries
 from segue.store.database import Transaction
 from segue.store.rows import core as rows
 
+_NO_BODY: Mapping[str, Any] = {}
+
 
 @positional
 class _Lane:
@@ -41,10 +43,6 @@ class _Lane:
     holder: str
     fence: int
     totals: SessionTotals
-
-    @property
-    def last_seq(self) -> int:
-        return self.totals.last_seq
 
 
 def settle(
@@ -59,8 +57,8 @@ def retry(held: HeldLane, ending: Closure, now: int, *, at: int) -> Transaction[
     """Requeue a failed turn whose policy allows another attempt, not before `at`."""
     lane = yield from _lane_of(held)
     yield from _requeue(held.turn, not_before=at, crashes=held.turn.crashes, error=ending.error)
-    events = (_stream_end(lane, held.turn, {"state": "queued", "outcome": None, "retry_at": at}, now),)
-    return (yield from _release(lane, held.turn, (*events, _sync(lane, held.turn, now, offset=2)), now))
+    end = _event(lane, held.turn, "stream_end", now, {"state": "queued", "outcome": None, "retry_at": at})
+    return (yield from _release(lane, held.turn, (end, _event(lane, held.turn, "session_sync", now)), now))
 
 
 def give_up(held: HeldLane, now: int, *, outbox: Outbox | None = None) -> Transaction[Result[None]]:
@@ -139,19 +137,22 @@ def _end(
         shown = f"{shown}\n\n{paused}" if paused else shown
     # A function call shows no text, unless its job was paused.
     text = shown if turn.call is None or paused else None
-    closing = [_stream_end(lane, turn, _end_body(ending), now, text), *_recall_update(lane, turn, now)]
+    closing = [_event(lane, turn, "stream_end", now, _end_body(ending), text)]
+    if turn.source and turn.source.kind == JobKind.RECALL:
+        # A recall's status depends on how its run ended: one that failed counts as cancelled.
+        closing.append(_event(lane, turn, "recall_update", now, {"job_id": turn.source.job_id}))
     if ending.saved is not None:
         yield queries.agent_states.save, {"session_id": lane.session.id, "saved": ending.saved}
     if ending.waiting is not None:
         yield from _wait_for_user(lane, ending.waiting)
-        closing.append(_waiting(lane, turn, ending.waiting, now, offset=len(closing) + 1))
-    end = yield from _release(lane, turn, (*closing, _sync(lane, turn, now, offset=len(closing) + 1)), now)
-    if turn.source and lane.session.key == unified.KEY and turn.via_id != lane.session.id:
-        turn, events = yield from _through_another_chat(lane, turn, turn.source, text, now)
-        end = replace(end, events=(*end.events, *events))
-    if outbox is None or turn.call is not None or not _is_news(turn, ending, paused):
+        closing.append(_event(lane, turn, "waiting", now, _waiting_body(ending.waiting)))
+    end = yield from _release(lane, turn, (*closing, _event(lane, turn, "session_sync", now)), now)
+    chat = yield from unified.chat_of_answer(lane.session, turn)
+    if chat and chat.id != turn.via_id and text is not None:
+        end = replace(end, events=[*end.events, *(yield from _say_in(chat, turn, text, now))])
+    if outbox is None or chat is None or turn.call is not None or not _is_news(turn, ending, paused):
         return end
-    delivers = yield from put_answer(outbox, lane.session, turn, shown, now)
+    delivers = yield from put_answer(outbox, chat, turn, shown, now)
     return replace(end, wake=end.wake | {Name.COURIER}) if delivers else end
 
 
@@ -163,39 +164,16 @@ def _wait_for_user(lane: _Lane, waiting: OpenQuestion) -> Transaction[None]:
     yield queries.turns.hold_scheduled, {"session_id": session_id, "until": waiting.until}
 
 
-def _waiting(lane: _Lane, turn: Turn, waiting: OpenQuestion, now: int, *, offset: int) -> Event:
-    body = {"question": waiting.question, "choices": list(waiting.choices), "until": waiting.until}
-    end = _stream_end(lane, turn, body, now)
-    return replace(end, seq=lane.last_seq + offset, type="waiting")
+def _waiting_body(waiting: OpenQuestion) -> dict[str, Any]:
+    return {"question": waiting.question, "choices": list(waiting.choices), "until": waiting.until}
 
 
-def _through_another_chat(
-    lane: _Lane, turn: Turn, source: Source, text: str | None, now: int
-) -> Transaction[tuple[Turn, Sequence[Event]]]:
-    """If the chat of a common session's job was deleted while its turn ran, use the newest chat instead."""
-    if (yield queries.sessions.by_id, {"id": turn.via_id}):
-        return turn, ()
-    job = yield queries.jobs.by_id, {"id": source.job_id}
-    if not job or job[0]["session_id"] != lane.session.id:
-        return turn, ()
-    chat = yield from session_log.newest_chat(lane.session)
-    if chat is None:
-        return turn, ()
-    events: Sequence[Event] = ()
-    if text is not None:
-        message = Event(
-            session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=text, source=source
-        )
-        events = yield from session_log.append_events(chat, [message])
-    return replace(turn, via_id=chat.id), events
-
-
-def _recall_update(lane: _Lane, turn: Turn, now: int) -> list[Event]:
-    """A recall's status depends on how its run ended: one that failed counts as cancelled."""
-    if turn.source is None or turn.source.kind != JobKind.RECALL:
-        return []
-    update = _stream_end(lane, turn, {"job_id": turn.source.job_id}, now)
-    return [replace(update, seq=lane.last_seq + 2, type="recall_update", source=None)]
+def _say_in(chat: Session, turn: Turn, text: str, now: int) -> Transaction[Sequence[Event]]:
+    """Append an answer to the log of a chat that the turn did not come through."""
+    message = Event(
+        session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=text, source=turn.source
+    )
+    return (yield from session_log.append_events(chat, [message]))
 
 
 def _is_news(turn: Turn, ending: Closure, paused: str | None) -> bool:
@@ -215,7 +193,7 @@ def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Tr
             since = turn.started_at or now
             yield from _requeue(turn, not_before=since, crashes=crashes, error="its worker was lost")
             closures = (yield from _coalesce(lane, turn, turn.source, now)) if turn.source else []
-            return (yield from _release(lane, turn, numbered(closures, lane.last_seq), now))
+            return (yield from _release(lane, turn, closures, now))
 
 
 def _requeue(turn: Turn, *, not_before: int, crashes: int, error: str | None) -> Transaction[None]:
@@ -246,21 +224,25 @@ def _coalesce(lane: _Lane, turn: Turn, source: Source, now: int) -> Transaction[
             events += closures or ()
     if withdrawn:
         queued = yield queries.turns.queued_in, {"session_id": lane.session.id}
-        events.append(queue_update(lane.session, [rows.turn(row) for row in queued], now))
+        waits = [rows.turn(row) for row in queued]
+        events.append(queue_update(lane.session, waits, now, chat_id=turn.chat_id))
     return events
 
 
-def _stream_end(lane: _Lane, turn: Turn, body: Mapping[str, Any], now: int, text: str | None = None) -> Event:
+def _event(
+    lane: _Lane, turn: Turn, kind: str, now: int, body: Mapping[str, Any] = _NO_BODY, text: str | None = None
+) -> Event:
+    """An event of the turn, without a number."""
     return Event(
         session_id=lane.session.id,
-        seq=lane.last_seq + 1,
-        type="stream_end",
+        seq=0,
+        type=kind,
         at=now,
         turn_id=turn.id,
-        via_id=turn.via_id if turn.via_id != lane.session.id else None,
+        via_id=turn.chat_id,
         role=None if text is None else "assistant",
         content=text,
-        source=turn.source,
+        source=turn.source if kind in ("stream_end", "waiting") else None,
         body=body,
     )
 
@@ -277,15 +259,10 @@ def _end_body(ending: Closure) -> dict[str, Any]:
     return body
 
 
-def _sync(lane: _Lane, turn: Turn, now: int, *, offset: int) -> Event:
-    seq = lane.last_seq + offset
-    return Event(session_id=lane.session.id, seq=seq, type="session_sync", at=now, turn_id=turn.id)
-
-
 def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) -> Transaction[Result[None]]:
-    if events:
-        yield queries.events.append, [rows.event_params(event) for event in events]
-    grown, opened = NOTHING, None
+    events = numbered(events, lane.totals.last_seq)
+    written = yield from session_log.append_turn_events(events)
+    grown = NOTHING
     if turn is not None:
         # The message that opened the turn was logged by its first attempt, and is counted when that ends.
         opened = turn.content if turn.attempt == 1 and turn.call is None else None
@@ -296,7 +273,5 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
     )
     if not released:
         raise LeaseLost(f"the lane of session {lane.session.id} is no longer held under fence {lane.fence}")
-    via_id = turn.via_id if turn and turn.via_id != lane.session.id else None
-    copies = yield from unified.mirror(events, via_id, opened=opened)
-    end = freed(released, (*events, *copies))
+    end = freed(released, written)
     return replace(end, wake=end.wake | {Name.ARCHIVIST}) if lane.totals.unarchived.policy else end

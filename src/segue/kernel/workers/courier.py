@@ -180,8 +180,8 @@ class Courier:
             cause = "it took too long" if isinstance(error, TimeoutError) else str(error)
             return await self._unknown(delivery, channel, _shown_reason(f"{UNKNOWN}: {cause}"))
         now = self._clock.ms()
-        shared = self._context.settings.unified_session
-        marked = await self._write(delivery, partial(sent, delivery, receipt, now, shared=shared))
+        lane_id = self._context.lane_id(now)
+        marked = await self._write(delivery, partial(sent, delivery, receipt, now, lane_id=lane_id))
         self._context.hub.sent(delivery, now)
         return marked
 

@@ -131,10 +131,10 @@ def _resumed(stored: Mapping[str, Any] | None) -> Resumed | None:
 
 
 async def _via(context: WorkerContext, held: HeldLane) -> Session:
-    if held.via_id is None:
+    if held.turn.chat_id is None:
         return held.session
     try:
-        return await context.store.session_by_id(held.via_id)
+        return await context.store.session_by_id(held.turn.chat_id)
     except NotFound:  # the chat was deleted
         return held.session
 

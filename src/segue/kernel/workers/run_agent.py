@@ -123,7 +123,7 @@ class AgentOutput:
         self._context.hub.live(
             LiveText(
                 session_id=turn.session_id,
-                via_id=self._running.held.via_id,
+                via_id=turn.chat_id,
                 turn_id=turn.id,
                 attempt=turn.attempt,
                 type=kind,

@@ -84,10 +84,9 @@ class Timer:
         match decision:
             case Fire():
                 work = self._make_work(due, decision, now)
-                shared = self._unified and job.kind in unified.SHARED
-                common_id = self._context.ids(now) if shared else None
+                lane_id = self._context.lane_id(now) if job.kind in unified.SHARED else None
                 return await self._store.commit(
-                    fire.fire, job, decision, work, now, keep=keep, common_id=common_id
+                    fire.fire, job, decision, work, now, keep=keep, lane_id=lane_id
                 )
             case PassOver():
                 return await self._store.commit(fire.pass_over, job, decision, now, keep=keep)

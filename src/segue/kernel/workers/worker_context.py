@@ -74,6 +74,10 @@ class WorkerContext:
     def lease_ms(self) -> int:
         return round(self.settings.lease_seconds * 1000)
 
+    def lane_id(self, now: int) -> str | None:
+        """In unified mode, an id for a common session, in case it has to be created."""
+        return self.ids(now) if self.settings.unified_session else None
+
     def outbox(self, now: int) -> Outbox:
         stored = None if self.channels is None else stored_names(self.channels.values())
         return Outbox(stored, self.ids(now))

@@ -137,7 +137,7 @@ FROM events
 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = events.session_id);
 
 -- name: wrong_live_part
--- The message that started a running turn is counted when the turn ends.
+-- The message that started a running turn is counted when the turn ends; its copy in a chat's log at once.
 SELECT sessions.id, sessions.live_messages
 FROM sessions
 WHERE sessions.kept_tokens < 0 OR sessions.kept_tokens > sessions.live_tokens
@@ -147,7 +147,8 @@ WHERE sessions.kept_tokens < 0 OR sessions.kept_tokens > sessions.live_tokens
     WHERE events.session_id = sessions.id AND events.seq > sessions.archived_seq AND events.role IS NOT NULL
       AND NOT (events.type = 'stream_start' AND EXISTS (
           SELECT 1 FROM turns
-          WHERE turns.id = events.turn_id AND turns.state = 'running' AND turns.attempt = 1
+          WHERE turns.id = events.turn_id AND turns.session_id = events.session_id
+            AND turns.state = 'running' AND turns.attempt = 1
       ))
 );
 

@@ -52,13 +52,15 @@ ORDER BY seq DESC
 LIMIT :limit;
 
 -- name: newest_tokens
--- Of the newest counted messages. The message that started a running turn is counted when the turn ends.
+-- Of the newest counted messages. The message that started a running turn is counted when the turn ends; its
+-- copy in the log of a chat is counted at once.
 SELECT tokens
 FROM events
 WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
   AND NOT (type = 'stream_start' AND EXISTS (
       SELECT 1 FROM turns
-      WHERE turns.id = events.turn_id AND COALESCE(turns.state, '') = 'running' AND turns.attempt = 1
+      WHERE turns.id = events.turn_id AND turns.session_id = events.session_id
+        AND COALESCE(turns.state, '') = 'running' AND turns.attempt = 1
   ))
 ORDER BY seq DESC
 LIMIT :keep;
@@ -70,7 +72,8 @@ FROM events
 WHERE session_id = :id AND seq > :after AND role IS NOT NULL
   AND NOT (type = 'stream_start' AND EXISTS (
       SELECT 1 FROM turns
-      WHERE turns.id = events.turn_id AND COALESCE(turns.state, '') = 'running' AND turns.attempt = 1
+      WHERE turns.id = events.turn_id AND turns.session_id = events.session_id
+        AND COALESCE(turns.state, '') = 'running' AND turns.attempt = 1
   ));
 
 -- name: marks_after
