@@ -23,7 +23,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -47,6 +47,25 @@ _NOT_PLACES = ("posix/", "right/", "localtime", "Factory")
 
 _BETWEEN_PROBES = timedelta(days=3)
 """Short enough that two changes never lie between two probes: since 1970 none are closer than six days."""
+
+
+class Walls(Protocol):
+    """What names walls: a cron line, or a recurrence rule."""
+
+    @property
+    def follows_clock(self) -> bool: ...
+
+    def first(self, start: datetime, end: datetime) -> datetime | None:
+        """The earliest wall in [start, end)."""
+        ...
+
+    def last(self, start: datetime, end: datetime) -> datetime | None:
+        """The newest wall in [start, end)."""
+        ...
+
+    def count(self, start: datetime, end: datetime) -> int:
+        """How many walls lie in [start, end)."""
+        ...
 
 
 class CronLine:
@@ -135,7 +154,7 @@ def zone_named(name: str) -> ZoneInfo | None:
         return None
 
 
-def next_slot(line: CronLine, zone: ZoneInfo, after: datetime) -> datetime | None:
+def next_slot(line: Walls, zone: ZoneInfo, after: datetime) -> datetime | None:
     """The first moment after `after`."""
     for stretch in _stretches(zone, after, after + _SEARCHED):
         wall = line.first(stretch.opening(line, after), stretch.end + stretch.offset)
@@ -144,7 +163,7 @@ def next_slot(line: CronLine, zone: ZoneInfo, after: datetime) -> datetime | Non
     return None
 
 
-def latest_slot(line: CronLine, zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
+def latest_slot(line: Walls, zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
     """The newest moment in (after, until]."""
     for stretch in reversed(list(_stretches(zone, after, until))):
         wall = line.last(stretch.opening(line, after), stretch.closing(until))
@@ -153,7 +172,7 @@ def latest_slot(line: CronLine, zone: ZoneInfo, after: datetime, until: datetime
     return None
 
 
-def count_slots(line: CronLine, zone: ZoneInfo, after: datetime, until: datetime) -> int:
+def count_slots(line: Walls, zone: ZoneInfo, after: datetime, until: datetime) -> int:
     """How many moments lie in (after, until]."""
     total = 0
     for stretch in _stretches(zone, after, until):
@@ -174,7 +193,7 @@ class _Stretch(NamedTuple):
     reached: datetime
     """The latest reading that the clock had shown when the stretch began."""
 
-    def opening(self, line: CronLine, after: datetime) -> datetime:
+    def opening(self, line: Walls, after: datetime) -> datetime:
         """The first reading that may make a slot of this line after that moment."""
         opening = self.start + self.offset if line.follows_clock else self.reached
         if self.start > after:
