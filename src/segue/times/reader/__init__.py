@@ -40,12 +40,13 @@ language is a table.
 
 from segue.times.reader.moment_text import describe, explain
 from segue.times.reader.readers import read, read_duration, read_schedule
-from segue.times.reader.repeats import Interval, Moment, RepeatedCronLine, When
+from segue.times.reader.repeats import Interval, Moment, RepeatedCronLine, RepeatedRule, When
 
 __all__ = [
     "Interval",
     "Moment",
     "RepeatedCronLine",
+    "RepeatedRule",
     "When",
     "describe",
     "explain",

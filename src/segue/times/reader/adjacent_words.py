@@ -55,6 +55,11 @@ _HANZI_BEFORE = re.compile(
 )
 
 
+_HANZI_ELSEWHERE = re.compile(
+    r"前(?:半个?|[\d一二两三四五六七八九十]+个?)(?:小时|分钟|天|周)|[两三四五六七八九十几\d]次"
+)
+"""Words that change a time wherever they stand: an hour before, three times."""
+
 _ABBREVIATIONS = frozenset(("ca", "approx", "env", "aprox"))
 _STARTING = re.compile(r"\b(?:à partir d[eu]?'?|a partir del?|as of)\s*$", re.IGNORECASE)
 _DASHES = frozenset("-–—~/+")
@@ -150,6 +155,11 @@ class AdjacentWords:
             if word.last:
                 break
         return end
+
+    def elsewhere(self) -> str:
+        """The time words after the phrase that change it although they are not adjacent; Chinese only."""
+        found = _HANZI_ELSEWHERE.search(self._sentence, self._phrase.stop)
+        return found[0] if found else ""
 
     def _parted(self, word: TimeWord) -> bool:
         """Whether neither the word nor anything before it belongs to the phrase."""

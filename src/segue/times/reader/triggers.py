@@ -2,8 +2,8 @@
 
 from zoneinfo import ZoneInfo
 
-from segue.times.reader.repeats import Interval, Moment, RepeatedCronLine, When
-from segue.times.trigger import At, Cron, Every, Trigger
+from segue.times.reader.repeats import Interval, Moment, RepeatedCronLine, RepeatedRule, When
+from segue.times.trigger import At, Cron, Every, RRule, Trigger
 
 
 def trigger_of(when: When, zone: str | None = None) -> Trigger:
@@ -13,6 +13,8 @@ def trigger_of(when: When, zone: str | None = None) -> Trigger:
             return Every(seconds)
         case RepeatedCronLine(expr, named):
             return Cron(expr, tz=named)
+        case RepeatedRule(rrule, start, named):
+            return RRule(rrule, start, tz=named)
         case Moment(at):
             own = at.tzinfo.key if isinstance(at.tzinfo, ZoneInfo) else None
             return At(at, tz=own or zone)

@@ -55,7 +55,7 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
         "time": (
             "twice thrice times weekend weekends fortnight fortnights o'clock oclock early late mid eastern"
             " pacific christmas easter holiday holidays dawn dusk sunrise sunset lunchtime bedtime mornings"
-            " evenings afternoons nights midweek"
+            " evenings afternoons nights midweek sometime someday"
         ),
         "often": "weekly biweekly fortnightly monthly yearly annually quarterly daily nightly hourly",
         "few": "few couple several some many half quarter once",
@@ -75,7 +75,7 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
         "time": (
             "uhr wöchentlich monatlich jährlich täglich zweimal dreimal wochenende wochenenden"
             " feiertag feiertage feiertagen feiertags früh spät nacht nachts morgens abends mittags"
-            " vormittags nachmittags halb viertel werktags weihnachten ostern silvester"
+            " vormittags nachmittags halb viertel werktags irgendwann weihnachten ostern silvester"
         ),
         "few": "paar einige mehrere wenige halbe halben einmal",
         "join": "und oder am an im in den der die das dem des zu zum zur für von dann auch & aber nur",

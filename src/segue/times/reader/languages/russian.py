@@ -24,16 +24,43 @@ from segue.times.reader.dates import (
 )
 from segue.times.reader.language import Language
 from segue.times.reader.moments import After, Ago, HoursAlone, OnDay
-from segue.times.reader.parts import ClockTime, DayPart, Measure, Midnight, Span, Time, Unit
+from segue.times.reader.parts import (
+    BareTime,
+    ClockTime,
+    DayPart,
+    Measure,
+    Midnight,
+    Span,
+    Time,
+    Times,
+    Unit,
+    WindowTime,
+)
+from segue.times.reader.relative_dates import (
+    BaseWeekday,
+    EndOfMonth,
+    From,
+    LastDayOf,
+    NextUnit,
+    NthWeekday,
+    NthWeekdayNextMonth,
+    NumberedWeekday,
+)
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
+    DayList,
+    DayRange,
     EveryDay,
     EveryMonth,
     EverySpan,
     EveryUnit,
     EveryYear,
+    FirstOfMonth,
+    LastOfMonth,
+    NthOfMonth,
 )
+from segue.times.reader.rules import EveryFewDays, EveryFewWeeks, Window, Within
 from segue.times.reader.zones import ZoneInText
 
 ONES = (
@@ -109,12 +136,46 @@ DAYS = {
     **{names.split("|")[0]: frozenset({day}) for names, day in WEEKDAYS.items()},
 }
 
+ORDINALS = (
+    *HOURS_BEGUN, "тринадцатого", "четырнадцатого", "пятнадцатого", "шестнадцатого", "семнадцатого",
+    "восемнадцатого", "девятнадцатого", "двадцатого",
+    *(f"двадцать {one}" for one in HOURS_BEGUN[:9]), "тридцатого", "тридцать первого",
+)  # fmt: skip
+MINUTES_OF_HOUR = {"пять": 5, "десять": 10, "двадцать": 20, "двадцать пять": 25}
+MINUTES_TO = {"пяти": 5, "десяти": 10, "двадцати": 20, "двадцати пяти": 25, "четверти": 15}
+NTH = {
+    "первый|первую|первое|первая": 1,
+    "второй|вторую|второе|вторая": 2,
+    "третий|третью|третье|третья": 3,
+    "четвёртый|четвёртую|четвёртое|четвёртая": 4,
+    "последний|последнюю|последнее|последняя": -1,
+}
+DATIVE = {
+    "понедельникам": frozenset({0}),
+    "вторникам": frozenset({1}),
+    "средам": frozenset({2}),
+    "четвергам": frozenset({3}),
+    "пятницам": frozenset({4}),
+    "субботам": frozenset({5}),
+    "воскресеньям": frozenset({6}),
+}
+GENITIVE = {
+    "понедельника": 0,
+    "вторника": 1,
+    "среды": 2,
+    "четверга": 3,
+    "пятницы": 4,
+    "субботы": 5,
+    "воскресенья": 6,
+}
+FEW = {"два|две|2": 2, "три|3": 3, "четыре|4": 4, "пять|5": 5}
+
 RUSSIAN = Language(
     spaced=True,
     decimal_mark=",",
     day_first=".",
     ordinal_endings=("-го", "-е", "-ое"),
-    joiners=("и",),
+    joiners=("и", "и в"),
     accents=("ё", "е"),
     numbers=NUMBERS,
     words={
@@ -138,6 +199,54 @@ RUSSIAN = Language(
             "полтора часа": Measure(Unit.MINUTE, Fraction(90)),
         },
         "share": {"половиной": Fraction(1, 2)},
+        "number": {"пару": Fraction(2)},
+        "turned": {
+            **{
+                f"минут через {word}": Span((Measure(Unit.MINUTE, Fraction(number)),))
+                for word, number in (
+                    ("5", 5),
+                    ("10", 10),
+                    ("15", 15),
+                    ("20", 20),
+                    ("30", 30),
+                    ("пять", 5),
+                    ("десять", 10),
+                    ("пятнадцать", 15),
+                    ("двадцать", 20),
+                )
+            },
+            **{
+                f"{unit} через {word}": Span((Measure(measure, Fraction(number)),))
+                for unit, measure in (("часа", Unit.HOUR), ("дня", Unit.DAY))
+                for word, number in (("два", 2), ("три", 3), ("2", 2), ("3", 3))
+            },
+        },
+        "nth": NTH,
+        "ordinal": {word: day for day, word in enumerate(ORDINALS, 1)},
+        "number_of_month": {"1 число|первое число": 1},
+        "genitive": GENITIVE,
+        "without": {name: frozenset({day}) for name, day in GENITIVE.items()},
+        "one_day": {names: frozenset({day}) for names, day in WEEKDAYS.items()},
+        "next_unit": {
+            "на следующей неделе": Unit.WEEK,
+            "в следующем месяце": Unit.MONTH,
+            "в следующем году": Unit.YEAR,
+        },
+        "long_unit": {
+            "каждую неделю|еженедельно|раз в неделю": Unit.WEEK,
+            "каждый месяц|ежемесячно|раз в месяц": Unit.MONTH,
+            "каждый год|ежегодно|раз в год": Unit.YEAR,
+        },
+        "long_span": {
+            "каждую четверть часа": Span((Measure(Unit.MINUTE, Fraction(15)),)),
+            "ежеквартально|раз в квартал|каждый квартал": Span((Measure(Unit.MONTH, Fraction(3)),)),
+        },
+        "other": {"второй": 2, "третий": 3},
+        "two": {"вторую|второй|второе": 2},
+        "few": FEW,
+        "small": {"часик": Span((Measure(Unit.HOUR),)), "минутку": Span((Measure(Unit.MINUTE),))},
+        "base_date": {"сегодня": InDays(0), "завтра": InDays(1)},
+        "parts_of_days": {"утрам": MORNING, "вечерам": EVENING},
         "weekday": WEEKDAYS,
         "month": MONTHS,
         "date": {
@@ -149,19 +258,10 @@ RUSSIAN = Language(
         },
         "days": DAYS,
         "plural": {
-            "по будням|в будни|по рабочим дням|по будним дням": MONDAY_TO_FRIDAY,
-            "с понедельника по пятницу|пн-пт": MONDAY_TO_FRIDAY,
+            "по будням|в будни|по рабочим дням|по будним дням|в рабочие дни": MONDAY_TO_FRIDAY,
             "по выходным|в выходные": frozenset({5, 6}),
         },
-        "dative": {
-            "понедельникам": frozenset({0}),
-            "вторникам": frozenset({1}),
-            "средам": frozenset({2}),
-            "четвергам": frozenset({3}),
-            "пятницам": frozenset({4}),
-            "субботам": frozenset({5}),
-            "воскресеньям": frozenset({6}),
-        },
+        "dative": DATIVE,
         "part": {"утром": MORNING, "днём": DAYTIME, "вечером": EVENING},
         "hours": {"утра": MORNING, "дня": DAYTIME, "вечера": EVENING, "ночи": SMALL_HOURS},
         "noun": {"утро": MORNING, "вечер": EVENING},
@@ -172,10 +272,24 @@ RUSSIAN = Language(
         "hour": {"час": ClockTime(1)},
         "one_hour": {"час": ClockTime(1)},
         "begun": {word: ClockTime(hour) for hour, word in enumerate(HOURS_BEGUN, 1)},
-        "half": {"половине|половина|пол": -30},
-        "to": {"без четверти": -15},
-        "zone": {"по москве|по московскому времени|мск": ZoneInText("Europe/Moscow", None)},
-        "repeat": {"ежечасно": EveryUnit(Unit.HOUR), "ежеминутно": EveryUnit(Unit.MINUTE)},
+        "half_begun": {f"пол{word}": ClockTime(hour, 30, dial=True) for hour, word in enumerate(HOURS_BEGUN)},
+        "half": {
+            "половине|половина|пол": -30,
+            "четверть": -45,
+            **{f"{word} минут": number - 60 for word, number in MINUTES_OF_HOUR.items()},
+        },
+        "to": {
+            f"без {word}{unit}": -number for word, number in MINUTES_TO.items() for unit in ("", " минут")
+        },
+        "zone": {
+            "по москве|по московскому времени|мск": ZoneInText("Europe/Moscow", None),
+            "по лондону": ZoneInText("Europe/London", None),
+            "по гринвичу": ZoneInText("UTC", None),
+            "по нью-йорку": ZoneInText("America/New_York", None),
+            "по берлину": ZoneInText("Europe/Berlin", None),
+            "по киеву": ZoneInText("Europe/Kyiv", None),
+        },
+        "repeat": {"ежечасно|раз в час": EveryUnit(Unit.HOUR), "ежеминутно": EveryUnit(Unit.MINUTE)},
     },
     phrases={
         Measure: ("{number} {unit}", "{number} с {share} {unit}", "{unit:single}"),
@@ -186,10 +300,15 @@ RUSSIAN = Language(
             "{clock:hour} [час|часа|часов|ч] {part:hours}",
             "в {clock:hour} час|часа|часов|ч {minute:minutes} минуту|минуты|минут|мин [{part:hours}]",
             "в {clock:hour} . {minute} [{part:hours}]",
+            "в {clock:hour} {minute} {part:hours}",
             "[в] {past:half} {clock:begun} [{part:hours}]",
+            "[в] {clock:half_begun} [{part:hours}]",
             "{past:to} {clock:hour} [{part:hours}]",
             "[в] {clock:named_clock}",
         ),
+        BareTime: ("[в] {clock:hour} [часов|час|часа]", "[в] {clock}"),
+        WindowTime: ("{clock:hour} [часов|час|часа]", "{clock}"),
+        Times: ("{times:time+}", "{times:time} {more:bare_time&}"),
         Ahead: ("через {span}", "спустя {span}"),
         OnWeekday: ("[в|во] {weekday}",),
         ThisWeekday: ("[в] этот|эту|это {weekday}",),
@@ -197,40 +316,108 @@ RUSSIAN = Language(
         WeekdayNextWeek: (
             "[в] следующий|следующую|следующее {weekday}",
             "[в|во] {weekday} на следующей неделе",
+            "[в|во] {weekday} следующей недели",
             "на следующей неделе в|во {weekday}",
         ),
-        CalendarDate: ("{day} {month} [{year}] [года|г.|г]",),
+        CalendarDate: (
+            "{day} {month} [{year}] [года|г.|г]",
+            "{day:ordinal} {month} [{year}] [года|г.|г]",
+        ),
         Dated: ("[в|во] [{weekday}] {calendar} [года|г.|г]",),
+        NumberedWeekday: ("[в|во] {weekday} {day:ordinal}",),
         DayOfMonth: ("{day} числа", "{day:ordinal} [числа]"),
-        DayOfNextMonth: ("{day} [числа] следующего месяца",),
+        DayOfNextMonth: ("{day} [числа] следующего месяца", "{day:ordinal} [числа] следующего месяца"),
         EndOf: ("[в] конец|конце [этого|этой] {unit:period}",),
-        After: ("{span}", "через {span} [{zone}]", "{span} спустя"),
+        EndOfMonth: ("[в] конец|конце {month}",),
+        BaseWeekday: ("[в|во] {weekday}",),
+        From: ("{day:base_date} через {span}",),
+        NthWeekday: (
+            "[в|во] {nth} {weekday} {month}",
+            "[в|во] {nth} {weekday} этого_месяца",
+        ),
+        NthWeekdayNextMonth: ("[в|во] {nth} {weekday} следующего_месяца",),
+        LastDayOf: ("[в] последний день {month}", "[в] последний день этого_месяца"),
+        NextUnit: ("{unit:next_unit}",),
+        After: (
+            "{span}",
+            "[примерно|где-то|ровно] через {span} [{zone}]",
+            "{span:turned}",
+            "{span} спустя",
+            "спустя {span}",
+            "через {span:small}",
+            "+ {span}",
+        ),
         Ago: ("{span} назад",),
         HoursAlone: ("{clock:hour} час|часа|часов|ч", "{clock:one_hour}"),
         OnDay: (
             "{date} [{part}] [{time}] [{zone}]",
             "{date:ahead} {time} [{zone}]",
-            "{time} [{zone}]",
+            "[{part}] {time} [{zone}]",
             "{time} {date} [{part}] [{zone}]",
         ),
-        EverySpan: ("каждые {span}",),
-        EveryUnit: ("каждый|каждую {unit:beat}",),
+        DayList: ("{first:one_day} {more:one_day&}",),
+        DayRange: ("с {first:genitive} по {last:weekday}", "{first:weekday} -|– {last:weekday}"),
+        EverySpan: ("каждые|раз_в {span}", "{span:long_span}"),
+        EveryUnit: ("каждый|каждую {unit:beat}", "{unit:long_unit}"),
         EveryDay: (
-            "каждый|каждую|каждое|каждые {days*} [{part}] [{time}] [{zone}]",
-            "каждое|каждый {part:noun} [{time}] [{zone}]",
-            "по {days:dative*} [{part}] [{time}] [{zone}]",
-            "{days:plural*} [{part}] [{time}] [{zone}]",
-            "ежедневно [{part}] [{time}] [{zone}]",
-            "{time} каждый|каждую|каждое {days*} [{zone}]",
-            "{time} {days:plural*} [{zone}]",
-            "{time} ежедневно [{zone}]",
+            "каждый|каждую|каждое|каждые {days*} [{part}] [{times}] [{zone}]",
+            "каждое|каждый {part:noun} [{times}] [{zone}]",
+            "по {part:parts_of_days} [{times}] [{zone}]",
+            "[еженедельно|каждую_неделю] по {days:dative*} [{part}] [{times}] [{zone}]",
+            "{days:plural*} [{part}] [{times}] [{zone}]",
+            "ежедневно|раз_в_день [{part}] [{times}] [{zone}]",
+            "два_раза_в_день|дважды_в_день|три_раза_в_день {times} [{zone}]",
+            "каждую_неделю|еженедельно|раз_в_неделю в|во {days:one_day} [{part}] [{times}] [{zone}]",
+            "два_раза_в_неделю по {days:dative*} [{times}] [{zone}]",
+            "[каждый_день] {days:day_range} [{times}] [{zone}]",
+            "{days:day_list} {times} [{zone}]",
+            "{times} каждый|каждую|каждое {days*} [{zone}]",
+            "{times} по {days:dative*} [{zone}]",
+            "{times} {days:plural*} [{zone}]",
+            "{times} ежедневно [{zone}]",
+            "каждый {days} кроме {without+} [{times}] [{zone}]",
+            "каждый {days} {times} кроме {without+} [{zone}]",
+            "ежедневно кроме {without+} [{times}] [{zone}]",
+            "{days:plural} кроме {without+} [{times}] [{zone}]",
         ),
         EveryMonth: (
-            "каждый месяц {days:day*} числа [{time}] [{zone}]",
-            "ежемесячно {days:day*} числа [{time}] [{zone}]",
-            "{days:day*} числа каждого месяца [{time}] [{zone}]",
+            "каждый месяц {days:day*} числа [{times}] [{zone}]",
+            "ежемесячно {days:day*} числа [{times}] [{zone}]",
+            "{days:day*} числа каждого месяца [{times}] [{zone}]",
+            "{days:ordinal*} числа каждого месяца [{times}] [{zone}]",
+            "каждое {days:number_of_month*} [месяца] [{times}] [{zone}]",
         ),
-        EveryYear: ("каждый год {calendar} [{time}] [{zone}]", "ежегодно {calendar} [{time}] [{zone}]"),
+        FirstOfMonth: ("в первый день каждого месяца [{times}] [{zone}]",),
+        LastOfMonth: (
+            "[в|каждый] последний день [каждого] месяца [{times}] [{zone}]",
+            "каждый месяц в последний день [{times}] [{zone}]",
+        ),
+        NthOfMonth: (
+            "[в|во|каждый|каждую|каждое] {nth} {weekday} [каждого] месяца [{times}] [{zone}]",
+            "каждый месяц в|во {nth} {weekday} [{times}] [{zone}]",
+        ),
+        EveryYear: (
+            "каждый год {calendar} [{times}] [{zone}]",
+            "ежегодно {calendar} [{times}] [{zone}]",
+            "каждое {calendar} [{times}] [{zone}]",
+        ),
+        EveryFewDays: (
+            "каждые|раз_в {every:few} дня|дней {times} [{zone}]",
+            "каждый {every:other} день {times} [{zone}]",
+        ),
+        EveryFewWeeks: (
+            "каждую|каждый|каждое {every:two} {days:one_day} [{part}] [{times}] [{zone}]",
+            "каждые|раз_в {every:few} недели|недель в|во {days:one_day} [{times}] [{zone}]",
+            "каждые|раз_в {every:few} недели|недель по {days:dative} [{times}] [{zone}]",
+        ),
+        Window: ("с|между {first:window_time} до|и|по {last:window_time}",),
+        Within: (
+            "каждый час {window} [{zone}]",
+            "ежечасно {window} [{zone}]",
+            "каждые {span} {window} [{zone}]",
+            "каждый час {window} {days:plural} [{zone}]",
+            "{days:plural} каждый час {window} [{zone}]",
+        ),
     },
     examples={
         "tomorrow at {time}": "завтра в {time}",

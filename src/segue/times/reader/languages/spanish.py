@@ -25,8 +25,9 @@ from segue.times.reader.dates import (
     WeekdayNextWeek,
 )
 from segue.times.reader.language import Language
-from segue.times.reader.moments import After, Ago, HoursAlone, OnDay
+from segue.times.reader.moments import After, Ago, HoursAlone, OnDay, Someday
 from segue.times.reader.parts import (
+    BareTime,
     BesideDay,
     ClockTime,
     DayPart,
@@ -35,17 +36,36 @@ from segue.times.reader.parts import (
     Midnight,
     Span,
     Time,
+    Times,
     Unit,
+    WindowTime,
+)
+from segue.times.reader.relative_dates import (
+    BaseWeekday,
+    EndOfMonth,
+    From,
+    LastDayOf,
+    NextUnit,
+    NthWeekday,
+    NthWeekdayNextMonth,
+    NumberedWeekday,
 )
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
+    DayList,
+    DayRange,
     EveryDay,
     EveryMonth,
     EverySpan,
     EveryUnit,
     EveryYear,
+    FirstOfMonth,
+    LastOfMonth,
+    NthOfMonth,
 )
+from segue.times.reader.rules import EveryFewDays, EveryFewWeeks, Window, Within
+from segue.times.reader.zones import ZoneInText
 
 ONES = (
     "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce",
@@ -121,12 +141,22 @@ PLURALS = {
     "domingos": frozenset({6}),
 }
 
+NTH = {"primer|primero|primeros": 1, "segundo": 2, "tercer|tercero": 3, "cuarto": 4, "último": -1}
+PLACES = {
+    "hora de madrid|hora española": "Europe/Madrid",
+    "hora de londres": "Europe/London",
+    "hora de nueva york": "America/New_York",
+    "hora de méxico": "America/Mexico_City",
+    "hora de buenos aires": "America/Argentina/Buenos_Aires",
+    "hora de bogotá": "America/Bogota",
+}
+
 SPANISH = Language(
     spaced=True,
     decimal_mark=",",
-    day_first="",
+    day_first="/",
     ordinal_endings=("º", "°", "ro"),
-    joiners=("y", "e", "&"),
+    joiners=("y", "e", "y el", "&"),
     accents=("áéíóúüñ", "aeiouun"),
     numbers=NUMBERS,
     words={
@@ -137,11 +167,38 @@ SPANISH = Language(
         "measure": {
             "media hora": Measure(Unit.MINUTE, Fraction(30)),
             "cuarto de hora|un cuarto de hora": Measure(Unit.MINUTE, Fraction(15)),
+            "medio año": Measure(Unit.MONTH, Fraction(6)),
             "tres cuartos de hora": Measure(Unit.MINUTE, Fraction(45)),
             "ocho días": Measure(Unit.WEEK),
             "quince días": Measure(Unit.WEEK, Fraction(2)),
         },
         "weekday": WEEKDAYS,
+        "moment": {"un día": Someday()},
+        "base_date": {"hoy": InDays(0), "mañana": InDays(1)},
+        "one_day": {names.split("|")[0]: frozenset({day}) for names, day in WEEKDAYS.items()},
+        "any_days": {**PLURALS, **{names.split("|")[0]: frozenset({day}) for names, day in WEEKDAYS.items()}},
+        "nth": NTH,
+        "zone": {names: ZoneInText(zone, None) for names, zone in PLACES.items()},
+        "number": {"un par de": Fraction(2)},
+        "next_unit": {
+            "la próxima semana|próxima semana|la semana que viene": Unit.WEEK,
+            "el próximo mes|próximo mes|el mes que viene": Unit.MONTH,
+            "el próximo año|próximo año|el año que viene": Unit.YEAR,
+        },
+        "long_unit": {
+            "cada semana|todas las semanas|semanalmente|una vez por semana|una vez a la semana": Unit.WEEK,
+            "cada mes|todos los meses|mensualmente|una vez al mes": Unit.MONTH,
+            "cada año|todos los años|anualmente|una vez al año": Unit.YEAR,
+        },
+        "long_span": {
+            "trimestralmente|cada trimestre": Span((Measure(Unit.MONTH, Fraction(3)),)),
+            "semestralmente|cada semestre": Span((Measure(Unit.MONTH, Fraction(6)),)),
+        },
+        "every_two": {"sí y otro no": 2},
+        "weekly_plural": {
+            names.split("|")[0] + ("" if names.split("|")[0].endswith("s") else "s"): frozenset({day})
+            for names, day in WEEKDAYS.items()
+        },
         "month": MONTHS,
         "day": {"primero": 1},
         "date": {
@@ -160,7 +217,7 @@ SPANISH = Language(
             **{names.split("|")[0]: frozenset({day}) for names, day in WEEKDAYS.items()},
         },
         "plural": PLURALS,
-        "span_of_days": {"de lunes a viernes|lunes a viernes|entre semana": MONDAY_TO_FRIDAY},
+        "span_of_days": {"entre semana": MONDAY_TO_FRIDAY},
         "part": {
             "por la mañana|en la mañana": MORNING,
             "por la tarde|en la tarde": AFTERNOON,
@@ -176,8 +233,10 @@ SPANISH = Language(
         },
         "noun": {"mañana|mañanas": MORNING, "tarde|tardes": AFTERNOON, "noche|noches": NIGHT},
         "named_clock": {"mediodía": ClockTime(12, fixed=True), "medianoche": Midnight()},
+        "repeat": {"una vez por hora|todas las horas": EveryUnit(Unit.HOUR)},
         "meridiem": {"am|a. m.|a.m.": Meridiem.AM, "pm|p. m.|p.m.": Meridiem.PM},
         "past": {"y media": 30, "y cuarto": 15, "menos cuarto": -15},
+        "quarter": {"cuarto|un cuarto": 15},
     },
     phrases={
         Measure: ("{number} {unit}", "{number} {unit} y {share}"),
@@ -188,11 +247,18 @@ SPANISH = Language(
             "a_las|a_la {clock:hour} [h|horas|hrs] [{part:hours}]",
             "a_las|a_la {clock:hour} {meridiem}",
             "a_las|a_la {clock:hour} . {minute} [h|horas] [{part:hours}]",
+            "a_las|a_la {clock:hour} h {minute}",
             "a_las|a_la {clock:hour} {past} [{part:hours}]",
             "a_las|a_la {clock:hour} y {past:minute} [{part:hours}]",
-            "[a|al] {clock:named_clock}",
+            "a_las|a_la {clock:hour} menos {to:minute} [{part:hours}]",
+            "[a] {to:minute} para_las|para_la {clock:hour} [{part:hours}]",
+            "[a] {to:quarter} para_las|para_la {clock:hour} [{part:hours}]",
+            "[a|a_la|al] {clock:named_clock}",
         ),
         BesideDay: ("{clock:hour} {meridiem}", "{clock:hour} h|horas|hrs"),
+        BareTime: ("[a] [las|la] {clock:hour} [h|horas]", "[a] [las|la] {clock}"),
+        WindowTime: ("[las|la] {clock:hour} [h|horas]", "[las|la] {clock}"),
+        Times: ("{times:time+}", "{times:time} {more:bare_time&}"),
         Ahead: ("en {span}", "dentro de {span}"),
         OnWeekday: ("{weekday}", "el {weekday}"),
         ThisWeekday: ("este {weekday}",),
@@ -200,16 +266,45 @@ SPANISH = Language(
         WeekdayNextWeek: (
             "[el] próximo {weekday}",
             "[el] {weekday} próximo",
-            "[el] {weekday} de la próxima semana",
-            "[el] {weekday} de la semana que viene",
-            "[la] próxima semana el {weekday}",
+            "[el] {weekday} de_la_próxima_semana|de_la_semana_que_viene",
+            "la_próxima_semana|próxima_semana|la_semana_que_viene el {weekday}",
         ),
-        CalendarDate: ("{day} de {month} [de|del] [{year}]", "{day} {month} [{year}]"),
-        Dated: ("[el] [{weekday}] [el] {calendar}",),
+        CalendarDate: (
+            "{day} de {month} [de|del] [{year}]",
+            "{day} {month} [{year}]",
+            "{day:ordinal} de {month}",
+        ),
+        Dated: ("[el] [{weekday}] [el] {calendar}", "el [{weekday}] {calendar:short_date}"),
+        NumberedWeekday: ("[el] {weekday} {day}",),
         DayOfMonth: ("el {day}", "el día {day}"),
-        DayOfNextMonth: ("el [día] {day} del próximo mes", "el [día] {day} del mes que viene"),
-        EndOf: ("[a|al] fin|final de [la|este|esta] {unit:period}", "[a|al] fin|final del {unit:period}"),
-        After: ("{span}", "en {span} [{zone}]", "dentro de {span} [{zone}]"),
+        DayOfNextMonth: ("el [día] {day} del_próximo_mes|del_mes_que_viene",),
+        EndOf: (
+            "[a|al] fin|final|finales de [la|este|esta] {unit:period}",
+            "[a|al] fin|final|finales del {unit:period}",
+        ),
+        EndOfMonth: ("[a|al] fin|final|finales de {month}",),
+        BaseWeekday: (
+            "{weekday}",
+            "el {weekday}",
+        ),
+        From: (
+            "{day:base_date} en|dentro_de {span}",
+            "{span} a_partir_de {day:base_date}",
+            "de {day:base_date} en {span}",
+        ),
+        NthWeekday: (
+            "[el] {nth} {weekday} de {month}",
+            "[el] {nth} {weekday} de_este_mes",
+        ),
+        NthWeekdayNextMonth: ("[el] {nth} {weekday} del_próximo_mes|del_mes_que_viene",),
+        LastDayOf: ("[el] último día de {month}", "[el] último día de_este_mes"),
+        NextUnit: ("{unit:next_unit}",),
+        After: (
+            "{span}",
+            "en|dentro_de [aproximadamente|unos|unas|más_o_menos|exactamente] {span} [{zone}]",
+            "{span} después|más_tarde",
+            "+ {span}",
+        ),
         Ago: ("hace {span}",),
         HoursAlone: ("{clock:hour} hora|horas",),
         OnDay: (
@@ -218,29 +313,69 @@ SPANISH = Language(
             "{date:ahead} {time} [{zone}]",
             "{time} [{zone}]",
             "{time} [de|del] {date} [{part}] [{zone}]",
+            "{date} {time} {part} [{zone}]",
         ),
-        EverySpan: ("cada {span}",),
-        EveryUnit: ("cada {unit:beat}",),
+        DayList: ("[el|los] {first:any_days} {more:any_days&}",),
+        DayRange: ("[de] {first:weekday} a {last:weekday}",),
+        EverySpan: ("cada {span}", "{span:long_span}"),
+        EveryUnit: ("cada {unit:beat}", "{unit:long_unit}"),
         EveryDay: (
-            "cada {days*} [{part}] [{time}] [{zone}]",
-            "todos los {days:plural*} [{part}] [{time}] [{zone}]",
-            "los {days:plural*} [{part}] [{time}] [{zone}]",
-            "{days:span_of_days*} [{time}] [{zone}]",
-            "a_diario|diariamente [{time}] [{zone}]",
-            "cada {part:noun} [{time}] [{zone}]",
-            "todas las {part:noun} [{time}] [{zone}]",
-            "{time} todos los {days:plural*} [{zone}]",
-            "{time} cada {days*} [{zone}]",
-            "{time} {days:span_of_days*} [{zone}]",
+            "cada {days*} [{part}] [{times}] [{zone}]",
+            "todos los {days:plural*} [{part}] [{times}] [{zone}]",
+            "los {days:plural*} [{part}] [{times}] [{zone}]",
+            "{days:span_of_days*} [{times}] [{zone}]",
+            "[todos_los_días] {days:day_range} [{times}] [{zone}]",
+            "a_diario|diariamente|una_vez_al_día [{times}] [{zone}]",
+            "dos_veces_al_día|tres_veces_al_día {times} [{zone}]",
+            "cada_semana|todas_las_semanas|semanalmente el {days:any_days} [{times}] [{zone}]",
+            "una_vez_por_semana|una_vez_a_la_semana el {days:any_days} [{times}] [{zone}]",
+            "dos_veces_por_semana los {days:plural*} [{times}] [{zone}]",
+            "cada {part:noun} [{times}] [{zone}]",
+            "todas las {part:noun} [{times}] [{zone}]",
+            "{times} todos los {days:plural*} [{zone}]",
+            "{times} cada {days*} [{zone}]",
+            "{times} {days:span_of_days*} [{zone}]",
+            "{times} {days:day_range} [{zone}]",
+            "todos los {days:plural} excepto|menos|salvo [el|los] {without:any_days+} [{times}] [{zone}]",
+            "todos los {days:plural} {times} excepto|menos|salvo [el|los] {without:any_days+} [{zone}]",
+            "los {days:plural} excepto|menos|salvo [el|los] {without:any_days+} [{times}] [{zone}]",
         ),
         EveryMonth: (
-            "cada mes el [día] {days:day*} [{time}] [{zone}]",
-            "todos los meses el [día] {days:day*} [{time}] [{zone}]",
-            "el [día] {days:day*} de cada mes [{time}] [{zone}]",
+            "cada mes el|los [día|días] {days:day*} [{times}] [{zone}]",
+            "todos los meses el [día] {days:day*} [{times}] [{zone}]",
+            "el|los [día|días] {days:day*} de cada mes [{times}] [{zone}]",
+        ),
+        FirstOfMonth: ("el primer día de_cada_mes|del_mes [{times}] [{zone}]",),
+        LastOfMonth: (
+            "[el|cada] último día de_cada_mes|del_mes [{times}] [{zone}]",
+            "cada mes el último día [{times}] [{zone}]",
+        ),
+        NthOfMonth: (
+            "[el|cada|todos_los] {nth} {weekday} de_cada_mes|del_mes [{times}] [{zone}]",
+            "cada mes el {nth} {weekday} [{times}] [{zone}]",
         ),
         EveryYear: (
-            "cada año el {calendar} [{time}] [{zone}]",
-            "todos los años el {calendar} [{time}] [{zone}]",
+            "cada año el {calendar} [{times}] [{zone}]",
+            "todos los años el {calendar} [{times}] [{zone}]",
+            "cada {calendar} [{times}] [{zone}]",
+        ),
+        EveryFewDays: (
+            "cada {every:number} días {times} [{zone}]",
+            "un día {every:every_two} {times} [{zone}]",
+        ),
+        EveryFewWeeks: (
+            "cada {every:number} semanas el|los {days:any_days} [{times}] [{zone}]",
+            "cada {every:number} {days:weekly_plural} [{times}] [{zone}]",
+            "un {days:one_day} {every:every_two} [{times}] [{zone}]",
+        ),
+        Window: ("entre|de|desde {first:window_time} y|a|hasta {last:window_time}",),
+        Within: (
+            "cada hora {window} [{zone}]",
+            "cada {span} {window} [{zone}]",
+            "cada hora {window} {days:span_of_days} [{zone}]",
+            "cada hora {window} {days:day_range} [{zone}]",
+            "{days:span_of_days} cada hora {window} [{zone}]",
+            "{days:day_range} cada hora {window} [{zone}]",
         ),
     },
     examples={
