@@ -7,6 +7,7 @@ from datetime import timedelta
 from segue import Ask, At, Delta, Event, Job, Kernel, OpenTurn, Settings
 from segue.model.states import TurnState
 from segue.testing import ManualClock, ScriptedAgent
+from tests.eventually import eventually
 from tests.flows.house import OpenKernel
 from tests.flows.recording_store import RecordingStore
 from tests.flows.story import CHAT, BlockingAgent, log, outcomes, slots, until, working
@@ -91,8 +92,7 @@ async def test_a_process_that_runs_no_turns_leaves_them_in_their_lanes(
         job = await soon(kernel, clock)
         async with working(kernel):
             clock.advance(seconds=5)
-            while not await kernel.store.runs_of_job(job.id, 1):  # noqa: ASYNC110
-                await asyncio.sleep(0.002)
+            await eventually(lambda: kernel.store.runs_of_job(job.id, 1), "a run")
         assert recording_store.transactions_with(BEGINS) == []
         (turn,) = await kernel.store.queued_turns(job.session_id)
         assert turn.attempt == 0
@@ -129,11 +129,13 @@ async def test_a_store_that_fails_costs_no_slot(
         async with working(kernel):
             await recording_store.both_runners_have_leased()
             clock.advance(seconds=5)
-            while recording_store.failing:  # noqa: ASYNC110
-                await asyncio.sleep(0.002)
-            while not await outcomes(kernel, job):
+            await eventually(lambda: not recording_store.failing, "the store has failed")
+
+            async def has_run_later() -> list[str | None]:
                 clock.advance(seconds=1)
-                await asyncio.sleep(0.002)
+                return await outcomes(kernel, job)
+
+            await eventually(has_run_later, "a run")
             await until(kernel, "session_sync")
         assert await outcomes(kernel, job) == ["ok"]
         assert not await kernel.audit()

@@ -66,7 +66,7 @@ async def test_a_committed_transaction_is_not_driven_again(
         work = map(add, SESSIONS[:callers])
         assert await asyncio.gather(*map(database.run, work)) == [2] * callers
         assert network.has_lost_it
-        await asyncio.sleep(0.5)  # what comes late has come
+        await network.what_was_late_has_come()
         assert [await database.run(add(session)) for session in SESSIONS[:callers]] == [3] * callers
 
 

@@ -10,11 +10,17 @@ from segue.store.postgres import database as postgres
 from segue.store.postgres.clock_offset import Offset
 from segue.store.postgres.database import Postgres
 from segue.store.queries import translate
+from tests.eventually import eventually
 from tests.store import counting
 from tests.store.counting import increment
 
 NEVER = 3600.0
 CLOCK = translate("any.clock", "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS ms")
+
+LAST_POLL = """
+SELECT max(query_start) FROM pg_stat_activity
+WHERE query LIKE '%pg_current_snapshot%' AND pid <> pg_backend_pid() AND datname = current_database()
+"""
 
 
 @pytest.fixture
@@ -131,7 +137,10 @@ async def test_a_process_that_lost_its_listening_connection_still_polls(
 
 @pytest.mark.serial  # what others write to the server rings too
 async def test_nothing_rings_while_nothing_is_written(
-    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+    database: Postgres,
+    postgres_url: str,
+    other_client: "asyncpg.Connection[asyncpg.Record]",
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An open transaction rings when it commits, though it got its number before."""
     monkeypatch.setattr(postgres, "POLL_SECONDS", 0.02)
@@ -141,19 +150,25 @@ async def test_nothing_rings_while_nothing_is_written(
         await transaction.start()
         await other_client.execute("CREATE TABLE under_way ()")
         await rings.get()
-        async with asyncio.timeout(10):
-            await _quiet(rings)
+        await eventually(lambda: _did_not_ring(rings, postgres_url), "some polls without a ring")
         await transaction.commit()
         await rings.get()
 
 
-async def _quiet(rings: asyncio.Queue[None]) -> None:
-    while True:
-        await asyncio.sleep(0.3)
-        if rings.empty():
-            return
-        while not rings.empty():
-            rings.get_nowait()
+async def _did_not_ring(rings: asyncio.Queue[None], url: str) -> bool:
+    """Whether nothing rang during the next polls of the server."""
+    while not rings.empty():
+        rings.get_nowait()
+    watcher = await asyncpg.connect(url)
+    polls: set[object] = set()
+
+    async def polled() -> bool:
+        polls.add(await watcher.fetchval(LAST_POLL))
+        return len(polls) > 5
+
+    await eventually(polled, "five polls")
+    await watcher.close()
+    return rings.empty()
 
 
 def database_tasks(database: Postgres) -> set[asyncio.Task[None]]:

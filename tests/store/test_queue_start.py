@@ -14,6 +14,7 @@ from segue.store.open import open_database
 from segue.store.queries import Query
 from segue.store.queue_start import BEHIND_MS, BOTTOM, QueueStart
 from segue.testing.forwarding import ForwardingDatabase
+from tests.eventually import eventually
 from tests.store.seeds import seed
 from tests.store.test_plans import AT_REST
 
@@ -126,14 +127,18 @@ async def test_a_row_below_the_scan_start_is_found_by_the_next_full_scan(
     database: SlowDatabase, lanes: QueueStart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_start, "ONE_IN", NEVER)
-    monkeypatch.setattr(queue_start, "LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr(queue_start, "LONGEST_SECONDS", 1.0)
     await no_lane_is_ready(database)
     await ready(database, 5000)
     await lanes.since(NOW)
     await ready(database, 4000, "session-8")
     assert await lanes.since(NOW) == 5000
-    await asyncio.sleep(0.3)
-    assert await lanes.since(NOW) == 4000
+
+    async def is_found() -> bool:
+        return await lanes.since(NOW) == 4000
+
+    await eventually(is_found, "the row")
+    assert database.began.count(BOTTOM) == 2
 
 
 @pytest.mark.parametrize("scans_before", [0, 1])
