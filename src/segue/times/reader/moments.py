@@ -100,8 +100,7 @@ class OnDay:
     zone: ZoneInText | None = None
 
     def moment(self, now: dt.datetime, zone: Zone | None) -> dt.datetime:
-        there = self.zone.zone if self.zone else None
-        here = (zone or there) if self.date else (there or zone)
+        here = self.zone.calendar if self.zone and (zone is None or not self.date) else zone
         if here is None:
             raise needs_zone("a time on the clock", "tomorrow at 09:00 Europe/Berlin", "in 3 hours")
         wall = within_years(self._wall(now.astimezone(here).date()))

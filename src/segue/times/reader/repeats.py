@@ -275,7 +275,7 @@ def by_days(times: Sequence[time], days: frozenset[int], zone: str, now: datetim
     """A cron line if one can say it, else a rule: `8:00 and 17:30` share no minute."""
     hours, minutes = sorted({at.hour for at in times}), sorted({at.minute for at in times})
     if len(times) == len(hours) * len(minutes):
-        fields = f"{_list(minutes)} {_list(hours)} * * {_weekdays(days)}"
+        fields = f"{_list(minutes)} {_fields(hours)} * * {_weekdays(days)}"
         return RepeatedCronLine(fields, zone)
     every = [time(hour, minute) for hour in hours for minute in minutes]
     positions = [number for number, at in enumerate(every, 1) if at in times]
@@ -325,8 +325,15 @@ def _weekdays(days: frozenset[int]) -> str:
         return "*"
     if days == MONDAY_TO_FRIDAY:
         return "1-5"
-    return ",".join(str(day) for day in sorted((day + 1) % 7 for day in days))
+    return _fields(sorted((day + 1) % 7 for day in days))
 
 
 def _list(numbers: Sequence[int]) -> str:
     return ",".join(map(str, numbers))
+
+
+def _fields(numbers: Sequence[int]) -> str:
+    """A cron field: a range if there are three or more numbers in a row, else a list."""
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]}-{numbers[-1]}"
+    return _list(numbers)

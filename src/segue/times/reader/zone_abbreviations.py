@@ -78,6 +78,10 @@ class ZoneAbbreviation(ZoneInText):
         return next(iter(moments.values()))
 
     @property
+    def calendar(self) -> Zone:
+        return named(ABBREVIATIONS[self.name or ""][0][0])
+
+    @property
     def zone(self) -> Zone:
         """For a schedule: a place whose clocks never change, or that the abbreviation means all year."""
         places = ABBREVIATIONS[self.name or ""]
