@@ -29,8 +29,8 @@ def read_trigger(schedule: str | Mapping[str, Any], *, now: datetime, zone: str 
     if schedule.get("kind") not in _KINDS:
         raise BadTrigger(
             "a schedule is words such as 'every weekday at 9', or {kind: at, at: …}, "
-            "{kind: every, every_seconds: …}, {kind: cron, expr: …, tz: …}, {kind: rrule, rrule: …, start: …, "
-            f"tz: …}}; got {quoted(dict(schedule))}"
+            "{kind: every, every_seconds: …}, {kind: cron, expr: …, tz: …}, {kind: rrule, rrule: …, "
+            f"start: …, tz: …}}; got {quoted(dict(schedule))}"
         )
     return resolve(trigger_from_json(schedule), now=now, zone=zone)
 

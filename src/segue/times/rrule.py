@@ -10,13 +10,14 @@ without an occurrence in ten years.
 
 import calendar
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
 from segue.errors import BadTrigger
+from segue.record import positional
 from segue.times.format import quoted
 
 _LONGEST_RULE = 500
@@ -30,6 +31,21 @@ _EXAMPLE = "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR"
 
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_KNOWN = frozenset(
+    [
+        "FREQ",
+        "INTERVAL",
+        "BYDAY",
+        "BYMONTHDAY",
+        "BYMONTH",
+        "BYHOUR",
+        "BYMINUTE",
+        "BYSETPOS",
+        "WKST",
+        "COUNT",
+        "UNTIL",
+    ]
+)
 _UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
 _ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", -1: "last", -2: "second to last"}
 
@@ -41,7 +57,8 @@ class _Weekday(NamedTuple):
     nth: int
 
 
-class _Parts(NamedTuple):
+@positional
+class _Parts:
     """The parts of a rule."""
 
     frequency: str
@@ -269,9 +286,7 @@ def _parse(rule: str) -> _Parts:
     if "COUNT" in fields and "UNTIL" in fields:
         raise _unreadable(rule, "it has both COUNT and UNTIL")
     try:
-        parts = _Parts(
-            frequency, **{field: read(fields.get(name)) for name, (field, read) in _FIELDS.items()}
-        )
+        parts = _read_parts(frequency, fields.get)
     except (ValueError, IndexError):
         raise _unreadable(rule, "one of its numbers or names is not understood") from None
     if frequency in ("DAILY", "WEEKLY") and any(weekday.nth for weekday in parts.weekdays):
@@ -283,26 +298,36 @@ def _parse(rule: str) -> _Parts:
     return parts
 
 
+def _read_parts(frequency: str, field: Callable[[str], str | None]) -> _Parts:
+    return _Parts(
+        frequency,
+        interval=_one(field("INTERVAL"), _LARGEST_INTERVAL) or 1,
+        weekdays=_weekdays(field("BYDAY")),
+        month_days=_numbers(field("BYMONTHDAY"), 1, 31, signed=True),
+        months=_numbers(field("BYMONTH"), 1, 12),
+        hours=_numbers(field("BYHOUR"), 0, 23),
+        minutes=_numbers(field("BYMINUTE"), 0, 59),
+        positions=_numbers(field("BYSETPOS"), 1, 366, signed=True),
+        week_start=_WEEKDAYS.index(field("WKST") or "MO"),
+        count=_one(field("COUNT"), _MOST_COUNTED),
+        until=_until(field("UNTIL")),
+    )
+
+
 def _unreadable(rule: str, why: str) -> BadTrigger:
     return BadTrigger(f"the rule {quoted(rule)} cannot be read: {why}; a rule is for example {_EXAMPLE}")
 
 
-def _numbers(low: int, high: int, *, signed: bool = False) -> Callable[[str | None], tuple[int, ...]]:
-    def read(text: str | None) -> tuple[int, ...]:
-        numbers = sorted({int(number) for number in text.split(",")}) if text else []
-        for number in numbers:
-            if not low <= (abs(number) if signed else number) <= high:
-                raise ValueError(number)
-        return tuple(numbers)
-
-    return read
+def _numbers(text: str | None, low: int, high: int, *, signed: bool = False) -> tuple[int, ...]:
+    numbers = sorted({int(number) for number in text.split(",")}) if text else []
+    for number in numbers:
+        if not low <= (abs(number) if signed else number) <= high:
+            raise ValueError(number)
+    return tuple(numbers)
 
 
-def _one(high: int, otherwise: int | None) -> Callable[[str | None], int | None]:
-    def read(text: str | None) -> int | None:
-        return otherwise if text is None else _numbers(1, high)(text)[0]
-
-    return read
+def _one(text: str | None, high: int) -> int | None:
+    return None if text is None else _numbers(text, 1, high)[0]
 
 
 def _weekdays(text: str | None) -> tuple[_Weekday, ...]:
@@ -321,25 +346,6 @@ def _until(text: str | None) -> datetime | None:
     if until.tzinfo is not None:
         raise ValueError(text)
     return until if "T" in text else until + _DAY - _INSTANT
-
-
-def _week_start(text: str | None) -> int:
-    return _WEEKDAYS.index(text or "MO")
-
-
-_FIELDS: Mapping[str, tuple[str, Callable[[str | None], object]]] = {
-    "INTERVAL": ("interval", _one(_LARGEST_INTERVAL, 1)),
-    "BYDAY": ("weekdays", _weekdays),
-    "BYMONTHDAY": ("month_days", _numbers(1, 31, signed=True)),
-    "BYMONTH": ("months", _numbers(1, 12)),
-    "BYHOUR": ("hours", _numbers(0, 23)),
-    "BYMINUTE": ("minutes", _numbers(0, 59)),
-    "BYSETPOS": ("positions", _numbers(1, 366, signed=True)),
-    "WKST": ("week_start", _week_start),
-    "COUNT": ("count", _one(_MOST_COUNTED, None)),
-    "UNTIL": ("until", _until),
-}
-_KNOWN = frozenset(("FREQ", *_FIELDS))
 
 
 def _words(parts: _Parts, times: Sequence[time], start: datetime) -> str:

@@ -26,6 +26,18 @@ from segue.times.format import quoted, spoken
 from segue.times.moment import bounded, duration, in_seconds, storable, whole, within_limits
 from segue.times.wall_triggers import Cron, RRule, check_zone, zone_of_name
 
+__all__ = [
+    "At",
+    "Cron",
+    "Every",
+    "Idle",
+    "Phase",
+    "RRule",
+    "Trigger",
+    "resolve",
+    "trigger_from_json",
+]
+
 _LONGEST_WORDS = 200
 
 JSON: TypeAlias = dict[str, Any]
