@@ -181,6 +181,8 @@ def _left_over(
     """The time words that were not read with the main phrase; empty if there are none."""
     adjacent = _adjacent_words(sentence, words, main, spoken)
     start, end = adjacent.before(), adjacent.after() if after else None
+    if start is None and not main.has_clock:
+        start = adjacent.hour_before()
     left = [] if start is None else [_whole(sentence, range(start, main.extent.start), phrases)]
     right = [] if end is None else [_whole(sentence, range(main.extent.stop, end), phrases)]
     if left or right:
@@ -255,6 +257,8 @@ def _weak(text: str, meaning: object) -> bool:
         case HoursAlone():
             return True
         case OnDay(date=DayOfMonth(), part=None, time=None):
+            return True
+        case OnDay(date=None, part=None) if text == "一点":
             return True
         case OnDay(date=Dated(calendar=NumericDate(year=None)), part=None, time=None):
             return True

@@ -161,6 +161,8 @@ def _number(digits: str) -> _Found:
     if digits.isdigit() and len(digits) <= 2:
         yield from (spelt_number if len(digits) == 2 else small_number)(int(digits))
         return
+    if digits.startswith("0") and digits.isdigit():
+        return  # `0900 hours` is no length of time
     yield "number", Fraction(digits)
     if digits.isdigit() and len(digits) == 4:
         yield "year", int(digits)

@@ -101,6 +101,9 @@ class Span:
         for unit in self._units:
             if self._units.count(unit) > 1:
                 raise refuse(f"{unit.value}s are named twice in one duration", "2h 15m")
+        sizes = [unit.months or Fraction(unit.seconds, 10**9) for unit in self._units]
+        if sizes != sorted(sizes, reverse=True):
+            raise refuse("a duration names its units from the largest to the smallest", "2h 15m")
         if self.months == 0 and microseconds < 1:
             raise refuse("a duration must be longer than nothing", "2h 15m")
         if self.months > 1_200 or microseconds > LONGEST / timedelta(microseconds=1):

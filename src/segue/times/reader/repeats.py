@@ -118,6 +118,21 @@ class DayList:
         return self.first.union(*self.more)
 
 
+@positional
+class DayTriple(DayList):
+    """`mon, wed and fri`: two days without `every` may be meant once."""
+
+    kind: ClassVar[str] = "day_triple"
+
+    @property
+    def days(self) -> frozenset[int]:
+        if len(self.more) < 2:
+            readings = "every week on these days", "once on each of these days"
+            reason = f"it can be {' or '.join(readings)}"
+            raise refuse_ambiguous(reason, readings, "every monday and thursday at 9")
+        return self.first.union(*self.more)
+
+
 DaySet: TypeAlias = frozenset[int] | DayRange | DayList
 
 
@@ -199,7 +214,7 @@ class NthOfMonth:
     """`the first monday of every month at 10`."""
 
     kind: ClassVar[str] = "repeat"
-    nth: int
+    nth: tuple[int, ...] | int
     weekday: int
     part: DayPart | None = None
     times: Times | None = None
@@ -207,9 +222,8 @@ class NthOfMonth:
 
     def when(self, zone: Zone | None, now: datetime) -> When:
         number = (self.weekday + 1) % 7
-        if self.nth > 4:
-            raise refuse("not every month has a fifth one", "the last friday of every month at 9")
-        weekdays = f"{number}L" if self.nth < 0 else f"{number}#{self.nth}"
+        each = self.nth if isinstance(self.nth, tuple) else (self.nth,)
+        weekdays = ",".join(f"{number}L" if nth < 0 else f"{number}#{nth}" for nth in each)
         return line(one_time(self.times, self.part), "* *", weekdays, self.zone, zone)
 
 

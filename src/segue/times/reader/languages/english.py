@@ -40,8 +40,8 @@ from segue.times.reader.relative_dates import (
     NumberedWeekday,
 )
 from segue.times.reader.repeats import (
-    DayList,
     DayRange,
+    DayTriple,
     EveryDay,
     EveryMonth,
     EverySpan,
@@ -148,7 +148,7 @@ ENGLISH = Language(
             "{time:bare_time} {part} [on] {date}",
             "[on] {date} {time:bare_time} {part}",
         ),
-        DayList: ("{first:one_day} {more:one_day&}",),
+        DayTriple: ("{first:one_day} {more:one_day&}",),
         DayRange: ("[from] {first:weekday} to|through|-|–|until|till {last:weekday}",),
         EverySpan: (
             "every|each|once_every {span}",
@@ -169,7 +169,7 @@ ENGLISH = Language(
             "[on] {days:plural+} {times} {part} [{zone}]",
             "[on] {days+} {part:parts} [{times}] [{zone}]",
             "{days:day_range} [{part}] [{times}] [{zone}]",
-            "{days:day_list} {times} [{zone}]",
+            "{days:day_triple} {times} [{zone}]",
             "every|each day {days:day_range} [{times}] [{zone}]",
             "{part:parts} {times} [{zone}]",
             "{times} [{part}] every|each {days*} [{zone}]",
@@ -187,7 +187,7 @@ ENGLISH = Language(
         EveryMonth: (
             "every|each month on [the] {days:ordinal*} [{times}] [{zone}]",
             "monthly on [the] {days:ordinal*} [{times}] [{zone}]",
-            "[on] the {days:ordinal*} of every|each month [{times}] [{zone}]",
+            "[on] [the] {days:ordinal*} of every|each month [{times}] [{zone}]",
             "every|each {days:ordinal*} of the month [{times}] [{zone}]",
             "{times} on the {days:ordinal*} of every|each month [{zone}]",
         ),
@@ -203,8 +203,8 @@ ENGLISH = Language(
             "monthly on the last day [{times}] [{zone}]",
         ),
         NthOfMonth: (
-            "[on] [the] {nth} {weekday} of every|each|the month [{times}] [{zone}]",
-            "every|each {nth} {weekday} of|in the month [{times}] [{zone}]",
+            "[on] [the] {nth+} {weekday} of every|each|the month [{times}] [{zone}]",
+            "every|each {nth+} {weekday} of|in the month [{times}] [{zone}]",
             "every|each month on the {nth} {weekday} [{times}] [{zone}]",
             "monthly on the {nth} {weekday} [{times}] [{zone}]",
         ),

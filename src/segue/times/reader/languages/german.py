@@ -43,8 +43,8 @@ from segue.times.reader.relative_dates import (
     NumberedWeekday,
 )
 from segue.times.reader.repeats import (
-    DayList,
     DayRange,
+    DayTriple,
     EveryDay,
     EveryMonth,
     EverySpan,
@@ -127,7 +127,7 @@ GERMAN = Language(
             "{time} [am] {date} [{part}] [{zone}]",
             "{time} {date:relative_date} [{part}] [{zone}]",
         ),
-        DayList: ("{first:one_day} {more:one_day&}",),
+        DayTriple: ("{first:short_day} {more:short_day&}",),
         DayRange: (
             "[von] {first:weekday} bis|-|– {last:weekday}",
             "{first:weekday_s} bis {last:weekday_s}",
@@ -146,7 +146,7 @@ GERMAN = Language(
             "zweimal|dreimal täglich|am_tag {times} [{zone}]",
             "alle tage {times} [{zone}]",
             "{days:day_range} {times} [{zone}]",
-            "{days:day_list} {times} [{zone}]",
+            "{days:day_triple} {times} [{zone}]",
             "jeden tag {days:day_range} [{times}] [{zone}]",
             "{times} jeden|jedes {days*} [{zone}]",
             "{times} täglich|taeglich [{zone}]",

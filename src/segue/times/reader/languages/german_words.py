@@ -194,9 +194,10 @@ WORDS: Kinds = {
     "ordinal": NUMBERED_DAYS,
     "month_number": {words: number for number, words in enumerate(list(NUMBERED_DAYS)[:12], 1)},
     "other": {"zweiten": 2, "dritten": 3},
-    "two": {"zweiten": 2},
+    "two": {"zweiten|2.": 2},
     "fortnightly": {"zweiwöchentlich|vierzehntäglich|jede zweite woche|alle 14 tage|alle vierzehn tage": 2},
     "weekday_s": {f"{names.split('|')[0]}s": day for names, day in WEEKDAYS.items()},
+    "short_day": {names.split("|")[-1]: frozenset({day}) for names, day in WEEKDAYS.items()},
     "one_day": {names: frozenset({day}) for names, day in WEEKDAYS.items()},
     "any_days": {**DAYS, **PLURALS},
     "zone": {

@@ -41,8 +41,8 @@ from segue.times.reader.relative_dates import (
     NumberedWeekday,
 )
 from segue.times.reader.repeats import (
-    DayList,
     DayRange,
+    DayTriple,
     EveryDay,
     EveryMonth,
     EverySpan,
@@ -127,7 +127,7 @@ RUSSIAN = Language(
             "[{part}] {time} [{zone}]",
             "{time} {date} [{part}] [{zone}]",
         ),
-        DayList: ("{first:one_day} {more:one_day&}",),
+        DayTriple: ("{first:short_day} {more:short_day&}",),
         DayRange: ("с {first:genitive} по {last:weekday}", "{first:weekday} -|– {last:weekday}"),
         EverySpan: ("каждые|раз_в {span}", "{span:long_span}"),
         EveryUnit: ("каждый|каждую {unit:beat}", "{unit:long_unit}"),
@@ -142,7 +142,7 @@ RUSSIAN = Language(
             "каждую_неделю|еженедельно|раз_в_неделю в|во {days:one_day} [{part}] [{times}] [{zone}]",
             "два_раза_в_неделю по {days:dative*} [{times}] [{zone}]",
             "[каждый_день] {days:day_range} [{times}] [{zone}]",
-            "{days:day_list} {times} [{zone}]",
+            "{days:day_triple} {times} [{zone}]",
             "{times} каждый|каждую|каждое {days*} [{zone}]",
             "{times} по {days:dative*} [{zone}]",
             "{times} {days:plural*} [{zone}]",

@@ -176,6 +176,7 @@ WORDS: Kinds = {
     "number_of_month": {"1 число|первое число": 1},
     "genitive": GENITIVE,
     "without": {name: frozenset({day}) for name, day in GENITIVE.items()},
+    "short_day": {names.split("|")[-1]: frozenset({day}) for names, day in WEEKDAYS.items()},
     "one_day": {names: frozenset({day}) for names, day in WEEKDAYS.items()},
     "next_unit": {
         "на следующей неделе": Unit.WEEK,
