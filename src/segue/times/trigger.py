@@ -247,7 +247,7 @@ def trigger_from_json(data: Mapping[str, Any]) -> Trigger:
                 options["start"] = _moment_or_words(options["start"])
             return Every(interval, **options)
         case {"kind": "cron", "expr": expr, **rest}:
-            return Cron(expr, **_only(rest, "tz"))
+            return Cron(expr, **_only(rest, "tz", "days", "shift"))
         case {"kind": "rrule", "rrule": rule, "start": start, **rest}:
             return RRule(rule, start, **_only(rest, "tz", "exdate", "rdate"))
         case {"kind": "idle", "idle_seconds": quiet, **rest}:

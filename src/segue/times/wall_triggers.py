@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 
 from segue.errors import BadTrigger, ZoneNeeded
 from segue.times import cron_line
+from segue.times.days.day_sets import day_set
+from segue.times.days.working_days import Shift, WorkingWalls
 from segue.times.format import quoted
 from segue.times.moment import EARLIEST, LATEST, bounded, within_limits
 from segue.times.rrule import Recurrence, read_rule
@@ -33,6 +35,10 @@ class Cron:
     expr: str
     tz: str | None = None
     """An IANA name. None: that of the session, else `Settings.timezone`, else `ZoneNeeded` is raised."""
+    days: str | None = None
+    """The name of a day set, such as `CN`: only its working days count."""
+    shift: Shift = Shift.NONE
+    """With `days`: where a slot on a day off moves to."""
 
     kind: ClassVar[str] = "cron"
     repeats: ClassVar[bool] = True
@@ -44,6 +50,11 @@ class Cron:
         object.__setattr__(self, "expr", " ".join(self.expr.split()))
         if self.tz is not None:
             check_zone(self.tz)
+        object.__setattr__(self, "shift", _shift(self.shift))
+        if self.days is not None:
+            day_set(self.days)
+        elif self.shift is not Shift.NONE:
+            raise BadTrigger("shift moves a slot to a working day, so it needs days, for example days='CN'")
 
     def resolved(self, zone: str | None) -> "Cron":
         """Returns it with its own zone, or else this one. Raises ZoneNeeded if both are missing."""
@@ -69,15 +80,18 @@ class Cron:
         return self.next_after(now)
 
     def to_json(self) -> JSON:
-        return {"kind": self.kind, "expr": self.expr, "tz": self.tz}
+        days = {"days": self.days, "shift": str(self.shift)} if self.days else {}
+        return {"kind": self.kind, "expr": self.expr, "tz": self.tz, **days}
 
     def __str__(self) -> str:
-        words = self._line.explain()
-        return f"{words[0].lower()}{words[1:]}" + (f", {self.tz}" if self.tz else "")
+        words = cron_line.read_line(self.expr).explain()
+        days = f", workdays ({self.days})" if self.days else ""
+        return f"{words[0].lower()}{words[1:]}{days}" + (f", {self.tz}" if self.tz else "")
 
     @property
-    def _line(self) -> cron_line.CronLine:
-        return cron_line.read_line(self.expr)
+    def _line(self) -> cron_line.Walls:
+        line = cron_line.read_line(self.expr)
+        return WorkingWalls(line, day_set(self.days), self.shift) if self.days else line
 
     @property
     def _zone(self) -> ZoneInfo:
@@ -164,6 +178,13 @@ class RRule:
         if self.tz is None:
             raise BadTrigger(f"RRule({quoted(self.rrule)}) has no zone yet; resolved(zone) gives it one")
         return zone_of_name(self.tz)
+
+
+def _shift(value: object) -> Shift:
+    for shift in Shift:
+        if value == shift:
+            return shift
+    raise BadTrigger(f"shift is 'none', 'next' or 'previous', got {quoted(value)}")
 
 
 def _wall(value: object, what: str) -> datetime:
