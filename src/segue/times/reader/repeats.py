@@ -145,7 +145,7 @@ class EveryDay:
     part: DayPart | None = None
     times: Times | None = None
     zone: ZoneInText | None = None
-    without: tuple[DaySet, ...] = ()
+    without: tuple[DaySet, ...] | DaySet = ()
 
     def when(self, zone: Zone | None, now: datetime) -> When:
         days, without = union(self.days), union(self.without)

@@ -166,7 +166,7 @@ FRENCH = Language(
             "chaque mois le {days:day*} [{times}] [{zone}]",
             "tous les mois le {days:day*} [{times}] [{zone}]",
             "le {days:day*} de chaque mois [{times}] [{zone}]",
-            "tous les {days:day} du mois [{times}] [{zone}]",
+            "tous les {days:day*} du mois [{times}] [{zone}]",
         ),
         FirstOfMonth: ("le premier jour de_chaque|du mois [{times}] [{zone}]",),
         LastOfMonth: (
