@@ -101,7 +101,7 @@ async def test_trap_3_without_the_limits_the_session_is_held_as_long_as_its_clie
         scene = Scene(on)
         admitted = await on.perform(scene.arrives("first"))
         watcher = await asyncpg.connect(postgres_url)
-        async with sleeper(postgres_url, admitted.session_id, "--without-limits"):
+        async with sleeper(postgres_url, admitted.value.session_id, "--without-limits"):
             message = on.actor("message", scene.arrives("second"))
             await message.step()
             assert message.blocked

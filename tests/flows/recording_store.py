@@ -51,10 +51,6 @@ class RecordingStore(FaultyStore):
         finally:
             transaction.close()
 
-    async def both_runners_have_leased(self) -> None:
-        """Wait until both runners have leased: during a lease, its capacity is not free."""
-        await self.has_committed("sessions.lease", 2)
-
     async def has_committed(self, query: str, count: int) -> None:
         await eventually(lambda: len(self.transactions_with(query)) >= count, f"{count} of {query}")
 

@@ -16,7 +16,7 @@ from segue.store.database import Database
 from segue.store.open import open_database
 from segue.testing import ScriptedAgent
 from segue.times.clock import SystemClock
-from tests.seats import seat_of
+from tests.leases import terms_of
 
 HOUR = 3_600_000
 LEASE_MS = 15_000
@@ -39,7 +39,7 @@ async def test_a_lease_of_a_worker_whose_clock_is_wrong_is_as_good_as_any(
         assert await right.workers.reaper.step() == 0
         agent.go_on()
         await step
-        turn = await right.turn(admitted.turn_id)
+        turn = await right.turns.get(admitted.turn_id)
         assert (turn.outcome, turn.attempt) == ("ok", 1)
 
 
@@ -52,7 +52,7 @@ async def _leased(database: Database, lease_now: int | None) -> HeldLane:
     """The ready lane, with a lease that begins at that moment."""
     (held,) = await database.run(
         lambda: lease.lease(
-            seat_of("owner", lease_ms=LEASE_MS, lease_now=lease_now),
+            terms_of("owner", lease_ms=LEASE_MS, lease_now=lease_now),
             pool=Pool.USER,
             after="",
             limit=1,

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from segue.store.postgres import database as postgres
 from segue.store.postgres.clock_offset import Offset
 from segue.store.postgres.database import Postgres
 from segue.store.queries import translate
+from segue.store.settings import DEFAULTS, StoreSettings
 from tests.eventually import eventually
 from tests.store import counting
 from tests.store.counting import increment
@@ -24,11 +24,21 @@ WHERE query LIKE '%pg_current_snapshot%' AND pid <> pg_backend_pid() AND datname
 
 
 @pytest.fixture
-async def database(postgres_url: str) -> AsyncIterator[Postgres]:
+def settings() -> StoreSettings:
+    """The settings of `database`; a test may replace them by a parameter."""
+    return DEFAULTS
+
+
+@pytest.fixture
+async def database(postgres_url: str, settings: StoreSettings) -> AsyncIterator[Postgres]:
     await counting.create(postgres_url, "s000")
-    database = await Postgres.open(postgres_url)
+    database = await Postgres.open(postgres_url, settings)
     yield database
     await database.close()
+
+
+def with_settings(**settings: float) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("settings", [StoreSettings(**settings)], ids=[""])  # type: ignore[arg-type]
 
 
 class Listener:
@@ -49,10 +59,8 @@ async def other_client(postgres_url: str) -> AsyncIterator["asyncpg.Connection[a
     await connection.close()
 
 
-async def test_another_process_that_commits_rings(
-    database: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(postgres, "POLL_SECONDS", NEVER)
+@with_settings(poll_seconds=NEVER)
+async def test_another_process_that_commits_rings(database: Postgres, postgres_url: str) -> None:
     rung = asyncio.Event()
     other = await Postgres.open(postgres_url)
     async with database.watch(rung.set):
@@ -63,11 +71,10 @@ async def test_another_process_that_commits_rings(
     await other.close()
 
 
+@with_settings(poll_seconds=NEVER, ring_seconds=0.0)
 async def test_commits_of_this_process_do_not_ring(
-    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
-    monkeypatch.setattr(postgres, "POLL_SECONDS", NEVER)
-    monkeypatch.setattr(postgres, "RING_SECONDS", 0.0)
     rings: asyncio.Queue[None] = asyncio.Queue()
     listener = Listener()
     await other_client.add_listener("segue", listener)
@@ -85,10 +92,10 @@ async def test_commits_of_this_process_do_not_ring(
         assert rings.empty()
 
 
+@with_settings(notify_seconds=NEVER)
 async def test_many_commits_make_one_notification(
-    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
-    monkeypatch.setattr(postgres, "NOTIFY_SECONDS", NEVER)
     listener = Listener()
     await other_client.add_listener("segue", listener)
     await database.run(increment("s000", "the first is told at once"))
@@ -113,10 +120,10 @@ async def test_a_commit_that_changes_nothing_does_not_notify(
     assert await listener.notifications.get() == other_client.get_server_pid()
 
 
+@with_settings(poll_seconds=0.01)
 async def test_a_process_that_lost_its_listening_connection_still_polls(
-    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
-    monkeypatch.setattr(postgres, "POLL_SECONDS", 0.01)
     rings: asyncio.Queue[None] = asyncio.Queue()
     async with database.watch(lambda: rings.put_nowait(None)):
         await rings.get()
@@ -136,14 +143,11 @@ async def test_a_process_that_lost_its_listening_connection_still_polls(
 
 
 @pytest.mark.serial  # what others write to the server rings too
+@with_settings(poll_seconds=0.02)
 async def test_nothing_rings_while_nothing_is_written(
-    database: Postgres,
-    postgres_url: str,
-    other_client: "asyncpg.Connection[asyncpg.Record]",
-    monkeypatch: pytest.MonkeyPatch,
+    database: Postgres, postgres_url: str, other_client: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     """An open transaction rings when it commits, though it got its number before."""
-    monkeypatch.setattr(postgres, "POLL_SECONDS", 0.02)
     rings: asyncio.Queue[None] = asyncio.Queue()
     async with database.watch(lambda: rings.put_nowait(None)):
         transaction = other_client.transaction()

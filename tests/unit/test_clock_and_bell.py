@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.kernel.live.bell import Bell, Name
+from segue.kernel.live.bell import Bell
+from segue.kernel.transactions.result import Name
 from segue.testing import ManualClock
 from segue.testing.manual_clock import START
 from segue.times.clock import SystemClock, to_moment, to_ms
