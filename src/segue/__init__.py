@@ -49,7 +49,7 @@ from segue.model.states import (
 )
 from segue.model.transcript import Message
 from segue.times.clock import Clock, SystemClock
-from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
+from segue.times.trigger import At, Cron, Every, Idle, Phase, RRule, Trigger
 
 if TYPE_CHECKING:
     from segue.kernel.api.jobs import OwnedJob
@@ -98,6 +98,7 @@ __all__ = [
     "PageStart",
     "Phase",
     "Policy",
+    "RRule",
     "Recall",
     "RecallStatus",
     "Receipt",

@@ -35,6 +35,7 @@ __all__ = [
     "RRule",
     "Trigger",
     "resolve",
+    "stored_kind",
     "trigger_from_json",
 ]
 
@@ -235,6 +236,12 @@ def resolve(trigger: Trigger, *, now: datetime, zone: str | None) -> Trigger:
             return trigger.resolved(zone)
         case Idle():
             return trigger
+
+
+def stored_kind(trigger: Trigger) -> str:
+    """The kind by which queries tell jobs apart. A rule is stored among the cron lines: both repeat by the
+    clock, and the trigger itself says which it is."""
+    return Cron.kind if isinstance(trigger, RRule) else trigger.kind
 
 
 def trigger_from_json(data: Mapping[str, Any]) -> Trigger:

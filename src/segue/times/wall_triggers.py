@@ -66,15 +66,15 @@ class Cron:
         return self if self.tz else replace(self, tz=zone)
 
     def next_after(self, moment: datetime) -> datetime | None:
-        slot = cron_line.next_slot(self._line, self._zone, _naive(moment))
+        slot = cron_line.next_slot(self.walls, self._zone, _naive(moment))
         return None if slot is None else within_limits(slot.replace(tzinfo=UTC))
 
     def latest_at_or_before(self, moment: datetime, after: datetime) -> datetime | None:
-        slot = cron_line.latest_slot(self._line, self._zone, _naive(after), _naive(moment))
+        slot = cron_line.latest_slot(self.walls, self._zone, _naive(after), _naive(moment))
         return None if slot is None else slot.replace(tzinfo=UTC)
 
     def count_between(self, after: datetime, until: datetime) -> int:
-        return cron_line.count_slots(self._line, self._zone, _naive(after), _naive(until))
+        return cron_line.count_slots(self.walls, self._zone, _naive(after), _naive(until))
 
     def first(self, now: datetime) -> datetime | None:
         return self.next_after(now)
@@ -88,8 +88,12 @@ class Cron:
         days = f", workdays ({self.days})" if self.days else ""
         return f"{words[0].lower()}{words[1:]}{days}" + (f", {self.tz}" if self.tz else "")
 
+    def note(self, moment: datetime) -> str | None:
+        """What its day set says about the day of a moment: a holiday, or that the calendar has ended."""
+        return day_set(self.days).note(moment.astimezone(self._zone).date()) if self.days else None
+
     @property
-    def _line(self) -> cron_line.Walls:
+    def walls(self) -> cron_line.Walls:
         line = cron_line.read_line(self.expr)
         return WorkingWalls(line, day_set(self.days), self.shift) if self.days else line
 
@@ -148,15 +152,15 @@ class RRule:
         return self if self.tz else replace(self, tz=zone)
 
     def next_after(self, moment: datetime) -> datetime | None:
-        slot = cron_line.next_slot(self._rule, self._zone, _naive(moment))
+        slot = cron_line.next_slot(self.walls, self._zone, _naive(moment))
         return None if slot is None else within_limits(slot.replace(tzinfo=UTC))
 
     def latest_at_or_before(self, moment: datetime, after: datetime) -> datetime | None:
-        slot = cron_line.latest_slot(self._rule, self._zone, _naive(after), _naive(moment))
+        slot = cron_line.latest_slot(self.walls, self._zone, _naive(after), _naive(moment))
         return None if slot is None else slot.replace(tzinfo=UTC)
 
     def count_between(self, after: datetime, until: datetime) -> int:
-        return cron_line.count_slots(self._rule, self._zone, _naive(after), _naive(until))
+        return cron_line.count_slots(self.walls, self._zone, _naive(after), _naive(until))
 
     def first(self, now: datetime) -> datetime | None:
         return self.next_after(now)
@@ -167,10 +171,10 @@ class RRule:
         return shape | {name: [_text(wall) for wall in walls] for name, walls in dates.items() if walls}
 
     def __str__(self) -> str:
-        return self._rule.explain() + (f", {self.tz}" if self.tz else "")
+        return self.walls.explain() + (f", {self.tz}" if self.tz else "")
 
     @property
-    def _rule(self) -> Recurrence:
+    def walls(self) -> Recurrence:
         return read_rule(self.rrule, self.start, self.exdate, self.rdate)
 
     @property

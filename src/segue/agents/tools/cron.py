@@ -8,6 +8,7 @@ Invariants
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from segue.agents.tools.arguments import flat
@@ -110,8 +111,8 @@ async def _list(context: ToolContext, given: Mapping[str, Any]) -> str:
 async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
     found = await _find_job(context, given, "update")
     trigger, before = _trigger(context, given), found.job.trigger
-    if trigger is None and "tz" in given and isinstance(before, Cron):
-        trigger = Cron(before.expr, tz=given["tz"])
+    if trigger is None and "tz" in given and isinstance(before, Cron | RRule):
+        trigger = replace(before, tz=given["tz"])
     name, message = given.get("name"), given.get("message")
     if name is None and message is None and trigger is None:
         raise ToolRefused("update needs something to change: `name`, `message` or a schedule")
