@@ -46,23 +46,25 @@ TRIGGERS: tuple[Trigger, ...] = (
 
 
 def main() -> None:
-    print(f"{'':24}{'lines':>7}{'right':>8}{'refused':>9}{'wrong':>7}{'wrong of answers':>18}")
+    heads = (
+        f"{'lines':>7}{'right':>8}{'read':>8}{'asked':>7}{'refused':>9}{'wrong':>7}{'wrong of answers':>18}"
+    )
+    print(f"{'':24}{heads}")
     for aside in (False, True):
         for language in LANGUAGES:
             lines = [line for line in phrases(language) if line.set_aside is aside]
             _row(language + (", set aside" if aside else ""), lines, judge_phrase)
-        lines = [line for line in sentences() if line.set_aside is aside]
-        _row("sentences" + (", set aside" if aside else ""), lines, judge_sentence)
+        _row("sentences" + (", set aside" if aside else ""), sentences(later=aside), judge_sentence)
     _readings()
     _slots()
 
 
 def _row(name: str, lines: Iterable[Phrase], judge: Callable[[Phrase], tuple[Outcome, str]]) -> None:
     counts = Counter(judge(line)[0] for line in lines)
-    right, refused, wrong = (counts[o] for o in (Outcome.RIGHT, Outcome.REFUSED, Outcome.WRONG))
+    right, asked, refused, wrong = (counts[outcome] for outcome in Outcome)
     total, answers = counts.total(), right + wrong
-    share = f"{wrong / max(1, answers):.1%}"
-    print(f"{name:24}{total:7}{right / total:8.1%}{refused:9}{wrong:7}{share:>18}")
+    rightly, share = f"{(right + asked) / total:.1%}", f"{wrong / max(1, answers):.1%}"
+    print(f"{name:24}{total:7}{rightly:>8}{right:8}{asked:7}{refused:9}{wrong:7}{share:>18}")
 
 
 def _readings() -> None:

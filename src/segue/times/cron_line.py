@@ -20,6 +20,7 @@ All datetimes in this file are naive on purpose: walls have no zone, and moments
 
 import re
 from bisect import bisect_left
+from calendar import monthrange
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
@@ -76,6 +77,9 @@ class CronLine:
         self._times = sorted(
             60 * hour + minute for hour in self._fields.hours for minute in self._fields.minutes
         )
+        by_day_only = self._fields.parts[5].startswith("*")
+        self._least_day = min(self._fields.days) if by_day_only else 0
+        """The first day of a month that the line names, if it names days of the month only."""
         self.follows_clock = any(field.startswith("*") for field in self._fields.parts[1:3])
         if not self._has_a_day():
             raise BadTrigger(_NEVER.format(quoted(expr)))
@@ -114,7 +118,7 @@ class CronLine:
         """The days the line names from one wall to another, both days included."""
         day, last = start.date(), end.date()
         while day <= last:
-            if day.month not in self._fields.months:
+            if day.month not in self._fields.months or self._is_short(day):
                 day = (day.replace(day=1) + 31 * _DAY).replace(day=1)
                 continue
             if self._fields.match_day(day):
@@ -130,6 +134,10 @@ class CronLine:
             if self._fields.match_day(day):
                 yield day
             day -= _DAY
+
+    def _is_short(self, day: date) -> bool:
+        """Whether the month of a day ends before the first day that the line names in a month."""
+        return self._least_day > 28 and monthrange(day.year, day.month)[1] < self._least_day
 
     def _has_a_day(self) -> bool:
         # Whether a day matches depends on its weekday and the length of its month. These 28 years contain

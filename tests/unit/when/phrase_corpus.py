@@ -41,6 +41,8 @@ _COMPARED = 6
 
 class Outcome(StrEnum):
     RIGHT = "right"
+    ASKED = "asked"
+    """Refused or asked back, as it should be."""
     REFUSED = "refused"
     WRONG = "wrong"
 
@@ -61,8 +63,9 @@ def phrases(language: str) -> Iterator[Phrase]:
     yield from _lines(FOLDER / f"{language}.txt", language)
 
 
-def sentences() -> Iterator[Phrase]:
-    yield from _lines(FOLDER / "sentences.txt", "")
+def sentences(*, later: bool = False) -> Iterator[Phrase]:
+    """The sentences; or those that were written later and measured once."""
+    yield from _lines(FOLDER / ("sentences_later.txt" if later else "sentences.txt"), "")
 
 
 def _lines(file: Path, language: str) -> Iterator[Phrase]:
@@ -72,7 +75,7 @@ def _lines(file: Path, language: str) -> Iterator[Phrase]:
             _, wall, zone = line.split()
             now = datetime.fromisoformat(wall).replace(tzinfo=ZoneInfo(zone))
         elif line.startswith("# "):
-            language = language if file.stem != "sentences" else line[2:].lower()
+            language = line[2:].lower() if file.stem.startswith("sentences") else language
         elif " => " in line:
             texts, expected = line.split(" => ")
             yield from (Phrase(language, now, zone, text, expected) for text in texts.split(" | "))
@@ -98,7 +101,7 @@ def _refused(expected: str, error: BadTime) -> Outcome:
             right = refusal is not None and refusal.passed is not None
         case _:
             right = False
-    return Outcome.RIGHT if right else Outcome.REFUSED
+    return Outcome.ASKED if right else Outcome.REFUSED
 
 
 def judge_sentence(phrase: Phrase) -> tuple[Outcome, str]:
@@ -106,7 +109,7 @@ def judge_sentence(phrase: Phrase) -> tuple[Outcome, str]:
     found = find(phrase.text, now=phrase.now, zone=phrase.zone)
     if found.when is not None and not found.passed:
         return _judged(phrase, found.when), str(found.when)
-    return (Outcome.RIGHT if _is_silence(phrase.expected, found) else Outcome.REFUSED), str(found)
+    return (Outcome.ASKED if _is_silence(phrase.expected, found) else Outcome.REFUSED), str(found)
 
 
 def _is_silence(expected: str, found: FoundTime) -> bool:

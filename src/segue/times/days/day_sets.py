@@ -79,7 +79,7 @@ def read_day_set(text: str) -> DaySet:
     fields: dict[str, str] = {}
     off: dict[date, str] = {}
     on: set[date] = set()
-    for line in text.splitlines():
+    for line in (line for line in text.splitlines() if not line.startswith("--")):
         key, _, rest = line.partition(" ")
         if key[:1].isdigit():
             kind, _, reason = rest.partition(" ")

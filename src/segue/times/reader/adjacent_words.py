@@ -72,7 +72,8 @@ _ELSEWHERE = re.compile(
     r"\b(?:the )?(?:same|this|that) time\b|\bzur (?:selben|gleichen) zeit\b|\bum diese zeit\b"
     r"|\bla même heure\b|\bà cette heure\b|\bla misma hora\b|\ba esta hora\b|\bв (?:это|то) же время\b"
     r"|同一时间|这个?时间|这个?时候"
-    r"|\bat the latest\b|\bau plus tard\b|\bcomo muy tarde\b|\ba más tardar\b",
+    r"|\b(?:beforehand|in advance|vorher|à l'avance|antelación|заранее)\b|提前"
+    r"|\bза\b[^,.]{1,20}\bдо\b|\bat the latest\b|\bau plus tard\b|\bcomo muy tarde\b|\ba más tardar\b",
     re.IGNORECASE,
 )
 """A time of day that is not named but meant, and deadlines."""
@@ -88,6 +89,7 @@ _ZONE_NAMES = frozenset(
 )
 
 _SILENT = frozenset(("join", "at"))
+_ARTICLES = frozenset(("the", "a", "an", "my", "your", "our", "his", "her", "their"))
 _COUNTED = frozenset(("day", "unit", "part", "month", "doubtful"))
 """Groups that `every` and `second` count."""
 _FRACTIONS = frozenset(("half", "quarter", "halb", "viertel", "quart", "demi", "cuarto", "media", "четверть"))
@@ -178,6 +180,14 @@ class AdjacentWords:
             if word.last:
                 break
         return end
+
+    def is_attribute(self) -> bool:
+        """`the 8pm show`: the words are an attribute of the noun that follows."""
+        if not self._before or not self._after or self._before[-1].last:
+            return False
+        touched = not self._sentence[self._phrase.stop : self._after[0].start].strip()
+        following = self._group(self._after[0])
+        return touched and self._before[-1].text.lower() in _ARTICLES and following is None
 
     def hour_before(self) -> int | None:
         """The start of a number directly before the phrase that may be an hour: `twelve tomorrow`."""

@@ -130,6 +130,9 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
         left = _left_over(sentence, words, main, phrases, spoken, after=False)
     else:
         left = _left_over(sentence, words, main, phrases, spoken)
+    if main is not None and not left and len(strong) == 1 and main.is_clock:
+        attribute = _adjacent_words(sentence, words, main, spoken).is_attribute()
+        left = main.text if attribute else ""
     if main is None or left:
         return FoundTime(
             FinderVerdict.NOT_READ, unread=left, reason=_reason(left, sentence, spoken) if left else ""
@@ -261,6 +264,8 @@ def _weak(text: str, meaning: object) -> bool:
         case OnDay(date=None, part=None) if text == "一点":
             return True
         case OnDay(date=Dated(calendar=NumericDate(year=None)), part=None, time=None):
+            return True
+        case EveryUnit(unit=Unit.SECOND):
             return True
         case EveryUnit(unit=Unit.WEEK | Unit.MONTH | Unit.YEAR) | EverySpan():
             return not _EVERY.match(text)
