@@ -54,7 +54,7 @@ def main() -> None:
         for language in LANGUAGES:
             lines = [line for line in phrases(language) if line.set_aside is aside]
             _row(language + (", set aside" if aside else ""), lines, judge_phrase)
-        _row("sentences" + (", set aside" if aside else ""), sentences(later=aside), judge_sentence)
+        _row("sentences" + (", later ones" if aside else ""), sentences(later=aside), judge_sentence)
     _readings()
     _slots()
 

@@ -64,7 +64,7 @@ def phrases(language: str) -> Iterator[Phrase]:
 
 
 def sentences(*, later: bool = False) -> Iterator[Phrase]:
-    """The sentences; or those that were written later and measured once."""
+    """The sentences; or those that were written later, and measured once."""
     yield from _lines(FOLDER / ("sentences_later.txt" if later else "sentences.txt"), "")
 
 

@@ -72,7 +72,7 @@ _ELSEWHERE = re.compile(
     r"\b(?:the )?(?:same|this|that) time\b|\bzur (?:selben|gleichen) zeit\b|\bum diese zeit\b"
     r"|\bla même heure\b|\bà cette heure\b|\bla misma hora\b|\ba esta hora\b|\bв (?:это|то) же время\b"
     r"|同一时间|这个?时间|这个?时候"
-    r"|\b(?:beforehand|in advance|vorher|à l'avance|antelación|заранее)\b|提前"
+    r"|\b(?:beforehand|in advance|vorher|à l'avance|antelación|заранее|à partir d[eu]|a partir del?)\b|提前"
     r"|\bза\b[^,.]{1,20}\bдо\b|\bat the latest\b|\bau plus tard\b|\bcomo muy tarde\b|\ba más tardar\b",
     re.IGNORECASE,
 )
