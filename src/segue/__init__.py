@@ -61,7 +61,7 @@ from segue.model.states import (
 )
 from segue.model.transcript import Message
 from segue.times.clock import Clock, SystemClock
-from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
+from segue.times.trigger import At, Cron, Every, Idle, Phase, RRule, Trigger
 
 if TYPE_CHECKING:
     from segue.agents.tools.registry import Tool, Toolbox
@@ -114,6 +114,7 @@ __all__ = [
     "PageStart",
     "Phase",
     "Policy",
+    "RRule",
     "Recall",
     "RecallStatus",
     "Receipt",

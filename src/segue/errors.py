@@ -83,6 +83,12 @@ class BadTrigger(Invalid):
     code = "bad_trigger"
 
 
+class UnknownDays(BadTrigger):
+    """A schedule names a set of working days that does not exist."""
+
+    code = "unknown_days"
+
+
 class BadPolicy(Invalid):
     code = "bad_policy"
 

@@ -114,23 +114,37 @@ async def test_it_really_schedules(
 
 
 @pytest.mark.parametrize(
+    ("words", "schedule"),
+    [
+        ("every other friday at 9 call Ana", "every 2 weeks on Friday at 09:00, Europe/Berlin"),
+        ("every day at 9 and 17 call Ana", "at 09:00 and 17:00 every day, Europe/Berlin"),
+        ("every day at 8:00 and 17:30 call Ana", "every day at 08:00 and 17:30, Europe/Berlin"),
+        ("每天9点和17点告诉我有什么变化", "at 09:00 and 17:00 every day, Europe/Berlin"),
+    ],
+)
+async def test_a_repetition_that_is_more_than_one_cron_line_says_is_scheduled_whole(
+    kernel: Kernel, ask: Asking, words: str, schedule: str
+) -> None:
+    await ask(words)
+    assert str((await the_job(kernel)).trigger) == schedule
+
+
+@pytest.mark.parametrize(
     ("words", "unread"),
     [
-        ("every other friday at 9 call Ana", "every other"),
-        ("every second tuesday at 10 call Ana", "every second"),
+        ("every 3rd friday at 9 call Ana", "every 3rd"),
+        ("every friday at 9 starting monday call Ana", "starting monday"),
         ("call Ana every morning at 7 and every evening at 8", "and every evening at 8"),
-        ("every day at 9 and 17 call Ana", "and 17"),
         ("every weekday at 9 EST call Ana", "EST"),
         ("every day at 9 until christmas call Ana", "until christmas"),
-        ("remind me every other friday at 9 to call Ana", "every other"),
-        ("remind me monday 9am EST to call Ana", "EST"),
+        ("remind me by friday at 9 to call Ana", "by"),
+        ("remind me friday 9am IST to call Ana", "Asia/Kolkata"),
         ("remind me tomorrow around 9 to call Ana", "around 9"),
         ("remind me next friday afternoon to call Ana", "the afternoon needs an hour"),
         ("remind me tomorrow at half past 9 to call Ana", "09:30 or 21:30"),
         ("remind me tomorrow to call Ana at 5", '"tomorrow" and "at 5"'),
         ("check back tomorrow 14:00-16:00 on notes.md", "14:00-16:00"),
         ("每隔一天9点告诉我有什么变化", "每隔一天"),
-        ("每天9点和17点告诉我有什么变化", "和17点"),
         ("明天9点或10点提醒我喝水", "或10点"),
     ],
 )

@@ -45,7 +45,7 @@ SECTIONS = {
     "When": (
         "Triggers are values. `next_after(moment)` returns the first slot after a moment, or None. All of "
         "them raise `BadTrigger` for values that cannot be used.",
-        "At() Every() Phase Cron() Idle() Trigger",
+        "At() Every() Phase Cron() RRule() Idle() Trigger",
     ),
     "What": ("", "Ask() Say() Call() View"),
     "How": ("", "Policy() Late Busy Overlap Crash WhenBusy AutoCommitPolicy() Settings()"),

@@ -34,6 +34,7 @@ WITHOUT_TEXT = {
     "store/migrations/0008_chats_have_owners.sql": "Owners of chats on networks (decision 0028).",
     "store/migrations/0009_recalls_and_deliveries_are_told_by_turns.sql": "Status views (decision 0031).",
     "store/sql": "Named queries, a file for each table.",
+    "times/days/data": "Day sets, a file for each country, made from the library holidays.",
 }
 
 COMMENT = re.compile(r"\s*(?:--|//|/\*+|\*)\s?(.*?)\s*(?:\*/)?")

@@ -13,6 +13,12 @@ from tests.server.conftest import ADA, BEN, bearer
 
 WHERE = "/sessions/web:1/automations"
 WEEKDAYS = {"kind": "cron", "expr": "0 9 * * 1-5", "tz": "Europe/Berlin"}
+FORTNIGHTLY = {
+    "kind": "rrule",
+    "rrule": "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR",
+    "start": "2030-11-22T09:00",
+    "tz": "Europe/Berlin",
+}
 JOB = [
     *("id", "name", "enabled", "session_key", "schedule", "message", "mode", "policy", "protected"),
     *("created_at", "updated_at", "next_runs", "state", "view"),
@@ -68,6 +74,12 @@ async def test_an_automation_has_a_view(http: httpx2.AsyncClient, kernel: Kernel
         ({"kind": "every", "every_seconds": 90}, {"kind": "every", "every_seconds": 90}),
         ("0 9 * * 1-5 Asia/Tokyo", {"kind": "cron", "expr": "0 9 * * 1-5", "tz": "Asia/Tokyo"}),
         ("every weekday at 9 Europe/Rome", {"kind": "cron", "expr": "0 9 * * 1-5", "tz": "Europe/Rome"}),
+        (FORTNIGHTLY, FORTNIGHTLY),
+        (
+            {"kind": "cron", "expr": "0 9 1 * *", "tz": "Asia/Shanghai", "days": "CN", "shift": "next"},
+            {"kind": "cron", "expr": "0 9 1 * *", "tz": "Asia/Shanghai", "days": "CN", "shift": "next"},
+        ),
+        ("every day at 9 and 17 UTC", {"kind": "cron", "expr": "0 9,17 * * *", "tz": "UTC"}),
         ("2090-01-01T09:00:00+01:00", {"kind": "at", "at": "2090-01-01T08:00:00+00:00"}),
         (
             {"kind": "at", "at": "2090-01-01T09:00:00+01:00"},
@@ -94,6 +106,12 @@ async def test_a_schedule_is_an_object_or_text(
         ({"schedule": {"kind": "cron", "expr": "0 9 31 2 *", "tz": "UTC"}}, "bad_trigger", "never fires"),
         ({"schedule": {"kind": "cron", "expr": "0 9 * * *", "tz": "Mars/Base"}}, "bad_trigger", "time zone"),
         ({"schedule": {"kind": "cron", "expr": "0 9 * * *"}}, "zone_needed", "needs a time zone"),
+        ({"schedule": {**FORTNIGHTLY, "rrule": "FREQ=MINUTELY"}}, "bad_trigger", "FREQ is DAILY"),
+        ({"schedule": {**FORTNIGHTLY, "start": "soon"}}, "bad_trigger", "the start of a rule"),
+        ({"schedule": {**FORTNIGHTLY, "until": "soon"}}, "invalid", "until"),
+        ({"schedule": {**WEEKDAYS, "days": "CHN"}}, "unknown_days", "did you mean CN"),
+        ({"schedule": {**WEEKDAYS, "shift": "next"}}, "bad_trigger", "needs days"),
+        ({"schedule": {"kind": "every", "every_seconds": 90, "days": "CN"}}, "invalid", "days"),
         ({"schedule": {"kind": "at", "at": "2020-01-01T09:00:00Z"}}, "bad_trigger", "still to come"),
         ({"schedule": "sometimes"}, "invalid_time", "could not read"),
         ({"schedule": "every 2h", "policy": {"retries": -1}}, "bad_policy", "retries"),

@@ -66,8 +66,8 @@ async def test_a_found_time_has_a_verdict(http: httpx2.AsyncClient) -> None:
 @pytest.mark.parametrize(
     ("text", "verdict", "readings", "unread"),
     [
-        ("every other friday at 9", "not_read", [], "every other"),
-        ("monday 9am EST", "not_read", [], "EST"),
+        ("every friday at 9 until christmas", "not_read", [], "until christmas"),
+        ("15 past three", "ambiguous", ["03:15", "15:15"], "15 past three"),
         ("15h", "ambiguous", ["at 15:00", "in 15 hours"], "15h"),
         ("0 9 31 2 *", "not_read", [], "0 9 31 2 *"),
     ],

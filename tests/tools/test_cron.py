@@ -72,7 +72,7 @@ def test_the_schema_is_flat_and_only_the_action_is_required() -> None:
     assert schema["required"] == ["action"]
     assert not {"oneOf", "anyOf", "allOf", "not"} & schema.keys()
     assert list(schema["properties"]) == [
-        *("action", "name", "message", "every_seconds", "cron_expr", "tz", "at", "job_id")
+        *("action", "name", "message", "every_seconds", "cron_expr", "rrule", "start", "tz", "at", "job_id")
     ]
     assert all(form["type"] in ("string", "number") for form in schema["properties"].values())
 
@@ -89,12 +89,27 @@ async def test_a_new_job_is_a_message_in_its_session_and_nothing_else(context: T
     )
 
 
+async def test_a_job_may_repeat_by_a_rule_that_no_cron_line_can_say(context: ToolContext) -> None:
+    """requirements/days.md §2."""
+    rule = {"rrule": "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR", "start": "2026-11-20T09:00"}
+    said = await ask(context, "add", name="water", message="Water the plants.", **rule)
+    (job,) = await jobs(context)
+    assert said == (
+        f"Added. Job {job.id} ('water'): every 2 weeks on Friday at 09:00, Europe/Berlin. Next runs: "
+        "2026-11-20T09:00:00+01:00, 2026-12-04T09:00:00+01:00, 2026-12-18T09:00:00+01:00."
+    )
+    await ask(context, "update", job_id=job.id, tz="Asia/Tokyo")
+    (changed,) = await jobs(context)
+    assert str(changed.trigger) == "every 2 weeks on Friday at 09:00, Asia/Tokyo"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        ({"message": "Go.", "rrule": "FREQ=DAILY"}, "`rrule` needs `start`"),
         ({"message": " ", "every_seconds": 60}, "the message is empty"),
         ({"every_seconds": 60}, "add needs `message`"),
-        ({"message": "Go."}, "add needs a schedule: one of `every_seconds`, `cron_expr`, `at`"),
+        ({"message": "Go."}, "add needs a schedule: one of `every_seconds`, `cron_expr`, `rrule`, `at`"),
         (
             {"message": "Go.", "every_seconds": 60, "at": "tomorrow at 09:00"},
             "a job has one schedule, not every_seconds and at",

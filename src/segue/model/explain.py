@@ -17,10 +17,9 @@ from segue.model.records import Job, Run, Session, Turn
 from segue.model.schedule import upcoming, zone_of
 from segue.model.states import JobState, Outcome
 from segue.record import positional, record
-from segue.times import cron_line
 from segue.times.clock import to_moment, to_ms
 from segue.times.format import spoken
-from segue.times.trigger import Cron, Idle
+from segue.times.trigger import Cron, Idle, RRule
 
 NEXT = 5
 """How many coming slots are listed."""
@@ -82,7 +81,7 @@ class ExplainFacts:
 class UpcomingSlot:
     at: datetime
     note: str | None = None
-    """How a change of the clocks affects it."""
+    """How a change of the clocks affects it, or that its day set does not reach so far."""
 
 
 @record
@@ -122,7 +121,7 @@ def explain(facts: ExplainFacts) -> Explanation:
     else:
         part = of_job
     of_slot = facts.run is not None or facts.asked is not None
-    coming = tuple(UpcomingSlot(at, clock_note(facts.job, at)) for at in upcoming(facts.job, NEXT))
+    coming = tuple(UpcomingSlot(at, _note(facts.job, at)) for at in upcoming(facts.job, NEXT))
     sentences = [*part.sentences, *(of_job.sentences if of_slot else ()), *_next(coming, tell)]
     return Explanation(
         # A question about a slot gets the verdict of the slot, any other that of the job.
@@ -150,13 +149,22 @@ def _moments(run: Run) -> int:
     return run.missed_count if run.outcome is Outcome.MISSED else run.missed_count + 1
 
 
+def _note(job: Job, slot: datetime) -> str | None:
+    return clock_note(job, slot) or day_note(job, slot)
+
+
+def day_note(job: Job, slot: datetime) -> str | None:
+    """What the day set of a cron schedule says about a day; None if there is nothing to say."""
+    return job.trigger.note(slot) if isinstance(job.trigger, Cron) else None
+
+
 def clock_note(job: Job, slot: datetime) -> str | None:
-    """How a change of the clocks affects a slot of a cron line; None on all other days."""
-    if not isinstance(job.trigger, Cron) or job.trigger.tz is None:
+    """How a change of the clocks affects a slot of a cron line or a rule; None on all other days."""
+    if not isinstance(job.trigger, Cron | RRule) or job.trigger.tz is None:
         return None
     if job.trigger.next_after(slot - timedelta(milliseconds=1)) != slot:
         return None  # a slot of the job's earlier schedule
-    line, zone = cron_line.read_line(job.trigger.expr), ZoneInfo(job.trigger.tz)
+    line, zone = job.trigger.walls, ZoneInfo(job.trigger.tz)
     here = slot.astimezone(zone)
     read = here.replace(tzinfo=None, fold=0)
     if line.first(read, read + _MINUTE) is None:
@@ -304,7 +312,9 @@ def _without_run(facts: ExplainFacts, asked: datetime, tell: _Clock) -> _Part:
     if to_ms(asked) < job.created_at:
         return _Part(Verdict.UNKNOWN, (f"On {when} the job was not there yet: it was made later.",))
     if not isinstance(job.trigger, Idle) and not job.trigger.count_between(asked - _JUST, asked):
-        return _Part(Verdict.UNKNOWN, (f"{when} is no moment of this job, which runs {job.trigger}.",))
+        sentence = f"{when} is no moment of this job, which runs {job.trigger}."
+        note = day_note(job, asked)
+        return _Part(Verdict.UNKNOWN, (sentence, f"{note}.") if note else (sentence,))
     if asked > facts.now:
         return _Part(Verdict.SCHEDULED, (f"{when} has not come yet.",))
     if job.state is JobState.PAUSED and job.updated_at <= to_ms(asked):

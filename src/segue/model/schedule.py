@@ -1,7 +1,8 @@
 """Schedules: reads one into a trigger, gives a new or changed job its slot, and lists a job's coming slots.
 
-`{"kind": "at", "at": …}`, `{"kind": "every", "every_seconds": …}`, `{"kind": "cron", "expr": …, "tz": …}`, or
-words: `every 2h`, `every weekday at 9`, `0 9 * * 1-5`, an ISO time. A text is read completely or refused.
+`{"kind": "at", "at": …}`, `{"kind": "every", "every_seconds": …}`, `{"kind": "cron", "expr": …, "tz": …}`,
+`{"kind": "rrule", "rrule": …, "start": …, "tz": …}`, or words: `every 2h`, `every other friday at 9`,
+`0 9 * * 1-5`, an ISO time. A text is read completely or refused.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,9 +21,9 @@ from segue.model.states import JobKind, JobState, Outcome
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.times.clock import to_moment, to_ms
 from segue.times.format import quoted, spoken
-from segue.times.trigger import At, Cron, Every, Idle, Trigger, resolve, trigger_from_json
+from segue.times.trigger import At, Cron, Every, Idle, RRule, Trigger, resolve, trigger_from_json
 
-_KINDS = ("at", "every", "cron")
+_KINDS = ("at", "every", "cron", "rrule")
 _KIND_OF = {Ask: JobKind.CRON, Say: JobKind.MESSAGE, Call: JobKind.SYSTEM}
 _CHECKED_SLOTS = 100
 """How many slots of a cron line are checked for two that are too close together."""
@@ -35,29 +36,17 @@ def read_trigger(schedule: str | Mapping[str, Any], *, now: datetime, zone: str 
     if schedule.get("kind") not in _KINDS:
         raise BadTrigger(
             "a schedule is words such as 'every weekday at 9', or {kind: at, at: …}, "
-            f"{{kind: every, every_seconds: …}}, {{kind: cron, expr: …, tz: …}}; got {quoted(dict(schedule))}"
+            "{kind: every, every_seconds: …}, {kind: cron, expr: …, tz: …}, {kind: rrule, rrule: …, "
+            f"start: …, tz: …}}; got {quoted(dict(schedule))}"
         )
     return resolve(trigger_from_json(schedule), now=now, zone=zone)
 
 
 def _from_words(words: str, now: datetime, zone: str | None) -> Trigger:
-    from segue.times.reader import (  # the grammar is large, and seldom needed
-        Interval,
-        RepeatedCronLine,
-        read_schedule,
-    )
+    from segue.times.reader import read_schedule  # the grammar is large, and seldom needed
+    from segue.times.reader.triggers import trigger_of
 
-    match read_schedule(words, now=now, zone=zone):
-        case Interval(seconds=seconds):
-            return Every(seconds)
-        case RepeatedCronLine(expr=expr, zone=named):
-            return Cron(expr, tz=named)
-        case moment:
-            return At(moment.at, tz=_name_of(moment.at) or zone)
-
-
-def _name_of(moment: datetime) -> str | None:
-    return moment.tzinfo.key if isinstance(moment.tzinfo, ZoneInfo) else None
+    return trigger_of(read_schedule(words, now=now, zone=zone), zone)
 
 
 def check_rhythm(trigger: Trigger, least: timedelta, now: datetime) -> None:
@@ -74,7 +63,7 @@ def _shortest_gap(trigger: Trigger, now: datetime) -> timedelta | None:
     match trigger:
         case Every(interval=interval):
             return interval
-        case Cron():
+        case Cron() | RRule():
             gaps = (
                 later - earlier for earlier, later in pairwise(islice(_slots(trigger, now), _CHECKED_SLOTS))
             )
@@ -192,5 +181,5 @@ def local(moment: datetime, zone: str | None) -> datetime:
 
 def zone_of(trigger: Trigger, otherwise: str | None) -> str:
     """The zone in which the trigger's slots are shown."""
-    own = trigger.tz if isinstance(trigger, At | Cron) else None
+    own = trigger.tz if isinstance(trigger, At | Cron | RRule) else None
     return own or otherwise or "UTC"

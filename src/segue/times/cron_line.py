@@ -20,10 +20,11 @@ All datetimes in this file are naive on purpose: walls have no zone, and moments
 
 import re
 from bisect import bisect_left
+from calendar import monthrange
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -49,6 +50,25 @@ _BETWEEN_PROBES = timedelta(days=3)
 """Short enough that two changes never lie between two probes: since 1970 none are closer than six days."""
 
 
+class Walls(Protocol):
+    """What names walls: a cron line, or a recurrence rule."""
+
+    @property
+    def follows_clock(self) -> bool: ...
+
+    def first(self, start: datetime, end: datetime) -> datetime | None:
+        """The earliest wall in [start, end)."""
+        ...
+
+    def last(self, start: datetime, end: datetime) -> datetime | None:
+        """The newest wall in [start, end)."""
+        ...
+
+    def count(self, start: datetime, end: datetime) -> int:
+        """How many walls lie in [start, end)."""
+        ...
+
+
 class CronLine:
     """The walls of one cron line."""
 
@@ -57,6 +77,9 @@ class CronLine:
         self._times = sorted(
             60 * hour + minute for hour in self._fields.hours for minute in self._fields.minutes
         )
+        by_day_only = self._fields.parts[5].startswith("*")
+        self._least_day = min(self._fields.days) if by_day_only else 0
+        """The first day of a month that the line names, if it names days of the month only."""
         self.follows_clock = any(field.startswith("*") for field in self._fields.parts[1:3])
         if not self._has_a_day():
             raise BadTrigger(_NEVER.format(quoted(expr)))
@@ -95,7 +118,7 @@ class CronLine:
         """The days the line names from one wall to another, both days included."""
         day, last = start.date(), end.date()
         while day <= last:
-            if day.month not in self._fields.months:
+            if day.month not in self._fields.months or self._is_short(day):
                 day = (day.replace(day=1) + 31 * _DAY).replace(day=1)
                 continue
             if self._fields.match_day(day):
@@ -111,6 +134,10 @@ class CronLine:
             if self._fields.match_day(day):
                 yield day
             day -= _DAY
+
+    def _is_short(self, day: date) -> bool:
+        """Whether the month of a day ends before the first day that the line names in a month."""
+        return self._least_day > 28 and monthrange(day.year, day.month)[1] < self._least_day
 
     def _has_a_day(self) -> bool:
         # Whether a day matches depends on its weekday and the length of its month. These 28 years contain
@@ -135,7 +162,7 @@ def zone_named(name: str) -> ZoneInfo | None:
         return None
 
 
-def next_slot(line: CronLine, zone: ZoneInfo, after: datetime) -> datetime | None:
+def next_slot(line: Walls, zone: ZoneInfo, after: datetime) -> datetime | None:
     """The first moment after `after`."""
     for stretch in _stretches(zone, after, after + _SEARCHED):
         wall = line.first(stretch.opening(line, after), stretch.end + stretch.offset)
@@ -144,7 +171,7 @@ def next_slot(line: CronLine, zone: ZoneInfo, after: datetime) -> datetime | Non
     return None
 
 
-def latest_slot(line: CronLine, zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
+def latest_slot(line: Walls, zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
     """The newest moment in (after, until]."""
     for stretch in reversed(list(_stretches(zone, after, until))):
         wall = line.last(stretch.opening(line, after), stretch.closing(until))
@@ -153,7 +180,7 @@ def latest_slot(line: CronLine, zone: ZoneInfo, after: datetime, until: datetime
     return None
 
 
-def count_slots(line: CronLine, zone: ZoneInfo, after: datetime, until: datetime) -> int:
+def count_slots(line: Walls, zone: ZoneInfo, after: datetime, until: datetime) -> int:
     """How many moments lie in (after, until]."""
     total = 0
     for stretch in _stretches(zone, after, until):
@@ -174,7 +201,7 @@ class _Stretch(NamedTuple):
     reached: datetime
     """The latest reading that the clock had shown when the stretch began."""
 
-    def opening(self, line: CronLine, after: datetime) -> datetime:
+    def opening(self, line: Walls, after: datetime) -> datetime:
         """The first reading that may make a slot of this line after that moment."""
         opening = self.start + self.offset if line.follows_clock else self.reached
         if self.start > after:

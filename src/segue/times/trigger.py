@@ -1,4 +1,4 @@
-"""Triggers: when a job is due: at a moment, at an interval, by a cron line, or after a silence.
+"""Triggers: when a job is due: at a moment, at an interval, by a cron line or a rule, or after a silence.
 
 A trigger names *slots*, the nominal moments of a job's runs. It is a value: it reads no clock, and its
 results depend only on its fields and its arguments.
@@ -12,20 +12,32 @@ Invariants
   - arguments are aware moments; results are in UTC and in whole milliseconds, as the store keeps them: a slot
     that was stored and read is equal to the one that the trigger names
   - no slot lies before 1970 or in the year 9000 or later
-  - intervals add in UTC; cron lines are wall time in their zone (`cron_line` has the rule for clock changes)
+  - intervals add in UTC; cron lines and rules are wall time in their zone (`wall_triggers`)
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, ClassVar, TypeAlias
-from zoneinfo import ZoneInfo
 
-from segue.errors import BadTrigger, ZoneNeeded
-from segue.times import cron_line
+from segue.errors import BadTrigger
 from segue.times.format import quoted, spoken
 from segue.times.moment import bounded, duration, in_seconds, storable, whole, within_limits
+from segue.times.wall_triggers import Cron, RRule, check_zone, zone_of_name
+
+__all__ = [
+    "At",
+    "Cron",
+    "Every",
+    "Idle",
+    "Phase",
+    "RRule",
+    "Trigger",
+    "resolve",
+    "stored_kind",
+    "trigger_from_json",
+]
 
 _LONGEST_WORDS = 200
 
@@ -58,7 +70,7 @@ class At:
 
     def __post_init__(self) -> None:
         if self.tz is not None:
-            _check_zone(self.tz)
+            check_zone(self.tz)
         if not isinstance(self.at, str):
             object.__setattr__(self, "at", storable(_placed(self.at, self.tz), "At"))
         elif not 0 < len(self.at) <= _LONGEST_WORDS:
@@ -101,7 +113,7 @@ class At:
     def __str__(self) -> str:
         if isinstance(self.at, str):
             return self.at
-        local = self.at.astimezone(_zone(self.tz or "UTC"))
+        local = self.at.astimezone(zone_of_name(self.tz or "UTC"))
         return f"{local:%Y-%m-%d %H:%M} {self.tz or 'UTC'}"
 
 
@@ -177,74 +189,6 @@ class Every:
         return max(0, (moment - self._anchor) // self.interval + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Cron:
-    """By a cron line of five fields, in the wall time of a zone.
-
-    It reads lists, ranges, steps, names (`MON`, `JAN`), `L`, `LW`, `5L` and `MON#2`, as cronsim does. A slot
-    matches day or weekday; if one of them begins with `*`, it matches both.
-
-    When the clocks change, a line whose minute or hour begins with `*` fires in every real hour. Any other
-    fires once a day for each of its times: a time that does not exist, at the first moment after the gap; a
-    time that comes twice, the first time.
-    """
-
-    expr: str
-    tz: str | None = None
-    """An IANA name. None: that of the session, else `Settings.timezone`, else `ZoneNeeded` is raised."""
-
-    kind: ClassVar[str] = "cron"
-    repeats: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.expr, str):
-            raise BadTrigger(f"a cron line is a string such as '0 9 * * 1-5', got {quoted(self.expr)}")
-        cron_line.read_line(self.expr)
-        object.__setattr__(self, "expr", " ".join(self.expr.split()))
-        if self.tz is not None:
-            _check_zone(self.tz)
-
-    def resolved(self, zone: str | None) -> "Cron":
-        """Returns it with its own zone, or else this one. Raises ZoneNeeded if both are missing."""
-        if self.tz is None and zone is None:
-            raise ZoneNeeded(
-                f"the cron line {quoted(self.expr)} needs a time zone, and none is known; give it one, for "
-                "example tz='Europe/Berlin', or set the timezone of its session"
-            )
-        return self if self.tz else replace(self, tz=zone)
-
-    def next_after(self, moment: datetime) -> datetime | None:
-        slot = cron_line.next_slot(self._line, self._zone, _naive(moment))
-        return None if slot is None else within_limits(slot.replace(tzinfo=UTC))
-
-    def latest_at_or_before(self, moment: datetime, after: datetime) -> datetime | None:
-        slot = cron_line.latest_slot(self._line, self._zone, _naive(after), _naive(moment))
-        return None if slot is None else slot.replace(tzinfo=UTC)
-
-    def count_between(self, after: datetime, until: datetime) -> int:
-        return cron_line.count_slots(self._line, self._zone, _naive(after), _naive(until))
-
-    def first(self, now: datetime) -> datetime | None:
-        return self.next_after(now)
-
-    def to_json(self) -> JSON:
-        return {"kind": self.kind, "expr": self.expr, "tz": self.tz}
-
-    def __str__(self) -> str:
-        words = self._line.explain()
-        return f"{words[0].lower()}{words[1:]}" + (f", {self.tz}" if self.tz else "")
-
-    @property
-    def _line(self) -> cron_line.CronLine:
-        return cron_line.read_line(self.expr)
-
-    @property
-    def _zone(self) -> ZoneInfo:
-        if self.tz is None:
-            raise BadTrigger(f"Cron({quoted(self.expr)}) has no zone yet; resolved(zone) gives it one")
-        return _zone(self.tz)
-
-
 @dataclass(frozen=True, slots=True, init=False)
 class Idle:
     """When the session has been quiet for this long. A user's message restarts the wait."""
@@ -277,7 +221,7 @@ class Idle:
         return f"after {spoken(self.quiet)} of silence"
 
 
-Trigger: TypeAlias = At | Every | Cron | Idle
+Trigger: TypeAlias = At | Every | Cron | RRule | Idle
 """When a job is due."""
 
 
@@ -288,10 +232,16 @@ def resolve(trigger: Trigger, *, now: datetime, zone: str | None) -> Trigger:
             return trigger.resolved(now, zone)
         case Every():
             return trigger.anchored(now)
-        case Cron():
+        case Cron() | RRule():
             return trigger.resolved(zone)
         case Idle():
             return trigger
+
+
+def stored_kind(trigger: Trigger) -> str:
+    """The kind by which queries tell jobs apart. A rule is stored among the cron lines: both repeat by the
+    clock, and the trigger itself says which it is."""
+    return Cron.kind if isinstance(trigger, RRule) else trigger.kind
 
 
 def trigger_from_json(data: Mapping[str, Any]) -> Trigger:
@@ -304,12 +254,14 @@ def trigger_from_json(data: Mapping[str, Any]) -> Trigger:
                 options["start"] = _moment_or_words(options["start"])
             return Every(interval, **options)
         case {"kind": "cron", "expr": expr, **rest}:
-            return Cron(expr, **_only(rest, "tz"))
+            return Cron(expr, **_only(rest, "tz", "days", "shift"))
+        case {"kind": "rrule", "rrule": rule, "start": start, **rest}:
+            return RRule(rule, start, **_only(rest, "tz", "exdate", "rdate"))
         case {"kind": "idle", "idle_seconds": quiet, **rest}:
             return Idle(quiet, **_only(rest))
     raise BadTrigger(
-        "a schedule is {kind: at, at: …}, {kind: every, every_seconds: …}, {kind: cron, expr: …} "
-        f"or {{kind: idle, idle_seconds: …}}, got {quoted(data)}"
+        "a schedule is {kind: at, at: …}, {kind: every, every_seconds: …}, {kind: cron, expr: …}, "
+        f"{{kind: rrule, rrule: …, start: …}} or {{kind: idle, idle_seconds: …}}, got {quoted(data)}"
     )
 
 
@@ -332,25 +284,10 @@ def _moment_or_words(value: object) -> Any:
     return moment if moment.tzinfo else value
 
 
-def _check_zone(name: object) -> None:
-    if not isinstance(name, str):
-        raise BadTrigger(f"tz is the name of a zone, for example 'Europe/Berlin', got {quoted(name)}")
-    _zone(name)
-
-
-def _zone(name: str) -> ZoneInfo:
-    zone = cron_line.zone_named(name)
-    if zone is None:
-        raise BadTrigger(
-            f"there is no time zone {quoted(name)}; use an IANA name, for example 'Europe/Berlin' or 'UTC'"
-        )
-    return zone
-
-
 def _placed(moment: object, tz: str | None) -> object:
     """A naive moment with the named zone; any other value unchanged."""
     if isinstance(moment, datetime) and moment.tzinfo is None and tz is not None:
-        return moment.replace(tzinfo=_zone(tz))
+        return moment.replace(tzinfo=zone_of_name(tz))
     return moment
 
 
@@ -359,10 +296,6 @@ def _phase(value: object) -> Phase:
         if value == phase:
             return phase
     raise BadTrigger(f"phase is 'fixed' or 'relative', got {quoted(value)}")
-
-
-def _naive(moment: datetime) -> datetime:
-    return bounded(moment).replace(tzinfo=None)
 
 
 def _if_by(slot: datetime | None, moment: datetime) -> datetime | None:

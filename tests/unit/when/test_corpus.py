@@ -18,6 +18,7 @@ from segue.times.reader import (
     Interval,
     Moment,
     RepeatedCronLine,
+    RepeatedRule,
     When,
     describe,
     explain,
@@ -72,6 +73,8 @@ def said(when: When, zone: str | None) -> str:
             return f"every {seconds}"
         case RepeatedCronLine(expr, there):
             return f"cron {expr}" + (f" in {there}" if there != zone else "")
+        case RepeatedRule(rrule, start, _):
+            return f"rule {rrule} from {start.isoformat(timespec='minutes')}"
 
 
 def every(lines: list[Line], check: Callable[[Line], None]) -> None:

@@ -110,12 +110,11 @@ def test_a_time_without_a_zone_is_no_moment() -> None:
         describe(somewhere, BERLIN)
 
 
-def test_today_is_the_day_it_is_in_the_zone_of_the_text() -> None:
+def test_a_named_day_is_one_of_the_callers_zone_and_a_bare_time_is_today_where_it_is() -> None:
     late_in_berlin = datetime(2026, 11, 15, 23, 30, tzinfo=BERLIN)
-    assert (
-        read("today 9am Asia/Tokyo", now=late_in_berlin, zone=BERLIN).isoformat()
-        == "2026-11-16T09:00:00+09:00"
-    )
+    tomorrow = read("tomorrow 9am Asia/Tokyo", now=late_in_berlin, zone=BERLIN)
+    assert tomorrow.isoformat() == "2026-11-16T09:00:00+09:00"
+    assert read("9am Asia/Tokyo", now=late_in_berlin, zone=BERLIN) == tomorrow
 
 
 def test_every_place_can_be_named_in_a_text() -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from segue.times.reader import Interval, Moment, RepeatedCronLine, When
+from segue.times.reader import Interval, Moment, RepeatedCronLine, RepeatedRule, When
 from segue.times.reader.finder import FinderVerdict, FoundTime, find
 
 SENTENCES = Path(__file__).with_name("sentences.txt")
@@ -56,6 +56,8 @@ def when(found: When) -> str:
             return f"every {seconds}"
         case RepeatedCronLine(expr, _):
             return f"cron {expr}"
+        case RepeatedRule(rrule, start, _):
+            return f"rule {rrule} from {start.isoformat(timespec='minutes')}"
 
 
 LINES = list(sentences())

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -155,3 +155,16 @@ def test_a_text_with_ever_more_readings_is_refused_before_they_are_counted() -> 
 def test_a_wording_that_is_no_wording_is_found_when_the_table_is_made() -> None:
     with pytest.raises(ValueError, match="not an item of a wording"):
         table(words={}, phrases={Span: ("[{measure}",)})
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: sorted(language.joiners)[0])
+def test_every_gap_of_a_wording_is_a_field_of_its_meaning_and_a_row_is_a_tuple(language: Language) -> None:
+    for wordings in language.wordings.values():
+        for wording, _ in wordings:
+            hints = get_type_hints(wording.meaning)
+            for item in wording.items:
+                if item.field:
+                    kinds = get_args(hints[item.field]) or (hints[item.field],)
+                    rows = [kind for kind in (hints[item.field], *kinds) if get_origin(kind) is tuple]
+                    assert bool(item.many) <= bool(rows), (wording.meaning, item)
+                    assert item.many or rows != [hints[item.field]], (wording.meaning, item)

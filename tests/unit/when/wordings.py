@@ -3,7 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from segue.times.reader.languages import chinese, english, french, german, russian, spanish
+from segue.times.reader.languages import chinese_words as chinese
+from segue.times.reader.languages import english_words as english
+from segue.times.reader.languages import french_words as french
+from segue.times.reader.languages import german_words as german
+from segue.times.reader.languages import russian_words as russian
+from segue.times.reader.languages import spanish_words as spanish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

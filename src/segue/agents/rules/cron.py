@@ -11,7 +11,7 @@ from segue.agents.rules.rule import RuleRequest, Use, rule
 from segue.model.agent import ToolCalled
 from segue.model.records import Job
 from segue.model.states import JobKind, JobState
-from segue.times.reader import Interval, RepeatedCronLine, When
+from segue.times.reader import Interval, Moment, RepeatedCronLine, RepeatedRule, When
 
 _ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
 _IN_CHINESE = r"^(?:请)?(?P<words>每.+)$"
@@ -27,7 +27,7 @@ class _Order(NamedTuple):
 def _order(words: str, request: RuleRequest, *, chinese: bool = False) -> _Order | str:
     """Return the schedule and the task, in either order; or a sentence why no schedule was found."""
     time = request.find(words)
-    if not isinstance(time.when, Interval | RepeatedCronLine):
+    if time.when is None or isinstance(time.when, Moment):
         return request.why_unread(time, chinese=chinese)
     before, _, after = words.rstrip(" .!?。！？").partition(time.phrase.rstrip("."))
     after = _JOINING.sub("", after.lstrip(" .，,：:"))
@@ -60,6 +60,8 @@ def _schedule(when: When) -> dict[str, Any]:
             return {"every_seconds": seconds}
         case RepeatedCronLine(expr=expr, zone=zone):
             return {"cron_expr": expr, "tz": zone}
+        case RepeatedRule(rrule=rule, start=start, zone=zone):
+            return {"rrule": rule, "start": start.isoformat(timespec="minutes"), "tz": zone}
         case _:
             raise AssertionError("one moment is a reminder, not a schedule")
 

@@ -8,6 +8,7 @@ Invariants
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from segue.agents.tools.arguments import flat
@@ -21,7 +22,7 @@ from segue.model.states import JobKind, JobState
 from segue.model.text_checks import check_text
 from segue.times.cron_line import zone_named
 from segue.times.format import quoted
-from segue.times.trigger import At, Cron, Every, Trigger
+from segue.times.trigger import At, Cron, Every, RRule, Trigger
 
 _NEXT_RUNS = 3
 """How many of the next runs an answer names."""
@@ -30,7 +31,8 @@ _MOST_LISTED = 100
 _DESCRIPTION = (
     "Schedule work in this conversation. A job gives you a turn here at its time, with the conversation so "
     "far before you, and your answer is shown here. "
-    "add: `message` (what you are to do then, in full) and one of `every_seconds`, `cron_expr`, `at`. "
+    "add: `message` (what you are to do then, in full) and one of `every_seconds`, `cron_expr`, `rrule` and "
+    "`at`. "
     "list: what is scheduled here. update: change `name`, `message` or the schedule of `job_id`. "
     "pause, resume, skip (let the next run go by), remove: of `job_id`."
 )
@@ -45,9 +47,15 @@ _PROPERTIES: Mapping[str, Mapping[str, Any]] = {
     "message": {"type": "string", "description": "what is to be done when the time has come"},
     "every_seconds": {"type": "number", "description": "an interval, such as 3600 for every hour"},
     "cron_expr": {"type": "string", "description": "five fields, such as '0 9 * * 1-5' for weekdays at 9"},
+    "rrule": {
+        "type": "string",
+        "description": "RFC 5545, for what a cron line cannot say: 'FREQ=WEEKLY;INTERVAL=2;BYDAY=FR'; "
+        "needs `start`",
+    },
+    "start": {"type": "string", "description": "the first local time of `rrule`: '2026-11-20T09:00'"},
     "tz": {
         "type": "string",
-        "description": "an IANA zone such as 'Europe/Berlin', for cron_expr and an `at` without an offset",
+        "description": "an IANA zone such as 'Europe/Berlin', for times without an offset",
     },
     "at": {"type": "string", "description": "once: '2027-03-03T10:00:00', or 'tomorrow at 09:00'"},
     "job_id": {"type": "string", "description": "which job, as `list` shows it"},
@@ -81,7 +89,7 @@ async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
         raise ToolRefused("add needs `message`: what is to be done when the time has come")
     trigger = _trigger(context, given)
     if trigger is None:
-        raise ToolRefused("add needs a schedule: one of `every_seconds`, `cron_expr`, `at`")
+        raise ToolRefused("add needs a schedule: one of `every_seconds`, `cron_expr`, `rrule`, `at`")
     action = Ask(check_text(given["message"], "the message"))
     job = await context.kernel.jobs.add(
         session.key, trigger, action, name=given.get("name"), limits=True, owner=session.owner
@@ -103,8 +111,8 @@ async def _list(context: ToolContext, given: Mapping[str, Any]) -> str:
 async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
     found = await _find_job(context, given, "update")
     trigger, before = _trigger(context, given), found.job.trigger
-    if trigger is None and "tz" in given and isinstance(before, Cron):
-        trigger = Cron(before.expr, tz=given["tz"])
+    if trigger is None and "tz" in given and isinstance(before, Cron | RRule):
+        trigger = replace(before, tz=given["tz"])
     name, message = given.get("name"), given.get("message")
     if name is None and message is None and trigger is None:
         raise ToolRefused("update needs something to change: `name`, `message` or a schedule")
@@ -162,7 +170,7 @@ async def _find_job(context: ToolContext, given: Mapping[str, Any], action: str)
 
 
 def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:
-    named = [name for name in ("every_seconds", "cron_expr", "at") if name in given]
+    named = [name for name in ("every_seconds", "cron_expr", "rrule", "at") if name in given]
     if len(named) > 1:
         raise ToolRefused(f"a job has one schedule, not {' and '.join(named)}; give one of them")
     tz = given.get("tz")
@@ -176,6 +184,10 @@ def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:
             return Every(given["every_seconds"])
         case ["cron_expr"]:
             return Cron(given["cron_expr"], tz=tz)
+        case ["rrule"]:
+            if "start" not in given:
+                raise ToolRefused("`rrule` needs `start`, its first local time such as '2026-11-20T09:00'")
+            return RRule(given["rrule"], given["start"], tz=tz)
         case ["at"]:
             return At(given["at"], tz=tz)
     return None

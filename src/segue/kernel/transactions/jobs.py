@@ -20,6 +20,7 @@ from segue.store.database import Transaction
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
 from segue.times.clock import to_moment
+from segue.times.trigger import stored_kind
 
 UPDATES: Mapping[str, str] = {
     JobKind.CRON: "automation_update",
@@ -55,7 +56,7 @@ def create(
             "kind": str(job.kind),
             "name": job.name,
             "protected": int(job.protected),
-            "trigger_kind": job.trigger.kind,
+            "trigger_kind": stored_kind(job.trigger),
             "trigger": rows.trigger_text(job.trigger),
             "action": rows.action_text(job.action),
             "policy": rows.policy_text(job.policy),
@@ -118,7 +119,7 @@ def change(job: Job, now: int) -> Transaction[Result[Job]]:
             "id": job.id,
             "revision": job.revision,
             "name": job.name,
-            "trigger_kind": job.trigger.kind,
+            "trigger_kind": stored_kind(job.trigger),
             "trigger": rows.trigger_text(job.trigger),
             "action": rows.action_text(job.action),
             "policy": rows.policy_text(job.policy),

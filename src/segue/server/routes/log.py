@@ -13,9 +13,10 @@ from segue.server.request_context import AuthenticatedRequest, AuthenticatedRout
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, events, views
 from segue.times.clock import to_moment
-from segue.times.reader import Interval, Moment, RepeatedCronLine, When
+from segue.times.reader import Moment, When
+from segue.times.reader.triggers import trigger_of
 from segue.times.reader.zones import find_zone
-from segue.times.trigger import At, Cron, Every
+from segue.times.trigger import resolve
 
 router = APIRouter(route_class=AuthenticatedRoute, tags=["Reading"], responses=responses(400, 401, 403, 422))
 
@@ -90,14 +91,9 @@ async def find_time(
 
 
 def _moments(when: When, now: datetime) -> list[datetime]:
-    trigger: At | Every | Cron
-    match when:
-        case Moment(at):
-            return [at]
-        case Interval(seconds):
-            trigger = Every(seconds).anchored(now)
-        case RepeatedCronLine(expr, zone):
-            trigger = Cron(expr, tz=zone)
+    if isinstance(when, Moment):
+        return [when.at]
+    trigger = resolve(trigger_of(when), now=now, zone=None)
     moments: list[datetime] = []
     after = now.astimezone(UTC)
     while len(moments) < _NEXT_TIMES and (following := trigger.next_after(after)) is not None:

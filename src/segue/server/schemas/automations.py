@@ -19,7 +19,7 @@ from segue.server.schemas.common import Body, Moment, Name, NonBlankText, TimesZ
 from segue.server.schemas.views import maybe_moment, moment
 from segue.times.clock import to_moment
 from segue.times.moment import in_seconds
-from segue.times.trigger import At, Cron, Every, Trigger
+from segue.times.trigger import At, Every, Trigger
 
 _NEXT_RUNS = 3
 
@@ -49,6 +49,25 @@ class CronSchedule(Body):
     kind: Literal["cron"]
     expr: str = Field(min_length=1, max_length=MAX_NAME, examples=["0 9 * * 1-5"])
     tz: str | None = Field(None, max_length=MAX_NAME, examples=["Europe/Berlin"])
+    days: str | None = Field(
+        None, max_length=MAX_NAME, examples=["CN"], description="A day set: only its working days count."
+    )
+    shift: Literal["none", "next", "previous"] | None = Field(
+        None, description="With `days`: the working day that a run on a day off moves to. Default: `none`."
+    )
+
+
+class RRuleSchedule(Body):
+    """Runs by a recurrence rule of RFC 5545, in the local time of a zone."""
+
+    kind: Literal["rrule"]
+    rrule: str = Field(min_length=1, max_length=MAX_NAME, examples=["FREQ=WEEKLY;INTERVAL=2;BYDAY=FR"])
+    start: str = Field(
+        min_length=1, max_length=MAX_NAME, examples=["2026-11-20T09:00"], description="The first local time."
+    )
+    tz: str | None = Field(None, max_length=MAX_NAME, examples=["Europe/Berlin"])
+    exdate: list[str] | None = Field(None, max_length=1_000, description="Local times that are left out.")
+    rdate: list[str] | None = Field(None, max_length=1_000, description="Local times that are added.")
 
 
 def _kind(given: Any) -> str | None:
@@ -62,11 +81,12 @@ Schedule: TypeAlias = Annotated[
     Annotated[AtSchedule, Tag("at")]
     | Annotated[EverySchedule, Tag("every")]
     | Annotated[CronSchedule, Tag("cron")]
+    | Annotated[RRuleSchedule, Tag("rrule")]
     | Annotated[Annotated[str, Field(min_length=1, max_length=MAX_NAME)], Tag("words")],
     Discriminator(
         _kind,
         custom_error_type="schedule",
-        custom_error_message="a schedule is an object whose kind is at, every or cron, or words such as "
+        custom_error_message="a schedule is an object whose kind is at, every, cron or rrule, or words like "
         "'every weekday at 9'",
     ),
 ]
@@ -203,8 +223,6 @@ def schedule_out(trigger: Trigger) -> dict[str, JsonValue]:
             return {"kind": "at", "at": local(trigger.moment, trigger.tz).isoformat()}
         case Every():
             return {"kind": "every", "every_seconds": in_seconds(trigger.interval)}
-        case Cron():
-            return {"kind": "cron", "expr": trigger.expr, "tz": trigger.tz}
         case _:
             return {**trigger.to_json()}
 

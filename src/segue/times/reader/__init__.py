@@ -1,7 +1,7 @@
 """Parser of human times in six languages.
 
     read("tomorrow at 09:00", now=now, zone="Europe/Berlin")       a moment; also "morgen um 9", "明天早上9点"
-    read_schedule("every weekday at 9", now=now, zone="UTC")       a moment, an interval or a cron line
+    read_schedule("every weekday at 9", now=now, zone="UTC")       a moment or a repetition
     read_duration("2h 15m")                                        a length of time
 
 It does not guess. A text is read completely or refused with `BadTime`, one sentence that names what could not
@@ -21,7 +21,11 @@ are:
   - `15h`, `20 heures`: a time on the clock or a length, so refused. `1h` to `5h` are lengths.
   - `10:00-11:00` is a range, and refused. Offsets are at most 14 hours.
   - `3 March`, `the 3rd`: the next such day, today included.
-  - `03/04/2027` is refused, for it is a day in March and one in April; `25/04/2027` is read.
+  - `03/04/2027` is refused, for it is a day in March and one in April; `25/04/2027` is read. Beside French
+    and Spanish words the day comes first.
+  - `next week`, `next month` are asked back: they name no day.
+  - `tomorrow at 9am EST`: the day is one of the caller's zone, the time is in the zone of the text. An
+    abbreviation that is not in force then, or means several places, is refused with each moment.
   - `half past 3`, `halb vier`: on a dial of twelve, so without a part of the day it is refused. Twelve with
     one is noon, or refused.
   - `midnight` is the coming one. Beside a day it is refused: it can be its start or its end.
@@ -40,12 +44,13 @@ language is a table.
 
 from segue.times.reader.moment_text import describe, explain
 from segue.times.reader.readers import read, read_duration, read_schedule
-from segue.times.reader.repeats import Interval, Moment, RepeatedCronLine, When
+from segue.times.reader.repeats import Interval, Moment, RepeatedCronLine, RepeatedRule, When
 
 __all__ = [
     "Interval",
     "Moment",
     "RepeatedCronLine",
+    "RepeatedRule",
     "When",
     "describe",
     "explain",

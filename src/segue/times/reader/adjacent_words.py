@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from segue.record import positional
 from segue.times.reader.language import Language
-from segue.times.reader.vocabulary import Groups, bare, groups_of
+from segue.times.reader.vocabulary import Groups, bare, groups_of, simplified
 
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\s\u3400-\u9fff\u3001\u3002\uff0c\uff1b\uff01\uff1f]+")
 """Chinese has no spaces: there every character may begin or end a phrase."""
@@ -50,12 +50,33 @@ _HANZI_AFTER = re.compile(
     r"|前(?![往台端面后进途提])|起(?![床来飞身草])|开始每|直到|除了?|多(?=[，,。]|$)|[东北纽伦][京约敦]时间)"
 )
 _HANZI_BEFORE = re.compile(
-    rf"(?:{_HANZI_TIME}[^\w]*(?:的|到|至|和|及|或者?|还有|、|，)?|每隔?[一二两三四五六\d]*(?:个|周|月|年|天|日|星期)*的?|隔|(?:每个?[月年周]的?)?(?:第[一二三四五\d]个?|最后一?[个天]?)|从?{_HANZI_TIME}(?:起|开始)|上个?"
-    r"|除了?|自|从|截至|直到|大概|大约|约|差不多|不是|别|[^\s，。]{2}时间)$"
+    rf"(?:[一二两三四五六七八九十](?=$)|{_HANZI_TIME}[^\w]*(?:的|到|至|和|及|或者?|还有|、|，)?|每隔?[一二两三四五六\d]*(?:个|周|月|年|天|日|星期)*的?|隔|(?:每个?[月年周]的?)?(?:第[一二三四五\d]个?|最后一?[个天]?)|从?{_HANZI_TIME}(?:起|开始)|上个?"
+    r"|除了?|最晚|最迟|不晚于|自|从|截至|直到|大概|大约|约|差不多|不是|别|[^\s，。]{2}时间)$"
 )
 
 
-_ABBREVIATIONS = frozenset(("ca", "approx", "env", "aprox"))
+_HANZI_DIGITS = "一二两三四五六七八九十"
+_HANZI_ELSEWHERE = re.compile(
+    r"前(?:半个?|[\d一二两三四五六七八九十]+个?)(?:小时|分钟|天|周)|[两三四五六七八九十几\d]次"
+)
+"""Words that change a time wherever they stand: an hour before, three times."""
+
+_SHORT_WORDS = (
+    "ca approx env aprox mon tue tues wed thu thur thurs fri sat sun jan feb mar apr jun jul aug sep sept oct"
+    " nov dec mo di mi do fr sa so lun mer jeu ven sam dim mar mié jue vie sáb dom janv févr avr juil déc okt"
+    " dez ene abr ago dic пн вт ср чт пт сб вс"
+)
+_ABBREVIATIONS = frozenset(_SHORT_WORDS.split())
+"""Words after which a full stop ends no sentence."""
+_ELSEWHERE = re.compile(
+    r"\b(?:the )?(?:same|this|that) time\b|\bzur (?:selben|gleichen) zeit\b|\bum diese zeit\b"
+    r"|\bla même heure\b|\bà cette heure\b|\bla misma hora\b|\ba esta hora\b|\bв (?:это|то) же время\b"
+    r"|同一时间|这个?时间|这个?时候"
+    r"|\b(?:beforehand|in advance|vorher|à l'avance|antelación|заранее|à partir d[eu]|a partir del?)\b|提前"
+    r"|\bза\b[^,.]{1,20}\bдо\b|\bat the latest\b|\bau plus tard\b|\bcomo muy tarde\b|\ba más tardar\b",
+    re.IGNORECASE,
+)
+"""A time of day that is not named but meant, and deadlines."""
 _STARTING = re.compile(r"\b(?:à partir d[eu]?'?|a partir del?|as of)\s*$", re.IGNORECASE)
 _DASHES = frozenset("-–—~/+")
 _IN = frozenset(("in", "on", "im", "am", "en", "por", "в", "во"))
@@ -68,6 +89,10 @@ _ZONE_NAMES = frozenset(
 )
 
 _SILENT = frozenset(("join", "at"))
+_ARTICLES = frozenset(("the", "a", "an", "my", "your", "our", "his", "her", "their"))
+_COUNTED = frozenset(("day", "unit", "part", "month", "doubtful"))
+"""Groups that `every` and `second` count."""
+_FRACTIONS = frozenset(("half", "quarter", "halb", "viertel", "quart", "demi", "cuarto", "media", "четверть"))
 _COUNTS = frozenset(("every", "rank", "number", "few"))
 _ALWAYS = frozenset(("time", "clock", "span", "day", "date", "part", "bound", "about", "month", "often"))
 """Groups whose words are always time words before a phrase."""
@@ -108,7 +133,8 @@ class AdjacentWords:
         self, sentence: str, words: Sequence[TimeWord], languages: Sequence[Language], phrase: range
     ) -> None:
         """`phrase` is the range of the phrase's characters."""
-        self._sentence, self._phrase = sentence, phrase
+        self._written, self._phrase = sentence, phrase
+        self._sentence = simplified(sentence)
         self.languages = tuple(languages)
         self._groups = groups_of(self.languages)
         self._inside = [word for word in words if word.start in phrase]
@@ -119,7 +145,9 @@ class AdjacentWords:
         """The start of the time words directly before the phrase; None if there are none."""
         phrase = self._phrase.start
         near = self._sentence[max(0, phrase - 8) : phrase].rstrip(" ，,")
-        if found := _HANZI_BEFORE.search(near):
+        opening = self._sentence[phrase : phrase + 1]
+        found = _HANZI_BEFORE.search(near)
+        if found and (found[0] not in _HANZI_DIGITS or opening in _HANZI_DIGITS):
             return max(0, phrase - 8) + found.start()
         if found := _STARTING.search(self._sentence[:phrase]):
             return found.start()
@@ -128,6 +156,8 @@ class AdjacentWords:
             if self._parted(run[index]):
                 del run[: index + 1]
                 break
+        if len(run) > 1 and run[-1].text.lower() in _EITHER and self._group(run[-2]) == "number":
+            return run[-2].start
         joined = ""
         while run and self._group(run[0]) in _SILENT:
             joined = run.pop(0).text.lower()
@@ -151,6 +181,27 @@ class AdjacentWords:
                 break
         return end
 
+    def is_attribute(self) -> bool:
+        """`the 8pm show`: the words are an attribute of the noun that follows."""
+        if not self._before or not self._after or self._before[-1].last:
+            return False
+        touched = not self._sentence[self._phrase.stop : self._after[0].start].strip()
+        following = self._group(self._after[0])
+        return touched and self._before[-1].text.lower() in _ARTICLES and following is None
+
+    def hour_before(self) -> int | None:
+        """The start of a number directly before the phrase that may be an hour: `twelve tomorrow`."""
+        if self._before and self._group(self._before[-1]) == "number" and not self._parted(self._before[-1]):
+            return self._before[-1].start
+        return None
+
+    def elsewhere(self) -> str:
+        """The time words that change the phrase although they are not adjacent."""
+        found = _ELSEWHERE.search(self._sentence) or _HANZI_ELSEWHERE.search(
+            self._sentence, self._phrase.stop
+        )
+        return self._written[found.start() : found.end()] if found else ""
+
     def _parted(self, word: TimeWord) -> bool:
         """Whether neither the word nor anything before it belongs to the phrase."""
         group = self._group(word)
@@ -165,16 +216,16 @@ class AdjacentWords:
             return True
         if len(significant) > 1 and set(significant) != {"doubtful"}:
             return True
+        if any(word.text.lower() in _FRACTIONS for word in self._before[-3:]) and significant[-1:] == ["few"]:
+            return True
         if significant == ["unit"] and self._before[-1].text.lower() in _OF:
             return True
         opening = next((g for word in self._inside if (g := self._group(word)) not in _SILENT), None)
-        return significant in (["every"], ["rank"]) and opening in (
-            "day",
-            "unit",
-            "part",
-            "month",
-            "doubtful",
-        )
+        if significant == ["number"]:
+            return opening == "day" and self._inside[0].text.endswith("s")  # `3 fridays from now`
+        if significant == ["every"]:
+            return opening in _COUNTED or opening in ("rank", "number")
+        return significant == ["rank"] and (opening in _COUNTED or opening in ("rank", "every"))
 
     def _is_time(self, index: int) -> bool:
         """Whether the word at this index after the phrase is a time word; this may depend on the next one."""
@@ -187,6 +238,8 @@ class AdjacentWords:
         if group == "doubtful" and index == 0 and word.text.lower() in ("am", "pm"):
             return True
         if index < 2 and self._has_second_hour():
+            return True
+        if word.text.lower() in _FRACTIONS or (index == 0 and word.text.lower() == "past"):
             return True
         if word.last or index + 1 == len(self._after):
             return group in ("number", "rank", "often")
@@ -230,8 +283,8 @@ class AdjacentWords:
 
 def run_of_time(sentence: str, words: Sequence[TimeWord], languages: Sequence[Language]) -> str:
     """The first run of words in a sentence that mean a time together; empty if there is none."""
-    if found := _HANZI_RUN.search(sentence):
-        return found[0]
+    if found := _HANZI_RUN.search(simplified(sentence)):
+        return sentence[found.start() : found.end()]
     groups = groups_of(tuple(languages))
     run: list[tuple[TimeWord, str]] = []
     for word in words:

@@ -16,6 +16,8 @@ MORNING = 9, 0
 LAST_MINUTE = 23, 59
 """The end of a day, week, month or year is its last minute."""
 
+_A_LEAP_YEAR = 2028
+
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("January", "February", "March", "April", "May", "June",
           "July", "August", "September", "October", "November", "December")  # fmt: skip
@@ -93,7 +95,7 @@ class OnWeekday(_Day):
             in_a_week = today + timedelta(days=7)
             raise refuse_ambiguous(
                 f"today is {name}, so {name} can be today or in a week",
-                (_long(today), _long(in_a_week)),
+                (long_date(today), long_date(in_a_week)),
                 "today at {time}",
                 f"{in_a_week} 18:00",
                 time="18:00",
@@ -118,7 +120,7 @@ class ThisWeekday(_Day):
     weekday: int
 
     def on(self, today: date) -> date:
-        return _monday(today) + timedelta(days=self.weekday)
+        return monday(today) + timedelta(days=self.weekday)
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class WeekdayNextWeek(_Day):
     weekday: int
 
     def on(self, today: date) -> date:
-        return _monday(today) + timedelta(days=7 + self.weekday)
+        return monday(today) + timedelta(days=7 + self.weekday)
 
 
 @dataclass(frozen=True)
@@ -157,18 +159,24 @@ class NumericDate:
     kind: ClassVar[str] = "calendar"
     first: int
     second: int
-    year: int
+    year: int | None
     day_first: bool
 
     def on(self, today: date) -> date:
-        if self.day_first or self.first == self.second:
-            return existing(self.year, self.second, self.first)
+        # A leap year has every day that a year without a number can have.
+        year = self.year or _A_LEAP_YEAR
+        if self.first == self.second or (self.day_first and _exists(year, self.second, self.first)):
+            return CalendarDate(self.first, self.second, self.year).on(today)
         orders = [(self.second, self.first), (self.first, self.second)]
-        days = [date(self.year, month, day) for month, day in orders if _exists(self.year, month, day)]
+        days = [
+            CalendarDate(day, month, self.year).on(today)
+            for month, day in orders
+            if _exists(year, month, day)
+        ]
         if len(days) == 2:
-            both = [_long(day) for day in days]
+            both = [long_date(day) for day in days]
             raise refuse_ambiguous(f"it can be {' or '.join(both)}", both, *map(str, days))
-        return days[0] if days else existing(self.year, self.second, self.first)
+        return days[0] if days else existing(year, self.second, self.first)
 
 
 @dataclass(frozen=True)
@@ -181,7 +189,7 @@ class Dated(_Day):
     def on(self, today: date) -> date:
         day = self.calendar.on(today)
         if self.weekday not in (None, day.weekday()):
-            raise refuse(f"{_long(day)} is a {WEEKDAYS[day.weekday()]}", f"{day} 09:00")
+            raise refuse(f"{long_date(day)} is a {WEEKDAYS[day.weekday()]}", f"{day} 09:00")
         return day
 
 
@@ -220,7 +228,7 @@ class EndOf(_Day):
     def on(self, today: date) -> date:
         match self.unit:
             case Unit.WEEK:
-                return _monday(today) + timedelta(days=6)
+                return monday(today) + timedelta(days=6)
             case Unit.MONTH:
                 return add_months(today.replace(day=1), 1) - timedelta(days=1)
             case _:
@@ -248,9 +256,9 @@ def _following(today: date, weekday: int) -> date:
     return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
 
 
-def _monday(today: date) -> date:
+def monday(today: date) -> date:
     return today - timedelta(days=today.weekday())
 
 
-def _long(day: date) -> str:
+def long_date(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"

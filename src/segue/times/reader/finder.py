@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from segue.errors import BadTime, ZoneNeeded
 from segue.record import positional
 from segue.times.reader.adjacent_words import AdjacentWords, TimeWord, group_of, run_of_time, split
-from segue.times.reader.dates import DayOfMonth, OnWeekday
+from segue.times.reader.dates import Dated, DayOfMonth, NumericDate, OnWeekday
 from segue.times.reader.grammar import Reading, ends, readings, unread
 from segue.times.reader.language import Language
 from segue.times.reader.languages.chinese import CHINESE
@@ -27,7 +27,7 @@ from segue.times.reader.moments import After, HoursAlone, OnDay
 from segue.times.reader.parts import Unit
 from segue.times.reader.readers import CRON_LINE, LANGUAGES, SINGLE_OR_REPEATED, read_schedule
 from segue.times.reader.refusal import Refusal, quoted, refuse
-from segue.times.reader.repeats import EveryUnit, Interval, Moment, When
+from segue.times.reader.repeats import EverySpan, EveryUnit, Interval, Moment, When
 from segue.times.reader.vocabulary import groups_of, knows
 
 _WORDS_LOOKED_AT = 40
@@ -36,6 +36,8 @@ _A_WITHOUT_ACCENT = re.compile(r"a [0-9]", re.IGNORECASE)
 """French for `à 2`, but also the beginning of `a 2h meeting`."""
 _MORNING = re.compile(r"(?:morgen|mañana|manana)\b", re.IGNORECASE)
 _BEFORE_MORNING = re.compile(r"\b(?:am|guten|diesen|jeden|la|cada|esta|una)\s+$", re.IGNORECASE)
+_EVERY = re.compile(r"every|each|alle|jede|chaque|tou(?:te)?s|cada|tod[oa]s|кажд|раз в|每", re.IGNORECASE)
+"""How a repetition begins that is no adjective: `weekly` in `the weekly report` is one."""
 _SHORT_WEEKDAY = 3
 """Letters: `sun`, `do` and `mon` are weekdays, but also other words."""
 
@@ -92,7 +94,7 @@ class _Phrase:
             return True
         if any(isinstance(r.meaning, After) for r in self.readings):
             return True
-        return any(getattr(r.meaning, "time", None) is not None for r in self.readings)
+        return any(_has_time(r.meaning) for r in self.readings)
 
     @property
     def is_clock(self) -> bool:
@@ -128,6 +130,9 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
         left = _left_over(sentence, words, main, phrases, spoken, after=False)
     else:
         left = _left_over(sentence, words, main, phrases, spoken)
+    if main is not None and not left and len(strong) == 1 and main.is_clock:
+        attribute = _adjacent_words(sentence, words, main, spoken).is_attribute()
+        left = main.text if attribute else ""
     if main is None or left:
         return FoundTime(
             FinderVerdict.NOT_READ, unread=left, reason=_reason(left, sentence, spoken) if left else ""
@@ -179,10 +184,14 @@ def _left_over(
     """The time words that were not read with the main phrase; empty if there are none."""
     adjacent = _adjacent_words(sentence, words, main, spoken)
     start, end = adjacent.before(), adjacent.after() if after else None
+    if start is None and not main.has_clock:
+        start = adjacent.hour_before()
     left = [] if start is None else [_whole(sentence, range(start, main.extent.start), phrases)]
     right = [] if end is None else [_whole(sentence, range(main.extent.stop, end), phrases)]
     if left or right:
         return " … ".join(left + right)
+    if elsewhere := adjacent.elsewhere():
+        return elsewhere
     for phrase in phrases:
         if phrase is not main and (bound := _bound(sentence, words, phrase, main, adjacent.languages)):
             return bound
@@ -240,6 +249,10 @@ def _read(text: str, now: datetime, zone: str | ZoneInfo | None) -> FoundTime:
         return FoundTime(verdict, readings=refusal.readings, unread=text, reason=str(refusal))
 
 
+def _has_time(meaning: object) -> bool:
+    return getattr(meaning, "time", None) is not None or getattr(meaning, "times", None) is not None
+
+
 def _weak(text: str, meaning: object) -> bool:
     match meaning:
         case After():
@@ -248,6 +261,14 @@ def _weak(text: str, meaning: object) -> bool:
             return True
         case OnDay(date=DayOfMonth(), part=None, time=None):
             return True
+        case OnDay(date=None, part=None) if text == "一点":
+            return True
+        case OnDay(date=Dated(calendar=NumericDate(year=None)), part=None, time=None):
+            return True
+        case EveryUnit(unit=Unit.SECOND):
+            return True
+        case EveryUnit(unit=Unit.WEEK | Unit.MONTH | Unit.YEAR) | EverySpan():
+            return not _EVERY.match(text)
         case OnDay(date=OnWeekday(), part=None, time=None):
             return len(text) <= _SHORT_WEEKDAY and not _is_chinese(text)
         case _:

@@ -17,7 +17,7 @@ from segue.times.reader.language import Item, Language, Wording
 from segue.times.reader.lexer import Lexer
 from segue.times.reader.refusal import Refusal, quoted, refuse
 
-MOST_STEPS = 400
+MOST_STEPS = 2000
 """For each language: twice what the longest realistic texts take. All languages take under 5 ms together."""
 LONGEST_ROW = 12
 
@@ -121,7 +121,7 @@ class Chart:
         if item.words:
             yield from self._fixed(item.words, position)
         elif item.many:
-            yield from self._row(item.kind, position)
+            yield from self._row(item.kind, position, item.many)
         else:
             yield from self._find(item.kind, position)
 
@@ -132,15 +132,21 @@ class Chart:
                 self.furthest = max(self.furthest, ends[word])
                 yield Match(ends[word], word)
 
-    def _row(self, kind: str, position: int) -> Iterator[Match]:
+    def _row(self, kind: str, position: int, many: str) -> Iterator[Match]:
         """One or more of a kind: `monday, tuesday and friday`."""
         rows: list[tuple[int, tuple[object, ...]]] = [(position, ())]
         while rows:
             end, values = rows.pop()
             if len(values) == LONGEST_ROW:
                 continue
-            joined = [match.end for match in self._fixed(self.language.joiners, end)] if values else []
-            for start in (end, *joined):
+            separated = many == "&" or (many == "+" and bool(values))
+            joined = (
+                [match.end for match in self._fixed(self.language.joiners, end)]
+                if values or separated
+                else []
+            )
+            starts = joined if separated and not self._lexer.comma(end) else [end, *joined]
+            for start in starts:
                 for match in self._find(kind, start):
                     self._count(1)
                     rows.append((match.end, (*values, match.value)))

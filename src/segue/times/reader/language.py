@@ -6,6 +6,7 @@ A wording is a row of items with spaces between them:
     {unit}        something of a kind      [the]         optional
     {date:ahead}  of kind `ahead`, for the field `date`
     {days:plural*}  one or more, for the field `days`, with or without an "and" between them
+    {times:time+}   one or more, with a comma or an "and" between them; {more:hour&}: and before the first
     a_las         a word with a space in it
 
 Spaces and commas between the items of a text are skipped, so a language without spaces needs nothing else. A
@@ -33,7 +34,7 @@ Kinds: TypeAlias = Mapping[str, Mapping[str, object]]
 _DECIMALS = {".": r"\.[0-9]+", ",": r",[0-9]{1,2}(?![0-9])"}
 """What may follow a decimal mark. A comma before three digits may separate thousands: `1,500`."""
 
-_ITEM = re.compile(r"(\[?)(?:\{(\w+)(?::(\w+))?(\*?)\}|([^][{}\s]+))(\]?)")
+_ITEM = re.compile(r"(\[?)(?:\{(\w+)(?::(\w+))?([*+&]?)\}|([^][{}\s]+))(\]?)")
 
 
 @positional
@@ -43,7 +44,8 @@ class Item:
     words: tuple[str, ...] = ()
     field: str = ""
     kind: str = ""
-    many: bool = False
+    many: str = ""
+    """`*`: one or more; `+`: separated by commas or joiners; `&`: these also stand before the first."""
     optional: bool = False
 
 
@@ -153,4 +155,4 @@ def _item(text: str) -> Item:
     _, field, kind, many, words, _ = match.groups()
     if words:
         return Item(words=tuple(words.replace("_", " ").split("|")), optional=bool(match[1]))
-    return Item(field=field, kind=kind or field, many=bool(many), optional=bool(match[1]))
+    return Item(field=field, kind=kind or field, many=many, optional=bool(match[1]))

@@ -15,18 +15,27 @@ from segue.times.reader.dates import CalendarDate, NumericDate
 from segue.times.reader.language import Language, small_number, spelt_number
 from segue.times.reader.parts import ClockTime
 from segue.times.reader.refusal import refuse
+from segue.times.reader.zone_abbreviations import ABBREVIATIONS, ZoneAbbreviation
 from segue.times.reader.zones import OFFSET, ZoneInText, is_offset
 
 LONGEST_TEXT = 200
 
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?(?![0-9:])")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt](?=[0-9]{2}:)|(?![0-9]))")
-_NUMERIC_DATE = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9])")
+_YEAR_FIRST = re.compile(r"([0-9]{4})([./])([0-9]{1,2})\2([0-9]{1,2})(?![0-9./])")
+_NUMERIC_DATE = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2}(?=[ ,]|$))(?![0-9])")
+_SHORT_DATE = re.compile(r"(?!24/7)([0-9]{1,2})/([0-9]{1,2})(?![0-9/.:])")
 _DAY_AND_MONTH = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.(?![0-9])")
+_DAY_AND_MONTH_BEFORE_TIME = re.compile(r"([0-3][0-9]|[0-9])\.([01][0-9])(?=$|[ ,]+(?:в|um) )")
+_DIGITS_CLOCK = re.compile(r"([0-9]{1,2})([0-5][0-9])(?![0-9:.,/-])")
+_DOTTED_CLOCK = re.compile(r"([0-9]{1,2})\.([0-5][0-9])(?![0-9.:])")
+_SHORT_CLOCK = re.compile(r"([0-9]{1,2})(?:[:.]([0-5][0-9]))?([ap])(?![\w.])", re.IGNORECASE)
 _UTC_AND_HOURS = re.compile(r"(?:UTC|GMT)([+-])([0-9]{1,2})(?::([0-9]{2}))?(?![0-9:])")
 _PLACE = re.compile(r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+){1,3}|(?:UTC|GMT|Z|utc|gmt|z)(?![\w/+-])")
+_ABBREVIATION = re.compile(r"[A-Z]{2,5}(?![\w/+-])")
 _PLACE_IN_BRACKETS = re.compile(rf"\[({_PLACE.pattern})\]")
 _MACHINE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt][0-9]{2}:[0-9]{2}| [0-9]{2}:[0-9]{2}:[0-9]{2})")
+_LAST_HOUR = 23
 _GAP = re.compile(r" ?(?:[,、] ?)?")
 
 _UNSPEAKABLE = {"Cc", "Cf", "Cs", "Co", "Cn"}
@@ -72,6 +81,10 @@ class Lexer:
         gap = _GAP.match(self.text, position) if position else None
         return gap.end() if gap else position
 
+    def comma(self, position: int) -> bool:
+        """Whether a comma separates the next item from the one that ended here."""
+        return any(mark in self.text[position : self.start(position)] for mark in ",、")
+
     def tokens(self, position: int) -> list[Token]:
         if position not in self._found:
             start = self.start(position)
@@ -115,10 +128,21 @@ class Lexer:
             yield Token("day", int(match[1]), match.end())
             yield Token("ordinal", int(match[1]), match.end())
         if match := _NUMERIC_DATE.match(self.text, start):
-            day_first = match[2] in language.day_first
-            date = NumericDate(int(match[1]), int(match[3]), int(match[4]), day_first)
+            year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
+            date = NumericDate(int(match[1]), int(match[3]), year, match[2] in language.day_first)
             yield Token("calendar", date, match.end())
-        if "." in language.day_first and (match := _DAY_AND_MONTH.match(self.text, start)):
+        if match := _SHORT_DATE.match(self.text, start):
+            date = NumericDate(int(match[1]), int(match[2]), None, "/" in language.day_first)
+            yield Token("short_date", date, match.end())
+        if "." in language.day_first:
+            yield from self._days_and_months(start)
+
+    def _days_and_months(self, start: int) -> Iterator[Token]:
+        """`24.12.`, and `24.12` where it cannot be a time on the clock: past 23, or before one."""
+        if match := _DAY_AND_MONTH.match(self.text, start):
+            yield Token("calendar", CalendarDate(day=int(match[1]), month=int(match[2])), match.end())
+        match = _DAY_AND_MONTH_BEFORE_TIME.match(self.text, start)
+        if match and (int(match[1]) > _LAST_HOUR or match.end() < len(self.text)):
             yield Token("calendar", CalendarDate(day=int(match[1]), month=int(match[2])), match.end())
 
     def _offset(self, start: int) -> Iterator[Token]:
@@ -137,6 +161,8 @@ def _number(digits: str) -> _Found:
     if digits.isdigit() and len(digits) <= 2:
         yield from (spelt_number if len(digits) == 2 else small_number)(int(digits))
         return
+    if digits.startswith("0") and digits.isdigit():
+        return  # `0900 hours` is no length of time
     yield "number", Fraction(digits)
     if digits.isdigit() and len(digits) == 4:
         yield "year", int(digits)
@@ -152,6 +178,25 @@ def _iso_date(match: re.Match[str]) -> _Found:
     yield "calendar", CalendarDate(day=int(match[3]), month=int(match[2]), year=int(match[1]))
 
 
+def _year_first(match: re.Match[str]) -> _Found:
+    yield "calendar", CalendarDate(day=int(match[4]), month=int(match[3]), year=int(match[1]))
+
+
+def _digits_clock(match: re.Match[str]) -> _Found:
+    if int(match[1]) <= _LAST_HOUR:
+        yield "digits_clock", ClockTime(int(match[1]), int(match[2]), fixed=match[1].startswith("0"))
+
+
+def _dotted_clock(match: re.Match[str]) -> _Found:
+    yield "dotted_clock", ClockTime(int(match[1]), int(match[2]))
+
+
+def _short_clock(match: re.Match[str]) -> _Found:
+    hour, minute, half = int(match[1]), int(match[2] or 0), match[3].lower()
+    if 1 <= hour <= 12:
+        yield "short_clock", ClockTime(hour % 12 + (12 if half == "p" else 0), minute, fixed=True)
+
+
 def _utc_and_hours(match: re.Match[str]) -> _Found:
     yield "zone", ZoneInText(None, f"{match[1]}{int(match[2]):02}:{match[3] or '00'}")
 
@@ -160,12 +205,22 @@ def _place(match: re.Match[str]) -> _Found:
     yield "zone", ZoneInText(match[match.lastindex or 0], None)
 
 
+def _abbreviation(match: re.Match[str]) -> _Found:
+    if match[0] in ABBREVIATIONS:
+        yield "zone", ZoneAbbreviation(match[0], None)
+
+
 _NUMBER_SHAPES: _Shapes = (
     (_CLOCK, _clock),
     (_ISO_DATE, _iso_date),
+    (_YEAR_FIRST, _year_first),
+    (_DIGITS_CLOCK, _digits_clock),
+    (_DOTTED_CLOCK, _dotted_clock),
+    (_SHORT_CLOCK, _short_clock),
 )
 _ZONE_SHAPES: _Shapes = (
     (_UTC_AND_HOURS, _utc_and_hours),
     (_PLACE, _place),
+    (_ABBREVIATION, _abbreviation),
     (_PLACE_IN_BRACKETS, _place),
 )

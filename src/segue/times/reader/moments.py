@@ -48,6 +48,16 @@ class Ago:
 
 
 @positional
+class Someday:
+    """`one day`, `un jour`: a length of time, or no time at all."""
+
+    kind: ClassVar[str] = "moment"
+
+    def moment(self, now: dt.datetime, zone: Zone | None) -> dt.datetime:
+        raise refuse("some day is no time", "in 3 hours", "tomorrow at {time}", time="09:00")
+
+
+@positional
 class HoursAlone:
     """`15h`, `20 heures`: it may be a clock time or a length of time.
 
@@ -78,7 +88,10 @@ class SymbolAlone(HoursAlone):
 
 @positional
 class OnDay:
-    """`tomorrow at 09:00`: a wall-clock time, today unless a day is named."""
+    """`tomorrow at 09:00`: a wall-clock time, today unless a day is named.
+
+    A named day is one of the caller's zone, also if the text names another zone for the time.
+    """
 
     kind: ClassVar[str] = "moment"
     date: Date | None = None
@@ -87,11 +100,11 @@ class OnDay:
     zone: ZoneInText | None = None
 
     def moment(self, now: dt.datetime, zone: Zone | None) -> dt.datetime:
-        zone = self.zone.zone if self.zone else zone
-        if zone is None:
+        here = self.zone.calendar if self.zone and (zone is None or not self.date) else zone
+        if here is None:
             raise needs_zone("a time on the clock", "tomorrow at 09:00 Europe/Berlin", "in 3 hours")
-        wall = within_years(self._wall(now.astimezone(zone).date()))
-        return self.zone.place(wall) if self.zone else placed(wall, zone)
+        wall = within_years(self._wall(now.astimezone(here).date()))
+        return self.zone.place(wall) if self.zone else placed(wall, here)
 
     def _wall(self, today: dt.date) -> dt.datetime:
         named = self.date or InDays(0)
@@ -130,4 +143,4 @@ def needs_zone(what: str, *instead: str) -> Exception:
     return NoZone(f"{what} needs a time zone, and none is known", instead, {})
 
 
-Single: TypeAlias = After | Ago | HoursAlone | OnDay
+Single: TypeAlias = After | Ago | Someday | HoursAlone | OnDay

@@ -101,10 +101,27 @@ class Span:
         for unit in self._units:
             if self._units.count(unit) > 1:
                 raise refuse(f"{unit.value}s are named twice in one duration", "2h 15m")
+        sizes = [unit.months or Fraction(unit.seconds, 10**9) for unit in self._units]
+        if sizes != sorted(sizes, reverse=True):
+            raise refuse("a duration names its units from the largest to the smallest", "2h 15m")
         if self.months == 0 and microseconds < 1:
             raise refuse("a duration must be longer than nothing", "2h 15m")
         if self.months > 1_200 or microseconds > LONGEST / timedelta(microseconds=1):
             raise refuse("a duration may be at most 100 years", "52 weeks")
+
+
+@positional
+class ClockMeasure(Measure):
+    """Hours, minutes or seconds: `过两天` is seldom meant literally, `过两小时` is."""
+
+    kind: ClassVar[str] = "clock_measure"
+
+
+@positional
+class ClockSpan(Span):
+    """A span of one such measure."""
+
+    kind: ClassVar[str] = "clock_span"
 
 
 @positional
@@ -126,13 +143,15 @@ class Meridiem(Enum):
 
 @positional
 class ClockTime:
-    """A reading of a clock. `fixed` if it certainly is a 24-hour clock: `09:00`, `noon`."""
+    """A reading of a clock. `fixed` if it certainly is a 24-hour clock: `09:00`, `noon`; `dial` if it is one
+    of twelve hours: `полшестого`."""
 
     hour: int
     minute: int = 0
     second: int = 0
     microsecond: int = 0
     fixed: bool = False
+    dial: bool = False
 
     def showing(self, hour: int) -> time:
         return time(hour, self.minute, self.second, self.microsecond)
@@ -159,8 +178,8 @@ class Time:
     """`at 9`, `9:30 pm`, `9 Uhr 30`, `3 in the afternoon`, `noon`.
 
     Without am, pm or a part of the day, hours are those of a 24-hour clock. Minutes counted from an hour
-    (`past`: `half past 3`, `quarter to 4`) mean a twelve-hour dial, so they need am, pm or a part of the day.
-    """
+    (`past`: `half past 3`, `to`: `ten to 4`) mean a twelve-hour dial, so they need am, pm or a part of the
+    day."""
 
     kind: ClassVar[str] = "time"
     clock: ClockTime | Midnight
@@ -168,17 +187,18 @@ class Time:
     minute: int = 0
     past: int | None = None
     part: DayPart | None = None
+    to: int = 0
 
     def within(self, part: DayPart | None) -> time:
         clock = self.clock
         if isinstance(clock, Midnight):
             raise refuse("midnight takes no part of the day", "tomorrow at {time}", time="00:00")
         clock = replace(clock, minute=clock.minute + self.minute)
-        before_midnight = clock.hour == 0 and (self.past or 0) < 0
+        before_midnight = clock.hour == 0 and self._offset < 0
         if clock.hour > 23 or clock.minute > 59 or clock.second > 59 or before_midnight:
             raise refuse(f"{clock} is not a time of day", "09:00", "23:59")
         parts = [named for named in (part, self.part) if named]
-        shown = [_shifted(clock.showing(hour), self.past or 0) for hour in self._hours(clock, bool(parts))]
+        shown = [_shifted(clock.showing(hour), self._offset) for hour in self._hours(clock, bool(parts))]
         fitting = [at for at in shown if all(at.hour in named.hours for named in parts)]
         if len(fitting) == 1:
             return fitting[0]
@@ -195,12 +215,16 @@ class Time:
     def _hours(self, clock: ClockTime, in_part: bool) -> list[int]:
         if self.meridiem:
             return [self._in_half(clock, self.meridiem)]
-        on_dial = in_part or self.past is not None
+        on_dial = in_part or self.past is not None or self.to > 0 or clock.dial
         if clock.fixed or not on_dial or not 1 <= clock.hour <= 12:
             return [clock.hour]
-        if clock.hour == 12 and in_part and (self.past or 0) >= 0:
+        if clock.hour == 12 and in_part and self._offset >= 0:
             return [12]  # Twelve at night is ambiguous between two days; twelve at noon is not.
         return [clock.hour, (clock.hour + 12) % 24]
+
+    @property
+    def _offset(self) -> int:
+        return (self.past or 0) - self.to
 
     def _in_half(self, clock: ClockTime, half: Meridiem) -> int:
         if not 1 <= clock.hour <= 12:
@@ -216,6 +240,34 @@ class BesideDay(Time):
     """A wording that is a time only beside a day: `demain 21h`. Alone, `21h` is refused: `HoursAlone`."""
 
     kind: ClassVar[str] = "beside_day"
+
+
+@positional
+class BareTime(Time):
+    """A time only after another one, or beside a part of the day: `9 and 17`, `8 tonight`."""
+
+    kind: ClassVar[str] = "bare_time"
+
+
+@positional
+class WindowTime(Time):
+    """The start or the end of the hours in which a schedule repeats: `between 9 and 17`."""
+
+    kind: ClassVar[str] = "window_time"
+
+
+@positional
+class Times:
+    """`at 9 and at 17`, `at 8, 12 and 18`."""
+
+    kind: ClassVar[str] = "times"
+    times: tuple[Time, ...] | Time
+    more: tuple[Time, ...] = ()
+
+    @property
+    def all(self) -> tuple[Time, ...]:
+        times = (self.times,) if isinstance(self.times, Time) else self.times
+        return (*times, *self.more)
 
 
 def _shifted(at: time, minutes: int) -> time:

@@ -22,7 +22,8 @@ from segue.times.reader.moment_text import spoken
 from segue.times.reader.moments import Single, within_years
 from segue.times.reader.parts import Span
 from segue.times.reader.refusal import Refusal, quoted, refuse, refuse_ambiguous
-from segue.times.reader.repeats import Interval, Moment, Repeat, RepeatedCronLine, When, cron_zone
+from segue.times.reader.repeats import Interval, Moment, RepeatedCronLine, RepeatedRule, When, cron_zone
+from segue.times.reader.rules import Repeat
 from segue.times.reader.zones import Zone, find_zone
 
 LANGUAGES = (ENGLISH, CHINESE, RUSSIAN, GERMAN, SPANISH, FRENCH)
@@ -33,8 +34,18 @@ Meaning = TypeVar("Meaning")
 _A_MOMENT, _A_SCHEDULE, _A_LENGTH = "tomorrow at {time}", "every weekday at 9", "2h 15m"
 
 CRON_LINE = re.compile(
-    r"((?:[0-9*/,?-]+ ){3}(?:[0-9*/,?#-]|[A-Za-z]{3})+ (?:[0-9*/,?#-]|[A-Za-z]{3})+)(?: (\S+))?"
+    r"((?:[0-9*/,?-]+ ){2}[0-9*/,?LW-]+ (?:[0-9*/,?-]|[A-Za-z]{3})+ (?:[0-9*/,?#L-]|[A-Za-z]{3})+)(?: (\S+))?"
 )
+CRON_NAME = re.compile(r"(@[a-z]+)(?: (\S+))?", re.IGNORECASE)
+CRON_NAMES = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
 
 
 def read(text: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> datetime:
@@ -80,8 +91,9 @@ def _read(
         raise ValueError("now must be aware: without its zone it is no moment")
     within_years(now)
     text, known = plain(text), None if zone is None else find_zone(zone)
-    if line := CRON_LINE.fullmatch(text):
-        return wanted(text, RepeatedCronLine(line[1], cron_zone(find_zone(line[2]) if line[2] else known)))
+    line = CRON_LINE.fullmatch(text) or CRON_NAME.fullmatch(text)
+    if line and (expr := CRON_NAMES.get(line[1].lower(), line[1])) and not expr.startswith("@"):
+        return wanted(text, RepeatedCronLine(expr, cron_zone(find_zone(line[2]) if line[2] else known)))
 
     def meaning(phrase: Single | Repeat) -> When:
         return wanted(text, _meaning(phrase, text, now, known))
@@ -130,11 +142,13 @@ def _exact(when: When) -> str:
             return f"every {seconds}s"
         case RepeatedCronLine(expr, zone):
             return f"{expr} {zone}"
+        case RepeatedRule(rrule, start, zone):
+            return f"{rrule} from {start.isoformat(timespec='minutes')} {zone}"
 
 
 def _meaning(phrase: Single | Repeat, text: str, now: datetime, zone: Zone | None) -> When:
     if isinstance(phrase, Repeat):
-        return phrase.when(zone)
+        return phrase.when(zone, now)
     moment = phrase.moment(now, zone)
     within_years(moment)
     if moment.astimezone(UTC) <= now.astimezone(UTC):

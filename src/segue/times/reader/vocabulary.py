@@ -49,17 +49,22 @@ _SHORTEST_FOREIGN = 5
 _WORDS: Mapping[Language, Mapping[str, str]] = {
     ENGLISH: {
         "every": "every each",
-        "rank": "other alternate first second third fourth fifth last next previous final 1st 2nd 3rd coming",
-        "bound": "until till til except excluding unless before after starting ending ago earlier later",
+        "rank": (
+            "other alternate first second third fourth fifth last next previous final 1st 2nd 3rd coming this"
+        ),
+        "bound": (
+            "until till til except excluding unless before after starting ending ago earlier later beginning"
+            " latest earliest through"
+        ),
         "about": "by since from between around about approximately roughly circa approx not during past",
         "time": (
             "twice thrice times weekend weekends fortnight fortnights o'clock oclock early late mid eastern"
             " pacific christmas easter holiday holidays dawn dusk sunrise sunset lunchtime bedtime mornings"
-            " evenings afternoons nights midweek"
+            " evenings afternoons nights midweek sometime someday bc ad"
         ),
         "often": "weekly biweekly fortnightly monthly yearly annually quarterly daily nightly hourly",
-        "few": "few couple several some many half quarter once",
-        "join": "and or to for on in the a an of & then also again plus but only both either through",
+        "few": "few couple several some many half quarter once any",
+        "join": "and or to for on in the a an of & then also again plus but only both either than per",
         "at": "at @",
         "doubtful": "may march mar sun sat mon sec s m d w h am pm a.m. p.m. a.m p.m lunch dinner breakfast",
     },
@@ -70,15 +75,15 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
             " letzte letzten letzter letztes nächste nächsten nächster nächstes naechste naechsten"
             " übernächste übernächsten vorletzte vorletzten kommende kommenden diese diesen dieser"
         ),
-        "bound": "bis außer ausser vor",
+        "bound": "bis außer ausser vor spätestens frühestens",
         "about": "gegen circa ca ca. etwa ungefähr rund zwischen seit nicht ab nach",
         "time": (
             "uhr wöchentlich monatlich jährlich täglich zweimal dreimal wochenende wochenenden"
             " feiertag feiertage feiertagen feiertags früh spät nacht nachts morgens abends mittags"
-            " vormittags nachmittags halb viertel werktags weihnachten ostern silvester"
+            " vormittags nachmittags halb viertel werktags irgendwann weihnachten ostern silvester"
         ),
-        "few": "paar einige mehrere wenige halbe halben einmal",
-        "join": "und oder am an im in den der die das dem des zu zum zur für von dann auch & aber nur",
+        "few": "paar einige mehrere wenige halbe halben einmal mal",
+        "join": "und oder am an im in den der die das dem des zu zum zur für von dann auch & aber nur pro",
         "at": "um",
         "doubtful": "mo di mi do fr sa so mai min h s",
     },
@@ -88,14 +93,14 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
             "premier première premiere deuxième deuxieme second troisième dernier dernière derniere prochain"
             " prochaine prochains prochaines suivant"
         ),
-        "bound": "avant après apres sauf jusque jusqu'à jusqu'au jusqu'en jusqu'a hormis excepté",
+        "bound": "avant après apres sauf d'ici jusque jusqu'à jusqu'au jusqu'en jusqu'a hormis excepté",
         "about": "vers environ entre sur pas pendant durant dès depuis",
         "time": (
             "fois week-end weekend week-ends weekends quotidiennement hebdomadaire mensuel férié fériés noël"
             " pâques tôt tard nuit matin midi soir soirée matinée quinzaine"
         ),
         "few": "quelques plusieurs demi demie",
-        "join": "et ou à au aux le la les l' de du des d' en dans pour un une puis mais & aussi",
+        "join": "et ou à au aux le la les l' de du des d' en dans pour un une puis mais & aussi par",
         "at": "à a",
         "doubtful": "mon mer ven sam dim lun jeu mai mars h j s an ans sept",
     },
@@ -105,7 +110,7 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
             "primer primero primera segundo segunda tercer tercero tercera último ultimo última ultima"
             " próximo proximo próxima proxima próximos pasado pasada siguiente"
         ),
-        "bound": "antes después despues hasta excepto salvo",
+        "bound": "antes después despues hasta excepto salvo tardar",
         "about": "desde sobre hacia alrededor aproximadamente entre no durante menos",
         "time": (
             "semanal semanalmente mensual mensualmente quincenal diario veces festivo festivos madrugada"
@@ -122,14 +127,15 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
             "первый первую первое первого второй вторую второе третий третью третье последний последнюю"
             " последнее следующий следующую следующее следующей прошлый прошлую ближайший ближайшую"
         ),
-        "bound": "после кроме перед",
+        "bound": "после кроме перед позднее раньше",
         "about": "до с со от к около примерно между не",
         "time": (
             "раза еженедельно ежемесячно ежегодно ежедневно выходные выходным выходных будни будням"
             " праздники праздникам ночью утром вечером днем днём утра вечера ночи рано поздно назад спустя"
-            " мск неделе неделю месяце году числа"
+            " мск неделе неделю месяце году числа полудня полуночи"
         ),
         "day": "понедельника вторника среды четверга пятницы субботы воскресенья",
+        "date": "завтрашнего сегодняшнего завтрашний завтрашнему",
         "month": "январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь",
         "few": "пару несколько пол половину раз",
         "join": "и или в во на а по потом затем но также",
@@ -142,6 +148,11 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
 def bare(word: str) -> str:
     """The word without accents."""
     return word.translate(_ACCENTS)
+
+
+def simplified(text: str) -> str:
+    """The text with simplified Chinese characters; positions stay the same."""
+    return text.translate(CHINESE.accents)
 
 
 def knows(language: Language, word: str) -> bool:

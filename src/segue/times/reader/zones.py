@@ -44,6 +44,11 @@ class ZoneInText:
             return named(self.name)
         return fixed(self.offset or "+00:00")
 
+    @property
+    def calendar(self) -> Zone:
+        """The zone whose day is meant by `today`, if nothing else says which."""
+        return self.zone
+
 
 def find_zone(zone: str | ZoneInfo) -> Zone:
     """Returns the zone that a caller passed: `Europe/Berlin`, `+02:00` or a `ZoneInfo`. Raises `BadTime`."""

@@ -7,8 +7,6 @@
   can be a length of time or a clock time.
 """
 
-from fractions import Fraction
-
 from segue.times.reader.dates import (
     Ahead,
     CalendarDate,
@@ -16,167 +14,55 @@ from segue.times.reader.dates import (
     DayOfMonth,
     DayOfNextMonth,
     EndOf,
-    InDays,
     NextWeekday,
     OnWeekday,
     ThisWeekday,
     WeekdayNextWeek,
 )
 from segue.times.reader.language import Language
+from segue.times.reader.languages.russian_words import NUMBERS, WORDS
 from segue.times.reader.moments import After, Ago, HoursAlone, OnDay
-from segue.times.reader.parts import ClockTime, DayPart, Measure, Midnight, Span, Time, Unit
+from segue.times.reader.parts import (
+    BareTime,
+    Measure,
+    Span,
+    Time,
+    Times,
+    WindowTime,
+)
+from segue.times.reader.relative_dates import (
+    BaseWeekday,
+    EndOfMonth,
+    From,
+    LastDayOf,
+    NextUnit,
+    NthWeekday,
+    NthWeekdayNextMonth,
+    NumberedWeekday,
+)
 from segue.times.reader.repeats import (
-    EVERY_DAY,
-    MONDAY_TO_FRIDAY,
+    DayRange,
+    DayTriple,
     EveryDay,
     EveryMonth,
     EverySpan,
     EveryUnit,
     EveryYear,
+    FirstOfMonth,
+    LastOfMonth,
+    NthOfMonth,
 )
-from segue.times.reader.zones import ZoneInText
-
-ONES = (
-    "один", "два", "три", "четыре", "пять", "шесть", "семь", "восемь", "девять", "десять", "одиннадцать",
-    "двенадцать", "тринадцать", "четырнадцать", "пятнадцать", "шестнадцать", "семнадцать", "восемнадцать",
-    "девятнадцать",
-)  # fmt: skip
-FEMININE = {"одну": 1, "одна": 1, "две": 2}
-TENS = (
-    "двадцать", "тридцать", "сорок", "пятьдесят", "шестьдесят", "семьдесят", "восемьдесят", "девяносто",
-)  # fmt: skip
-SMALL = {**{one: number for number, one in enumerate(ONES, 1)}, **FEMININE}
-NUMBERS = {
-    **SMALL,
-    **{ten: number * 10 for number, ten in enumerate(TENS, 2)},
-    **{
-        f"{ten} {one}": tens * 10 + ones
-        for tens, ten in enumerate(TENS, 2)
-        for one, ones in SMALL.items()
-        if ones < 10
-    },
-}
-HOURS_BEGUN = (
-    "первого", "второго", "третьего", "четвёртого", "пятого", "шестого", "седьмого", "восьмого", "девятого",
-    "десятого", "одиннадцатого", "двенадцатого",
-)  # fmt: skip
-
-UNITS = {
-    "секунду|секунды|секунд|сек|с": Unit.SECOND,
-    "минуту|минуты|минут|мин": Unit.MINUTE,
-    "час|часа|часов|ч": Unit.HOUR,
-    "день|дня|дней|сутки|суток": Unit.DAY,
-    "неделю|недели|недель": Unit.WEEK,
-    "месяц|месяца|месяцев": Unit.MONTH,
-    "год|года|лет": Unit.YEAR,
-}
-
-WEEKDAYS = {
-    "понедельник|пн": 0,
-    "вторник|вт": 1,
-    "среду|среда|ср": 2,
-    "четверг|чт": 3,
-    "пятницу|пятница|пт": 4,
-    "субботу|суббота|сб": 5,
-    "воскресенье|вс": 6,
-}
-
-MONTHS = {
-    "января|янв": 1,
-    "февраля|фев": 2,
-    "марта|мар": 3,
-    "апреля|апр": 4,
-    "мая": 5,
-    "июня|июн": 6,
-    "июля|июл": 7,
-    "августа|авг": 8,
-    "сентября|сен": 9,
-    "октября|окт": 10,
-    "ноября|ноя": 11,
-    "декабря|дек": 12,
-}
-
-MORNING = DayPart("morning", range(3, 12), usual=9)
-DAYTIME = DayPart("daytime", range(11, 18))
-EVENING = DayPart("evening", range(16, 24))
-NIGHT = DayPart("night", range(18, 24))
-SMALL_HOURS = DayPart("night", frozenset({22, 23, 0, 1, 2, 3, 4}))
-
-DAYS = {
-    "день": EVERY_DAY,
-    "будний день|рабочий день": MONDAY_TO_FRIDAY,
-    "выходной|выходные": frozenset({5, 6}),
-    **{names.split("|")[0]: frozenset({day}) for names, day in WEEKDAYS.items()},
-}
+from segue.times.reader.rules import EveryFewDays, EveryFewWeeks, Window, Within
 
 RUSSIAN = Language(
     spaced=True,
     decimal_mark=",",
     day_first=".",
     ordinal_endings=("-го", "-е", "-ое"),
-    joiners=("и",),
+    joiners=("и", "и в"),
     accents=("ё", "е"),
     numbers=NUMBERS,
-    words={
-        "unit": UNITS,
-        "single": {
-            "секунду": Unit.SECOND,
-            "минуту": Unit.MINUTE,
-            "час": Unit.HOUR,
-            "сутки": Unit.DAY,
-            "неделю": Unit.WEEK,
-            "месяц": Unit.MONTH,
-            "год": Unit.YEAR,
-        },
-        "beat": {"секунду": Unit.SECOND, "минуту": Unit.MINUTE, "час": Unit.HOUR},
-        "period": {"недели": Unit.WEEK, "месяца": Unit.MONTH, "года": Unit.YEAR},
-        "measure": {
-            "полминуты": Measure(Unit.SECOND, Fraction(30)),
-            "полгода": Measure(Unit.MONTH, Fraction(6)),
-            "полчаса": Measure(Unit.MINUTE, Fraction(30)),
-            "четверть часа": Measure(Unit.MINUTE, Fraction(15)),
-            "полтора часа": Measure(Unit.MINUTE, Fraction(90)),
-        },
-        "share": {"половиной": Fraction(1, 2)},
-        "weekday": WEEKDAYS,
-        "month": MONTHS,
-        "date": {
-            "вчера": InDays(-1),
-            "сегодня": InDays(0),
-            "завтра": InDays(1),
-            "послезавтра": InDays(2),
-            "сегодня ночью": InDays(0, NIGHT),
-        },
-        "days": DAYS,
-        "plural": {
-            "по будням|в будни|по рабочим дням|по будним дням": MONDAY_TO_FRIDAY,
-            "с понедельника по пятницу|пн-пт": MONDAY_TO_FRIDAY,
-            "по выходным|в выходные": frozenset({5, 6}),
-        },
-        "dative": {
-            "понедельникам": frozenset({0}),
-            "вторникам": frozenset({1}),
-            "средам": frozenset({2}),
-            "четвергам": frozenset({3}),
-            "пятницам": frozenset({4}),
-            "субботам": frozenset({5}),
-            "воскресеньям": frozenset({6}),
-        },
-        "part": {"утром": MORNING, "днём": DAYTIME, "вечером": EVENING},
-        "hours": {"утра": MORNING, "дня": DAYTIME, "вечера": EVENING, "ночи": SMALL_HOURS},
-        "noun": {"утро": MORNING, "вечер": EVENING},
-        "named_clock": {
-            "полдень": ClockTime(12, fixed=True),
-            "полночь": Midnight(),
-        },
-        "hour": {"час": ClockTime(1)},
-        "one_hour": {"час": ClockTime(1)},
-        "begun": {word: ClockTime(hour) for hour, word in enumerate(HOURS_BEGUN, 1)},
-        "half": {"половине|половина|пол": -30},
-        "to": {"без четверти": -15},
-        "zone": {"по москве|по московскому времени|мск": ZoneInText("Europe/Moscow", None)},
-        "repeat": {"ежечасно": EveryUnit(Unit.HOUR), "ежеминутно": EveryUnit(Unit.MINUTE)},
-    },
+    words=WORDS,
     phrases={
         Measure: ("{number} {unit}", "{number} с {share} {unit}", "{unit:single}"),
         Span: ("{measures:measure*}",),
@@ -186,10 +72,15 @@ RUSSIAN = Language(
             "{clock:hour} [час|часа|часов|ч] {part:hours}",
             "в {clock:hour} час|часа|часов|ч {minute:minutes} минуту|минуты|минут|мин [{part:hours}]",
             "в {clock:hour} . {minute} [{part:hours}]",
+            "в {clock:hour} {minute} {part:hours}",
             "[в] {past:half} {clock:begun} [{part:hours}]",
+            "[в] {clock:half_begun} [{part:hours}]",
             "{past:to} {clock:hour} [{part:hours}]",
             "[в] {clock:named_clock}",
         ),
+        BareTime: ("[в] {clock:hour} [часов|час|часа]", "[в] {clock}"),
+        WindowTime: ("{clock:hour} [часов|час|часа]", "{clock}"),
+        Times: ("{times:time+}", "{times:time} {more:bare_time&}"),
         Ahead: ("через {span}", "спустя {span}"),
         OnWeekday: ("[в|во] {weekday}",),
         ThisWeekday: ("[в] этот|эту|это {weekday}",),
@@ -197,40 +88,108 @@ RUSSIAN = Language(
         WeekdayNextWeek: (
             "[в] следующий|следующую|следующее {weekday}",
             "[в|во] {weekday} на следующей неделе",
+            "[в|во] {weekday} следующей недели",
             "на следующей неделе в|во {weekday}",
         ),
-        CalendarDate: ("{day} {month} [{year}] [года|г.|г]",),
+        CalendarDate: (
+            "{day} {month} [{year}] [года|г.|г]",
+            "{day:ordinal} {month} [{year}] [года|г.|г]",
+        ),
         Dated: ("[в|во] [{weekday}] {calendar} [года|г.|г]",),
+        NumberedWeekday: ("[в|во] {weekday} {day:ordinal}",),
         DayOfMonth: ("{day} числа", "{day:ordinal} [числа]"),
-        DayOfNextMonth: ("{day} [числа] следующего месяца",),
+        DayOfNextMonth: ("{day} [числа] следующего месяца", "{day:ordinal} [числа] следующего месяца"),
         EndOf: ("[в] конец|конце [этого|этой] {unit:period}",),
-        After: ("{span}", "через {span} [{zone}]", "{span} спустя"),
+        EndOfMonth: ("[в] конец|конце {month}",),
+        BaseWeekday: ("[в|во] {weekday}",),
+        From: ("{day:base_date} через {span}",),
+        NthWeekday: (
+            "[в|во] {nth} {weekday} {month}",
+            "[в|во] {nth} {weekday} этого_месяца",
+        ),
+        NthWeekdayNextMonth: ("[в|во] {nth} {weekday} следующего_месяца",),
+        LastDayOf: ("[в] последний день {month}", "[в] последний день этого_месяца"),
+        NextUnit: ("{unit:next_unit}",),
+        After: (
+            "{span}",
+            "[примерно|где-то|ровно] через {span} [{zone}]",
+            "{span:turned}",
+            "{span} спустя",
+            "спустя {span}",
+            "через {span:small}",
+            "+ {span}",
+        ),
         Ago: ("{span} назад",),
         HoursAlone: ("{clock:hour} час|часа|часов|ч", "{clock:one_hour}"),
         OnDay: (
             "{date} [{part}] [{time}] [{zone}]",
             "{date:ahead} {time} [{zone}]",
-            "{time} [{zone}]",
+            "[{part}] {time} [{zone}]",
             "{time} {date} [{part}] [{zone}]",
         ),
-        EverySpan: ("каждые {span}",),
-        EveryUnit: ("каждый|каждую {unit:beat}",),
+        DayTriple: ("{first:short_day} {more:short_day&}",),
+        DayRange: ("с {first:genitive} по {last:weekday}", "{first:weekday} -|– {last:weekday}"),
+        EverySpan: ("каждые|раз_в {span}", "{span:long_span}"),
+        EveryUnit: ("каждый|каждую {unit:beat}", "{unit:long_unit}"),
         EveryDay: (
-            "каждый|каждую|каждое|каждые {days*} [{part}] [{time}] [{zone}]",
-            "каждое|каждый {part:noun} [{time}] [{zone}]",
-            "по {days:dative*} [{part}] [{time}] [{zone}]",
-            "{days:plural*} [{part}] [{time}] [{zone}]",
-            "ежедневно [{part}] [{time}] [{zone}]",
-            "{time} каждый|каждую|каждое {days*} [{zone}]",
-            "{time} {days:plural*} [{zone}]",
-            "{time} ежедневно [{zone}]",
+            "каждый|каждую|каждое|каждые {days*} [{part}] [{times}] [{zone}]",
+            "каждое|каждый {part:noun} [{times}] [{zone}]",
+            "по {part:parts_of_days} [{times}] [{zone}]",
+            "[еженедельно|каждую_неделю] по {days:dative*} [{part}] [{times}] [{zone}]",
+            "{days:plural*} [{part}] [{times}] [{zone}]",
+            "ежедневно|раз_в_день [{part}] [{times}] [{zone}]",
+            "два_раза_в_день|дважды_в_день|три_раза_в_день {times} [{zone}]",
+            "каждую_неделю|еженедельно|раз_в_неделю в|во {days:one_day} [{part}] [{times}] [{zone}]",
+            "два_раза_в_неделю по {days:dative*} [{times}] [{zone}]",
+            "[каждый_день] {days:day_range} [{times}] [{zone}]",
+            "{days:day_triple} {times} [{zone}]",
+            "{times} каждый|каждую|каждое {days*} [{zone}]",
+            "{times} по {days:dative*} [{zone}]",
+            "{times} {days:plural*} [{zone}]",
+            "{times} ежедневно [{zone}]",
+            "каждый {days} кроме {without+} [{times}] [{zone}]",
+            "каждый {days} {times} кроме {without+} [{zone}]",
+            "ежедневно кроме {without+} [{times}] [{zone}]",
+            "{days:plural} кроме {without+} [{times}] [{zone}]",
         ),
         EveryMonth: (
-            "каждый месяц {days:day*} числа [{time}] [{zone}]",
-            "ежемесячно {days:day*} числа [{time}] [{zone}]",
-            "{days:day*} числа каждого месяца [{time}] [{zone}]",
+            "каждый месяц {days:day*} числа [{times}] [{zone}]",
+            "ежемесячно {days:day*} числа [{times}] [{zone}]",
+            "{days:day*} числа каждого месяца [{times}] [{zone}]",
+            "{days:ordinal*} числа каждого месяца [{times}] [{zone}]",
+            "каждое {days:number_of_month*} [месяца] [{times}] [{zone}]",
         ),
-        EveryYear: ("каждый год {calendar} [{time}] [{zone}]", "ежегодно {calendar} [{time}] [{zone}]"),
+        FirstOfMonth: ("в первый день каждого месяца [{times}] [{zone}]",),
+        LastOfMonth: (
+            "[в|каждый] последний день [каждого] месяца [{times}] [{zone}]",
+            "каждый месяц в последний день [{times}] [{zone}]",
+        ),
+        NthOfMonth: (
+            "[в|во|каждый|каждую|каждое] {nth} {weekday} [каждого] месяца [{times}] [{zone}]",
+            "каждый месяц в|во {nth} {weekday} [{times}] [{zone}]",
+        ),
+        EveryYear: (
+            "каждый год {calendar} [{times}] [{zone}]",
+            "ежегодно {calendar} [{times}] [{zone}]",
+            "каждое {calendar} [{times}] [{zone}]",
+        ),
+        EveryFewDays: (
+            "каждые|раз_в {every:few} дня|дней {times} [{zone}]",
+            "каждый {every:other} день {times} [{zone}]",
+        ),
+        EveryFewWeeks: (
+            "каждую|каждый|каждое {every:two} {days:one_day} [{part}] [{times}] [{zone}]",
+            "каждые|раз_в {every:few} недели|недель в|во {days:one_day} [{times}] [{zone}]",
+            "каждые|раз_в {every:few} недели|недель по {days:dative} [{times}] [{zone}]",
+        ),
+        Window: ("с|между {first:window_time} до|и|по {last:window_time}",),
+        Within: (
+            "каждый час {window} [{zone}]",
+            "ежечасно {window} [{zone}]",
+            "каждые {span} {window} [{zone}]",
+            "каждый час {window} {days:plural} [{zone}]",
+            "{days:plural} каждый час {window} [{zone}]",
+        ),
     },
     examples={
         "tomorrow at {time}": "завтра в {time}",

@@ -1,0 +1,1 @@
+"""Working days: which days of a calendar count, as data."""

@@ -1,0 +1,181 @@
+"""Working days: China's make-up days, shifts, and sets from calendar files. requirements/days.md §1."""
+
+import os
+import random
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from segue.errors import BadTrigger, UnknownDays
+from segue.times.cron_line import CronLine
+from segue.times.days.day_sets import day_set, from_ics, shipped_names
+from segue.times.days.working_days import Shift, WorkingWalls
+from segue.times.trigger import Cron, trigger_from_json
+
+LONG = os.environ.get("SEGUE_LONG") == "1"
+DAY = timedelta(days=1)
+
+# From `chinesecalendar`, which shares no data with `holidays`, where the shipped set comes from.
+CHINA_OFF = {
+    2024: "0101 0212 0213 0214 0215 0216 0404 0405 0501 0502 0503 0610 0916 0917 1001 1002 1003 1004 1007",
+    2025: "0101 0128 0129 0130 0131 0203 0204 0404 0501 0502 0505 0602 1001 1002 1003 1006 1007 1008",
+    2026: "0101 0102 0216 0217 0218 0219 0220 0223 0406 0501 0504 0505 0619 0925 1001 1002 1005 1006 1007",
+}
+CHINA_ON = {
+    2024: "0204 0218 0407 0428 0511 0914 0929 1012",
+    2025: "0126 0208 0427 0928 1011",
+    2026: "0104 0214 0228 0509 0920 1010",
+}
+
+
+def days_of(years: dict[int, str]) -> set[date]:
+    return {date(year, int(day[:2]), int(day[2:])) for year, days in years.items() for day in days.split()}
+
+
+def test_every_day_of_three_years_in_china_is_right() -> None:
+    off, on, china = days_of(CHINA_OFF), days_of(CHINA_ON), day_set("CN")
+    every = [date(2024, 1, 1) + step * DAY for step in range(1_096)]
+    assert every[-1] == date(2026, 12, 31)
+    wrong = [
+        day for day in every if china.works(day) != (day in on or (day.weekday() < 5 and day not in off))
+    ]
+    assert wrong == []
+
+
+def test_past_the_end_of_a_calendar_weekdays_count_and_a_note_says_so() -> None:
+    china = day_set("CN")
+    assert china.known_until == date(2026, 12, 31)
+    assert china.works(date(2027, 10, 1))
+    assert china.note(date(2027, 10, 1)) == "the calendar CN ends on 31 Dec 2026"
+    assert china.note(date(2026, 10, 1)) == "1 Oct 2026 is a holiday in CN: National Day"
+    assert china.note(date(2026, 10, 8)) is None
+
+
+def brute_force(line: CronLine, name: str, shift: Shift, start: datetime, end: datetime) -> list[datetime]:
+    days = day_set(name)
+    found = set()
+    cursor = start - 60 * DAY
+    while (wall := line.first(cursor, end + 60 * DAY)) is not None:
+        cursor = wall + timedelta(minutes=1)
+        if days.works(wall.date()):
+            found.add(wall)
+        elif shift is not Shift.NONE:
+            step = 1 if shift is Shift.NEXT else -1
+            while not days.works(wall.date()):
+                wall += step * DAY
+            found.add(wall)
+    return sorted(wall for wall in found if start <= wall < end)
+
+
+def random_line(chance: random.Random) -> str:
+    hours = ",".join(map(str, sorted(chance.sample(range(24), chance.randint(1, 3)))))
+    day = chance.choice(("*", "*", "1", "15", "L", "1,15", "*/7"))
+    weekday = chance.choice(("*", "*", "1-5", "0,6", "5", "1#1")) if day == "*" else "*"
+    return f"{chance.choice((0, 30))} {hours} {day} {chance.choice(('*', '*', '10', '1-3'))} {weekday}"
+
+
+@pytest.mark.parametrize("seed", range(40 if LONG else 1))
+def test_random_lines_on_working_days_agree_with_brute_force(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(250 if LONG else 60):
+        expr, name = random_line(chance), chance.choice(shipped_names())
+        shift = chance.choice(list(Shift))
+        start = datetime(2025, 12, 1) + timedelta(hours=chance.randint(0, 10_000))  # noqa: DTZ001
+        end = start + timedelta(days=chance.randint(1, 200), hours=chance.randint(0, 23))
+        line = CronLine(expr)
+        walls, expected = WorkingWalls(line, day_set(name), shift), brute_force(line, name, shift, start, end)
+        what = f"{expr} {name} {shift} {start} {end}"
+        assert walls.first(start, end) == (expected[0] if expected else None), what
+        assert walls.last(start, end) == (expected[-1] if expected else None), what
+        assert walls.count(start, end) == len(expected), what
+
+
+def slots(trigger: Cron, after: datetime, count: int) -> list[str]:
+    found = [after]
+    while len(found) <= count and (slot := trigger.next_after(found[-1])) is not None:
+        found.append(slot)
+    return [f"{slot.astimezone(UTC) + timedelta(hours=8):%m-%d %H:%M}" for _, slot in pairwise(found)]
+
+
+def test_a_slot_on_a_holiday_is_no_slot_and_a_make_up_day_has_one() -> None:
+    trigger = Cron("0 9 * * *", tz="Asia/Shanghai", days="CN")
+    assert slots(trigger, datetime(2026, 9, 30, 4, tzinfo=UTC), 3) == [
+        "10-08 09:00",
+        "10-09 09:00",
+        "10-10 09:00",
+    ]
+    assert str(trigger).endswith(", workdays (CN), Asia/Shanghai")
+
+
+def test_the_first_of_the_month_moves_to_the_working_day_after_it() -> None:
+    trigger = Cron("0 9 1 * *", tz="Asia/Shanghai", days="CN", shift=Shift.NEXT)
+    assert slots(trigger, datetime(2026, 9, 2, tzinfo=UTC), 2) == ["10-08 09:00", "11-02 09:00"]
+    before = Cron("0 9 1 * *", tz="Asia/Shanghai", days="CN", shift=Shift.PREVIOUS)
+    assert slots(before, datetime(2026, 9, 2, tzinfo=UTC), 2) == ["09-30 09:00", "10-30 09:00"]
+
+
+def test_it_is_stored_and_read_back_and_nothing_changes_without_days() -> None:
+    trigger = Cron("0 9 1 * *", tz="Asia/Shanghai", days="CN", shift=Shift.NEXT)
+    assert trigger.to_json() == {
+        "kind": "cron",
+        "expr": "0 9 1 * *",
+        "tz": "Asia/Shanghai",
+        "days": "CN",
+        "shift": "next",
+    }
+    assert trigger_from_json(trigger.to_json()) == trigger
+    assert Cron("0 9 * * *", tz="UTC").to_json() == {"kind": "cron", "expr": "0 9 * * *", "tz": "UTC"}
+
+
+def test_an_unknown_set_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownDays, match="did you mean CN"):
+        Cron("0 9 * * *", days="CHN")
+    with pytest.raises(BadTrigger, match="needs days"):
+        Cron("0 9 * * *", shift=Shift.NEXT)
+    with pytest.raises(BadTrigger, match="shift is"):
+        trigger_from_json({"kind": "cron", "expr": "0 9 * * *", "tz": "UTC", "days": "CN", "shift": "up"})
+
+
+CALENDAR = """BEGIN:VCALENDAR\r
+BEGIN:VEVENT\r
+DTSTART;VALUE=DATE:20261221\r
+DTEND;VALUE=DATE:20261224\r
+SUMMARY:Company\r
+ holidays\r
+END:VEVENT\r
+{more}END:VCALENDAR\r
+"""
+
+
+def test_the_all_day_events_of_a_calendar_file_are_days_off() -> None:
+    school = from_ics("school", CALENDAR.format(more=""))
+    assert sorted(school.off) == [date(2026, 12, 21), date(2026, 12, 22), date(2026, 12, 23)]
+    assert school.off[date(2026, 12, 21)] == "Companyholidays"
+    assert school.known_until == date(2026, 12, 31)
+    assert not school.works(date(2026, 12, 21))
+    assert school.works(date(2026, 12, 24))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("school", "", "no all-day event"),
+        ("a b", CALENDAR.format(more=""), "has a name of letters"),
+        (
+            "school",
+            CALENDAR.format(
+                more="BEGIN:VEVENT\r\nDTSTART:20261221T090000Z\r\nSUMMARY:Exam\r\nEND:VEVENT\r\n"
+            ),
+            "'Exam' has a time of day",
+        ),
+        (
+            "school",
+            CALENDAR.format(more="BEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20261331\r\nEND:VEVENT\r\n"),
+            "there is no day",
+        ),
+    ],
+)
+def test_a_file_that_is_no_set_of_days_is_refused(name: str, text: str, words: str) -> None:
+    with pytest.raises(BadTrigger, match=words):
+        from_ics(name, text)
