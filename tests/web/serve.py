@@ -33,6 +33,7 @@ from segue.cli.support.event_loop import run
 from segue.cli.support.http_server import listening_socket
 from segue.config import Configuration
 from segue.server import create_app
+from tests.web.streamed_documents import DOCUMENTS
 
 RICH = """## Report
 
@@ -90,8 +91,9 @@ SAID = {
 
 
 class PageAgent:
-    """`stream 50 20`: fifty words, 20 ms apart. `hold` and `blocks`: until stopped. `think`, `tool`, `rich`,
-    `fail`, `nothing`: one of each. Any other message is echoed."""
+    """`stream 50 20`: fifty words, 20 ms apart. `document 0 5`: an answer in pieces, 5 ms apart.
+    `hold` and `blocks`: until stopped. `think`, `tool`, `rich`, `fail`, `nothing`: one of each.
+    Any other message is echoed."""
 
     reports_tools = True
 
@@ -113,6 +115,11 @@ class PageAgent:
                     yield Text(piece)
                     await asyncio.sleep(0.5)
                 await asyncio.sleep(600)
+            case ["document", number, pause]:
+                document = DOCUMENTS[int(number)]
+                for start in range(0, len(document), 3):
+                    yield Text(document[start : start + 3])
+                    await asyncio.sleep(int(pause) / 1000)
             case ["hold", *_]:
                 yield Text("One moment")
                 await asyncio.sleep(600)

@@ -1,6 +1,7 @@
 // The past: turns and messages in the order of the log, with a separator where a day begins.
 
 import { arrange, h, Part, t } from "../lib/dom.js";
+import { copyFrom } from "../lib/row.js";
 import { formatDay, sameDay } from "../lib/times.js";
 import "./segue-note.js";
 import "./segue-turn.js";
@@ -12,6 +13,13 @@ class Past extends Part {
   build() {
     this.setAttribute("role", "list");
     this.setAttribute("aria-label", t("conversation"));
+  }
+
+  enter() {
+    this.on(this, "click", ({ target }) => {
+      const button = target.closest(".copy-code");
+      if (button) copyFrom(button, button.closest(".code").querySelector("code").textContent);
+    });
   }
 
   clear() {

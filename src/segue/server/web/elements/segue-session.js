@@ -50,7 +50,8 @@ function recallName({ status, trigger_at: at }) {
 /** A line of Markdown as plain text. */
 const plain = (line) =>
   line
-    .replace(/[*_`#>~]+|\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/!?\[([^\]]*)\]\([^)]*\)|\[\^[^\]]*\]/g, "$1")
+    .replace(/\|[\s|:-]*|[*_`#>~]+/g, " ")
     .replace(/\s+/g, " ")
     .trim();
 

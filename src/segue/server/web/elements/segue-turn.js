@@ -1,6 +1,8 @@
 // A turn: its prompt, thinking, tool calls and answer, and how it ended.
 
-import { arrange, h, Part, setHtml, setText, t } from "../lib/dom.js";
+import { arrange, h, Part, setText, t } from "../lib/dom.js";
+import { tailOf } from "../lib/partial.js";
+import { setHtml } from "../lib/prose.js";
 import { copyButton, row } from "../lib/row.js";
 import { formatUpcoming } from "../lib/times.js";
 import "./segue-tool.js";
@@ -32,7 +34,7 @@ class Turn extends Part {
     if (this.thinking.hidden !== !turn.thinking) this.thinking.hidden = !turn.thinking;
     setText(this.thoughts, turn.thinking);
     if (turn.text) this.answer.classList.remove("pending");
-    if (!this.text.hidden) setHtml(this.text, turn.html, turn.text.slice(turn.rendered));
+    if (!this.text.hidden) setHtml(this.text, turn.html, turn.outcome === null ? tailOf(turn) : "");
   }
 
   /** The part that takes the place of the ghost. */
@@ -51,7 +53,7 @@ class Turn extends Part {
     this.undelivered = h("p.closure.undelivered");
     this.foot = h(
       "div.foot",
-      copyButton(t("copy_answer"), () => this.turn.text, t("copied")),
+      copyButton(t("copy_answer"), () => this.turn.text),
     );
     this.answer = row("answer", {
       who: t("segue"),

@@ -4,10 +4,11 @@ import { get, inPath, maybe, post } from "./api.js";
 import { Fold } from "./fold.js";
 import { ghosts } from "./future.js";
 import { live } from "./live.js";
+import { readable } from "./partial.js";
 import { zone } from "./times.js";
 
 const PAGE = 50;
-const RENDER_PAUSE_MS = 250;
+const RENDER_PAUSE_MS = 150;
 const FUTURE_PAUSE_MS = 60;
 
 /** Where the last Markdown block begins that may still change: after a blank line, outside code and lists. */
@@ -18,6 +19,8 @@ function startOfOpenBlock(text, from) {
   }
   return from;
 }
+
+const htmlOf = async (text) => (text.trim() ? (await post("markdown", { text })).html : "");
 
 export class Chat extends EventTarget {
   fold = new Fold();
@@ -155,27 +158,25 @@ export class Chat extends EventTarget {
       let closedHtml = "";
       let from = 0;
       while (turn.outcome === null && turn.rendered < turn.text.length && !this.#closed) {
-        const { text } = turn;
+        const whole = turn.text;
+        const text = readable(whole);
         if (!turn.rendered) {
           closedHtml = "";
           from = 0;
         }
         const open = startOfOpenBlock(text, from);
-        if (open > from) {
-          const closed = await post("markdown", { text: text.slice(from, open) });
-          closedHtml += closed.html;
-        }
-        const { html } = await post("markdown", { text: text.slice(open) });
+        closedHtml += await htmlOf(text.slice(from, open));
+        const openHtml = await htmlOf(text.slice(open));
         from = open;
         if (turn.outcome !== null) break;
-        if (!turn.text.startsWith(text)) continue;
-        turn.html = closedHtml + html;
-        turn.rendered = text.length;
+        if (!turn.text.startsWith(whole)) continue;
+        Object.assign(turn, { html: closedHtml + openHtml, rendered: whole.length, held: text !== whole });
         this.#emit("entry", { entry: turn });
         await new Promise((wake) => setTimeout(wake, RENDER_PAUSE_MS));
       }
     } catch {
       // Text that could not be rendered is shown as it was written.
+      turn.unrendered = true;
     } finally {
       this.#rendering.delete(turn);
     }

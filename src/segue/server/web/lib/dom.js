@@ -1,4 +1,4 @@
-// Helpers for building elements. All content is inserted as text; the only exception is `setHtml`.
+// Helpers for building elements. All content is inserted as text; the only exception is `setHtml` in prose.js.
 
 export { t } from "./words.js";
 
@@ -56,49 +56,8 @@ export function icon(name) {
   return svg;
 }
 
-const rendered = new WeakMap();
-
-/**
- * Shows HTML that the server has rendered and sanitised, then `tail`, text that is not rendered yet.
- * Nodes that do not change stay in place, so that they keep their selection and layout.
- */
-export function setHtml(element, html, tail = "") {
-  const { shown, tailSpan } = rendered.get(element) ?? { tailSpan: h("span.tail") };
-  rendered.set(element, { shown: html, tailSpan });
-  if (shown !== html) {
-    const template = document.createElement("template");
-    template.innerHTML = html;
-    tailSpan.remove();
-    morph(element, template.content);
-  }
-  setText(tailSpan, tail);
-  if (!tail) return tailSpan.remove();
-  if (element.contains(tailSpan)) return;
-  const last = element.lastElementChild;
-  const parent = last?.localName === "p" ? last : element;
-  parent.append(tailSpan);
-}
-
-/** Makes the children of `element` equal to those of `wanted`, changing as little as possible. */
-function morph(element, wanted) {
-  const nodes = [...wanted.childNodes];
-  nodes.forEach((node, index) => {
-    const current = element.childNodes[index];
-    if (!current) element.append(node);
-    else if (current.isEqualNode(node)) return;
-    else if (!sameKind(current, node)) current.replaceWith(node);
-    else if (current.data) updateText(current, node.data);
-    else morph(current, node);
-  });
-  while (element.childNodes.length > nodes.length) element.lastChild.remove();
-}
-
-/** Two texts, or two elements that differ only in their children. */
-function sameKind(one, other) {
-  return (one.data && other.data) || one.cloneNode(false).isEqualNode(other.cloneNode(false));
-}
-
-function updateText(node, text) {
+/** Changes a text node, by appending if it only got longer. */
+export function updateText(node, text) {
   if (text.startsWith(node.data)) node.appendData(text.slice(node.length));
   else node.data = text;
 }

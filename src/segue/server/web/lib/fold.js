@@ -17,6 +17,9 @@ const NO_ANSWER = {
   html: "",
   /** How much of `text` is rendered in `html`. */
   rendered: 0,
+  /** Whether an incomplete end of the rendered text is held back. */
+  held: false,
+  unrendered: false,
   state: "running",
   outcome: null,
   retryAt: null,

@@ -33,12 +33,15 @@ async function copy(text) {
   field.remove();
 }
 
-export function copyButton(label, text, confirmation) {
+/** Copies the text; the button says so for a moment. */
+export async function copyFrom(button, text) {
+  await copy(text);
+  button.replaceChildren(icon("check"), t("copied"));
+  setTimeout(() => button.replaceChildren(icon("copy")), 1500);
+}
+
+export function copyButton(label, text) {
   const button = h("button.quiet.copy", { named: label }, icon("copy"));
-  button.addEventListener("click", async () => {
-    await copy(text());
-    button.replaceChildren(icon("check"), confirmation);
-    setTimeout(() => button.replaceChildren(icon("copy")), 1500);
-  });
+  button.addEventListener("click", () => copyFrom(button, text()));
   return button;
 }

@@ -40,6 +40,8 @@ export default {
   result: "Result",
   error: "Error",
   copy_answer: "Copy answer",
+  copy_code: "Copy code",
+  table: "Table",
   copied: "copied",
   what_was_asked: "show the prompt",
   attempt: "attempt {n}: the previous one was interrupted",

@@ -35,6 +35,8 @@ export default {
   result: "结果",
   error: "错误",
   copy_answer: "复制回答",
+  copy_code: "复制代码",
+  table: "表格",
   copied: "已复制",
   what_was_asked: "提问内容",
   attempt: "第 {n} 次尝试：上一次中断了",
