@@ -1,7 +1,8 @@
 """A test server, run as a separate process, with an agent that does what the message says.
 
-    python -m tests.web.serve DATABASE_URL PORT
+    python -m tests.web.serve DATABASE_URL PORT [offline]
 
+With `offline` the agent is the one that `segue serve` has without a model.
 It listens and runs as `segue serve` does. Its leases are short, so that the work of a killed server is
 reclaimed within a second.
 """
@@ -29,6 +30,7 @@ from segue import (
     ToolStarted,
     Usage,
 )
+from segue.agents import make_agent
 from segue.cli.support.event_loop import run
 from segue.cli.support.http_server import listening_socket
 from segue.config import Configuration
@@ -155,18 +157,19 @@ class Refusing(Channel):
         raise Rejected("Telegram refused it: Forbidden: bot was blocked by the user")
 
 
-async def serve(url: str, port: int) -> None:
+async def serve(url: str, port: int, offline: bool) -> None:
     configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url)
     settings = Settings(
         user_runners=20,
-        lease_seconds=0.9,
+        lease_seconds=15 if offline else 0.9,
         shutdown_grace_seconds=1,
         least_interval_seconds=1,
         timezone="Europe/Berlin",
     )
     with listening_socket("127.0.0.1", port) as listening:
         channels = [Stored("websocket"), Stored("telegram"), Refusing()]
-        async with Kernel(url, agent=PageAgent(), settings=settings, channels=channels) as kernel:
+        agent = make_agent(configuration, lambda: kernel) if offline else PageAgent()
+        async with Kernel(url, agent=agent, settings=settings, channels=channels) as kernel:
             app = create_app(kernel, configuration, run_workers=True)
             config = uvicorn.Config(
                 app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None
@@ -177,4 +180,4 @@ async def serve(url: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    run(serve(sys.argv[1], int(sys.argv[2])))
+    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3:] == ["offline"]))

@@ -62,6 +62,10 @@ class App extends Part {
       this.#showPanel(true);
       callWhenDefined(this.panel, "explain", detail);
     });
+    this.on(this, "segue-edit", ({ detail }) => {
+      this.#showPanel(true);
+      callWhenDefined(this.panel, "edit", detail);
+    });
     this.on(sessions, "gone", ({ detail }) => detail === currentKey() && go(null));
     this.on(WIDE, "change", () => this.#showPanel(wantsPanel()));
     this.on(document, "visibilitychange", () => this.#markRead());
@@ -88,12 +92,8 @@ class App extends Part {
     this.sidebar.current = key;
     this.talk.chat = this.#chat;
     this.panel.chat = this.#chat;
-    const chat = this.#chat;
-    // A conversation that has not begun has no panel.
-    const updateFresh = () => chat === this.#chat && this.classList.toggle("fresh", chat.state === "new");
-    for (const type of ["opened", "session"]) chat.addEventListener(type, updateFresh);
-    chat.addEventListener("opened", loadLater);
-    chat.open();
+    this.#chat.addEventListener("opened", loadLater);
+    this.#chat.open();
     this.#markRead();
   }
 

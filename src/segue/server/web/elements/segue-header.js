@@ -37,6 +37,10 @@ class Header extends Part {
     this.append(menu, this.heading, this.state, this.stop, this.trash, this.panel);
   }
 
+  enter() {
+    this.on(sessions, "change", () => this.#chat && this.show(this.#chat));
+  }
+
   show(chat) {
     this.#chat = chat;
     const session = sessions.get(chat.key) ?? chat.session;

@@ -4,10 +4,12 @@ import { h, icon, Part, t } from "../lib/dom.js";
 import "./segue-automations.js";
 import "./segue-memory.js";
 import "./segue-messages.js";
+import "./segue-timeline.js";
 
 class Panel extends Part {
   build() {
     this.automations = h("segue-automations");
+    this.timeline = h("segue-timeline");
     this.messages = h("segue-messages");
     this.memory = h("segue-memory");
     this.append(
@@ -19,6 +21,7 @@ class Panel extends Part {
           { named: t("close"), onclick: () => this.emit("segue-panel", false) },
           icon("close"),
         ),
+        this.timeline,
         this.automations,
         this.messages,
         this.memory,
@@ -39,7 +42,12 @@ class Panel extends Part {
     this.automations.explain(detail);
   }
 
+  edit(jobId) {
+    this.automations.edit(jobId);
+  }
+
   #draw() {
+    this.timeline.show(this.shown);
     this.automations.show(this.shown);
     this.messages.show(this.shown);
     this.memory.show(this.shown);

@@ -72,12 +72,17 @@ class Talk extends Part {
     this.#atEnd = true;
     this.#changed.clear();
     this.past.clear();
+    this.past.chat = chat;
     this.composer.chat = chat;
     const listeners = {
       opened: () => this.#draw(),
       entry: (detail) => this.#entryChanged(detail),
-      future: () => this.#showFuture(),
+      future: () => {
+        this.#showFuture();
+        this.header.show(chat);
+      },
       session: () => this.header.show(chat),
+      archives: () => this.past.show(chat.fold.entries),
       queue: () => this.#showQueue(),
     };
     for (const [type, listener] of Object.entries(listeners)) {
@@ -122,7 +127,8 @@ class Talk extends Part {
   #showEmpty() {
     const chat = this.#chat;
     const unknown = chat.state === "loading" || chat.state === "failed";
-    const count = chat.fold.entries.length + chat.ghosts.length + this.queue.children.length;
+    const coming = chat.ghosts.length + (chat.bannerRecall ? 1 : 0);
+    const count = chat.fold.entries.length + coming + this.queue.children.length;
     this.empty.hidden = unknown || count > 0;
   }
 

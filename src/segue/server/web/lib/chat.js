@@ -10,6 +10,7 @@ import { zone } from "./times.js";
 const PAGE = 50;
 const RENDER_PAUSE_MS = 150;
 const FUTURE_PAUSE_MS = 60;
+const DAY_MS = 86_400_000;
 
 /** Where the last Markdown block begins that may still change: after a blank line, outside code and lists. */
 function startOfOpenBlock(text, from) {
@@ -30,6 +31,8 @@ export class Chat extends EventTarget {
   messages = null;
   /** Ids of jobs that will be removed unless the user undoes it. They are not shown. */
   removing = new Set();
+  /** Where memory was cut: the archives, newest first. */
+  archives = [];
   state = "loading";
   #olderCursor = null;
   #loadingOlder = false;
@@ -48,6 +51,19 @@ export class Chat extends EventTarget {
     return last?.state === "running" || this.session?.state === "running";
   }
 
+  /** The id of the job whose turn is under way; null if none is. */
+  get runningJob() {
+    const turn = this.fold.entries.findLast((entry) => entry.state === "running");
+    return turn?.source?.job_id ?? null;
+  }
+
+  /** The recall, if its banner shows it: one that runs, or is due within a day. */
+  get bannerRecall() {
+    const { recall } = this;
+    const near = recall && (recall.status === "running" || new Date(recall.trigger_at) - Date.now() < DAY_MS);
+    return near ? recall : null;
+  }
+
   /** The zone for times that name none. */
   get timezone() {
     return this.session?.timezone ?? zone;
@@ -58,7 +74,7 @@ export class Chat extends EventTarget {
   }
 
   get ghosts() {
-    return ghosts(this.recall, this.jobs ?? [], this.messages ?? []);
+    return ghosts(this.bannerRecall ? null : this.recall, this.jobs ?? [], this.messages ?? []);
   }
 
   async open() {
@@ -74,6 +90,7 @@ export class Chat extends EventTarget {
       live.follow(this.key, log.events.at(-1)?.seq ?? 0, (event) => this.#receive(event));
       this.#emit("opened");
       this.refreshFuture();
+      this.loadArchives();
     } catch (problem) {
       if (this.#closed) return;
       this.state = problem.status === 404 ? "new" : "failed";
@@ -113,6 +130,13 @@ export class Chat extends EventTarget {
     live.stop(this.key);
   }
 
+  async loadArchives() {
+    const answer = await maybe(`${this.path}/archives?limit=100`).catch(() => null);
+    if (this.#closed || !answer) return;
+    this.archives = answer.archives;
+    this.#emit("archives");
+  }
+
   /** Reloads what is coming after a short pause, once for several changes. */
   refreshFuture(pause = FUTURE_PAUSE_MS) {
     clearTimeout(this.#futureTimer);
@@ -145,6 +169,8 @@ export class Chat extends EventTarget {
   }
 
   #sync(session) {
+    const archived = this.session && session.message_count < this.session.message_count;
+    if (archived) this.loadArchives();
     this.session = session;
     this.#emit("session");
     this.refreshFuture();

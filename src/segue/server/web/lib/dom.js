@@ -42,6 +42,14 @@ const PATHS = {
   down: "M12 5v14M6 13l6 6 6-6",
   chat: "M4 5h16v11H10l-4 4v-4H4Z",
   leave: "M10 5H5v14h5M14 8l4 4-4 4M18 12H9",
+  archive: "M4 5h16v4H4ZM5.5 9v10h13V9M10 12.5h4",
+  tool: "M14.5 6.5a3.5 3.5 0 0 1 4-1l-2.2 2.2 2 2L20.5 7.5a3.5 3.5 0 0 1-4.600 4.400L9 19a2 2 0 0 1-3-3l7-7a3.5 3.5 0 0 1 1.5-2.5Z",
+  pause: "M9 6v12M15 6v12",
+  resume: "M8 5.5v13l10-6.5Z",
+  skip: "M6 6l8 6-8 6ZM18 6v12",
+  more: "M6 12h.01M12 12h.01M18 12h.01",
+  why: "M9.5 9.5a2.5 2.5 0 1 1 3.600 2.200c-.8.5-1.100 1-1.100 1.800M12 16.800h.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17Z",
+  undo: "M9 6 5 10l4 4M5 10h9a5 5 0 0 1 0 10h-3",
 };
 
 /** An icon in the colour of the surrounding text. */

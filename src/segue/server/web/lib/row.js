@@ -19,9 +19,28 @@ function timeElement(at) {
   return h("time", { datetime: when.toISOString(), title: formatFull(when) }, formatClock(when));
 }
 
+const ICONS = {
+  skip: "skip",
+  skip_next: "skip",
+  cancel: "close",
+  pause: "pause",
+  resume: "resume",
+  edit: "edit",
+  why: "why",
+  undo: "undo",
+  remove: "trash",
+  forget: "trash",
+};
+const DANGER = new Set(["remove", "forget"]);
+
 /** `name` is a key of the catalogue; screen readers also hear what the action is about. */
 export const actionButton = (name, about, act) =>
-  h("button.quiet", { onclick: act, "aria-label": `${t(name)}: ${about}` }, t(name));
+  h(
+    "button.quiet",
+    { class: DANGER.has(name) ? "danger" : null, onclick: act, "aria-label": `${t(name)}: ${about}` },
+    icon(ICONS[name]),
+    t(name),
+  );
 
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);

@@ -118,6 +118,10 @@ class Sessions extends EventTarget {
   }
 }
 
-const lastUsed = (session) => session.last_message_at ?? session.created_at;
+/** Anything that happened, also without the user: a chat rises when a job has answered in it. */
+const lastUsed = (session) =>
+  [session.last_line_at, session.last_message_at, session.created_at].reduce((one, other) =>
+    (other ?? "") > (one ?? "") ? other : one,
+  );
 
 export const sessions = new Sessions();
