@@ -15,7 +15,7 @@ from segue.model.states import Outcome
 from segue.testing import ManualClock, quiet
 from tests.agents.double import Breaks, Calls, Ends, Fails, HangsUp, Line, Says, Thinks, Waits, says
 from tests.agents.house import CHAT, OpenHarness, words_sent
-from tests.seats import seat_of
+from tests.leases import terms_of
 
 OVERLOADED = Fails(529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
 
@@ -222,9 +222,9 @@ async def test_a_message_added_before_a_crash_follows_the_prompt(open_harness: O
     await harness.ask("Hi")
     admitted = await harness.kernel.receive(CHAT, "Look.")
     now = harness.clock.ms()
-    seat = seat_of("lost", lease_ms=15_000, lease_now=now)
+    terms = terms_of("lost", lease_ms=15_000, lease_now=now)
     (lost,) = await harness.kernel.store.commit(
-        lease.lease, seat, pool=lane.Pool.USER, after="", limit=1, now=now
+        lease.lease, terms, pool=lane.Pool.USER, after="", limit=1, now=now
     )
     await harness.kernel.receive(CHAT, "And hurry.", when_busy="inject")
     await harness.kernel.store.commit(lease.join, lost, now)

@@ -1,6 +1,5 @@
 """Isolation checks: one user of a bot tries to reach another user's data through every tool and route."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from segue.agents.tools.registry import ToolContext
 from segue.agents.tools.scheduled_messages import message_tools
 from segue.config import ApiKey, Configuration, Role
 from segue.server import create_app
+from tests.eventually import eventually
 from tests.server.conftest import bearer, reach
 from tests.tools.using import refused, result
 
@@ -67,9 +67,7 @@ async def fill(kernel: Kernel, key: str) -> Things:
     text = {"send_at": "in 2 hours", "message_text": "Take the pill."}
     await result(mine, TOOLS, "schedule_private_message", **text)
     await kernel.commit(key)
-    async with asyncio.timeout(30):
-        while not (known := await kernel.memories(owner=Owner(user=key))):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    known = await eventually(lambda: kernel.memories(owner=Owner(user=key)), "a memory of the chat")
     [job] = await kernel.cron_jobs(key)
     [message] = await kernel.scheduled_messages(key)
     [task] = await kernel.tasks(session_key=key)

@@ -13,6 +13,7 @@ from tests.agents.double import Double, Waits, says
 from tests.cli.gate import Gate
 from tests.cli.process import Segue
 from tests.cli.terminal import CTRL_C, CTRL_D, Terminal, chatting
+from tests.eventually import eventually
 
 
 async def wait_for_prompt(terminal: Terminal) -> None:
@@ -126,8 +127,7 @@ async def test_an_answer_from_before_listening_is_shown(
     session = (await kernel.open("web:1")).session
     client = ChatClient(kernel, "web:1", session.owner, Screen(), after=session.last_seq)
     sending = asyncio.create_task(client.say("Hurry."))
-    while not await kernel.store.queued_turns(session.id):  # noqa: ASYNC110 — there is no event for it
-        await asyncio.sleep(0)
+    await eventually(lambda: kernel.store.queued_turns(session.id), "a queued turn")
     await quiet(kernel)
     listening = asyncio.create_task(client.listen())
     async with asyncio.timeout(60):

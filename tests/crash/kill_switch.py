@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import cast
 
-from segue.kernel.transactions.fire import TakenSlot
 from segue.kernel.transactions.lease import HeldLane
 from segue.store.database import Begin, Database, Params, Rows, T, Transaction
 from segue.store.queries import Query
@@ -68,8 +67,8 @@ class KillSwitch(ForwardingDatabase):
         if _ends(queries):
             self.reached(Point.AFTER_THE_END_COMMITS)
             self._settled = True
-        if "sessions.take_back" in queries and result is not None:
-            self._journal.write(Did.RESCUED, session=str(queries["sessions.take_back"]))
+        if "sessions.reclaim" in queries and result is not None:
+            self._journal.write(Did.RESCUED, session=str(queries["sessions.reclaim"]))
         return result
 
     def _recorded(self, transaction: Transaction[T], queries: dict[str, object]) -> Transaction[T]:
@@ -117,13 +116,10 @@ class KillSwitch(ForwardingDatabase):
 
 
 def _claimed(queries: Mapping[str, object], result: object) -> list[HeldLane]:
-    """Lanes that were taken with a turn that waited in them, or with one that came in."""
-    if "sessions.lease" in queries:
-        return cast("list[HeldLane]", result)
-    held = result.held if isinstance(result, TakenSlot) else None
-    return [] if held is None else [held]
+    """The lanes that were leased, each with the turn that started."""
+    return cast("list[HeldLane]", result) if "sessions.lease" in queries else []
 
 
 def _ends(queries: Mapping[str, object]) -> bool:
     """Whether the holder ends its turn; a reaper ends turns too."""
-    return "turns.finish" in queries and "sessions.take_back" not in queries
+    return "turns.finish" in queries and "sessions.reclaim" not in queries

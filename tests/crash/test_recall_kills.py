@@ -17,7 +17,8 @@ from segue.model.records import Run
 from segue.model.states import Outcome, RecallStatus
 from tests.crash.journal import Did, fences_out_of_order, overlaps
 from tests.crash.kill_switch import Point
-from tests.crash.processes import Processes, first_run, over, processes, running, until
+from tests.crash.processes import Processes, first_run, over, processes, running
+from tests.eventually import eventually
 
 KEY = "web:1"
 
@@ -28,6 +29,7 @@ CLOSED = (Outcome.INTERRUPTED, 1, "cancelled")
 _SETS_ONE_AND_WAITS = """
 import asyncio, sys
 from segue import Kernel
+from tests.eventually import eventually
 
 async def no_agent(turn):
     raise AssertionError("no agent runs here")
@@ -129,7 +131,7 @@ async def test_a_recall_that_is_set_sooner_wakes_a_worker_in_another_process(
         worker = works.start()
         await works.ready(worker)
         await kernel.set_recall(KEY, "tool", when="2s")
-        await until("it acts", lambda: bool(works.journal.entries(Did.ACTED)))
+        await eventually(lambda: bool(works.journal.entries(Did.ACTED)), "it acts")
         [run] = await kernel.runs(KEY)
         assert run.lateness_ms >= 0, "and not before its time"
         assert (await kernel.recalls("web:late"))[0].status == "pending"

@@ -10,6 +10,7 @@ from segue.store.database import Begin, Transaction
 from segue.store.open import open_database
 from segue.testing import FaultyStore
 from segue.testing.faults import Fault
+from tests.eventually import eventually
 
 T = TypeVar("T")
 
@@ -50,10 +51,8 @@ class RecordingStore(FaultyStore):
         finally:
             transaction.close()
 
-    async def both_runners_have_leased(self) -> None:
-        """Wait until both runners have leased: during a lease, its capacity is not free."""
-        while len(self.transactions_with("sessions.lease")) < 2:  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
+    async def has_committed(self, query: str, count: int) -> None:
+        await eventually(lambda: len(self.transactions_with(query)) >= count, f"{count} of {query}")
 
     def transactions_with(self, query: str) -> list[list[str]]:
         return [queries for queries in self.commits if query in queries]

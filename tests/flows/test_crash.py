@@ -11,7 +11,7 @@ from segue.kernel.transactions.lane import Pool
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots, under_way, working
-from tests.seats import seat_of
+from tests.leases import terms_of
 
 LEASE = Settings().lease_seconds
 ACT = ToolStarted(call_id="1", name="send_mail", arguments={"to": "ada"})
@@ -249,10 +249,10 @@ async def test_a_requeued_turn_is_first_by_every_clock(
     first = await kernel.receive(CHAT, "Book the flight")
     await kernel.receive(CHAT, "And a hotel there")
     await lose_the_worker(kernel, agent, clock)
-    seat = seat_of("elsewhere", lease_ms=1000, lease_now=clock.ms())
+    terms = terms_of("elsewhere", lease_ms=1000, lease_now=clock.ms())
     a_second_ago = clock.ms() - 1000
     (held,) = await kernel.store.commit(
-        lease.lease, seat, pool=Pool.USER, after="", limit=1, now=a_second_ago
+        lease.lease, terms, pool=Pool.USER, after="", limit=1, now=a_second_ago
     )
     assert held.turn.id == first.turn_id
 

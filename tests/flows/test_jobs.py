@@ -208,8 +208,10 @@ async def test_a_session_has_one_pending_recall_at_most(kernel: Kernel) -> None:
     with pytest.raises(Conflict, match="pending recall already"):
         await kernel.schedule(CHAT, At("in 2 hours"), Ask("Another."), kind=JobKind.RECALL)
     assert [job.id for job in await kernel.jobs(CHAT)] == [first.id]
-    await kernel.schedule("web:2", At("in 1 hour"), Ask("Of another chat."), kind=JobKind.RECALL)
-    await kernel.schedule(CHAT, Every(60), Ask("Of another kind."))
+    other = await kernel.schedule("web:2", At("in 1 hour"), Ask("Of another chat."), kind=JobKind.RECALL)
+    assert [job.id for job in await kernel.jobs("web:2")] == [other.id]
+    cron = await kernel.schedule(CHAT, Every(60), Ask("Of another kind."))
+    assert {job.id for job in await kernel.jobs(CHAT)} == {first.id, cron.id}
 
 
 async def test_after_a_recall_has_fired_the_next_may_be_set(
@@ -227,7 +229,8 @@ async def test_after_a_recall_has_fired_the_next_may_be_set(
 async def test_after_a_recall_was_removed_the_next_may_be_set(kernel: Kernel) -> None:
     first = await kernel.schedule(CHAT, At("in 1 hour"), Ask("First."), kind=JobKind.RECALL)
     await kernel.remove(first.id)
-    await kernel.schedule(CHAT, At("in 1 hour"), Ask("Second."), kind=JobKind.RECALL)
+    second = await kernel.schedule(CHAT, At("in 1 hour"), Ask("Second."), kind=JobKind.RECALL)
+    assert [job.id for job in await kernel.jobs(CHAT)] == [second.id]
 
 
 async def test_a_paused_recall_cannot_be_resumed_beside_another(kernel: Kernel) -> None:

@@ -153,8 +153,9 @@ async def test_of_two_that_are_set_at_once_one_is_stored(open_kernel: OpenKernel
 
 
 async def test_one_is_not_in_the_way_of_another_session(kernel: Kernel) -> None:
-    await set_one(kernel)
-    await set_one(kernel, "web:2")
+    hers, his = await set_one(kernel), await set_one(kernel, "web:2")
+    assert [await kernel.recall(key) for key in (CHAT, "web:2")] == [hers, his]
+    assert hers.id != his.id
 
 
 async def test_a_session_that_is_not_there_is_not_made_by_a_recall(kernel: Kernel) -> None:

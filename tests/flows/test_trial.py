@@ -1,22 +1,22 @@
 """Crash suspects: turns that crashed twice run a third time, but never side by side."""
 
 from segue import Kernel
+from segue.kernel.live.running import LONGEST_SUSPECT_MS, CrashSuspects
 from segue.kernel.transactions import lease, settle
-from segue.kernel.transactions.crash_suspects import LONGEST_MS, CrashSuspects
 from segue.kernel.transactions.lane import Pool
-from segue.kernel.transactions.lease import TRIAL_PAUSE_MS, HeldLane
+from segue.kernel.transactions.lease import SUSPECT_PAUSE_MS, HeldLane
 from segue.model.states import Outcome, TurnState
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from tests.seats import seat_of
+from tests.leases import terms_of
 
 LEASE_MS = 15_000
 
 
 async def leased(kernel: Kernel, clock: ManualClock, *, allow_suspect: bool = True) -> list[HeldLane]:
     now = clock.ms()
-    seat = seat_of("doomed", lease_ms=LEASE_MS, lease_now=now)
+    terms = terms_of("doomed", lease_ms=LEASE_MS, lease_now=now)
     return await kernel.store.commit(
-        lease.lease, seat, pool=Pool.USER, after="", limit=8, now=now, allow_suspect=allow_suspect
+        lease.lease, terms, pool=Pool.USER, after="", limit=8, now=now, allow_suspect=allow_suspect
     )
 
 
@@ -24,7 +24,7 @@ async def lost(kernel: Kernel, clock: ManualClock, held: HeldLane) -> None:
     clock.advance(seconds=LEASE_MS / 1000 + 1)
     now = clock.ms()
     await kernel.store.commit(
-        settle.take_back, held.session.id, holder="reaper", lease_now=now, horizon=None, now=now
+        settle.reclaim, held.session.id, holder="reaper", lease_now=now, horizon=None, now=now
     )
 
 
@@ -45,7 +45,9 @@ async def test_one_suspect_is_started_at_a_time(kernel: Kernel, clock: ManualClo
         waiting = await kernel.turn(turn_id)
         assert waiting.state is TurnState.QUEUED
         assert waiting.attempt == before[turn_id].attempt == 2
-        assert (await kernel.store.session_by_id(waiting.session_id)).ready_at == clock.ms() + TRIAL_PAUSE_MS
+        assert (
+            await kernel.store.session_by_id(waiting.session_id)
+        ).ready_at == clock.ms() + SUSPECT_PAUSE_MS
     assert not await kernel.audit()
 
 
@@ -66,7 +68,7 @@ async def test_no_turn_overtakes_a_suspect_that_waits(
     assert not await kernel.audit()
     await kernel.receive("web:0", "Still there?")
     assert not await leased(kernel, clock, allow_suspect=False)
-    clock.advance(milliseconds=TRIAL_PAUSE_MS)
+    clock.advance(milliseconds=SUSPECT_PAUSE_MS)
     (held,) = await leased(kernel, clock)
     assert held.turn.id == suspect
     assert not await kernel.audit()
@@ -76,7 +78,7 @@ async def test_each_of_them_has_its_turn(kernel: Kernel, clock: ManualClock, age
     turns = await suspects(kernel, clock, 3)
     for _ in turns:
         await quiet(kernel)
-        clock.advance(milliseconds=TRIAL_PAUSE_MS)
+        clock.advance(milliseconds=SUSPECT_PAUSE_MS)
     for turn_id in turns:
         ended = await kernel.turn(turn_id)
         assert (ended.outcome, ended.attempt) == (Outcome.OK, 3)
@@ -92,7 +94,7 @@ async def test_a_suspect_that_runs_long_no_longer_holds_up_the_next(
     assert not crash_suspects.reserve()
     crash_suspects.begin([held.turn])
     assert not crash_suspects.reserve()
-    clock.advance(milliseconds=LONGEST_MS)
+    clock.advance(milliseconds=LONGEST_SUSPECT_MS)
     assert crash_suspects.reserve()
     crash_suspects.begin([])
     assert crash_suspects.reserve()

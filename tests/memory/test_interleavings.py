@@ -16,7 +16,7 @@ from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane, lease
 from segue.model import closure
 from tests.flows.house import OpenKernel
-from tests.seats import seat_of
+from tests.leases import terms_of
 
 LONG = bool(os.environ.get("SEGUE_LONG"))
 ROUNDS = 10_000 if LONG else 60
@@ -67,7 +67,7 @@ class Talk:
         kernel = self.kernel
         return await kernel.store.commit(
             lease,
-            seat_of(kernel.name, lease_ms=600_000, lease_now=0),
+            terms_of(kernel.name, lease_ms=600_000, lease_now=0),
             pool=Pool.USER,
             after="",
             limit=1,

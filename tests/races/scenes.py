@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from itertools import count
 
 from segue.kernel.transactions import fire, jobs, lane, lease, settle
-from segue.kernel.transactions.lane import Admission, Admitted, Pool, TurnEnd
+from segue.kernel.transactions.lane import Admission, Pool, QueuedTurn
 from segue.kernel.transactions.lease import HeldLane
+from segue.kernel.transactions.result import Result
 from segue.model import closure
 from segue.model.action import Ask
 from segue.model.decision import End, Fire
@@ -20,8 +21,8 @@ from segue.model.states import JobKind, JobState, WhenBusy
 from segue.store.database import Transaction
 from segue.times.clock import to_moment, to_ms
 from segue.times.trigger import At, Every
+from tests.leases import terms_of
 from tests.races.by_hand import Stage
-from tests.seats import seat_of
 
 NOW = to_ms(datetime(2026, 11, 16, 9, tzinfo=UTC))
 LEASE_MS = 15_000
@@ -38,24 +39,33 @@ class Scene:
     owner: Owner = field(default_factory=lambda: Owner(account=f"a{next(_scenes):07}"))
     key: str = "web:1"
 
-    def arrives(self, text: str = "hello", now: int = NOW) -> Transaction[Admitted]:
+    def arrives(
+        self, text: str = "hello", now: int = NOW, *, unified: bool = False
+    ) -> Transaction[Result[QueuedTurn]]:
         admission = Admission(turn_id=ids(now), content=text, rank=now, not_before=now, timeout_ms=900_000)
         lookup = Lookup(self.owner, self.owner)
         return lane.receive(
-            lookup, self.key, admission, now, new_id=ids(now), when_busy=None, default=WhenBusy.ENQUEUE
+            lookup,
+            self.key,
+            admission,
+            now,
+            new_id=ids(now),
+            when_busy=None,
+            default=WhenBusy.ENQUEUE,
+            common_id=ids(now) if unified else None,
         )
 
     def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[HeldLane]]:
         return lease.lease(
-            seat_of(holder, lease_ms=LEASE_MS, lease_now=now),
+            terms_of(holder, lease_ms=LEASE_MS, lease_now=now),
             pool=pool,
             after=_just_before(self.owner.account),
             limit=1,
             now=now,
         )
 
-    def taken_back(self, held: HeldLane, now: int = NOW + LEASE_MS) -> Transaction[TurnEnd | None]:
-        return settle.take_back(held.session.id, holder="reaper", lease_now=now, horizon=None, now=now)
+    def taken_back(self, held: HeldLane, now: int = NOW + LEASE_MS) -> Transaction[Result[None] | None]:
+        return settle.reclaim(held.session.id, holder="reaper", lease_now=now, horizon=None, now=now)
 
     async def running(self, text: str = "hello", holder: str = "owner") -> HeldLane:
         """A turn that has started, with its lease."""
@@ -93,7 +103,7 @@ class Scene:
             updated_at=NOW,
         )
         changed = await self.stage.perform(jobs.create(self.owner, self.key, job, new_session_id=ids(NOW)))
-        return changed.job
+        return changed.value
 
     async def drained(self, now: int = NOW) -> list[HeldLane]:
         """Lease and settle all waiting turns. Returns them in the order in which they ran."""
@@ -106,11 +116,11 @@ class Scene:
         return ran
 
 
-def settled(held: HeldLane) -> Transaction[TurnEnd]:
+def settled(held: HeldLane) -> Transaction[Result[None]]:
     return settle.settle(held, closure.answered("done", {}), NOW)
 
 
-def fires(job: Job) -> Transaction[fire.TakenSlot | None]:
+def fires(job: Job, *, unified: bool = False) -> Transaction[Result[None] | None]:
     """Fires the job's due slot, as the timer does."""
     repeats = job.trigger.next_after(to_moment(NOW))
     slot = Fire(slot=to_moment(NOW), next=repeats, end=None if repeats else End.RAN_ONCE)
@@ -124,15 +134,15 @@ def fires(job: Job) -> Transaction[fire.TakenSlot | None]:
         not_before=NOW,
         timeout_ms=900_000,
     )
-    return fire.fire(job, slot, work, NOW)
+    return fire.fire(job, slot, work, NOW, common_id=ids(NOW) if unified else None)
 
 
-def moved(job: Job, to: int) -> Transaction[jobs.JobChanged]:
+def moved(job: Job, to: int) -> Transaction[Result[Job]]:
     """Rescheduled to another moment."""
     return jobs.change(replace(job, trigger=At(to_moment(to)), slot=to, next_at=to), NOW)
 
 
-def removed(job: Job) -> Transaction[jobs.JobChanged]:
+def removed(job: Job) -> Transaction[Result[Job]]:
     return jobs.remove(job, "its job was removed", NOW)
 
 

@@ -77,6 +77,21 @@ async def test_a_removal_withdraws_the_run_that_waits_or_lets_the_started_one_en
         await nothing_is_orphaned(on)
 
 
+async def test_a_removal_in_unified_mode_locks_the_common_session_first(database_url: str) -> None:
+    """A message locks it first too; the other order would end in a deadlock."""
+    async with stage(database_url) as on:
+        for choose in orders(few=20, many=1000):
+            scene = Scene(on)
+            job = await scene.due_job(repeats=True)
+            await on.perform(fires(job, unified=True))
+            removal = on.actor("removal", _removed_as_stored(job))
+            message = on.actor("message", scene.arrives("hello", unified=True))
+            order = await walk([removal, message], choose)
+            assert [removal.error, message.error] == [None] * 2, order
+            assert [held.turn.content for held in await scene.drained()] == ["hello"], order
+        await nothing_is_orphaned(on)
+
+
 def deletes(owner: Owner, key: str) -> Transaction[object]:
     named = {"account": owner.account, "user_id": owner.user, "key": key}
     found = yield queries.sessions.by_key, named
@@ -93,7 +108,7 @@ async def test_a_cancelled_turn_never_starts_and_a_started_one_is_not_cancelled(
         for choose in orders(few=20, many=1000):
             scene = Scene(on)
             admitted = await on.perform(scene.arrives("first"))
-            cancel = on.actor("cancel", lane.cancel(admitted.turn_id, "not wanted", NOW))
+            cancel = on.actor("cancel", lane.cancel(admitted.value.turn_id, "not wanted", NOW))
             worker = on.actor("worker", scene.leased("worker"))
             message = on.actor("message", scene.arrives("second"))
             order = await walk([cancel, worker, message], choose)

@@ -12,7 +12,8 @@ import pytest
 from segue.errors import AlreadyStarted
 from segue.kernel.transactions import deliveries, fire, jobs, scheduled_messages
 from segue.kernel.transactions.fire import OutgoingMessage
-from segue.kernel.transactions.scheduled_messages import ScheduledMessageFields
+from segue.kernel.transactions.result import Result
+from segue.kernel.transactions.scheduled_messages import NewMessage, ScheduledMessageFields
 from segue.model.action import Say
 from segue.model.channel import Receipt
 from segue.model.decision import End, Fire
@@ -28,9 +29,7 @@ from tests.races.scenes import LEASE_MS, NOW, Scene, ids
 LATER = NOW + 3_600_000
 
 
-def written(
-    scene: Scene, text: str, at: int, *, replaces: bool = False
-) -> Transaction[scheduled_messages.ScheduledMessageCreated]:
+def written(scene: Scene, text: str, at: int, *, replaces: bool = False) -> Transaction[Result[NewMessage]]:
     job = Job(
         id=ids(NOW),
         session_id="",
@@ -58,7 +57,7 @@ def written(
     return scheduled_messages.create(scene.owner, scene.key, job, facts, new_session_id=ids(NOW))
 
 
-def comes_due(job: Job) -> Transaction[fire.TakenSlot | None]:
+def comes_due(job: Job) -> Transaction[Result[None] | None]:
     source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=run_id(job.id, NOW))
     parcel = OutgoingMessage(delivery_id=f"{NOW:012x}{job.id}", content=job.name, source=source)
     return fire.fire(job, Fire(slot=to_moment(NOW), next=None, end=End.RAN_ONCE), parcel, NOW)
@@ -96,7 +95,7 @@ async def test_of_a_cancel_and_a_send_one_wins(database_url: str, due: bool, fig
     async with stage(database_url) as on:
         for choose in orders(few=25, many=1000):
             scene = Scene(on)
-            job = (await on.perform(written(scene, "hello", NOW))).changed.job
+            job = (await on.perform(written(scene, "hello", NOW))).value.job
             slot = partial(comes_due, job)
             if due:
                 await on.perform(slot())
@@ -124,19 +123,19 @@ async def test_of_a_replacement_and_a_send_one_wins(database_url: str, figure: R
     async with stage(database_url) as on:
         for choose in orders(few=25, many=1000):
             scene = Scene(on)
-            old = (await on.perform(written(scene, "old", NOW))).changed.job
+            old = (await on.perform(written(scene, "old", NOW))).value.job
             replacement = on.actor("replacement", written(scene, "new", LATER, replaces=True))
             timer = on.actor("timer", comes_due(old))
             sender = on.actor("courier", leased_deliveries())
             order = await walk([replacement, timer, sender], choose)
             assert [actor.error for actor in (replacement, timer, sender)] == [None] * 3, order
             texts = await send_what_was_taken(on, sender)
-            new: scheduled_messages.ScheduledMessageCreated = replacement.result
-            won["cancelled" if old.id in new.cancelled else "sent"] += 1
-            assert texts == ([] if old.id in new.cancelled else ["old"]), order
+            new: NewMessage = replacement.result.value
+            won["cancelled" if old.id in new.replaced else "sent"] += 1
+            assert texts == ([] if old.id in new.replaced else ["old"]), order
             state, outcome = await outcome_of(on, old)
-            assert (state == "removed" or outcome == "cancelled") == (old.id in new.cancelled), order
-            await on.perform(jobs.remove(new.changed.job, "the scene is over", NOW))
+            assert (state == "removed" or outcome == "cancelled") == (old.id in new.replaced), order
+            await on.perform(jobs.remove(new.job, "the scene is over", NOW))
         assert not await on.broken()
     assert set(won) == {"cancelled", "sent"}, "it was no race"
     figure("who won", _summary(won))

@@ -16,7 +16,7 @@ from segue.store.database import Database
 from segue.store.open import open_database
 from segue.testing import ScriptedAgent
 from segue.times.clock import SystemClock
-from tests.seats import seat_of
+from tests.leases import terms_of
 
 HOUR = 3_600_000
 LEASE_MS = 15_000
@@ -52,7 +52,7 @@ async def _leased(database: Database, lease_now: int | None) -> HeldLane:
     """The ready lane, with a lease that begins at that moment."""
     (held,) = await database.run(
         lambda: lease.lease(
-            seat_of("owner", lease_ms=LEASE_MS, lease_now=lease_now),
+            terms_of("owner", lease_ms=LEASE_MS, lease_now=lease_now),
             pool=Pool.USER,
             after="",
             limit=1,

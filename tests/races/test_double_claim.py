@@ -18,6 +18,7 @@ from segue.kernel.transactions import lane, settle
 from segue.kernel.transactions import lease as leasing
 from segue.kernel.transactions.lane import Admission, Pool
 from segue.kernel.transactions.lease import HeldLane
+from segue.kernel.transactions.result import Result
 from segue.model import closure
 from segue.model.records import Ids, Lookup, Owner
 from segue.model.states import WhenBusy
@@ -25,9 +26,9 @@ from segue.store.database import Database, Transaction
 from segue.store.open import open_database
 from segue.store.queries import Query, translate
 from segue.testing import audit
+from tests.leases import terms_of
 from tests.races.by_hand import LONG, Stage, stage
 from tests.races.scenes import LEASE_MS, NOW, Scene, settled
-from tests.seats import seat_of
 
 GATE = 7
 """An advisory lock at which a statement waits after it has taken its snapshot."""
@@ -147,7 +148,7 @@ async def _admit(databases: list[Database], ids: Ids) -> list[str]:
         admission = Admission(turn_id=ids(NOW), content="go", rank=NOW, not_before=NOW, timeout_ms=1000)
         key, new_id = f"web:{number % SESSIONS}", ids(NOW)
 
-        def receive() -> Transaction[lane.Admitted]:
+        def receive() -> Transaction[Result[lane.QueuedTurn]]:
             return lane.receive(
                 Lookup(Owner(), Owner()),
                 key,
@@ -158,7 +159,7 @@ async def _admit(databases: list[Database], ids: Ids) -> list[str]:
                 default=WhenBusy.ENQUEUE,
             )
 
-        admitted.append((await databases[number % WORKERS].run(receive)).turn_id)
+        admitted.append((await databases[number % WORKERS].run(receive)).value.turn_id)
 
     for batch in range(0, TURNS, 500):
         await asyncio.gather(*(admit(number) for number in range(batch, batch + 500)))
@@ -181,7 +182,7 @@ async def _settle(database: Database, held: HeldLane) -> None:
 
 def _lease(database: Database, holder: str) -> Transaction[list[HeldLane]]:
     return leasing.lease(
-        seat_of(holder, lease_ms=LEASE_MS, lease_now=database.lease_now()),
+        terms_of(holder, lease_ms=LEASE_MS, lease_now=database.lease_now()),
         pool=Pool.USER,
         after="",
         limit=8,

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from segue.kernel.transactions import lane, lease, session_log, settle
+from segue.kernel.transactions import lease, session_log, settle
 from segue.kernel.transactions.lease import HeldLane
+from segue.kernel.transactions.result import Result
 from segue.model import closure
 from segue.store import queries
 from segue.store.database import Params, Transaction
@@ -24,19 +25,19 @@ WHERE turns.state = 'queued' AND sessions.ready_at IS NULL AND sessions.holder I
 """
 
 
-def handed_back(held: HeldLane) -> Transaction[lane.TurnEnd]:
-    return settle.hand_back(held, NOW)
+def handed_back(held: HeldLane) -> Transaction[Result[None]]:
+    return settle.give_up(held, NOW)
 
 
-def tried_again(held: HeldLane) -> Transaction[lane.TurnEnd]:
+def tried_again(held: HeldLane) -> Transaction[Result[None]]:
     return settle.retry(held, closure.failed("no answer"), NOW, at=NOW)
 
 
-def stopped(held: HeldLane) -> Transaction[lane.TurnEnd]:
+def stopped(held: HeldLane) -> Transaction[Result[None]]:
     return settle.settle(held, closure.stopped("", {}), NOW)
 
 
-End = Callable[[HeldLane], Transaction[lane.TurnEnd]]
+End = Callable[[HeldLane], Transaction[Result[None]]]
 
 
 @pytest.mark.parametrize("end", [settled, stopped, tried_again, handed_back])

@@ -1,6 +1,5 @@
 """Scheduled messages over HTTP: schedule, list, send without an open page, cancel."""
 
-import asyncio
 from typing import Any
 
 import httpx2
@@ -11,6 +10,7 @@ from segue.config import Configuration
 from segue.server import create_app
 from segue.server.schemas import events
 from segue.testing import FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, quiet
+from tests.eventually import eventually
 from tests.server.conftest import ADA, BEN, bearer, reach
 
 KEY = "websocket:1"
@@ -28,12 +28,12 @@ async def listed(http: httpx2.AsyncClient, **params: str) -> list[dict[str, Any]
 
 
 async def wait_until_sent_or_failed(http: httpx2.AsyncClient) -> dict[str, Any]:
-    async with asyncio.timeout(20):
-        while True:
-            [message] = await listed(http)
-            if message["status"] != "pending":
-                return message
-            await asyncio.sleep(0.05)
+    async def not_pending() -> list[dict[str, Any]]:
+        return [message for message in await listed(http) if message["status"] != "pending"]
+
+    message: dict[str, Any]
+    [message] = await eventually(not_pending, "it is sent or has failed")
+    return message
 
 
 async def test_a_message_is_scheduled_listed_and_cancelled(http: httpx2.AsyncClient) -> None:

@@ -68,13 +68,13 @@ def test_a_renewal_names_its_fence(mutate: Mutate) -> None:
 
 
 def test_a_reclaim_voids_the_fence(mutate: Mutate) -> None:
-    mutate("sessions.take_back", "fence = fence + 1, ", "")
+    mutate("sessions.reclaim", "fence = fence + 1, ", "")
     assert first_to_notice()
 
 
 def test_only_an_expired_lease_is_reclaimed(mutate: Mutate) -> None:
     mutate("sessions.expired", "lease_until <=", "lease_until - 1000 <=")
-    mutate("sessions.take_back", "lease_until <=", "lease_until - 1000 <=")
+    mutate("sessions.reclaim", "lease_until <=", "lease_until - 1000 <=")
     assert first_to_notice()
 
 

@@ -41,7 +41,7 @@ from segue.store.rows import core as rows
 from segue.store.store import Store
 from segue.testing import ManualClock
 from segue.times.clock import to_moment
-from tests.seats import seat_of
+from tests.leases import terms_of
 from tests.store.model import MINUTE_MS, ModelLane, ModelTurn, every_minute
 
 LONG = bool(os.environ.get("SEGUE_LONG"))
@@ -125,7 +125,7 @@ class Walk(RuleBasedStateMachine):
     def lease(self, worker: str, pool: Pool) -> None:
         taken = self.commit(
             leasing.lease,
-            seat_of(worker, lease_ms=LEASE_MS, lease_now=self.now),
+            terms_of(worker, lease_ms=LEASE_MS, lease_now=self.now),
             pool=pool,
             after="",
             limit=8,
@@ -143,7 +143,7 @@ class Walk(RuleBasedStateMachine):
             model = self.lanes[key]
             model.fence, model.put_off = model.fence + 1, None
             if turn.crashes == 2 and turn.id != on_trial:
-                model.put_off = self.now + leasing.TRIAL_PAUSE_MS
+                model.put_off = self.now + leasing.SUSPECT_PAUSE_MS
                 continue
             turn.state, turn.attempt, turn.acted = "running", turn.attempt + 1, False
             turn.started_at = self.now
@@ -224,7 +224,7 @@ class Walk(RuleBasedStateMachine):
         model = self.lanes[key]
         session = self.wait(self.store.session(ME, key))
         left = self.commit(
-            settle.take_back, session.id, holder="reaper", lease_now=self.now, horizon=None, now=self.now
+            settle.reclaim, session.id, holder="reaper", lease_now=self.now, horizon=None, now=self.now
         )
         assert (left is not None) == (model.lease_until <= self.now)
         if left is None:

@@ -24,6 +24,7 @@ from segue import (
 from segue.errors import LeaseLost
 from segue.kernel.transactions import deliveries
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
+from tests.eventually import eventually
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots
 
@@ -272,8 +273,7 @@ async def test_a_channel_that_hangs_delays_no_other_channel(open_kernel: OpenKer
         await kernel.receive(PHONE, "Hello")
         await phone.taken.wait()
         await kernel.receive("other:1", "Hello")
-        while not other.texts:  # noqa: ASYNC110 — the machine's clock has no end of a scene to wait for
-            await asyncio.sleep(0.01)
+        await eventually(lambda: other.texts, "the other channel gets its message")
         phone.released.set()
         running.cancel()
     assert [delivery.state for delivery in await kernel.deliveries(PHONE)] == ["sent"], (

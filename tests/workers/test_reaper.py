@@ -12,7 +12,7 @@ from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane
 from segue.kernel.workers import keeper
 from segue.testing import ManualClock
-from tests.seats import seat_of
+from tests.leases import terms_of
 
 LEASE_MS = round(Settings().lease_seconds * 1000)
 NAP_MS = 1000
@@ -40,8 +40,8 @@ def clock() -> Bedside:
 async def held(kernel: Kernel, clock: Bedside) -> AsyncIterator[HeldLane]:
     """A lane of another process, while the reaper under test runs and has checked once."""
     await kernel.receive("web:1", "Hi")
-    seat = seat_of("elsewhere", lease_ms=LEASE_MS, lease_now=clock.ms())
-    (held,) = await kernel.store.commit(lease.lease, seat, pool=Pool.USER, after="", limit=1, now=clock.ms())
+    terms = terms_of("elsewhere", lease_ms=LEASE_MS, lease_now=clock.ms())
+    (held,) = await kernel.store.commit(lease.lease, terms, pool=Pool.USER, after="", limit=1, now=clock.ms())
     reaping = asyncio.create_task(kernel.workers.reaper.run())
     assert await clock.naps.get() == NAP_MS
     yield held

@@ -22,8 +22,8 @@ from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
 from segue.kernel.api.sessions import SessionsApi
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
-from segue.kernel.workers.live_preview import LivePreview
-from segue.kernel.workers.worker_context import Function
+from segue.kernel.live.running import CrashSuspects, RunningTurns
+from segue.kernel.workers.worker_context import Function, WorkerContext
 from segue.kernel.workers.workforce import ChannelListener, Workforce
 from segue.memory.extraction import Extractor
 from segue.memory.reader import MemoryReader
@@ -96,19 +96,23 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
             self.bell = Bell(self.clock)
             self.hub = Hub()
             self.workers = Workforce(
-                self.store,
-                self.clock,
-                self.bell,
-                self.hub,
-                name=self.name,
-                agent=self._agent,
-                functions=self.functions,
-                evaluate_response=self.evaluate_response,
-                channels=self._channels,
-                extractor=self._extractor,
-                settings=self.settings,
-                ids=self.ids,
-                rng=self._rng,
+                WorkerContext(
+                    store=self.store,
+                    clock=self.clock,
+                    bell=self.bell,
+                    hub=self.hub,
+                    ids=self.ids,
+                    rng=self._rng,
+                    turns=RunningTurns(),
+                    crash_suspects=CrashSuspects(self.clock),
+                    agent=self._agent,
+                    functions=self.functions,
+                    evaluate_response=self.evaluate_response,
+                    extractor=self._extractor,
+                    channels=None if self._channels is None else self.channels,
+                    settings=self.settings,
+                    holder=self.name,
+                )
             )
             await opening.enter_async_context(database.watch(self._on_external_write))
             self._closing = opening.pop_all()
@@ -121,17 +125,12 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
         """Run the workers until cancelled. Then no new work starts, and running turns and sends get the grace
         period of the settings to end. `listen`: also receive messages from channels; only one process may.
         """
-        previews = [
-            LivePreview(self.store, self.clock, self.hub, self.workers.turns, channel)
-            for channel in self.channels.values()
-            if channel.capabilities.edits and not channel.capabilities.stored
-        ]
         listeners = [
             ChannelListener(channel, ChannelInbox(self, channel))
             for channel in self.channels.values()
             if listen
         ]
-        await self.workers.run([*previews, *listeners])
+        await self.workers.run(listeners)
 
     def _on_external_write(self) -> None:
         """Another process wrote to the database: workers and followers check for news."""

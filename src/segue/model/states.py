@@ -10,10 +10,9 @@
 Transitions, and the transactions that make them
   admit     a message or a due slot enters the lane                      lane.admit
   lease     a worker leases the lane and starts its first turn           lease.lease
-  begin     both at once: a due slot, an empty lane and free capacity    lease.begin
   settle    the worker writes the end, under its fence                   settle.settle
   retry     a failed turn is requeued, as its policy allows              settle.retry
-  crash     the lease expired before the turn started a tool             settle.take_back, settle.hand_back
+  crash     the lease expired before the turn started a tool             settle.reclaim, settle.give_up
   cancel    a queued turn leaves the lane                                lane.cancel
 
 Invariants

@@ -11,7 +11,7 @@ from segue.cli.support.checks import Finding, State, listed
 from segue.cli.support.open_kernel import refuse_missing
 from segue.config import Configuration
 from segue.errors import NotFound, SegueError
-from segue.kernel.transactions import counts
+from segue.kernel.transactions import archive
 from segue.store.migrate import status
 from segue.store.open import connect, sqlite_file
 from segue.store.sqlite.permissions import close_to_others, open_to_others
@@ -56,7 +56,7 @@ async def rebuild_counts(configuration: Configuration) -> list[Finding]:
         rebuilt: list[str] = []
         for session_id in await store.with_wrong_counts():
             try:
-                if await store.commit(counts.rebuild, session_id, database.wall_ms()):
+                if await store.commit(archive.recount, session_id, database.wall_ms()):
                     rebuilt.append(session_id)
             except NotFound:  # the session was deleted in between
                 continue

@@ -4,10 +4,11 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 
 from segue.errors import NotFound
-from segue.kernel.live.bell import Bell, Name
+from segue.kernel.live.bell import Bell
 from segue.kernel.live.follow import follow
 from segue.kernel.live.hub import Heard, Hub
-from segue.kernel.transactions import counts, unified
+from segue.kernel.transactions import archive, unified
+from segue.kernel.transactions.result import Name
 from segue.kernel.workers.worker_context import Function
 from segue.kernel.workers.workforce import Workforce
 from segue.model.records import (
@@ -88,8 +89,8 @@ class ApiBase:
     async def overview(self, key: str, *, owner: Asker = OPERATOR) -> Overview:
         """Returns the session's `Overview`. Raises `NotFound`."""
         session = await self.session(key, owner=owner)
-        if not await counts.are_right(self.store, session):
-            await self.store.commit(counts.rebuild, session.id, self.clock.ms())
+        if not await archive.counts_are_right(self.store, session):
+            await self.store.commit(archive.recount, session.id, self.clock.ms())
             self.bell.ring(Name.ARCHIVIST)
         return await self.overview_of(session.id)
 

@@ -7,10 +7,9 @@ from typing import Any
 
 from segue.errors import BadSetting, BadTrigger, ChangedMeanwhile, Conflict, DuplicateId
 from segue.kernel.api.base import OPERATOR, ApiBase
-from segue.kernel.live.bell import Name
 from segue.kernel.transactions import fire, jobs, unified
 from segue.kernel.transactions.idempotency import Request, run_once
-from segue.kernel.transactions.jobs import JobChanged
+from segue.kernel.transactions.result import Name, Result
 from segue.model.action import Action, Ask, Call, Say
 from segue.model.decision import End, PassOver, keeps_no_appointments
 from segue.model.policy import Policy, jittered
@@ -63,7 +62,7 @@ class JobsBase(ApiBase):
         )
         job = replace(job, protected=protected)
         owning_key = self._owning_key(key, job.kind)
-        return self._announce(
+        return self.workers.context.announce(
             await self.store.commit(jobs.create, job_owner, owning_key, job, new_session_id=self.ids(now))
         )
 
@@ -233,7 +232,7 @@ class JobsBase(ApiBase):
             skipped = await self.store.commit(fire.pass_over, job, _skip_slot(job, job.slot, now), now)
             if skipped is None:
                 raise ChangedMeanwhile(f"job {job_id} was changed meanwhile; read it again")
-            self.hub.publish(skipped.events)
+            self.workers.context.announce(skipped)
             self.bell.ring(Name.TIMER)
             return await self.store.job(job_id)
 
@@ -249,7 +248,7 @@ class JobsBase(ApiBase):
         async def apply(job: Job) -> Job:
             _refuse_protected(job)
             removed = await self.store.commit(jobs.remove, job, "its job was removed", self.clock.ms())
-            return self._announce(removed)
+            return self.workers.context.announce(removed)
 
         return await self._apply(job_id, owner, apply)
 
@@ -278,7 +277,7 @@ class JobsBase(ApiBase):
             return job
         now = self.clock.ms()
         active = _with_first_slot(replace(job, state=JobState.ACTIVE, state_reason=None, failures=0), now)
-        return self._announce(await self.store.commit(jobs.change, active, now))
+        return self.workers.context.announce(await self.store.commit(jobs.change, active, now))
 
     def _owning_key(self, key: str, kind: JobKind) -> str:
         """The key of the session that owns a new job: the given one, or in unified mode the common one."""
@@ -295,33 +294,24 @@ class JobsBase(ApiBase):
         return resolve(trigger, now=to_moment(now), zone=self.zone_in(session))
 
     async def _create_once(
-        self, request: Request | None, work: Callable[[], Transaction[JobChanged]], now: int
+        self, request: Request | None, work: Callable[[], Transaction[Result[Job]]], now: int
     ) -> Job:
         """The job that the work makes, or that the first request of the same name made."""
-        return self._announce(
+        return self.workers.context.announce(
             await self.store.commit(run_once, request, work, now, keep=_to_json, again=_from_json)
         )
 
     async def _change(self, job: Job) -> Job:
         _refuse_protected(job)
-        return self._announce(await self.store.commit(jobs.change, job, self.clock.ms()))
-
-    def _announce(self, changed: JobChanged) -> Job:
-        """Publish the events of a change and wake the workers that it concerns."""
-        self.hub.publish(changed.events)
-        # The courier too: other messages may have waited behind one that was cancelled.
-        self.bell.ring(Name.TIMER, Name.COURIER)
-        if changed.ready is not None:
-            self.bell.ring(Name.USER, Name.SCHEDULE)
-        return changed.job
+        return self.workers.context.announce(await self.store.commit(jobs.change, job, self.clock.ms()))
 
 
-def _to_json(changed: JobChanged) -> Mapping[str, Any]:
-    return {"job_id": changed.job.id}
+def _to_json(changed: Result[Job]) -> Mapping[str, Any]:
+    return {"job_id": changed.value.id}
 
 
-def _from_json(data: Mapping[str, Any]) -> Transaction[JobChanged]:
-    return JobChanged(job=(yield from jobs.load(data["job_id"])))
+def _from_json(data: Mapping[str, Any]) -> Transaction[Result[Job]]:
+    return Result(value=(yield from jobs.load(data["job_id"])))
 
 
 def _with_first_slot(job: Job, now: int) -> Job:

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from segue.errors import BadSetting, NotFound
 from segue.kernel.api.base import OPERATOR, ApiBase
-from segue.kernel.live.bell import Name
 from segue.kernel.transactions import archive, learn
-from segue.kernel.transactions.archive import ArchiveMade, Result
+from segue.kernel.transactions.archive import CommitOutcome
 from segue.kernel.transactions.learn import Undone
 from segue.memory.model_context import Context, assemble
 from segue.memory.reader import MemoryReader
@@ -28,7 +27,7 @@ class MemoryApi(ApiBase):
 
     async def commit(
         self, key: str, *, keep_recent_count: int | None = None, owner: Asker = OPERATOR
-    ) -> Result:
+    ) -> CommitOutcome:
         """Archives a session's ended turns and messages, except for the newest, which it keeps.
 
         `keep_recent_count` is the number of messages to keep; by default the policy's. Returns the archive's
@@ -42,10 +41,7 @@ class MemoryApi(ApiBase):
         done = await self.store.commit(
             archive.commit, session.id, now, task_id=self.ids(now), keep=keep_recent_count
         )
-        if isinstance(done, ArchiveMade):
-            self.hub.publish(done.events)
-            self.bell.ring(Name.ARCHIVIST)
-        return done
+        return self.workers.context.announce(done)
 
     async def archives(
         self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: int | None = None

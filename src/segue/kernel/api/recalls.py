@@ -108,7 +108,7 @@ class RecallsApi(JobsBase):
         if current.status is RecallStatus.PENDING and await self.store.job_waits(current.id):
             job = await self.job(current.id, owner=owner)
             skip = partial(jobs.skip_waiting, job, "skipped by request", self.clock.ms())
-            self._announce(await self.store.commit(skip))
+            self.workers.context.announce(await self.store.commit(skip))
         else:
             await self.skip(current.id, owner=owner)
         return await self.store.recall(current.id)

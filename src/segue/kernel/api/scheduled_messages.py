@@ -8,11 +8,10 @@ from typing import Any
 from segue.errors import BadTime, EmptyText, NotFound, NotPrivateChat, NotStored, StoreError, Undecided
 from segue.kernel.api.base import OPERATOR
 from segue.kernel.api.job_changes import JobsBase
-from segue.kernel.live.bell import Name
 from segue.kernel.transactions import jobs, scheduled_messages
 from segue.kernel.transactions.idempotency import Request, run_once
-from segue.kernel.transactions.jobs import JobChanged
-from segue.kernel.transactions.scheduled_messages import ScheduledMessageCreated, ScheduledMessageFields
+from segue.kernel.transactions.result import Result
+from segue.kernel.transactions.scheduled_messages import NewMessage, ScheduledMessageFields
 from segue.model.action import Say
 from segue.model.records import NEWEST, Asker, Place, ScheduledMessage
 from segue.model.states import JobKind, MessageStatus
@@ -81,9 +80,9 @@ class ScheduledMessagesApi(JobsBase):
             raise
         except StoreError as error:
             raise NotStored(f"the message was not stored, so it will not be sent: {error}") from error
-        stored = self._announce(created.changed)
+        new = self.workers.context.announce(created)
         return MessageScheduled(
-            message=await self.store.scheduled_message(stored.id), cancelled=tuple(created.cancelled)
+            message=await self.store.scheduled_message(new.job.id), cancelled=tuple(new.replaced)
         )
 
     async def scheduled_message(self, message_id: str, *, owner: Asker = OPERATOR) -> ScheduledMessage:
@@ -117,11 +116,10 @@ class ScheduledMessagesApi(JobsBase):
         Raises `AlreadyStarted` when it is being sent or was sent, failed or cancelled before; `NotFound`.
         """
         message = await self.scheduled_message(message_id, owner=owner)
-        events = await self.store.commit(
+        cancelled = await self.store.commit(
             scheduled_messages.cancel, message.session_id, message_id, tool_call_id, self.clock.ms()
         )
-        self.hub.publish(events)
-        self.bell.ring(Name.COURIER)  # others may have waited behind it
+        self.workers.context.announce(cancelled)
         return await self.store.scheduled_message(message_id)
 
 
@@ -134,12 +132,10 @@ def _moment(send_at: str, now: int, zone: str | None) -> datetime:
     return moment
 
 
-def _to_json(created: ScheduledMessageCreated) -> Mapping[str, Any]:
-    return {"job_id": created.changed.job.id}
+def _to_json(created: Result[NewMessage]) -> Mapping[str, Any]:
+    return {"job_id": created.value.job.id}
 
 
-def _from_json(data: Mapping[str, Any]) -> Transaction[ScheduledMessageCreated]:
+def _from_json(data: Mapping[str, Any]) -> Transaction[Result[NewMessage]]:
     job = yield from jobs.load(data["job_id"])
-    return ScheduledMessageCreated(
-        changed=JobChanged(job=job), cancelled=(yield from scheduled_messages.replaced(job))
-    )
+    return Result(value=NewMessage(job, (yield from scheduled_messages.replaced(job))))

@@ -4,9 +4,9 @@ import asyncio
 
 from segue.kernel.api.base import OPERATOR
 from segue.kernel.api.turns import TurnsApi
-from segue.kernel.live.bell import Name
 from segue.kernel.live.running import CancelReason
 from segue.kernel.transactions import lane, sessions
+from segue.kernel.transactions.result import Name
 from segue.model.records import Asker, Session
 from segue.model.text_checks import check_key
 
@@ -27,8 +27,7 @@ class SessionsApi(TurnsApi):
         left = await self.store.commit(
             sessions.delete, session, with_jobs=with_jobs, now=self.clock.ms(), shared=self.is_shared(key)
         )
-        self.hub.publish(left.events)
-        self.bell.ring(Name.KEEPER, Name.USER, Name.SCHEDULE)
+        self.workers.context.announce(left)
         self.hub.look_again()  # callers that wait for one of its turns now get NotFound
 
     async def _stop_first(self, session: Session) -> None:

@@ -6,11 +6,11 @@ from typing import Any, TypedDict, Unpack
 
 from segue.errors import BadPolicy, BadSetting, BadText, NotFound
 from segue.kernel.api.base import OPERATOR, ApiBase
-from segue.kernel.live.bell import Name
 from segue.kernel.live.hub import Heard, LiveText
 from segue.kernel.transactions import deliveries, lane, sessions
 from segue.kernel.transactions.idempotency import Request, run_once
-from segue.kernel.transactions.lane import Admission, Admitted, Pool
+from segue.kernel.transactions.lane import Admission, QueuedTurn
+from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.sessions import UNSAID, MaybePolicy, Policies, SessionOpened, StoredMessages
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.records import Asker, Event, Session, Source, Turn, user_of
@@ -116,7 +116,7 @@ class TurnsApi(ApiBase):
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
         request: Request | None = None,
-    ) -> Admitted:
+    ) -> QueuedTurn:
         """Admits a user's message as a turn of its session, and makes a missing session.
 
         Returns at once, with `turn_id`, `session_id` and `position`, the number of turns before it.
@@ -148,18 +148,13 @@ class TurnsApi(ApiBase):
             policy=self.settings.auto_commit_policy,
             common_id=self._common_id(key, now),
         )
-        admitted = await self.store.commit(
-            run_once, request, work, now, keep=_admitted_to_json, again=_admitted_from_json
+        return self.workers.context.announce(
+            await self.store.commit(
+                run_once, request, work, now, keep=_queued_to_json, again=_queued_from_json
+            )
         )
-        self.hub.publish(admitted.events)
-        self.bell.ring(Name.USER)
-        if admitted.armed:
-            self.bell.ring(Name.TIMER)
-        if admitted.position:  # it may have asked the turn before it to stop
-            self.bell.ring(Name.KEEPER)
-        return admitted
 
-    async def wait(self, turn: str | Admitted, *, owner: Asker = OPERATOR) -> Turn:
+    async def wait(self, turn: str | QueuedTurn, *, owner: Asker = OPERATOR) -> Turn:
         """Waits until a turn has ended, and returns it.
 
         `turn` is an id, or the result of `receive`, which saves the owner check. A turn that joined another
@@ -196,9 +191,7 @@ class TurnsApi(ApiBase):
         `role` is `user`, `assistant` or `system`. The message counts as activity for `Idle` triggers. Raises
         `BadKey`, `BadText`, `BadSetting`.
         """
-        written = await self.write_all(
-            key, [(role, text)], owner=owner, auto_commit_policy=auto_commit_policy
-        )
+        written = await self._write(key, [(role, text)], owner, auto_commit_policy)
         message = message_of(written.events[0])
         assert message is not None  # it was written as one
         return message
@@ -217,6 +210,16 @@ class TurnsApi(ApiBase):
         Returns `added`, and the session's `message_count` and `pending_tokens` afterwards. Raises `BadKey`,
         `BadText`, `BadSetting`.
         """
+        return (await self._write(key, messages, owner, auto_commit_policy, request)).value
+
+    async def _write(
+        self,
+        key: str,
+        messages: Sequence[tuple[str, str]],
+        owner: Asker,
+        auto_commit_policy: MaybePolicy,
+        request: Request | None = None,
+    ) -> Result[StoredMessages]:
         check_key(key)
         if not 1 <= len(messages) <= MOST_AT_ONCE:
             raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
@@ -239,8 +242,7 @@ class TurnsApi(ApiBase):
         written = await self.store.commit(
             run_once, request, work, now, keep=_written_to_json, again=_written_from_json
         )
-        self.hub.publish(written.events)
-        self.bell.ring(Name.TIMER, Name.ARCHIVIST)
+        self.workers.context.announce(written)
         return written
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
@@ -276,8 +278,7 @@ class TurnsApi(ApiBase):
         await self.turn(turn_id, owner=owner)
         now = self.clock.ms()
         cancelled = await self.store.commit(lane.cancel, turn_id, "cancelled by request", now)
-        self.hub.publish(cancelled.events)
-        self.bell.ring(Name.USER, Name.SCHEDULE)
+        self.workers.context.announce(cancelled)
 
 
 def _policy_from(
@@ -325,28 +326,25 @@ def _opened_from_json(data: Mapping[str, Any]) -> Transaction[SessionOpened]:
     return SessionOpened(rows.session(found[0]), data["created"])
 
 
-def _admitted_to_json(admitted: Admitted) -> Mapping[str, Any]:
+def _queued_to_json(queued: Result[QueuedTurn]) -> Mapping[str, Any]:
+    turn = queued.value
+    return {"turn_id": turn.turn_id, "session_id": turn.session_id, "position": turn.position}
+
+
+def _queued_from_json(data: Mapping[str, Any]) -> Transaction[Result[QueuedTurn]]:
+    yield from ()
+    return Result(value=QueuedTurn(**data))
+
+
+def _written_to_json(written: Result[StoredMessages]) -> Mapping[str, Any]:
+    stored = written.value
     return {
-        "turn_id": admitted.turn_id,
-        "session_id": admitted.session_id,
-        "pool": int(admitted.pool),
-        "position": admitted.position,
+        "added": stored.added,
+        "message_count": stored.message_count,
+        "pending_tokens": stored.pending_tokens,
     }
 
 
-def _admitted_from_json(data: Mapping[str, Any]) -> Transaction[Admitted]:
+def _written_from_json(data: Mapping[str, Any]) -> Transaction[Result[StoredMessages]]:
     yield from ()
-    return Admitted(**{**data, "pool": Pool(data["pool"])})
-
-
-def _written_to_json(written: StoredMessages) -> Mapping[str, Any]:
-    return {
-        "added": written.added,
-        "message_count": written.message_count,
-        "pending_tokens": written.pending_tokens,
-    }
-
-
-def _written_from_json(data: Mapping[str, Any]) -> Transaction[StoredMessages]:
-    yield from ()
-    return StoredMessages(**data)
+    return Result(value=StoredMessages(**data))

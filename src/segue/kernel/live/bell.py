@@ -6,27 +6,9 @@ during a step is done right after it.
 
 import asyncio
 from collections import defaultdict
-from enum import StrEnum
 
+from segue.kernel.transactions.result import Name
 from segue.times.clock import Clock
-
-
-class Name(StrEnum):
-    TIMER = "timer"
-    """A job was created, changed or taken."""
-    USER = "user"
-    """A lane in which a user waits became ready."""
-    SCHEDULE = "schedule"
-    """A lane in which only scheduled turns wait became ready."""
-    COURIER = "courier"
-    """A delivery was written."""
-    KEEPER = "keeper"
-    """A turn was asked to stop."""
-    ARCHIVIST = "archivist"
-    """A session may be due for archiving, or a task waits."""
-    REAPER = "reaper"
-    PRUNER = "pruner"
-
 
 _WOKEN_BY_WRITES = (Name.TIMER, Name.USER, Name.SCHEDULE, Name.COURIER, Name.KEEPER, Name.ARCHIVIST)
 

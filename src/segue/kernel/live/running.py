@@ -1,7 +1,12 @@
-"""Running turns of this process: their text so far, and why one was cancelled."""
+"""Running turns of this process: their text so far, why one was cancelled, and which may crash the process.
+
+A crash counts against every turn that the process was running, because the one at fault is not known. If all
+turns that crashed twice were rerun side by side, a third crash would park all of them. So `CrashSuspects`
+lets a process run them one at a time: a turn that is parked after the third crash was the only suspect.
+"""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -9,11 +14,16 @@ from typing import Any
 from segue.kernel.transactions.lease import HeldLane
 from segue.model import closure
 from segue.model.closure import Closure
+from segue.model.records import Turn
+from segue.times.clock import Clock
 
 LONGEST_ANSWER = 1_000_000
 """Characters. A turn fails if its answer grows longer."""
 MOST_REMEMBERED = 1_000_000
 """Characters of thoughts that are remembered of turns that have ended."""
+
+LONGEST_SUSPECT_MS = 60_000
+"""A crash suspect that has run for so long no longer keeps the next one waiting."""
 
 
 class CancelReason(Enum):
@@ -128,3 +138,31 @@ class RunningTurns:
         while self._remembered > MOST_REMEMBERED:
             oldest = next(iter(self._thoughts))
             self._remembered -= len(self._thoughts.pop(oldest))
+
+
+class CrashSuspects:
+    """At most one turn of this process that has crashed twice runs at a time."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._reserved = False
+        self._turn_id: str | None = None
+        self._over_at = 0
+
+    def reserve(self) -> bool:
+        """Whether a lease may start a suspect now. If so, the caller must then call `begin`."""
+        under_way = self._turn_id is not None and self._clock.steady_ms() < self._over_at
+        if self._reserved or under_way:
+            return False
+        self._reserved = True
+        return True
+
+    def begin(self, taken: Iterable[Turn]) -> None:
+        """End the reservation; `taken` are the turns that the lease has started."""
+        self._reserved = False
+        self._turn_id = next((turn.id for turn in taken if turn.on_trial), None)
+        self._over_at = self._clock.steady_ms() + LONGEST_SUSPECT_MS
+
+    def end(self, turn: Turn) -> None:
+        if turn.id == self._turn_id:
+            self._turn_id = None

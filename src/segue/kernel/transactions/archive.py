@@ -3,24 +3,32 @@
 It is one transaction under the session's row lock, which every append takes too. An archive is a range of the
 log, and the log is never rewritten: at no time is a message in neither part, or in both.
 
+The counts of unarchived messages, by which a policy decides, are updated as the log grows, so that no turn
+has to read the log. They are checked against the log before a session is archived, and when it is shown.
+
 Invariants
   - the archives of a session and its unarchived part follow one another without gap or overlap
   - no archive ends within a turn, or between a question and its answer
   - an archive and the task that learns from it are created together
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from segue.kernel.transactions import counts, session_log
+from segue.kernel.transactions import session_log
+from segue.kernel.transactions.result import Name, Result
 from segue.memory.split import ArchiveMark, cut
-from segue.model.auto_commit import CommitLater, CommitNow, NeverCommit, pause_ms, verdict
+from segue.model.auto_commit import CommitLater, CommitNow, NeverCommit, next_look, pause_ms, verdict
 from segue.model.records import Event, Session
 from segue.record import positional, record
 from segue.store import queries
 from segue.store.database import Params, Row, Transaction
 from segue.store.rows import core as rows
+from segue.store.store import Store
+
+MOST_READ = 1_000
+"""The most unarchived events that are read to check the counts. If there are more, only impossible counts are
+noticed here; the next archiving and `segue doctor --repair` correct the rest."""
 
 
 @record
@@ -28,7 +36,6 @@ class ArchiveMade:
     session_id: str
     task_id: str
     archive_n: int
-    events: Sequence[Event] = ()
 
 
 @positional
@@ -36,18 +43,23 @@ class CommitSkipped:
     reason: str
 
 
-Result: TypeAlias = ArchiveMade | CommitSkipped
+CommitOutcome: TypeAlias = ArchiveMade | CommitSkipped
 
 
-def commit(session_id: str, now: int, *, task_id: str, keep: int | None = None) -> Transaction[Result]:
+def commit(
+    session_id: str, now: int, *, task_id: str, keep: int | None = None
+) -> Transaction[Result[CommitOutcome]]:
     """Archive on request. `keep`: how many messages stay; None for the session's own setting."""
     session = yield from session_log.lock_session(session_id)
     if keep is None:
         keep = session.live.keep_recent_count
-    return (yield from _archive(session, now, task_id=task_id, keep=keep, reason="manual"))
+    done = yield from _archive(session, now, task_id=task_id, keep=keep, reason="manual")
+    return replace(done, wake=frozenset({Name.ARCHIVIST}))
 
 
-def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Transaction[Result | None]:
+def look(
+    session_id: str, now: int, *, task_id: str, idle_enabled: bool
+) -> Transaction[Result[CommitOutcome] | None]:
     """Check a session whose `commit_at` has come: archive it, or set its next check.
 
     None: it is not archived now, or it was deleted, or another archivist checked it.
@@ -58,12 +70,12 @@ def look(session_id: str, now: int, *, task_id: str, idle_enabled: bool) -> Tran
     session = rows.session(found[0])
     if session.live.commit_at is None or session.live.commit_at > now:  # another archivist was here
         return None
-    session = yield from counts.counted(session, now)
+    session = yield from counted(session, now)
     match verdict(session.live, session.last_message_at, now, idle_enabled=idle_enabled):
         case CommitNow(reason):
             keep = session.live.keep_recent_count
             done = yield from _archive(session, now, task_id=task_id, keep=keep, reason=reason)
-            if isinstance(done, CommitSkipped):
+            if isinstance(done.value, CommitSkipped):
                 yield queries.sessions.arm_commit, {"id": session_id, "commit_at": None}
             return done
         case CommitLater(at):
@@ -80,7 +92,9 @@ def failed(session_id: str, error: str, now: int) -> Transaction[None]:
     yield queries.sessions.commit_failed, {"id": session_id, "error": error, "now": now, "commit_at": again}
 
 
-def _archive(session: Session, now: int, *, task_id: str, keep: int, reason: str) -> Transaction[Result]:
+def _archive(
+    session: Session, now: int, *, task_id: str, keep: int, reason: str
+) -> Transaction[Result[CommitOutcome]]:
     unsettled = yield queries.turns.unsettled_in, {"session_id": session.id}
     unarchived = session.live
     found = yield queries.events.marks_after, {"session_id": session.id, "after": unarchived.archived_seq}
@@ -116,7 +130,7 @@ def _archive(session: Session, now: int, *, task_id: str, keep: int, reason: str
         commit_at=None,
     )
     yield (
-        queries.sessions.put_away,
+        queries.sessions.archive,
         {
             "id": session.id,
             "archived_seq": unarchived.archived_seq,
@@ -129,15 +143,17 @@ def _archive(session: Session, now: int, *, task_id: str, keep: int, reason: str
     )
     sync = Event(session_id=session.id, seq=0, type="session_sync", at=now)
     events = yield from session_log.append_events(replace(session, live=unarchived), [sync])
-    return ArchiveMade(session_id=session.id, task_id=task_id, archive_n=unarchived.archives, events=events)
+    made = ArchiveMade(session_id=session.id, task_id=task_id, archive_n=unarchived.archives)
+    return Result(value=made, events=events)
 
 
-def _nothing(session: Session, task_id: str, *, empty: bool) -> Transaction[Result]:
+def _nothing(session: Session, task_id: str, *, empty: bool) -> Transaction[Result[CommitOutcome]]:
     """Nothing to archive, unless this is a retry of a call that has archived it."""
     found = yield queries.tasks.by_id, {"id": task_id}
     if found:
-        return ArchiveMade(session_id=session.id, task_id=task_id, archive_n=found[0]["archive_n"])
-    return CommitSkipped("no_messages" if empty else "all_within_keep_window")
+        made = ArchiveMade(session_id=session.id, task_id=task_id, archive_n=found[0]["archive_n"])
+        return Result(value=made)
+    return Result(value=CommitSkipped("no_messages" if empty else "all_within_keep_window"))
 
 
 def _task(session: Session, task_id: str, archive_n: int, now: int) -> dict[str, str | int]:
@@ -161,3 +177,54 @@ def _mark(row: Row) -> ArchiveMark:
 def _opening(mark: ArchiveMark, turns: set[str]) -> bool:
     """Whether it is the message that opened a running turn: that is counted when the turn ends."""
     return mark.type == "stream_start" and mark.turn_id in turns
+
+
+async def counts_are_right(store: Store, session: Session) -> bool:
+    """Whether the counts of a loaded session agree with its log."""
+    unarchived = session.live
+    if not _possible(session) or session.last_seq - unarchived.archived_seq > MOST_READ:
+        return _possible(session)
+    return await store.live_part(session) == (unarchived.messages, unarchived.tokens)
+
+
+def _possible(session: Session) -> bool:
+    """Whether any log could have these counts."""
+    unarchived = session.live
+    return (
+        0 <= unarchived.messages <= session.last_seq - unarchived.archived_seq
+        and 0 <= unarchived.kept_tokens <= unarchived.tokens
+        and (unarchived.messages > 0) == (unarchived.tokens > 0)
+    )
+
+
+def recount(session_id: str, now: int) -> Transaction[bool]:
+    """Count again; True if the stored counts were wrong."""
+    session = yield from session_log.lock_session(session_id)
+    return (yield from counted(session, now)) is not session
+
+
+def counted(session: Session, now: int) -> Transaction[Session]:
+    """A locked session with the counts of its log; they are stored if they differ."""
+    unarchived = session.live
+    found = yield queries.events.live_part, {"id": session.id, "after": unarchived.archived_seq}
+    kept, keep = 0, unarchived.keep_recent_count
+    if keep:
+        kept = yield from session_log.kept_tokens(session.id, after=unarchived.archived_seq, keep=keep)
+    messages, tokens = found[0]["messages"], found[0]["tokens"]
+    if (messages, tokens, kept) == (unarchived.messages, unarchived.tokens, unarchived.kept_tokens):
+        return session
+    unarchived = replace(unarchived, messages=messages, tokens=tokens, kept_tokens=kept)
+    soonest = next_look(unarchived, session.last_message_at, now)
+    if soonest is not None and (unarchived.commit_at is None or soonest < unarchived.commit_at):
+        unarchived = replace(unarchived, commit_at=soonest)
+    yield (
+        queries.sessions.recount,
+        {
+            "id": session.id,
+            "messages": messages,
+            "tokens": tokens,
+            "kept_tokens": kept,
+            "commit_at": unarchived.commit_at,
+        },
+    )
+    return replace(session, live=unarchived)

@@ -14,6 +14,7 @@ from typing import Any
 
 from segue.errors import LeaseLost
 from segue.kernel.transactions import jobs, session_log
+from segue.kernel.transactions.result import Name, Result
 from segue.model.action import Ask
 from segue.model.channel import Receipt
 from segue.model.records import Delivery, Event, Lookup, Session, Source, Turn, merged, message_id
@@ -23,6 +24,9 @@ from segue.store import queries
 from segue.store.database import Params, Rows, Transaction
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
+
+_ARCHIVIST = frozenset({Name.ARCHIVIST})
+"""Woken when a transcript has grown, perhaps enough to be archived."""
 
 
 @positional
@@ -43,7 +47,7 @@ def put_answer(outbox: Outbox, session: Session, turn: Turn, text: str, now: int
         to = turn.brief.to if turn.brief else None
         if to is not None:
             target = yield from session_log.open_session(session.owner, to, outbox.delivery_id, now)
-            delivery = _delivery(outbox.delivery_id, target, text, turn.source, now)
+            delivery = delivery_params(outbox.delivery_id, target, text, turn.source, now)
             yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
         return to is not None
     if turn.via_id != session.id:
@@ -53,7 +57,7 @@ def put_answer(outbox: Outbox, session: Session, turn: Turn, text: str, now: int
         session = rows.session(found[0])
     if not outbox.delivers(session.channel):
         return False
-    delivery = _delivery(outbox.delivery_id, session, text, turn.source, now)
+    delivery = delivery_params(outbox.delivery_id, session, text, turn.source, now)
     yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
     return True
 
@@ -63,10 +67,10 @@ def say(
 ) -> Transaction[None]:
     """Create a delivery that belongs to no turn. It joins the transcript when it is sent."""
     session = yield from session_log.open_by_lookup(lookup, key, delivery_id, now)
-    yield queries.deliveries.create, _delivery(delivery_id, session, text, source, now)
+    yield queries.deliveries.create, delivery_params(delivery_id, session, text, source, now)
 
 
-def _delivery(delivery_id: str, session: Session, text: str, source: Source | None, now: int) -> Params:
+def delivery_params(delivery_id: str, session: Session, text: str, source: Source | None, now: int) -> Params:
     return {
         "id": delivery_id,
         "session_id": session.id,
@@ -129,7 +133,7 @@ def renew(held: Sequence[Delivery], *, lease_ms: int, lease_now: int | None) -> 
 
 def sent(
     delivery: Delivery, receipt: Receipt | None, now: int, *, shared: bool = False
-) -> Transaction[Sequence[Event]]:
+) -> Transaction[Result[None]]:
     """Mark a delivery as sent and append it to the transcript as the assistant's message.
 
     `receipt`: None if the channel's clients read the log; the message id is then that of the transcript.
@@ -150,7 +154,7 @@ def sent(
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
     if delivery.source is None or _is_answer(delivery):
-        return ()
+        return Result(value=None)
     if delivery.run_id is not None:
         yield from _close_run(delivery.source, Outcome.OK, now)
     body = None if receipt is None else {"delivery": "sent"}
@@ -158,10 +162,10 @@ def sent(
     events = [*(yield from session_log.append_events(session, [message]))]
     if common is not None:
         events += yield from session_log.share_events(common, session, [message])
-    return events
+    return Result(value=None, events=events, wake=_ARCHIVIST)
 
 
-def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Event]]:
+def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Result[None]]:
     """Mark a delivery as failed, and note it in each transcript that has the message or would have had it."""
     lane = (yield from _lane_of_answer(delivery)) if delivery.turn_id else None
     session = yield from session_log.lock_session(delivery.session_id)
@@ -176,13 +180,13 @@ def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Sequence[Ev
         paused = yield from _close_run(delivery.source, Outcome.ERROR, now, error=reason)
         text = f"{text}\n\n{paused}" if paused else text
     if _is_answer(delivery) and delivery.attempt == 0:
-        return ()  # no process had its channel, and the answer is in the transcript
+        return Result(value=None)  # no process had its channel, and the answer is in the transcript
     events: list[Event] = []
     for target in (session, lane):
         if target is not None:
             note = yield from _note(delivery, target, text, reason, now)
             events += yield from session_log.append_events(target, [note])
-    return events
+    return Result(value=None, events=events, wake=_ARCHIVIST)
 
 
 def _is_answer(delivery: Delivery) -> bool:
@@ -220,11 +224,12 @@ def _close_run(
     return (yield from jobs.count_failure(source, outcome, now))
 
 
-def put_back(delivery: Delivery, not_before: int, reason: str) -> Transaction[None]:
+def requeue(delivery: Delivery, not_before: int, reason: str) -> Transaction[Result[None]]:
     again: Params = {"id": delivery.id, "fence": delivery.fence, "not_before": not_before, "error": reason}
-    taken = yield queries.deliveries.put_back, again
+    taken = yield queries.deliveries.requeue, again
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
+    return Result(value=None)
 
 
 def _message(

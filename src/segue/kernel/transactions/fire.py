@@ -7,12 +7,12 @@ Invariants
   - an active job has a next slot, except an idle job that has no deadline yet
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from segue.kernel.transactions import jobs, lane, lease, session_log, unified
-from segue.kernel.transactions.lane import Admission, Pool
-from segue.kernel.transactions.lease import HeldLane, Seat
+from segue.kernel.transactions import jobs, lane, session_log, unified
+from segue.kernel.transactions.deliveries import delivery_params
+from segue.kernel.transactions.lane import Admission
+from segue.kernel.transactions.result import Name, Result
 from segue.model.decision import Fire, PassOver, Postpone
 from segue.model.policy import jittered
 from segue.model.records import Event, Job, Owner, Session, Source, run_id
@@ -21,9 +21,10 @@ from segue.record import record
 from segue.store import queries
 from segue.store.database import Transaction
 from segue.store.queues import Unreadable
-from segue.store.rows import core as rows
 from segue.times.clock import to_moment, to_ms
 from segue.times.trigger import Idle
+
+_COURIER = frozenset({Name.COURIER})
 
 
 @record
@@ -35,18 +36,6 @@ class OutgoingMessage:
     source: Source
 
 
-@record
-class TakenSlot:
-    """A slot that this transaction took: no other timer will."""
-
-    events: Sequence[Event] = ()
-    pool: Pool | None = None
-    """The runner to wake, if its turn was queued."""
-    held: HeldLane | None = None
-    """Set if its turn has started, in the seat that was offered."""
-    delivers: bool = False
-
-
 def fire(
     job: Job,
     decision: Fire,
@@ -54,13 +43,12 @@ def fire(
     now: int,
     *,
     keep: int | None = None,
-    seat: Seat | None = None,
     common_id: str | None = None,
-) -> Transaction[TakenSlot | None]:
+) -> Transaction[Result[None] | None]:
     """Take a due slot and queue its turn or its message. None: another timer took it, or the job was changed.
 
-    `keep`: how many run rows the job may have. `seat`: starts the turn at once if its lane is empty.
-    `common_id`: in unified mode, the id for a common session created here.
+    `keep`: how many run rows the job may have. `common_id`: in unified mode, the id for a common session
+    created here.
     """
     common = (yield from _lock_common_session(job, common_id, now)) if common_id else None
     session = yield from session_log.lock_session(job.session_id)
@@ -91,30 +79,18 @@ def fire(
     yield from _trim_runs(job, keep)
     if isinstance(work, OutgoingMessage):
         via = (yield from _newest_chat_or_itself(session)) if session.key == unified.KEY else session
-        yield queries.deliveries.create, _delivery_params(via, work, now)
-        return TakenSlot(delivers=True)
+        delivery = delivery_params(work.delivery_id, via, work.content, work.source, now)
+        yield queries.deliveries.create, {**delivery, "run_id": work.source.run_id}
+        return Result(value=None, wake=_COURIER)
     via = (yield from _newest_chat_or_itself(session)) if common_id and common is None else session
-    if seat is not None and not (common or session).busy:
-        return (yield from _start(job, common or session, work, seat, now, via_id=via.id))
-    admitted = yield from lane.admit(common or session, work, now, via_id=via.id)
-    events = admitted.events
+    queued = yield from lane.admit(common or session, work, now, via_id=via.id)
+    events = queued.events
     if events or job.kind is JobKind.RECALL:
         # Needed if the turn waits, or for a recall. Otherwise its `stream_start` shows that the job fired.
         grown = sum(event.session_id == session.id for event in events)
         session = replace(session, last_seq=session.last_seq + grown)
-        events = (*events, *(yield from jobs.announce(session, job, now)).events)
-    return TakenSlot(events=events, pool=admitted.pool)
-
-
-def _start(
-    job: Job, session: Session, work: Admission, seat: Seat, now: int, *, via_id: str
-) -> Transaction[TakenSlot]:
-    """Start the turn in this commit. Only a recall is announced: else `stream_start` shows that it fired."""
-    events: Sequence[Event] = ()
-    if job.kind is JobKind.RECALL:
-        events = (yield from jobs.announce(session, job, now)).events
-        session = replace(session, last_seq=session.last_seq + len(events))
-    return TakenSlot(events=events, held=(yield from lease.begin(session, work, seat, now, via_id=via_id)))
+        events = (*events, *(yield from jobs.announce(session, job, now)))
+    return Result(value=None, events=events, wake=queued.wake)
 
 
 def _lock_common_session(job: Job, common_id: str, now: int) -> Transaction[Session | None]:
@@ -133,7 +109,7 @@ def _newest_chat_or_itself(common: Session) -> Transaction[Session]:
 
 def pass_over(
     job: Job, decision: PassOver, now: int, *, keep: int | None = None
-) -> Transaction[TakenSlot | None]:
+) -> Transaction[Result[None] | None]:
     """Take a slot without running it. A missed one-shot leaves a message in its session."""
     session = yield from session_log.lock_session(job.session_id)
     if not (yield from _take_slot(job, decision, now, fired=0)):
@@ -155,10 +131,12 @@ def pass_over(
                 source=Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot)),
             )
         )
-    return TakenSlot(events=(yield from session_log.append_events(session, events)) if events else ())
+    return Result(
+        value=None, events=(yield from session_log.append_events(session, events)) if events else ()
+    )
 
 
-def postpone(job: Job, decision: Postpone, now: int) -> Transaction[TakenSlot | None]:
+def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Result[None] | None]:
     """Check the same slot again later; until then the job carries the reason.
 
     Announced at the first postponement only, but each time for a recall: its users see when it fires.
@@ -173,8 +151,8 @@ def postpone(job: Job, decision: Postpone, now: int) -> Transaction[TakenSlot | 
         return None
     announced = job.kind is not JobKind.RECALL and job.next_at != _first_check(job)
     if isinstance(job.trigger, Idle) or announced:
-        return TakenSlot()
-    return TakenSlot(events=(yield from jobs.announce(session, job, now)).events)
+        return Result(value=None)
+    return Result(value=None, events=(yield from jobs.announce(session, job, now)))
 
 
 def _first_check(job: Job) -> int | None:
@@ -188,13 +166,14 @@ def _trim_runs(job: Job, keep: int | None) -> Transaction[None]:
         yield queries.runs.thin, {"job_id": job.id, "keep": keep}
 
 
-def pause_unreadable(due: Unreadable, now: int) -> Transaction[Sequence[Event]]:
+def pause_unreadable(due: Unreadable, now: int) -> Transaction[Result[None]]:
     """Pause a job that this version cannot read, and announce it if enough of it can be read."""
     session = (yield from session_log.lock_session(due.job.session_id)) if due.job else None
     paused = yield queries.jobs.pause, {"id": due.job_id, "reason": due.reason, "now": now}
     if not paused or session is None or due.job is None:
-        return ()
-    return (yield from jobs.announce(session, due.job, now)).events
+        return Result(value=None, wake=_COURIER)
+    events = yield from jobs.announce(session, due.job, now)
+    return Result(value=None, events=events, wake=_COURIER)
 
 
 def _take_slot(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> Transaction[bool]:
@@ -245,18 +224,3 @@ def _insert_skipped_run(
             "now": now,
         },
     )
-
-
-def _delivery_params(session: Session, message: OutgoingMessage, now: int) -> dict[str, str | int | None]:
-    return {
-        "id": message.delivery_id,
-        "session_id": session.id,
-        "run_id": message.source.run_id,
-        "turn_id": None,
-        "channel": session.channel,
-        "chat_id": session.chat_id,
-        "content": message.content,
-        "source": rows.source_text(message.source),
-        "not_before": now,
-        "now": now,
-    }

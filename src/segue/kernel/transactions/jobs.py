@@ -2,7 +2,7 @@
 
 Invariants
   - a change is a compare-and-set on the revision of the job that was read
-  - the session's row is locked before the job's
+  - the session's row is locked before the job's, and in unified mode the common session's before the chat's
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,11 @@ from dataclasses import replace
 
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
 from segue.kernel.transactions import lane, session_log
-from segue.kernel.transactions.lane import ReadyLane, TurnEnd
+from segue.kernel.transactions.result import Name, Result
 from segue.model import closure
 from segue.model.policy import PAUSE_AFTER_FAILURES
 from segue.model.records import Event, Job, Owner, Session, Source
 from segue.model.states import FAILURES, JobKind, JobState, Outcome, RecallStatus
-from segue.record import record
 from segue.store import queries
 from segue.store.database import Transaction
 from segue.store.rows import core as rows
@@ -31,18 +30,14 @@ UPDATES: Mapping[str, str] = {
 """The event that announces a changed job, by the job's kind; other kinds have none."""
 
 
-@record
-class JobChanged:
-    """A job after a change, with the events to publish and the lane that became ready."""
-
-    job: Job
-    events: Sequence[Event] = ()
-    ready: ReadyLane | None = None
+_TIMER = frozenset({Name.TIMER})
+_TIMER_AND_COURIER = frozenset({Name.TIMER, Name.COURIER})
+"""The courier too: other messages may have waited behind one that was changed or removed."""
 
 
 def create(
     owner: Owner, key: str, job: Job, *, new_session_id: str, most: int | None = None
-) -> Transaction[JobChanged]:
+) -> Transaction[Result[Job]]:
     """Store a new job, in a session that is created if it is missing.
 
     `most`: how many cron jobs the session may have. Raises `TooManyJobs`, `DuplicateId`, `RecallPending`.
@@ -76,10 +71,11 @@ def create(
         found = yield queries.jobs.automation_count, {"session_id": session.id}
         if found[0]["count"] > most:
             raise TooManyJobs(f"{key} has {most} automations, which is the most; remove one first")
-    return (yield from announce(session, job, job.created_at))
+    events = yield from announce(session, job, job.created_at)
+    return Result(value=job, events=events, wake=_TIMER)
 
 
-def _existing_or_conflict(session: Session, job: Job) -> Transaction[JobChanged]:
+def _existing_or_conflict(session: Session, job: Job) -> Transaction[Result[Job]]:
     """Return the job if this is a retry of the same call; else raise, because its id or place is taken."""
     found = yield queries.jobs.by_id, {"id": job.id}
     if not found:
@@ -92,7 +88,7 @@ def _existing_or_conflict(session: Session, job: Job) -> Transaction[JobChanged]
         job.action,
     ):
         raise DuplicateId(f"there is a job {job.id} already; choose another id or leave it out")
-    return JobChanged(job=existing)
+    return Result(value=existing, wake=_TIMER)
 
 
 def _refuse_second_recall(session: Session, job_id: str) -> Transaction[None]:
@@ -111,7 +107,7 @@ def _recall_pending(session: Session) -> Transaction[RecallPending]:
     )
 
 
-def change(job: Job, now: int) -> Transaction[JobChanged]:
+def change(job: Job, now: int) -> Transaction[Result[Job]]:
     """Store a changed job. `ChangedMeanwhile`: its revision is no longer the stored one."""
     session = yield from session_log.lock_session(job.session_id)
     if job.kind is JobKind.RECALL and job.state is JobState.ACTIVE:
@@ -136,11 +132,13 @@ def change(job: Job, now: int) -> Transaction[JobChanged]:
     )
     if not changed:
         raise ChangedMeanwhile(f"job {job.id} was changed meanwhile; read it again")
-    return (yield from announce(session, replace(job, revision=job.revision + 1, updated_at=now), now))
+    job = replace(job, revision=job.revision + 1, updated_at=now)
+    return Result(value=job, events=(yield from announce(session, job, now)), wake=_TIMER_AND_COURIER)
 
 
-def remove(job: Job, reason: str, now: int) -> Transaction[JobChanged]:
+def remove(job: Job, reason: str, now: int) -> Transaction[Result[Job]]:
     """Remove a job, withdraw its queued run and cancel its unsent message. No run starts after this."""
+    yield from _lock_lanes(job)
     # A cancelled recall stays listed with the time at which it would have fired.
     last = job.next_at if job.kind is JobKind.RECALL else None
     removed = replace(job, state=JobState.REMOVED, state_reason=reason, slot=last, next_at=None)
@@ -149,29 +147,47 @@ def remove(job: Job, reason: str, now: int) -> Transaction[JobChanged]:
     unsent = yield queries.runs.unsent_of_job, {"job_id": job.id}
     for row in unsent:
         yield from cancel_delivery(row["delivery_id"], reason, now)
-    return JobChanged(job=changed.job, events=[*changed.events, *withdrawn.events], ready=withdrawn.ready)
+    return Result(
+        value=changed.value,
+        events=[*changed.events, *withdrawn.events],
+        wake=changed.wake | withdrawn.wake,
+        ready_at=withdrawn.ready_at,
+    )
 
 
-def skip_waiting(job: Job, reason: str, now: int) -> Transaction[JobChanged]:
+def _lock_lanes(job: Job) -> Transaction[None]:
+    """Lock the lanes in which runs of a job wait, before its own session: the common session comes first.
+
+    A run that is queued after this takes the job to another revision, and then the change raises.
+    """
+    waiting = yield queries.turns.queued_of_job, {"job_id": job.id}
+    for session_id in sorted({row["session_id"] for row in waiting} - {job.session_id}):
+        yield from session_log.lock_session(session_id)
+
+
+def skip_waiting(job: Job, reason: str, now: int) -> Transaction[Result[Job]]:
     """Skip the queued run of a job, which keeps its next slot. `Conflict`: no run is queued."""
     withdrawn = yield from _withdraw_waiting(job, Outcome.SKIPPED, reason, now)
     if not withdrawn.events:
         raise Conflict(f"the run of job {job.id} has already started; stop it instead")
     announced = yield from announce((yield from session_log.lock_session(job.session_id)), job, now)
-    return JobChanged(job=job, events=[*withdrawn.events, *announced.events], ready=withdrawn.ready)
+    return Result(
+        value=job,
+        events=[*withdrawn.events, *announced],
+        wake=withdrawn.wake | _TIMER,
+        ready_at=withdrawn.ready_at,
+    )
 
 
-def _withdraw_waiting(job: Job, outcome: Outcome, reason: str, now: int) -> Transaction[TurnEnd]:
+def _withdraw_waiting(job: Job, outcome: Outcome, reason: str, now: int) -> Transaction[Result[None]]:
     waiting = yield queries.turns.queued_of_job, {"job_id": job.id}
-    events: list[Event] = []
-    ready = None
+    result: Result[None] = Result(value=None)
     for row in waiting:
         session = yield from session_log.lock_session(row["session_id"])
         closures = yield from lane.withdraw(row["id"], outcome, reason, now)
         end = yield from lane.queue_changed(session, closures or (), now)
-        events += end.events
-        ready = end.ready
-    return TurnEnd(events=events, ready=ready)
+        result = replace(end, events=[*result.events, *end.events], wake=result.wake | end.wake)
+    return result
 
 
 def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool]:
@@ -205,12 +221,10 @@ def load(job_id: str) -> Transaction[Job]:
     return rows.job(found[0])
 
 
-def announce(session: Session, job: Job, now: int) -> Transaction[JobChanged]:
+def announce(session: Session, job: Job, now: int) -> Transaction[Sequence[Event]]:
     """Append the event that a job changed to its session's log, if jobs of its kind have one."""
     events = update_of(session, job, now)
-    return JobChanged(
-        job=job, events=(yield from session_log.append_events(session, events)) if events else ()
-    )
+    return (yield from session_log.append_events(session, events)) if events else ()
 
 
 def update_of(session: Session, job: Job, now: int) -> list[Event]:

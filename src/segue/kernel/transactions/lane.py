@@ -18,15 +18,20 @@ from typing import Any
 
 from segue.errors import AlreadyStarted, NotFound, SessionBusy
 from segue.kernel.transactions import session_log, unified
+from segue.kernel.transactions.result import Name, Result
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.prompts import PromptFacts
 from segue.model.records import Event, Lookup, Session, Source, Turn, merged
 from segue.model.states import Outcome, WhenBusy
 from segue.record import record
 from segue.store import queries
-from segue.store.database import Rows, Transaction, Value
+from segue.store.database import Rows, Transaction
 from segue.store.rows import core as rows
 from segue.times.clock import to_moment, to_ms
+
+_USER = frozenset({Name.USER})
+_SCHEDULE = frozenset({Name.SCHEDULE})
+_ANY_RUNNER = _USER | _SCHEDULE
 
 
 class Pool(IntEnum):
@@ -57,35 +62,11 @@ class Admission:
 
 
 @record
-class Admitted:
+class QueuedTurn:
     turn_id: str
     session_id: str
-    pool: Pool
-    position: int
+    position: int = 0
     """Number of turns ahead of it, including the running one."""
-    events: Sequence[Event] = ()
-    armed: bool = False
-    """An idle job of the session got its deadline; the timer must be woken."""
-
-
-@record
-class ReadyLane:
-    """A lane that can be leased."""
-
-    pool: Pool
-    since: int
-    """When its first turn became due, or will."""
-
-
-@record
-class TurnEnd:
-    """Result of ending turns: what to publish and which workers to wake."""
-
-    events: Sequence[Event]
-    ready: ReadyLane | None
-    """The lane, if another turn waits in it."""
-    delivers: bool = False
-    """A delivery was created with it."""
 
 
 def receive(
@@ -99,7 +80,7 @@ def receive(
     default: WhenBusy,
     policy: AutoCommitPolicy | None = None,
     common_id: str | None = None,
-) -> Transaction[Admitted]:
+) -> Transaction[Result[QueuedTurn]]:
     """Admit a user's message. `SessionBusy`: the lane is busy and the mode is to reject.
 
     `policy`: for a session created here. `common_id`: in unified mode, the id for a common session created
@@ -125,8 +106,11 @@ def receive(
     if common is not None:
         yield from record_activity(common, now)
     joins = bool(session.holder) and mode == WhenBusy.INJECT
-    admitted = yield from admit(session, replace(admission, joins=joins), now, via_id=chat.id)
-    return replace(admitted, armed=True) if chat.unarmed or session.unarmed else admitted
+    queued = yield from admit(session, replace(admission, joins=joins), now, via_id=chat.id)
+    # An idle job got its deadline; the turn ahead may have been asked to stop.
+    woken = {Name.TIMER} if chat.unarmed or session.unarmed else set()
+    woken |= {Name.KEEPER} if queued.value.position else set()
+    return replace(queued, wake=queued.wake | woken) if woken else queued
 
 
 def _keep_metadata(chat: Session, given: Mapping[str, Any]) -> Transaction[None]:
@@ -153,63 +137,61 @@ def record_activity(session: Session, now: int, *, title: str | None = None) -> 
         yield queries.sessions.arm_idle, {"id": session.id}
 
 
-def admit(session: Session, admission: Admission, now: int, *, via_id: str) -> Transaction[Admitted]:
+def admit(
+    session: Session, admission: Admission, now: int, *, via_id: str
+) -> Transaction[Result[QueuedTurn]]:
     """Queue a turn in the lane of a locked session. Users' turns and jobs' turns both pass through here."""
     pool = Pool.USER if admission.source is None else Pool.SCHEDULE
-    params = turn_params(session, admission, now, via_id)
     made = yield (
         queries.turns.enqueue,
         {
-            **params,
+            "id": admission.turn_id,
+            "session_id": session.id,
+            "via_id": via_id,
+            "job_id": admission.source.job_id if admission.source else None,
+            "run_id": admission.source.run_id if admission.source else None,
+            "rank": admission.rank,
+            "not_before": admission.not_before,
+            "content": admission.content,
+            "prompt": admission.prompt,
+            "brief": rows.brief_text(admission.brief),
+            "call": rows.to_text(admission.call),
+            "source": rows.source_text(admission.source),
+            "retries": admission.retries,
+            "crash": admission.crash,
+            "timeout_ms": admission.timeout_ms,
             "joins": int(admission.joins),
             "waits": int(session.busy),
             "metadata": rows.to_text(admission.metadata),
+            "now": now,
         },
     )
-    admitted = Admitted(turn_id=admission.turn_id, session_id=session.id, pool=pool, position=0)
+    turn = QueuedTurn(turn_id=admission.turn_id, session_id=session.id)
+    # If a user already waits in the lane, the users' runner may lease it for a scheduled turn.
+    wake = _USER if pool is Pool.USER else _ANY_RUNNER
     if not made:  # a retry after a commit whose answer was lost: it is queued already
-        return admitted
+        return Result(value=turn, wake=wake)
+    events: Sequence[Event] = ()
     if session.busy:
         queued = yield queries.turns.queued_in, {"session_id": session.id}
         update = queue_update(session, [rows.turn(row) for row in queued], now)
         yield queries.events.append, rows.event_params(update)
         ahead = [row["id"] for row in queued].index(admission.turn_id) + (session.holder is not None)
-        admitted = replace(admitted, position=ahead, events=(update,))
+        turn, events = replace(turn, position=ahead), (update,)
     yield (
         queries.sessions.enqueue,
         {
             "id": session.id,
             "not_before": admission.not_before,
             "user_waits": int(pool),
-            "events": len(admitted.events),
+            "events": len(events),
         },
     )
-    copies = yield from unified.mirror(admitted.events, via_id if via_id != session.id else None)
-    return replace(admitted, events=(*admitted.events, *copies)) if copies else admitted
+    copies = yield from unified.mirror(events, via_id if via_id != session.id else None)
+    return Result(value=turn, events=(*events, *copies), wake=wake)
 
 
-def turn_params(session: Session, admission: Admission, now: int, via_id: str) -> dict[str, Value]:
-    return {
-        "id": admission.turn_id,
-        "session_id": session.id,
-        "via_id": via_id,
-        "job_id": admission.source.job_id if admission.source else None,
-        "run_id": admission.source.run_id if admission.source else None,
-        "rank": admission.rank,
-        "not_before": admission.not_before,
-        "content": admission.content,
-        "prompt": admission.prompt,
-        "brief": rows.brief_text(admission.brief),
-        "call": rows.to_text(admission.call),
-        "source": rows.source_text(admission.source),
-        "retries": admission.retries,
-        "crash": admission.crash,
-        "timeout_ms": admission.timeout_ms,
-        "now": now,
-    }
-
-
-def cancel(turn_id: str, reason: str, now: int) -> Transaction[TurnEnd]:
+def cancel(turn_id: str, reason: str, now: int) -> Transaction[Result[None]]:
     """Withdraw a queued turn. `NotFound`: no such turn. `AlreadyStarted`: it runs, or has ended."""
     found = yield queries.turns.by_id, {"id": turn_id}
     if not found:
@@ -247,7 +229,7 @@ def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transacti
     return (end,)
 
 
-def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Transaction[TurnEnd]:
+def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Transaction[Result[None]]:
     """Refresh the lane of a locked session after turns were withdrawn, and append their closures."""
     queued = yield queries.turns.queued_in, {"session_id": session.id}
     update = queue_update(session, [rows.turn(row) for row in queued], now)
@@ -257,7 +239,7 @@ def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Tran
     left = yield queries.sessions.refresh, {"id": session.id, **grown}
     for closure in closures:
         events += yield from unified.mirror((closure,), closure.via_id)
-    return TurnEnd(events=events, ready=ready_of(left))
+    return freed(left, events)
 
 
 def stop(session_id: str) -> Transaction[str | None]:
@@ -285,8 +267,9 @@ def queue_update(session: Session, queued: Sequence[Turn], now: int) -> Event:
     )
 
 
-def ready_of(lane: Rows) -> ReadyLane | None:
-    """From the row of a lane that was just released or refreshed."""
+def freed(lane: Rows, events: Sequence[Event]) -> Result[None]:
+    """The result of releasing or refreshing a lane, from its row: wakes the runner for which it is ready."""
     if not lane or lane[0]["ready_at"] is None:
-        return None
-    return ReadyLane(pool=Pool(lane[0]["user_waits"]), since=lane[0]["ready_at"])
+        return Result(value=None, events=events)
+    wake = _USER if lane[0]["user_waits"] else _SCHEDULE
+    return Result(value=None, events=events, wake=wake, ready_at=lane[0]["ready_at"])

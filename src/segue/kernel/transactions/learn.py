@@ -87,7 +87,7 @@ def give_up(task: Task, error: str, now: int, *, state: TaskState = TaskState.FA
     yield from _finish(task, ArchiveState.FAILED, state, now, error=error)
 
 
-def put_back(task: Task, not_before: int, error: str, now: int) -> Transaction[None]:
+def requeue(task: Task, not_before: int, error: str, now: int) -> Transaction[None]:
     back: Params = {
         "id": task.id,
         "fence": task.fence,
@@ -95,7 +95,7 @@ def put_back(task: Task, not_before: int, error: str, now: int) -> Transaction[N
         "error": error,
         "now": now,
     }
-    taken = yield queries.tasks.put_back, back
+    taken = yield queries.tasks.requeue, back
     if not taken:
         raise LeaseLost(f"task {task.id} is no longer held")
 

@@ -1,7 +1,6 @@
 """Leases: starts turns, and the writes that the holder of a lane may make while its turn runs.
 
-`lease` starts turns that wait in a lane. `begin` admits a turn and starts it in the same commit, if its lane
-is empty and a runner has free capacity.
+`lease` is the only way to start a turn.
 
 Invariants
   - a lane is leased only while it has no holder, and each lease has a new fence
@@ -14,9 +13,8 @@ from typing import Any
 
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log, unified
-from segue.kernel.transactions.lane import Admission, Pool, queue_update, turn_params
+from segue.kernel.transactions.lane import Pool, queue_update
 from segue.model.records import Event, Session, Turn
-from segue.model.states import TurnState
 from segue.record import record
 from segue.store import queries
 from segue.store.database import Params, Rows, Transaction
@@ -24,8 +22,8 @@ from segue.store.rows import core as rows
 
 QUANTUM = 8
 """The most lanes leased for one account at once while another account waits."""
-TRIAL_PAUSE_MS = 1000
-"""How long a crash suspect waits while another one runs (see `crash_suspects`)."""
+SUSPECT_PAUSE_MS = 1000
+"""How long a crash suspect waits while another one runs (see `live.running`)."""
 
 
 @record
@@ -38,10 +36,8 @@ class HeldLane:
     fence: int
     opened: Event
     """Its `stream_start`."""
-    copies: Sequence[Event] = ()
-    """The same event in the log of the chat that the turn came from."""
-    queue_events: Sequence[Event] = ()
-    """The `queue_update` of the last turn that waited, and its copy."""
+    events: Sequence[Event] = ()
+    """All events that its start wrote, also in the log of the chat that the turn came from."""
 
     @property
     def via_id(self) -> str | None:
@@ -50,15 +46,15 @@ class HeldLane:
 
 
 @record
-class Seat:
-    """The lease that a runner offers to a turn: who holds it, and for how long."""
+class LeaseTerms:
+    """Who asks for a lease, and for how long."""
 
     holder: str
     lease_ms: int
     lease_now: int | None
-    held_until: int
-    """By the runner's steady clock: until then it may rely on the lease."""
+    """When it begins; None for the database's own clock."""
     reports_tools: bool
+    """Its agent reports tool calls before they run. Otherwise each turn counts as one that acted."""
 
 
 def reliable_ms(lease_ms: int) -> int:
@@ -76,7 +72,14 @@ def reliable_ms(lease_ms: int) -> int:
 
 
 def lease(
-    seat: Seat, *, pool: Pool, after: str, limit: int, now: int, since: int = 0, allow_suspect: bool = True
+    terms: LeaseTerms,
+    *,
+    pool: Pool,
+    after: str,
+    limit: int,
+    now: int,
+    since: int = 0,
+    allow_suspect: bool = True,
 ) -> Transaction[list[HeldLane]]:
     """Lease ready lanes of the account that follows `after`, and start the first turn of each.
 
@@ -92,45 +95,43 @@ def lease(
             "after": after,
             "limit": limit,
             "quantum": min(limit, QUANTUM),
-            "holder": seat.holder,
-            "lease_ms": seat.lease_ms,
-            "lease_now": seat.lease_now,
+            "holder": terms.holder,
+            "lease_ms": terms.lease_ms,
+            "lease_now": terms.lease_now,
         },
     )
-    return (yield from _start([rows.session(row) for row in leased], seat, allow_suspect, now))
+    return (yield from _start([rows.session(row) for row in leased], terms, allow_suspect, now))
 
 
 def _start(
-    sessions: Sequence[Session], seat: Seat, allow_suspect: bool, now: int
+    sessions: Sequence[Session], terms: LeaseTerms, allow_suspect: bool, now: int
 ) -> Transaction[list[HeldLane]]:
     if not sessions:
         return []
-    acted = int(not seat.reports_tools)
+    acted = int(not terms.reports_tools)
     started = yield (
         queries.turns.start_next,
         [{"session_id": s.id, "fence": s.fence, "acted": acted, "now": now} for s in sessions],
     )
     turns = {turn.session_id: turn for turn in map(rows.turn, started)}
     suspects = sorted((turn for turn in turns.values() if turn.on_trial), key=lambda turn: turn.id)
-    put_off = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(allow_suspect) :]}
+    delayed = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(allow_suspect) :]}
     held = [
-        _held(session, turns[session.id], seat.holder, now) for session in sessions if session.id in turns
+        _held(session, turns[session.id], terms.holder, now) for session in sessions if session.id in turns
     ]
     yield queries.events.append, [rows.event_params(lane.opened) for lane in held]
-    for index, one in enumerate(held):
-        if one.via_id is not None:
-            held[index] = replace(one, copies=(yield from unified.mirror((one.opened,), one.via_id)))
     emptied = {row["session_id"] for row in started if row["empties_queue"]}
     for index, one in enumerate(held):
-        if one.session.id in emptied:
-            held[index] = replace(one, queue_events=(yield from _empty_queue(one, now)))
+        copies = yield from unified.mirror((one.opened,), one.via_id)
+        updates = (yield from _empty_queue(one, now)) if one.session.id in emptied else ()
+        held[index] = replace(one, events=(one.opened, *copies, *updates))
     for session in sessions:
         if session.id in turns:
             continue
-        lane: Params = {"id": session.id, "holder": seat.holder, "fence": session.fence}
-        if suspect := put_off.get(session.id):  # and its lane too, or the turns behind would overtake it
-            yield queries.turns.put_off, {"id": suspect.id, "fence": session.fence}
-            yield queries.sessions.put_off, {**lane, "ready_at": now + TRIAL_PAUSE_MS}
+        lane: Params = {"id": session.id, "holder": terms.holder, "fence": session.fence}
+        if suspect := delayed.get(session.id):  # and its lane too, or the turns behind would overtake it
+            yield queries.turns.delay, {"id": suspect.id, "fence": session.fence}
+            yield queries.sessions.delay, {**lane, "ready_at": now + SUSPECT_PAUSE_MS}
         else:  # no turn is due by our clock: return the event number that the lease took
             yield queries.sessions.release, {**lane, **session_log.NOTHING, "events": -1}
     return held
@@ -202,58 +203,6 @@ def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
     grown = yield from session_log.growth(held.session.id, totals, joined, now)
     yield queries.sessions.refresh, {"id": held.session.id, **grown}
     return [*joined, *(yield from unified.mirror(joined, held.via_id))]
-
-
-def begin(
-    session: Session, admission: Admission, seat: Seat, now: int, *, via_id: str
-) -> Transaction[HeldLane]:
-    """Admit a turn to the empty lane of a locked session and start it: `admit` and `lease` in one commit.
-
-    A lone turn waits for one disk write instead of two.
-    """
-    yield (
-        queries.sessions.take,
-        {"id": session.id, "holder": seat.holder, "lease_ms": seat.lease_ms, "lease_now": seat.lease_now},
-    )
-    session = replace(session, holder=seat.holder, fence=session.fence + 1, last_seq=session.last_seq + 1)
-    acted = not seat.reports_tools or admission.call is not None
-    yield (
-        queries.turns.begin,
-        {**turn_params(session, admission, now, via_id), "fence": session.fence, "acted": int(acted)},
-    )
-    turn = Turn(
-        id=admission.turn_id,
-        session_id=session.id,
-        via_id=via_id,
-        run_id=admission.source.run_id if admission.source else None,
-        state=TurnState.RUNNING,
-        content=admission.content,
-        prompt=admission.prompt,
-        brief=admission.brief,
-        call=admission.call,
-        source=admission.source,
-        joined_into=None,
-        attempt=1,
-        crashes=0,
-        retries=admission.retries,
-        crash=admission.crash,
-        timeout_ms=admission.timeout_ms,
-        acted=acted,
-        fence=session.fence,
-        draft=None,
-        not_before=admission.not_before,
-        queued_at=now,
-        started_at=now,
-        finished_at=None,
-        outcome=None,
-        reply=None,
-        error=None,
-        usage=None,
-    )
-    held = _held(session, turn, seat.holder, now)
-    yield queries.events.append, rows.event_params(held.opened)
-    copies = yield from unified.mirror((held.opened,), held.via_id)
-    return replace(held, copies=copies) if copies else held
 
 
 def hold(held: HeldLane) -> Transaction[session_log.SessionTotals]:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from segue.errors import BadRecall, BadTime, TooManyRecalls
 from segue.kernel.transactions import jobs, session_log
-from segue.kernel.transactions.jobs import JobChanged
+from segue.kernel.transactions.result import Result
 from segue.model.policy import Busy, Overlap, Policy
 from segue.model.records import Job, Session, Source
 from segue.model.states import CallType, JobKind
@@ -98,7 +98,7 @@ def check_offset(offset: str) -> str:
     return offset
 
 
-def create(session: Session, job: Job, fields: RecallFields) -> Transaction[JobChanged]:
+def create(session: Session, job: Job, fields: RecallFields) -> Transaction[Result[Job]]:
     """Store a recall. `RecallPending`: the session has one. `TooManyRecalls`: a limit is reached."""
     key = session.key
     yield from session_log.lock_session(session.id)  # `NotFound` if it was deleted: do not create it again
@@ -115,7 +115,7 @@ def create(session: Session, job: Job, fields: RecallFields) -> Transaction[JobC
     )
     # Counted after the insert: a retry must not be refused because of its own recall.
     since = job.created_at - _HOUR_MS
-    found = yield queries.recalls.set_since, {"session_id": changed.job.session_id, "since": since}
+    found = yield queries.recalls.set_since, {"session_id": changed.value.session_id, "since": since}
     if found[0]["found"] > MOST_AN_HOUR:
         raise TooManyRecalls(
             f"{MOST_AN_HOUR} recalls were set in {key} within an hour, which is the most; "

@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from segue.errors import AlreadyStarted
 from segue.kernel.transactions import jobs, session_log
-from segue.kernel.transactions.jobs import JobChanged
+from segue.kernel.transactions.result import Name, Result
 from segue.model.policy import Policy
-from segue.model.records import Event, Job, Owner
+from segue.model.records import Job, Owner
 from segue.model.states import JobState
-from segue.record import record
+from segue.record import positional, record
 from segue.store import queries
 from segue.store.database import Transaction
 
@@ -34,12 +34,11 @@ class ScheduledMessageFields:
     """The model's tool call that created it; None if a user did."""
 
 
-@record
-class ScheduledMessageCreated:
-    """A new message, and the ids of those that it replaced."""
-
-    changed: JobChanged
-    cancelled: Sequence[str] = ()
+@positional
+class NewMessage:
+    job: Job
+    replaced: Sequence[str]
+    """The ids of the messages that were cancelled for it."""
 
 
 POLICY = Policy(grace_seconds=_TEN_YEARS)
@@ -48,9 +47,9 @@ POLICY = Policy(grace_seconds=_TEN_YEARS)
 
 def create(
     owner: Owner, key: str, job: Job, fields: ScheduledMessageFields, *, new_session_id: str
-) -> Transaction[ScheduledMessageCreated]:
+) -> Transaction[Result[NewMessage]]:
     changed = yield from jobs.create(owner, key, job, new_session_id=new_session_id)
-    session = yield from session_log.lock_session(changed.job.session_id)
+    session = yield from session_log.lock_session(changed.value.session_id)
     yield (
         queries.scheduled_messages.create,
         {
@@ -65,8 +64,12 @@ def create(
         for row in waiting:
             if row["id"] != job.id:
                 gone = yield from _withdraw(row["id"], fields.tool_call_id, job.created_at, by=job.id)
-                changed = replace(changed, events=(*changed.events, *(gone or ())))
-    return ScheduledMessageCreated(changed=changed, cancelled=(yield from replaced(changed.job)))
+                if gone is not None:
+                    changed = replace(
+                        changed, events=(*changed.events, *gone.events), wake=changed.wake | gone.wake
+                    )
+    new = NewMessage(changed.value, (yield from replaced(changed.value)))
+    return Result(value=new, events=changed.events, wake=changed.wake)
 
 
 def replaced(job: Job) -> Transaction[list[str]]:
@@ -75,26 +78,26 @@ def replaced(job: Job) -> Transaction[list[str]]:
     return [row["id"] for row in found]
 
 
-def cancel(session_id: str, job_id: str, tool_call_id: str | None, now: int) -> Transaction[Sequence[Event]]:
+def cancel(session_id: str, job_id: str, tool_call_id: str | None, now: int) -> Transaction[Result[None]]:
     """Cancel a message. `AlreadyStarted`: it is being sent, or over."""
     yield from session_log.lock_session(session_id)
-    events = yield from _withdraw(job_id, tool_call_id, now)
-    if events is None:
+    withdrawn = yield from _withdraw(job_id, tool_call_id, now)
+    if withdrawn is None:
         raise AlreadyStarted(f"message {job_id} is being sent or is over; it can no longer be cancelled")
-    return events
+    return withdrawn
 
 
 def _withdraw(
     job_id: str, tool_call_id: str | None, now: int, *, by: str | None = None
-) -> Transaction[Sequence[Event] | None]:
+) -> Transaction[Result[None] | None]:
     """Cancel a message of a locked session, so that it cannot fire at the same time. None: it is too late."""
     job = yield from jobs.load(job_id)
     session = yield from session_log.lock_session(job.session_id)  # read again: `last_seq` may have grown
     reason = "it was cancelled" if by is None else f"message {by} was written in its place"
     if job.state in (JobState.ACTIVE, JobState.PAUSED):
-        changed = yield from jobs.remove(job, reason, now)
+        events = (yield from jobs.remove(job, reason, now)).events
     elif (yield from _stop_delivery(job, reason, now)):
-        changed = yield from jobs.announce(session, job, now)
+        events = yield from jobs.announce(session, job, now)
     else:
         return None
     yield (
@@ -106,7 +109,8 @@ def _withdraw(
             "replaced_by": by,
         },
     )
-    return changed.events
+    # Other messages may have waited behind it.
+    return Result(value=None, events=events, wake=frozenset({Name.TIMER, Name.COURIER}))
 
 
 def _stop_delivery(job: Job, reason: str, now: int) -> Transaction[bool]:

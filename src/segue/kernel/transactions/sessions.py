@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from segue.errors import SessionHasJobs
 from segue.kernel.transactions import lane, session_log, settle, unified
-from segue.kernel.transactions.lane import TurnEnd
+from segue.kernel.transactions.result import Name, Result
 from segue.model.auto_commit import AutoCommitPolicy, next_look
 from segue.model.records import Event, Lookup, Session
 from segue.model.states import Outcome
@@ -52,7 +52,6 @@ class StoredMessages:
     added: int
     message_count: int
     pending_tokens: int
-    events: Sequence[Event] = ()
 
 
 def open_new(
@@ -86,7 +85,7 @@ def write(
     new_id: str,
     policies: Policies,
     common_id: str | None = None,
-) -> Transaction[StoredMessages]:
+) -> Transaction[Result[StoredMessages]]:
     """Store messages, each a role and a text, without a turn. They count as user activity; the next turn sees
     them."""
     common = None
@@ -114,12 +113,10 @@ def write(
         events += yield from session_log.share_events(common, session, written)
     counted = yield queries.sessions.overview, {"id": session.id}
     overview = overviews.overview(counted[0])
-    return StoredMessages(
-        added=added,
-        message_count=overview.message_count,
-        pending_tokens=overview.pending_tokens,
-        events=events,
+    stored = StoredMessages(
+        added=added, message_count=overview.message_count, pending_tokens=overview.pending_tokens
     )
+    return Result(value=stored, events=events, wake=frozenset({Name.TIMER, Name.ARCHIVIST}))
 
 
 def set_policy(session: Session, policy: AutoCommitPolicy | None, now: int) -> Transaction[Session]:
@@ -184,7 +181,7 @@ def check_jobs(session: Session, *, with_jobs: bool) -> Transaction[None]:
         )
 
 
-def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False) -> Transaction[TurnEnd]:
+def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False) -> Transaction[Result[None]]:
     """Delete a session and all that belongs to it. Raises `SessionHasJobs`.
 
     A turn that still runs in it loses its lease: its next renewal or write fails. `shared`: unified mode, so
@@ -193,7 +190,7 @@ def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False)
     common = (yield from session_log.common_session_of(session.id)) if shared else None
     session = yield from session_log.lock_session(session.id)
     yield from check_jobs(session, with_jobs=with_jobs)
-    end = TurnEnd(events=(), ready=None)
+    end: Result[None] = Result(value=None)
     if common is not None:
         waiting = yield queries.turns.queued_via, {"session_id": common.id, "via_id": session.id}
         end = yield from _withdraw(common, waiting, f"its chat {session.key} was deleted", now)
@@ -206,7 +203,7 @@ def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False)
     yield queries.sessions.remove, {"id": session.id}
     if common is not None:
         yield from _redirect(common, session)
-    return end
+    return replace(end, wake=end.wake | {Name.KEEPER})  # which finds that a running turn lost its lease
 
 
 def _redirect(common: Session, gone: Session) -> Transaction[None]:
@@ -219,22 +216,22 @@ def _redirect(common: Session, gone: Session) -> Transaction[None]:
         yield queries.turns.redirect, [{"id": turn_id, "via_id": via_id} for turn_id in stranded]
 
 
-def _end_all(common: Session, gone: str, now: int) -> Transaction[TurnEnd]:
+def _end_all(common: Session, gone: str, now: int) -> Transaction[Result[None]]:
     """End all turns of a common session before it is deleted: its chats' logs then show how they ended."""
     waiting = yield queries.turns.queued_in, {"session_id": common.id}
     end = yield from _withdraw(common, waiting, gone, now)
     ended = yield from settle.stop_running((yield from session_log.lock_session(common.id)), now)
     stay = yield queries.turns.with_runs_elsewhere, {"session_id": common.id}
     yield queries.runs.outlive, [{"id": row["run_id"]} for row in stay]
-    return TurnEnd(events=(*end.events, *ended), ready=None)
+    return Result(value=None, events=(*end.events, *ended))
 
 
-def _withdraw(common: Session, waiting: Rows, reason: str, now: int) -> Transaction[TurnEnd]:
+def _withdraw(common: Session, waiting: Rows, reason: str, now: int) -> Transaction[Result[None]]:
     closures: list[Event] = []
     for row in waiting:
         closures += (yield from lane.withdraw(row["id"], Outcome.CANCELLED, reason, now)) or ()
     if not waiting:
-        return TurnEnd(events=(), ready=None)
+        return Result(value=None)
     return (yield from lane.queue_changed(common, closures, now))
 
 

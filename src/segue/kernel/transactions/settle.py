@@ -17,8 +17,9 @@ from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.deliveries import Outbox, put_answer
 from segue.kernel.transactions.jobs import count_failure
-from segue.kernel.transactions.lane import TurnEnd, queue_update, ready_of, withdraw
+from segue.kernel.transactions.lane import freed, queue_update, withdraw
 from segue.kernel.transactions.lease import HeldLane, hold
+from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.session_log import NOTHING, SessionTotals, growth, numbered, totals_of
 from segue.model import closure
 from segue.model.closure import Closure
@@ -48,13 +49,13 @@ class _Lane:
 
 def settle(
     held: HeldLane, ending: Closure, now: int, *, outbox: Outbox | None = None
-) -> Transaction[TurnEnd]:
+) -> Transaction[Result[None]]:
     """End a turn with its agent's closure. `LeaseLost`: the fence is no longer current."""
     lane = yield from _lane_of(held)
     return (yield from _end(lane, held.turn, ending, now, outbox=outbox))
 
 
-def retry(held: HeldLane, ending: Closure, now: int, *, at: int) -> Transaction[TurnEnd]:
+def retry(held: HeldLane, ending: Closure, now: int, *, at: int) -> Transaction[Result[None]]:
     """Requeue a failed turn whose policy allows another attempt, not before `at`."""
     lane = yield from _lane_of(held)
     yield from _requeue(held.turn, not_before=at, crashes=held.turn.crashes, error=ending.error)
@@ -62,7 +63,7 @@ def retry(held: HeldLane, ending: Closure, now: int, *, at: int) -> Transaction[
     return (yield from _release(lane, held.turn, (*events, _sync(lane, held.turn, now, offset=2)), now))
 
 
-def hand_back(held: HeldLane, now: int, *, outbox: Outbox | None = None) -> Transaction[TurnEnd]:
+def give_up(held: HeldLane, now: int, *, outbox: Outbox | None = None) -> Transaction[Result[None]]:
     """Give up a running turn at the end of a shutdown's grace; handled like a crash."""
     lane = yield from _lane_of(held)
     # Read again: the turn may have acted since it was leased.
@@ -80,7 +81,7 @@ def stop_running(session: Session, now: int) -> Transaction[Sequence[Event]]:
     return end.events
 
 
-def take_back(
+def reclaim(
     session_id: str,
     *,
     holder: str,
@@ -88,10 +89,10 @@ def take_back(
     horizon: int | None,
     now: int,
     outbox: Outbox | None = None,
-) -> Transaction[TurnEnd | None]:
+) -> Transaction[Result[None] | None]:
     """Reclaim a lane whose lease expired, under a new fence. None: it was renewed or released since."""
     taken = yield (
-        queries.sessions.take_back,
+        queries.sessions.reclaim,
         {"id": session_id, "holder": holder, "lease_now": lease_now, "horizon": horizon},
     )
     if not taken:
@@ -111,7 +112,7 @@ def _lane_of(held: HeldLane) -> Transaction[_Lane]:
 
 def _end(
     lane: _Lane, turn: Turn, ending: Closure, now: int, *, outbox: Outbox | None = None
-) -> Transaction[TurnEnd]:
+) -> Transaction[Result[None]]:
     prompt = turn.rendered()
     finished = yield (
         queries.turns.finish,
@@ -145,7 +146,8 @@ def _end(
         end = replace(end, events=(*end.events, *events))
     if outbox is None or turn.call is not None or not _is_news(turn, ending, paused):
         return end
-    return replace(end, delivers=(yield from put_answer(outbox, lane.session, turn, shown, now)))
+    delivers = yield from put_answer(outbox, lane.session, turn, shown, now)
+    return replace(end, wake=end.wake | {Name.COURIER}) if delivers else end
 
 
 def _through_another_chat(
@@ -184,7 +186,7 @@ def _is_news(turn: Turn, ending: Closure, paused: str | None) -> bool:
     return not ending.quiet or paused is not None
 
 
-def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Transaction[TurnEnd]:
+def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Transaction[Result[None]]:
     crashes = turn.crashes + 1
     match after_crash(crash=turn.crash, acted=turn.acted, crashes=crashes):
         case Close(reason):
@@ -261,7 +263,7 @@ def _sync(lane: _Lane, turn: Turn, now: int, *, offset: int) -> Event:
     return Event(session_id=lane.session.id, seq=seq, type="session_sync", at=now, turn_id=turn.id)
 
 
-def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) -> Transaction[TurnEnd]:
+def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) -> Transaction[Result[None]]:
     if events:
         yield queries.events.append, [rows.event_params(event) for event in events]
     grown, opened = NOTHING, None
@@ -277,4 +279,5 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
         raise LeaseLost(f"the lane of session {lane.session.id} is no longer held under fence {lane.fence}")
     via_id = turn.via_id if turn and turn.via_id != lane.session.id else None
     copies = yield from unified.mirror(events, via_id, opened=opened)
-    return TurnEnd(events=(*events, *copies), ready=ready_of(released))
+    end = freed(released, (*events, *copies))
+    return replace(end, wake=end.wake | {Name.ARCHIVIST}) if lane.totals.unarchived.policy else end

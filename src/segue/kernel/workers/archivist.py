@@ -10,24 +10,20 @@ Invariants
 
 import asyncio
 import logging
-import random
 
 from segue.errors import LeaseLost, NotFound
-from segue.kernel.live.bell import Bell, Name
-from segue.kernel.live.hub import Hub
 from segue.kernel.transactions import archive, learn
-from segue.kernel.transactions.archive import ArchiveMade
-from segue.memory.extraction import Extractor, Lesson, Material
+from segue.kernel.transactions.result import Name
+from segue.kernel.workers.worker_context import WorkerContext
+from segue.memory.extraction import Lesson, Material
 from segue.memory.passages import exchanges
 from segue.memory.reader import MemoryReader
 from segue.model.memory import Memory, MemoryKind, Task, TaskState
 from segue.model.policy import backoff
-from segue.model.records import Ids, Owner
+from segue.model.records import Owner
 from segue.model.redaction import redact
 from segue.model.text_checks import clean
 from segue.model.transcript import Message, in_context_order
-from segue.store.store import Store
-from segue.times.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -45,31 +41,13 @@ _LONGEST_ERROR = 500
 
 
 class Archivist:
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        bell: Bell,
-        hub: Hub,
-        ids: Ids,
-        rng: random.Random,
-        *,
-        holder: str,
-        extractor: Extractor,
-        idle_commits: bool,
-        check_ms: int,
-    ) -> None:
-        self._store = store
-        self._reader = MemoryReader(store)
-        self._clock = clock
-        self._bell = bell
-        self._hub = hub
-        self._ids = ids
-        self._rng = rng
-        self._holder = holder
-        self._extractor = extractor
-        self._idle_commits = idle_commits
-        self._check_ms = check_ms
+    def __init__(self, context: WorkerContext) -> None:
+        self._context = context
+        self._store = context.store
+        self._reader = MemoryReader(context.store)
+        self._clock = context.clock
+        self._bell = context.bell
+        self._extractor = context.extractor
         self._closing = False
 
     async def run(self) -> None:
@@ -80,7 +58,7 @@ class Archivist:
 
     async def _wait_for_work(self) -> None:
         now = self._clock.ms()
-        until = safety = now + self._check_ms
+        until = safety = now + round(self._context.settings.commit_check_seconds * 1000)
         soonest = await self._reader.next_look()
         # What is due and was not done belongs to another archivist, or waits for an earlier task.
         if soonest is not None and soonest > now:
@@ -107,7 +85,7 @@ class Archivist:
             return checked
         tasks = await self._store.commit(
             learn.lease,
-            holder=self._holder,
+            holder=self._context.holder,
             lease_ms=_LEASE_MS,
             lease_now=self._store.lease_now(),
             now=now,
@@ -121,13 +99,17 @@ class Archivist:
         """Check one session and archive it if due. True: its `commit_at` was moved on."""
         try:
             done = await self._store.commit(
-                archive.look, session_id, now, task_id=self._ids(now), idle_enabled=self._idle_commits
+                archive.look,
+                session_id,
+                now,
+                task_id=self._context.ids(now),
+                idle_enabled=self._context.settings.idle_commits,
             )
         except Exception as error:
             _log.warning("archiving failed, retrying: session %s", session_id, exc_info=error)
             return await self._record_failure(session_id, _error_text(error), now)
-        if isinstance(done, ArchiveMade):
-            self._hub.publish(done.events)
+        if done is not None:
+            self._context.announce(done)
         return True
 
     async def _record_failure(self, session_id: str, error: str, now: int) -> bool:
@@ -143,7 +125,7 @@ class Archivist:
             await self._learn(task)
         except asyncio.CancelledError:
             # Requeue it: no other archivist would take it before its lease expires.
-            await self._put_back(task, self._clock.ms(), "its worker was stopped")
+            await self._requeue(task, self._clock.ms(), "its worker was stopped")
             raise
         except LeaseLost as lost:
             _log.warning("lease lost, task abandoned: task %s: %s", task.id, lost)
@@ -187,17 +169,17 @@ class Archivist:
         reason = _error_text(error, task.stage)
         _log.warning("learning failed: archive %d of %s", task.archive_n, task.session_key, exc_info=error)
         if task.attempt < MOST_TRIES:
-            pause = round(backoff(task.attempt, self._rng).total_seconds() * 1000)
-            await self._put_back(task, now + min(pause, 8_000), reason)
+            pause = round(backoff(task.attempt, self._context.rng).total_seconds() * 1000)
+            await self._requeue(task, now + min(pause, 8_000), reason)
             return
         try:
             await self._store.commit(learn.give_up, task, reason, now)
         except LeaseLost as lost:
             _log.warning("lease lost, task abandoned: task %s: %s", task.id, lost)
 
-    async def _put_back(self, task: Task, not_before: int, reason: str) -> None:
+    async def _requeue(self, task: Task, not_before: int, reason: str) -> None:
         try:
-            await self._store.commit(learn.put_back, task, not_before, reason, self._clock.ms())
+            await self._store.commit(learn.requeue, task, not_before, reason, self._clock.ms())
         except LeaseLost as lost:
             _log.warning("lease lost, task abandoned: task %s: %s", task.id, lost)
 
@@ -212,13 +194,13 @@ class Archivist:
                 elif task.attempt >= MOST_TRIES:
                     await self._store.commit(learn.give_up, task, "its worker was lost", now)
                 else:
-                    await self._store.commit(learn.put_back, task, now, "its worker was lost", now)
+                    await self._store.commit(learn.requeue, task, now, "its worker was lost", now)
             except LeaseLost:
                 continue
 
     def _memory(self, task: Task, lesson: Lesson, source: Message, now: int) -> Memory:
         return Memory(
-            id=self._ids(now),
+            id=self._context.ids(now),
             owner=task.owner,
             kind=lesson.kind,
             topic=lesson.topic.strip()[:_LONGEST_TOPIC],

@@ -15,25 +15,22 @@ Invariants
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from segue.errors import LeaseLost, NotFound, StoreError
-from segue.kernel.live.bell import Bell, Name
-from segue.kernel.live.hub import Hub
-from segue.kernel.transactions.deliveries import UNKNOWN, failed, lease, put_back, renew, sent
+from segue.kernel.transactions.deliveries import UNKNOWN, failed, lease, renew, requeue, sent
+from segue.kernel.transactions.result import Name, Result
 from segue.kernel.workers.rate_limit import TokenBucket
-from segue.kernel.workers.retry import retry_until_stored
+from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.channel import Channel, NotTaken, Rejected, Unreachable, stored_names
-from segue.model.records import Delivery, Event
+from segue.model.records import Delivery
 from segue.model.redaction import redact
 from segue.model.text_checks import clean
 from segue.store.database import Begin, T
 from segue.store.queues import EVERY_CHANNEL
-from segue.store.store import Store
-from segue.times.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -42,31 +39,18 @@ MOST_AT_ONCE = 100
 MOST_ATTEMPTS = 5
 _A_DAY_MS = 86_400_000
 _LONGEST_PAUSE_MS = 300_000
-_RETRY_MS = 1000
 _LONGEST_REASON = 300
 _STORED = ""
 """Stands for all channels whose clients read the log: for those, storing a message is sending it."""
 
 
 class Courier:
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        bell: Bell,
-        hub: Hub,
-        channels: Mapping[str, Channel] | None,
-        *,
-        holder: str,
-        lease_ms: int,
-        send_seconds: float,
-        unified: bool,
-    ) -> None:
-        """Without `channels`, all clients read the log, and storing a message is sending it."""
-        self._store = store
-        self._clock = clock
-        self._bell = bell
-        self._hub = hub
+    def __init__(self, context: WorkerContext) -> None:
+        self._context = context
+        self._store = context.store
+        self._clock = context.clock
+        self._bell = context.bell
+        channels = context.channels
         self._networks = {
             name: channel for name, channel in (channels or {}).items() if not channel.capabilities.stored
         }
@@ -79,10 +63,6 @@ class Courier:
             for name, channel in self._networks.items()
             if (rate := channel.capabilities.per_second) is not None
         }
-        self._holder = holder
-        self._lease_ms = lease_ms
-        self._send_seconds = send_seconds
-        self._unified = unified
         self._sending: Counter[str] = Counter()
         self._held: dict[str, Delivery] = {}
         self._closing = False
@@ -118,7 +98,7 @@ class Courier:
             return await self._lease()
         except Exception:
             _log.exception("lease of deliveries failed, retrying")
-            await self._clock.wait(asyncio.Event(), self._clock.ms() + _RETRY_MS)
+            await self._context.pause(self._context.tuning.retry_ms)
             return []
 
     async def _lease(self) -> list[Delivery]:
@@ -129,8 +109,8 @@ class Courier:
                 lease,
                 channels=self._stored if name == _STORED else _channel_list([name]),
                 limit=limit,
-                holder=self._holder,
-                lease_ms=self._lease_ms,
+                holder=self._context.holder,
+                lease_ms=self._context.lease_ms,
                 lease_now=self._store.lease_now(),
                 now=now,
                 since=await self._store.waiting_since(),
@@ -162,7 +142,7 @@ class Courier:
         try:
             soonest = await self._store.next_delivery(self._channels_for(free))
         except StoreError:
-            soonest = now + _RETRY_MS
+            soonest = now + self._context.tuning.retry_ms
         return min(rate_limited + ([] if soonest is None else [soonest]), default=None)
 
     def _channels_for(self, free: Sequence[str]) -> str:
@@ -174,7 +154,7 @@ class Courier:
     async def _deliver(self, delivery: Delivery) -> None:
         self._held[delivery.id] = delivery
         try:
-            self._publish(await self._send(delivery))
+            self._context.announce(await self._send(delivery))
         except (LeaseLost, NotFound) as lost:
             _log.warning("lease lost, delivery abandoned: delivery %s: %s", delivery.id, lost)
         except Exception:
@@ -186,12 +166,12 @@ class Courier:
             self._sending[delivery.channel if delivery.channel in self._networks else _STORED] -= 1
             self._bell.ring(Name.COURIER)
 
-    async def _send(self, delivery: Delivery) -> Sequence[Event]:
+    async def _send(self, delivery: Delivery) -> Result[None]:
         channel = self._networks.get(delivery.channel)
         try:
             receipt = None
             if channel is not None:
-                async with asyncio.timeout(self._send_seconds):
+                async with asyncio.timeout(self._context.settings.send_timeout_seconds):
                     receipt = await channel.send(delivery)
         except NotTaken as refusal:
             return await self._not_taken(delivery, refusal)
@@ -200,11 +180,12 @@ class Courier:
             cause = "it took too long" if isinstance(error, TimeoutError) else str(error)
             return await self._unknown(delivery, channel, _shown_reason(f"{UNKNOWN}: {cause}"))
         now = self._clock.ms()
-        events = await self._write(delivery, partial(sent, delivery, receipt, now, shared=self._unified))
-        self._hub.sent(delivery, now)
-        return events
+        shared = self._context.settings.unified_session
+        marked = await self._write(delivery, partial(sent, delivery, receipt, now, shared=shared))
+        self._context.hub.sent(delivery, now)
+        return marked
 
-    async def _not_taken(self, delivery: Delivery, refusal: NotTaken) -> Sequence[Event]:
+    async def _not_taken(self, delivery: Delivery, refusal: NotTaken) -> Result[None]:
         now = self._clock.ms()
         reason = _shown_reason(str(refusal))
         if _is_final(delivery, refusal, now):
@@ -212,29 +193,25 @@ class Courier:
         pause_ms = min(_LONGEST_PAUSE_MS, 1000 * 2**delivery.attempt)
         if refusal.retry_after is not None:
             pause_ms = round(refusal.retry_after * 1000)
-        await self._write(delivery, partial(put_back, delivery, now + pause_ms, reason))
-        return ()
+        return await self._write(delivery, partial(requeue, delivery, now + pause_ms, reason))
 
-    async def _unknown(self, delivery: Delivery, channel: Channel | None, reason: str) -> Sequence[Event]:
+    async def _unknown(self, delivery: Delivery, channel: Channel | None, reason: str) -> Result[None]:
         now = self._clock.ms()
         # Without a channel, storing is sending: it was not stored, so it was not sent.
         repeatable = channel is None or channel.capabilities.idempotent
         if repeatable and (channel is None or delivery.attempt < MOST_ATTEMPTS):
             pause_ms = 0 if channel is None else 1000 * 2**delivery.attempt
-            await self._write(delivery, partial(put_back, delivery, now + pause_ms, reason))
-            return ()
+            return await self._write(delivery, partial(requeue, delivery, now + pause_ms, reason))
         return await self._write(delivery, partial(failed, delivery, reason, now))
 
     async def _write(self, delivery: Delivery, transaction: Begin[T]) -> T:
         """Store the outcome, and wait for the store: that a message was sent must not be lost."""
-        return await retry_until_stored(
-            f"delivery {delivery.id}", self._clock, lambda: self._store.commit(transaction)
-        )
+        return await self._context.commit_until_stored(f"delivery {delivery.id}", transaction)
 
     async def _renew_leases(self) -> None:
         """Renew the leases of deliveries being sent, however slow the channel is."""
         while True:
-            await self._clock.wait(asyncio.Event(), self._clock.ms() + self._lease_ms // 3)
+            await self._context.pause(self._context.lease_ms // 3)
             try:
                 await self.renew()
             except StoreError as error:
@@ -243,7 +220,9 @@ class Courier:
     async def renew(self) -> None:
         held = list(self._held.values())
         if held:
-            await self._store.commit(renew, held, lease_ms=self._lease_ms, lease_now=self._store.lease_now())
+            await self._store.commit(
+                renew, held, lease_ms=self._context.lease_ms, lease_now=self._store.lease_now()
+            )
 
     async def reclaim_expired(self) -> int:
         """End or requeue deliveries whose lease expired, and fail those whose channel no process has.
@@ -262,14 +241,9 @@ class Courier:
             self._bell.ring(Name.COURIER)
         return len(lost) + len(stranded)
 
-    async def _settle(self, settling: Coroutine[Any, Any, Sequence[Event]]) -> None:
+    async def _settle(self, settling: Coroutine[Any, Any, Result[None]]) -> None:
         with suppress(LeaseLost, NotFound):  # another process was faster, or the session was deleted
-            self._publish(await settling)
-
-    def _publish(self, events: Sequence[Event]) -> None:
-        self._hub.publish(events)
-        if events:  # the session has grown, perhaps enough to be archived
-            self._bell.ring(Name.ARCHIVIST)
+            self._context.announce(await settling)
 
 
 def _channel_list(names: Iterable[str]) -> str:

@@ -10,23 +10,18 @@ the lease before its end (see `lease.reliable_ms`).
 
 import asyncio
 import logging
-from collections.abc import Callable
 
 from segue.errors import LeaseLost, StoreError
-from segue.kernel.live.bell import Bell, Name
-from segue.kernel.live.hub import Hub
-from segue.kernel.live.running import CancelReason, RunningTurn, RunningTurns
+from segue.kernel.live.running import CancelReason, RunningTurn
 from segue.kernel.transactions import settle
-from segue.kernel.transactions.deliveries import Outbox
 from segue.kernel.transactions.lease import reliable_ms
+from segue.kernel.transactions.result import Name
+from segue.kernel.workers.worker_context import WorkerContext
 from segue.store import queries
 from segue.store.database import Transaction
-from segue.store.store import Store
-from segue.times.clock import Clock
 
 _log = logging.getLogger(__name__)
 
-TICK_MS = 500
 _CANCEL_GRACE_MS = 1000
 """How long an agent may ignore its cancellation before its turn is settled without it."""
 
@@ -34,36 +29,23 @@ _CLOSED_HERE = (CancelReason.STOPPED, CancelReason.TIMED_OUT)
 
 
 class Keeper:
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        bell: Bell,
-        hub: Hub,
-        turns: RunningTurns,
-        *,
-        holder: str,
-        lease_ms: int,
-        outbox: Callable[[int], Outbox],
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._bell = bell
-        self._hub = hub
-        self._turns = turns
-        self._holder = holder
-        self._lease_ms = lease_ms
-        self._reliable_ms = reliable_ms(lease_ms)
-        self._tick_ms = min(TICK_MS, lease_ms // 6)
+    def __init__(self, context: WorkerContext) -> None:
+        self._context = context
+        self._store = context.store
+        self._clock = context.clock
+        self._turns = context.turns
+        self._lease_ms = context.lease_ms
+        self._reliable_ms = reliable_ms(self._lease_ms)
+        self._tick_ms = min(context.tuning.keeper_pause_ms, self._lease_ms // 6)
         self._cut_off = False
         """The store did not answer in the last step."""
-        self._outbox = outbox
 
     async def run(self) -> None:
         while True:
             await self._turns.wait_for_one()
             # Wait first: a turn that just started has a fresh lease and no text yet.
-            await self._bell.wait(Name.KEEPER, self._clock.ms() + min(self._tick_ms, self._ms_to_deadline()))
+            pause = min(self._tick_ms, self._ms_to_deadline())
+            await self._context.bell.wait(Name.KEEPER, self._clock.ms() + pause)
             await self.step()
 
     async def step(self) -> None:
@@ -127,7 +109,7 @@ class Keeper:
     async def _stop_requested(self) -> None:
         if not len(self._turns):
             return
-        for turn_id in await self._store.turns_to_stop(self._holder):
+        for turn_id in await self._store.turns_to_stop(self._context.holder):
             if turn := self._turns.get(turn_id):
                 turn.cancel(CancelReason.STOPPED, self._clock.steady_ms())
 
@@ -153,7 +135,7 @@ class Keeper:
         try:
             now = self._clock.ms()
             end = await self._store.commit(
-                settle.settle, turn.held, turn.cut_short(), now, outbox=self._outbox(now)
+                settle.settle, turn.held, turn.cut_short(), now, outbox=self._context.outbox(now)
             )
         except LeaseLost:
             turn.settled = True
@@ -162,8 +144,7 @@ class Keeper:
             _log.warning("turn not settled, retrying: turn %s: %s", turn.held.turn.id, error)
             return
         turn.settled = True
-        self._hub.publish(end.events)
-        self._bell.ring(Name.USER, Name.SCHEDULE, Name.COURIER)
+        self._context.announce(end)
 
     def _cancel_again(self) -> None:
         """An agent that swallowed its cancellation still occupies capacity, so cancel it again."""

@@ -7,12 +7,10 @@ import asyncio
 import logging
 
 from segue.errors import NotFound
-from segue.kernel.live.hub import EVERYTHING, Hub
-from segue.kernel.live.running import RunningTurns
+from segue.kernel.live.hub import EVERYTHING
+from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.channel import Channel
 from segue.model.records import Event
-from segue.store.store import Store
-from segue.times.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -21,15 +19,12 @@ _PAUSE_MS = 1500
 
 
 class LivePreview:
-    def __init__(self, store: Store, clock: Clock, hub: Hub, turns: RunningTurns, channel: Channel) -> None:
-        self._store = store
-        self._clock = clock
-        self._hub = hub
-        self._turns = turns
+    def __init__(self, context: WorkerContext, channel: Channel) -> None:
+        self._context = context
         self._channel = channel
 
     async def run(self) -> None:
-        with self._hub.listen(EVERYTHING) as listener:
+        with self._context.hub.listen(EVERYTHING) as listener:
             async with asyncio.TaskGroup() as previews:
                 while True:
                     event = await listener.next()
@@ -38,16 +33,16 @@ class LivePreview:
 
     async def _show(self, turn_id: str, session_id: str) -> None:
         try:
-            session = await self._store.session_by_id(session_id)
+            session = await self._context.store.session_by_id(session_id)
             if session.channel != self._channel.name:
                 return
-            metadata = await self._store.place_of_answer(session, turn_id)
+            metadata = await self._context.store.place_of_answer(session, turn_id)
             text = ""
-            while (running := self._turns.get(turn_id)) is not None:
+            while (running := self._context.turns.get(turn_id)) is not None:
                 if running.text != text:
                     text = running.text
                     await self._channel.show(session.chat_id, turn_id, text, metadata=metadata)
-                await self._clock.wait(asyncio.Event(), self._clock.ms() + _PAUSE_MS)
+                await self._context.pause(_PAUSE_MS)
         except NotFound:
             return  # its session was deleted
         except Exception:

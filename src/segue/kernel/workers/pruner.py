@@ -3,11 +3,10 @@
 The number of runs per job is limited in `fire`, whenever a run is added.
 """
 
-from segue.kernel.live.bell import Bell, Name
+from segue.kernel.transactions.result import Name
+from segue.kernel.workers.worker_context import WorkerContext
 from segue.store import queries
 from segue.store.database import Transaction
-from segue.store.store import Store
-from segue.times.clock import Clock
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -15,11 +14,11 @@ _BATCH = 500
 
 
 class Pruner:
-    def __init__(self, store: Store, clock: Clock, bell: Bell, *, retention_days: int) -> None:
-        self._store = store
-        self._clock = clock
-        self._bell = bell
-        self._retention_ms = retention_days * DAY_MS
+    def __init__(self, context: WorkerContext) -> None:
+        self._store = context.store
+        self._clock = context.clock
+        self._bell = context.bell
+        self._retention_ms = context.settings.retention_days * DAY_MS
 
     async def run(self) -> None:
         while True:

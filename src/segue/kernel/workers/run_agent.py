@@ -5,13 +5,13 @@ import logging
 import traceback
 from collections.abc import AsyncGenerator
 from dataclasses import asdict
+from functools import partial
 
 from segue.errors import AgentFailed, LeaseLost, NotFound, StoreError
-from segue.kernel.live.hub import Hub, LiveText
+from segue.kernel.live.hub import LiveText
 from segue.kernel.live.running import LONGEST_ANSWER, RunningTurn
 from segue.kernel.transactions import lease
 from segue.kernel.transactions.lease import HeldLane
-from segue.kernel.workers.retry import retry_until_stored
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.memory.model_context import assemble
 from segue.memory.reader import MemoryReader
@@ -25,8 +25,6 @@ from segue.model.records import Event, Session, Source
 from segue.model.states import EVALUATED, JobKind
 from segue.model.text_checks import clean
 from segue.model.transcript import Message, message_of
-from segue.store.store import Store
-from segue.times.clock import Clock
 
 _log = logging.getLogger(__name__)
 
@@ -34,11 +32,9 @@ _log = logging.getLogger(__name__)
 class AgentOutput:
     """Handles what an agent yields: text, thoughts, tool calls and usage."""
 
-    def __init__(self, running: RunningTurn, store: Store, hub: Hub, clock: Clock) -> None:
+    def __init__(self, context: WorkerContext, running: RunningTurn) -> None:
+        self._context = context
         self._running = running
-        self._store = store
-        self._hub = hub
-        self._clock = clock
 
     async def take(self, piece: Delta | str) -> None:
         match piece:
@@ -66,7 +62,7 @@ class AgentOutput:
 
     def _publish(self, kind: str, offset: int, text: str) -> None:
         turn = self._running.held.turn
-        self._hub.live(
+        self._context.hub.live(
             LiveText(
                 session_id=turn.session_id,
                 via_id=self._running.held.via_id,
@@ -85,17 +81,15 @@ class AgentOutput:
             session_id=held.session.id,
             seq=0,
             type=kind,
-            at=self._clock.ms(),
+            at=self._context.clock.ms(),
             turn_id=held.turn.id,
             body=asdict(piece),
         )
-        events = await retry_until_stored(
-            f"turn {held.turn.id}",
-            self._clock,
-            lambda: self._store.commit(lease.append, held, [event], acted=acted),
+        events = await self._context.commit_until_stored(
+            f"turn {held.turn.id}", partial(lease.append, held, [event], acted=acted)
         )
         self._running.last_seq = events[0].seq
-        self._hub.publish(events)
+        self._context.hub.publish(events)
 
 
 async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
@@ -106,7 +100,7 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
     try:
         if running.held.turn.call is not None:
             return await _call(context, running)
-        output = AgentOutput(running, context.store, context.hub, context.clock)
+        output = AgentOutput(context, running)
         pieces = context.agent.answer(await _open(context, running.held))
         try:
             async for piece in pieces:

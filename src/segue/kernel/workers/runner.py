@@ -9,14 +9,11 @@ import logging
 from functools import partial
 
 from segue.errors import LeaseLost, StoreError
-from segue.kernel.live.bell import Name
 from segue.kernel.live.running import CancelReason, RunningTurn
 from segue.kernel.transactions import lease, settle
-from segue.kernel.transactions.fire import TakenSlot
-from segue.kernel.transactions.lane import Pool, TurnEnd
-from segue.kernel.transactions.lease import HeldLane, Seat
-from segue.kernel.transactions.seats import Admit
-from segue.kernel.workers.retry import retry_until_stored
+from segue.kernel.transactions.lane import Pool
+from segue.kernel.transactions.lease import HeldLane, LeaseTerms
+from segue.kernel.transactions.result import Name, Result
 from segue.kernel.workers.run_agent import run_agent
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.policy import backoff
@@ -39,80 +36,31 @@ class Runner:
         """Turns whose agent is running."""
         self._settling = 0
         """Turns whose agent has ended and whose settlement is not stored yet."""
-        self._leasing = 0
-        """Turns that a lease in progress may start."""
         self._account = ""
         self._store_failed = False
         self._closing = False
-        self._turns: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
         """Lease lanes while there is capacity, until closed; then wait for the running turns."""
-        try:
-            async with asyncio.TaskGroup() as self._turns:
-                while not self._closing:
-                    await self._lease_and_start(self._turns)
-        finally:
-            self._turns = None
+        async with asyncio.TaskGroup() as turns:
+            while not self._closing:
+                await self._lease_and_start(turns)
 
     async def _lease_and_start(self, turns: asyncio.TaskGroup) -> None:
         wanted = min(self._free, lease.QUANTUM)
-        seat = self._seat()
-        held = await self._lease(seat)
+        held, held_until = await self._lease()
         for one in held:
-            turns.create_task(self._run_turn(one, seat))
+            turns.create_task(self._run_turn(one, held_until))
         # Fewer than requested: the account has no more. Reading the next ready time is cheaper than a lease.
         if len(held) < max(wanted, 1) and not self._closing:
             await self._wait_for_work()
 
-    async def start(self, admit: Admit) -> TakenSlot | None:
-        """Call `admit`, with a seat if there is capacity, so that its turn can start in the same commit.
-
-        A task of this runner makes the commit: if the caller is cancelled, the turn still runs to its end.
-        """
-        if self._turns is None or self._closing or self._leasing >= self._free:
-            return await admit(None)
-        self._busy += 1
-        taken: asyncio.Future[TakenSlot | None] = asyncio.get_running_loop().create_future()
-        self._turns.create_task(self._admit(admit, taken))
-        return await taken
-
-    async def _admit(self, admit: Admit, result: asyncio.Future[TakenSlot | None]) -> None:
-        taken = held = None
-        seat = self._seat()
-        try:
-            taken = await admit(seat)
-            held = taken.held if taken else None
-            if not result.done():
-                result.set_result(taken)
-        except Exception as error:
-            if not result.done():
-                result.set_exception(error)
-        finally:
-            if held is None:
-                self._count(busy=-1)
-        if taken is not None and held is not None:
-            self._context.hub.publish(taken.events)  # before the turn's own events
-            await self._run_turn(held, seat)
-
-    def _seat(self) -> Seat:
-        context = self._context
-        return Seat(
-            holder=context.holder,
-            lease_ms=context.lease_ms,
-            lease_now=context.store.lease_now(),
-            # Measured before the lease begins, so it never ends later by our clock than by the store's.
-            held_until=context.clock.steady_ms() + lease.reliable_ms(context.lease_ms),
-            reports_tools=context.agent.reports_tools,
-        )
-
     async def step(self) -> int:
         """Lease ready lanes and run their turns to the end. Returns how many there were."""
-        seat = self._seat()
-        held = await self._lease(seat)
+        held, held_until = await self._lease()
         async with asyncio.TaskGroup() as turns:
             for one in held:
-                turns.create_task(self._run_turn(one, seat))
+                turns.create_task(self._run_turn(one, held_until))
         return len(held)
 
     def close(self) -> None:
@@ -120,18 +68,25 @@ class Runner:
         self._closing = True
         self._context.bell.ring(_BELL_NAMES[self._pool])
 
-    async def _lease(self, seat: Seat) -> list[HeldLane]:
+    async def _lease(self) -> tuple[list[HeldLane], int]:
+        """Lease ready lanes. Returns them, and until when by the steady clock they can be relied on."""
         context = self._context
+        # Measured before the lease begins, so it never ends later by our clock than by the store's.
+        held_until = context.clock.steady_ms() + lease.reliable_ms(context.lease_ms)
         free = self._free
         if free <= 0:
-            return []
-        self._leasing = free
+            return [], held_until
         allow_suspect = context.crash_suspects.reserve()
         held: list[HeldLane] = []
         try:
             held = await context.store.commit(
                 lease.lease,
-                seat,
+                LeaseTerms(
+                    holder=context.holder,
+                    lease_ms=context.lease_ms,
+                    lease_now=context.store.lease_now(),
+                    reports_tools=context.agent.reports_tools,
+                ),
                 pool=self._pool,
                 after=self._account,
                 limit=free,
@@ -142,26 +97,27 @@ class Runner:
         except StoreError as error:
             _log.warning("lease failed, retrying: %s", error)
             self._store_failed = True
-            return []
+            return [], held_until
         finally:
-            self._leasing = 0
             if allow_suspect:
                 context.crash_suspects.begin(one.turn for one in held)
         self._store_failed = False
         self._busy += len(held)
         if held:
             self._account = held[-1].session.owner.account
-        return held
+        return held, held_until
 
     async def _wait_for_work(self) -> None:
-        while not await self._context.bell.wait(_BELL_NAMES[self._pool], await self._next_ready_at()):
+        context, name = self._context, _BELL_NAMES[self._pool]
+        if self._store_failed:  # the lane is still ready, so `next_ready` would not let us pause
+            await context.bell.wait(name, context.clock.ms() + _RETRY_MS)
+            return
+        while not await context.bell.wait(name, await self._next_ready_at()):
             pass
 
     async def _next_ready_at(self) -> int | None:
         """When a lane will be ready; None if that is not known, or there is no capacity."""
         context = self._context
-        if self._store_failed:  # the lane is still ready, so `next_ready` would not let us pause
-            return context.clock.ms() + _RETRY_MS
         if self._free <= 0:
             return None
         try:
@@ -169,24 +125,16 @@ class Runner:
         except StoreError:
             return context.clock.ms() + _RETRY_MS
 
-    async def _run_turn(self, held: HeldLane, seat: Seat) -> None:
+    async def _run_turn(self, held: HeldLane, held_until: int) -> None:
         task = asyncio.current_task()
         assert task is not None  # `create_task` runs this method
         context = self._context
-        newest = held.queue_events[0] if held.queue_events else held.opened
-        running = RunningTurn(held, task, context.clock.steady_ms(), seat.held_until, last_seq=newest.seq)
+        last_seq = max(event.seq for event in held.events if event.session_id == held.session.id)
+        running = RunningTurn(held, task, context.clock.steady_ms(), held_until, last_seq=last_seq)
         context.turns.add(running)
-        context.hub.publish((held.opened, *held.copies, *held.queue_events))
+        context.hub.publish(held.events)
         try:
-            end = await self._run_and_settle(running)
-            context.hub.publish(end.events)
-            if end.ready is not None:
-                context.store.is_ready(end.ready.since)
-                context.bell.ring(_BELL_NAMES[end.ready.pool])
-            if end.delivers:
-                context.bell.ring(Name.COURIER)
-            if held.session.live.policy is not None:
-                context.bell.ring(Name.ARCHIVIST)
+            context.announce(await self._run_and_settle(running))
         except LeaseLost as lost:
             _log.warning("lease lost, turn abandoned: turn %s: %s", held.turn.id, lost)
         except Exception:
@@ -213,7 +161,7 @@ class Runner:
         if was_full and self._free > 0:  # wake the loop, which may wait for capacity
             self._context.bell.ring(_BELL_NAMES[self._pool])
 
-    async def _run_and_settle(self, running: RunningTurn) -> TurnEnd:
+    async def _run_and_settle(self, running: RunningTurn) -> Result[None]:
         context = self._context
         try:
             try:
@@ -226,7 +174,7 @@ class Runner:
             if running.cancel_reason is None:  # cancelled by the shutdown, whose grace is over
                 now = context.clock.ms()
                 return await context.store.commit(
-                    settle.hand_back, running.held, now, outbox=context.outbox(now)
+                    settle.give_up, running.held, now, outbox=context.outbox(now)
                 )
             running.task.uncancel()
             if running.cancel_reason is CancelReason.LEASE_LOST:
@@ -240,6 +188,4 @@ class Runner:
             settlement = partial(settle.retry, running.held, ending, now, at=at)
         else:
             settlement = partial(settle.settle, running.held, ending, now, outbox=context.outbox(now))
-        return await retry_until_stored(
-            f"turn {turn.id}", context.clock, lambda: context.store.commit(settlement)
-        )
+        return await context.commit_until_stored(f"turn {turn.id}", settlement)

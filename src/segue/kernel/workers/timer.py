@@ -6,62 +6,35 @@ the slot by compare-and-set. Any number of timers may run at once: each slot is 
 
 import asyncio
 import logging
-from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import replace
 
 from segue.errors import NotFound
-from segue.kernel.live.bell import Bell, Name
-from segue.kernel.live.hub import Hub
 from segue.kernel.transactions import fire, unified
-from segue.kernel.transactions.fire import OutgoingMessage, TakenSlot
+from segue.kernel.transactions.fire import OutgoingMessage
 from segue.kernel.transactions.lane import Admission
-from segue.kernel.transactions.lease import Seat
-from segue.kernel.transactions.seats import Seats
+from segue.kernel.transactions.result import Name, Result
+from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.action import Ask, Call, Say
 from segue.model.closure import trigger_words
 from segue.model.decision import DueSlot, Fire, PassOver, Postpone, decide
 from segue.model.policy import Busy, jittered
 from segue.model.prompts import PromptFacts, template_for
-from segue.model.records import Ids, Source, run_id
+from segue.model.records import Source, run_id
 from segue.model.states import JobKind
 from segue.store.queues import DueJob, Unreadable
-from segue.store.store import Store
-from segue.times.clock import Clock, to_moment, to_ms
+from segue.times.clock import to_moment, to_ms
 
 _log = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 250
-"""Due jobs per step, so that the first turns of a flood start while later jobs are still being taken."""
-
-_RETRY_MS = 1000
-
 
 class Timer:
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        bell: Bell,
-        hub: Hub,
-        ids: Ids,
-        seats: Seats,
-        *,
-        patience_ms: int,
-        runs_per_job: int,
-        zone: str,
-        unified: bool,
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._bell = bell
-        self._hub = hub
-        self._ids = ids
-        self._seats = seats
-        self._patience_ms = patience_ms
-        self._runs_per_job = runs_per_job
-        self._zone = zone
-        self._unified = unified
+    def __init__(self, context: WorkerContext) -> None:
+        self._context = context
+        self._store = context.store
+        self._bell = context.bell
+        self._patience_ms = round(context.settings.patience_seconds * 1000)
+        self._unified = context.settings.unified_session
 
     async def run(self) -> None:
         while True:
@@ -71,8 +44,9 @@ class Timer:
 
     async def step(self) -> int | None:
         """Take what is due. Returns when to run the next step, or None if no job waits."""
-        now = self._clock.ms()
-        due = await self._store.due_jobs(now, MOST_AT_ONCE)
+        now = self._context.clock.ms()
+        tuning = self._context.tuning
+        due = await self._store.due_jobs(now, tuning.due_jobs)
         if not due:
             return await self._store.next_due()
         # One job that fails must not hold up the others.
@@ -81,7 +55,7 @@ class Timer:
         for error in errors:
             _log.error("due job failed, retrying", exc_info=error)
         # If all failed, all are still due: pause, or this loop would retry them without end.
-        return now + _RETRY_MS if len(errors) == len(due) else now
+        return now + tuning.retry_ms if len(errors) == len(due) else now
 
     async def _handle(self, due: DueJob | Unreadable, now: int) -> None:
         if isinstance(due, Unreadable):
@@ -98,35 +72,23 @@ class Timer:
             self._store.is_due(to_ms(decision.next))
         if due.job.kind is JobKind.MESSAGE:  # sent or not, later messages may have waited for it
             self._bell.ring(Name.COURIER)
-        if taken is None:
-            return
-        if taken.held is None:
-            self._hub.publish(taken.events)
-        if taken.delivers:
-            self._bell.ring(Name.COURIER)
-        if taken.pool is not None:
-            # If a user already waits in that lane, the users' runner may lease it.
-            self._bell.ring(Name.SCHEDULE, Name.USER)
+        if taken is not None:
+            self._context.announce(taken)
 
     async def _pause_unreadable(self, due: Unreadable, now: int) -> None:
         with suppress(NotFound):  # its session and the job were deleted since the read
-            self._hub.publish(await self._store.commit(fire.pause_unreadable, due, now))
-        self._bell.ring(Name.COURIER)
+            self._context.announce(await self._store.commit(fire.pause_unreadable, due, now))
 
-    async def _act(self, due: DueJob, decision: Fire | PassOver | Postpone, now: int) -> TakenSlot | None:
-        job, keep = due.job, self._runs_per_job
+    async def _act(self, due: DueJob, decision: Fire | PassOver | Postpone, now: int) -> Result[None] | None:
+        job, keep = due.job, self._context.settings.runs_per_job
         match decision:
             case Fire():
                 work = self._make_work(due, decision, now)
                 shared = self._unified and job.kind in unified.SHARED
-                common_id = self._ids(now) if shared else None
-
-                def take(seat: Seat | None) -> Awaitable[TakenSlot | None]:
-                    return self._store.commit(
-                        fire.fire, job, decision, work, now, keep=keep, seat=seat, common_id=common_id
-                    )
-
-                return await (self._seats.start(take) if isinstance(work, Admission) else take(None))
+                common_id = self._context.ids(now) if shared else None
+                return await self._store.commit(
+                    fire.fire, job, decision, work, now, keep=keep, common_id=common_id
+                )
             case PassOver():
                 return await self._store.commit(fire.pass_over, job, decision, now, keep=keep)
             case Postpone():
@@ -155,7 +117,7 @@ class Timer:
             case Call():
                 call = action.to_json()
         return Admission(
-            turn_id=self._ids(now),
+            turn_id=self._context.ids(now),
             content=content,
             prompt=prompt,
             brief=brief,
@@ -175,7 +137,10 @@ class Timer:
             template=template.id,
             version=template.version,
             slot=to_ms(decision.slot),
-            zone=getattr(due.job.trigger, "tz", None) or due.session_zone or self._zone,
+            zone=getattr(due.job.trigger, "tz", None)
+            or due.session_zone
+            or self._context.settings.timezone
+            or "UTC",
             missed=decision.missed.count if decision.missed else 0,
             previous="had not ended when this one came due" if unfinished else due.job.last_outcome,
             mode=action.mode,

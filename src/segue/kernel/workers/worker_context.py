@@ -1,23 +1,50 @@
-"""Worker context: what the workers of a process share. `holder` is the name it holds leases under."""
+"""Worker context: what the workers of a process share, and how they announce and repeat their writes."""
 
+import asyncio
+import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
+from segue.errors import StoreUnavailable, Undecided
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
-from segue.kernel.live.running import RunningTurns
-from segue.kernel.transactions.crash_suspects import CrashSuspects
+from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.transactions.deliveries import Outbox
+from segue.kernel.transactions.result import Result
+from segue.memory.extraction import Extractor
 from segue.model.agent import Agent
+from segue.model.channel import Channel, stored_names
 from segue.model.evaluation import EvaluateResponse
 from segue.model.records import Ids
+from segue.model.settings import Settings
 from segue.record import record
+from segue.store.database import Begin, T
 from segue.store.store import Store
 from segue.times.clock import Clock
 
+_log = logging.getLogger(__name__)
+
 Function: TypeAlias = Callable[..., Awaitable[Any]]
 """What a `Call` names: `async def(turn, **arguments)`."""
+
+
+@record
+class WorkerTuning:
+    """Sizes and pauses of the workers that are no settings: only tests change them."""
+
+    due_jobs: int = 250
+    """Jobs per step of the timer, so that the first turns of a flood start while later jobs are taken."""
+    expired_lanes: int = 100
+    """Lanes per step of the reaper."""
+    reaper_pause_ms: int = 1000
+    """The longest time between two steps of the reaper."""
+    keeper_pause_ms: int = 500
+    """The longest time between two steps of the keeper, while a turn runs."""
+    retry_ms: int = 1000
+    """Pause of a worker after a step that failed."""
+    write_retry_ms: int = 200
+    """First pause before a write is repeated; it doubles up to ten times as much."""
 
 
 @record
@@ -33,10 +60,47 @@ class WorkerContext:
     agent: Agent
     functions: Mapping[str, Function]
     evaluate_response: EvaluateResponse
-    stored: frozenset[str] | None
-    """Channels whose clients read the log, or None for all. Answers for other channels need a delivery."""
+    extractor: Extractor
+    channels: Mapping[str, Channel] | None
+    """By name. None: all clients read the log, and storing a message is sending it."""
+    settings: Settings
     holder: str
-    lease_ms: int
+    """The name under which this process holds leases."""
+    tuning: WorkerTuning = WorkerTuning()
+
+    @property
+    def lease_ms(self) -> int:
+        return round(self.settings.lease_seconds * 1000)
 
     def outbox(self, now: int) -> Outbox:
-        return Outbox(self.stored, self.ids(now))
+        stored = None if self.channels is None else stored_names(self.channels.values())
+        return Outbox(stored, self.ids(now))
+
+    def announce(self, result: Result[T]) -> T:
+        """Publish the events of a committed transaction and wake its workers. Returns its value."""
+        self.hub.publish(result.events)
+        if result.ready_at is not None:
+            self.store.is_ready(result.ready_at)
+        self.bell.ring(*result.wake)
+        return result.value
+
+    async def commit_until_stored(self, subject: str, transaction: Begin[T]) -> T:
+        """Repeat a write while the store is unreachable. Its fence decides then whether it is still valid.
+
+        `Undecided` is raised, not retried: the connection was lost during COMMIT, so a repeat could write
+        twice.
+        """
+        first = pause = self.tuning.write_retry_ms
+        while True:
+            try:
+                return await self.store.commit(transaction)
+            except Undecided:
+                raise
+            except StoreUnavailable as error:
+                if pause == first:
+                    _log.warning("store unreachable, retrying: %s: %s", subject, error)
+                await self.pause(pause)
+                pause = min(2 * pause, 10 * first)
+
+    async def pause(self, milliseconds: int) -> None:
+        await self.clock.wait(asyncio.Event(), self.clock.ms() + milliseconds)

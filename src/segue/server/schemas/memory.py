@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
 
-from segue.kernel.transactions.archive import ArchiveMade, Result
+from segue.kernel.transactions.archive import ArchiveMade, CommitOutcome
 from segue.kernel.transactions.sessions import UNSAID, MaybePolicy
 from segue.memory.model_context import Context
 from segue.model import auto_commit
@@ -143,7 +143,7 @@ def policy_of(body: Body) -> MaybePolicy:
     return None if given is None else auto_commit.AutoCommitPolicy(**given.model_dump())
 
 
-def commit_out(result: Result) -> CommitOut:
+def commit_out(result: CommitOutcome) -> CommitOut:
     if isinstance(result, ArchiveMade):
         return CommitOut(
             status="accepted", archived=True, task_id=result.task_id, archive_id=result.archive_n

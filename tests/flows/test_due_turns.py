@@ -1,4 +1,4 @@
-"""A due turn whose lane is empty starts in the commit that admits it, if a runner has capacity."""
+"""A due turn is queued by the timer and started by a runner, as its session and the capacity allow."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,29 +7,30 @@ from datetime import timedelta
 from segue import Ask, At, Delta, Event, Job, Kernel, OpenTurn, Settings
 from segue.model.states import TurnState
 from segue.testing import ManualClock, ScriptedAgent
+from tests.eventually import eventually
 from tests.flows.house import OpenKernel
 from tests.flows.recording_store import RecordingStore
 from tests.flows.story import CHAT, BlockingAgent, log, outcomes, slots, until, working
 
-FIRES, BEGINS = "jobs.take", "turns.begin"
+FIRES, LEASES = "jobs.take", "turns.start_next"
 
 
 async def soon(kernel: Kernel, clock: ManualClock, key: str = CHAT) -> Job:
     return await kernel.schedule(key, At(clock.now() + timedelta(seconds=5)), Ask("Look."))
 
 
-async def test_a_turn_that_comes_alone_starts_as_it_is_admitted(
+async def test_a_turn_that_comes_alone_is_admitted_and_then_leased(
     recording_store: RecordingStore, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     async with Kernel(recording_store, agent=agent, clock=clock) as kernel:
         job = await soon(kernel, clock)
         async with working(kernel):
-            await recording_store.both_runners_have_leased()
             clock.advance(seconds=5)
             await until(kernel, "session_sync")
         (run,) = await slots(kernel, job)
         turn = await kernel.store.turn(run.turn_id or "")
-        assert [BEGINS in queries for queries in recording_store.transactions_with(FIRES)] == [True]
+        assert [LEASES in queries for queries in recording_store.transactions_with(FIRES)] == [False]
+        assert len(recording_store.transactions_with(LEASES)) == 1
         assert (turn.state, turn.attempt, turn.queued_at) == (TurnState.DONE, 1, turn.started_at)
         assert (run.outcome, run.rendered_prompt is not None) == ("ok", True)
         assert await log(kernel) == ["automation_update", "stream_start", "stream_end", "session_sync"]
@@ -47,7 +48,7 @@ async def test_it_waits_while_its_session_is_busy(
             await agent.is_waiting_in(CHAT)
             clock.advance(seconds=5)
             await until(kernel, "queue_update")
-            assert (recording_store.transactions_with(BEGINS), await outcomes(kernel, job)) == ([], [None])
+            assert await outcomes(kernel, job) == [None]
             agent.release()
             synced = await until(kernel, "session_sync")
             await until(kernel, "session_sync", after=synced.seq)
@@ -55,8 +56,9 @@ async def test_it_waits_while_its_session_is_busy(
         assert not await kernel.audit()
 
 
-async def test_it_waits_while_no_slot_is_free(recording_store: RecordingStore, clock: ManualClock) -> None:
-    """Seats and leases together never exceed the capacity."""
+async def test_due_turns_never_exceed_the_capacity(
+    recording_store: RecordingStore, clock: ManualClock
+) -> None:
     keys = [f"web:{number}" for number in range(12)]
     at_once: list[int] = []
 
@@ -74,13 +76,11 @@ async def test_it_waits_while_no_slot_is_free(recording_store: RecordingStore, c
     async with Kernel(recording_store, agent=Counting(), clock=clock, settings=Settings(runners=3)) as kernel:
         jobs = [await soon(kernel, clock, key) for key in keys]
         async with working(kernel):
-            await recording_store.both_runners_have_leased()
             clock.advance(seconds=5)
             for key in keys:
                 await until(kernel, "session_sync", key)
         assert [await outcomes(kernel, job) for job in jobs] == [["ok"]] * len(keys)
         assert max(at_once) == 3
-        assert 3 <= len(recording_store.transactions_with(BEGINS)) < len(keys)
         assert not await kernel.audit()
 
 
@@ -91,9 +91,7 @@ async def test_a_process_that_runs_no_turns_leaves_them_in_their_lanes(
         job = await soon(kernel, clock)
         async with working(kernel):
             clock.advance(seconds=5)
-            while not await kernel.store.runs_of_job(job.id, 1):  # noqa: ASYNC110
-                await asyncio.sleep(0.002)
-        assert recording_store.transactions_with(BEGINS) == []
+            await eventually(lambda: kernel.store.runs_of_job(job.id, 1), "a run")
         (turn,) = await kernel.store.queued_turns(job.session_id)
         assert turn.attempt == 0
 
@@ -101,14 +99,13 @@ async def test_a_process_that_runs_no_turns_leaves_them_in_their_lanes(
 async def test_a_shutdown_sees_through_what_has_just_started(
     recording_store: RecordingStore, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """The timer is cancelled during its commit: the turn has the seat and is not lost."""
+    """The shutdown begins during the commit of a lease: its turn is not lost."""
     async with Kernel(recording_store, agent=agent, clock=clock) as kernel:
         job = await soon(kernel, clock)
-        recording_store.delayed = BEGINS
+        recording_store.delayed = LEASES
         recording_store.release.clear()
         async with asyncio.TaskGroup() as group, asyncio.timeout(10):
             running = group.create_task(kernel.run())
-            await recording_store.both_runners_have_leased()
             clock.advance(seconds=5)
             await recording_store.committed.wait()
             running.cancel()
@@ -119,21 +116,22 @@ async def test_a_shutdown_sees_through_what_has_just_started(
         assert not await kernel.audit()
 
 
-async def test_a_store_that_fails_costs_no_slot(
+async def test_a_store_that_fails_costs_no_capacity(
     recording_store: RecordingStore, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """The runner has one seat; if it were lost, nothing would run any more."""
+    """The runner has the capacity for one turn; if it were lost, nothing would run any more."""
     async with Kernel(recording_store, agent=agent, clock=clock, settings=Settings(runners=1)) as kernel:
         job = await soon(kernel, clock)
-        recording_store.failing = BEGINS
+        recording_store.failing = LEASES
         async with working(kernel):
-            await recording_store.both_runners_have_leased()
             clock.advance(seconds=5)
-            while recording_store.failing:  # noqa: ASYNC110
-                await asyncio.sleep(0.002)
-            while not await outcomes(kernel, job):
-                clock.advance(seconds=1)
-                await asyncio.sleep(0.002)
+            await eventually(lambda: not recording_store.failing, "the store has failed")
+
+            async def starts_later() -> bool:  # the runner tries again after a pause
+                clock.advance(milliseconds=200)
+                return "stream_start" in await log(kernel)
+
+            await eventually(starts_later, "a start")
             await until(kernel, "session_sync")
         assert await outcomes(kernel, job) == ["ok"]
         assert not await kernel.audit()

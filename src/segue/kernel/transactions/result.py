@@ -1,0 +1,40 @@
+"""Results of transactions: what was written, the events to publish, and the workers to wake."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from segue.model.records import Event
+from segue.record import record
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Name(StrEnum):
+    """The workers of a process, by what wakes them."""
+
+    TIMER = "timer"
+    """A job was created, changed or taken."""
+    USER = "user"
+    """A lane in which a user waits became ready."""
+    SCHEDULE = "schedule"
+    """A lane in which only scheduled turns wait became ready."""
+    COURIER = "courier"
+    """A delivery was written."""
+    KEEPER = "keeper"
+    """A turn was asked to stop."""
+    ARCHIVIST = "archivist"
+    """A session may be due for archiving, or a task waits."""
+    REAPER = "reaper"
+    PRUNER = "pruner"
+
+
+@record
+class Result(Generic[T_co]):
+    """Publish `events` and wake `wake` when the transaction is committed (`WorkerContext.announce`)."""
+
+    value: T_co
+    events: Sequence[Event] = ()
+    wake: frozenset[Name] = frozenset()
+    ready_at: int | None = None
+    """When the next turn of the lane became due, or will, if one waits."""
