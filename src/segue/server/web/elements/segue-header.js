@@ -57,6 +57,7 @@ class Header extends Part {
     this.stop.hidden = !running;
     const count = (chat.jobs?.length ?? chat.session?.automation_count) || "";
     setText(this.count, String(count));
+    this.panel.setAttribute("aria-label", `${t("show_panel")} ${count}`.trim());
   }
 
   async #save(chat, title) {

@@ -38,7 +38,7 @@ class Tool extends Part {
   }
 }
 
-const part = (name, words) => h("div.part", h("h4", name), h("pre", { tabindex: "0" }, cut(words)));
+const part = (name, words) => h("div.part", h("p.name", name), h("pre", { tabindex: "0" }, cut(words)));
 const text = (value) => (typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));
 const cut = (words) => (words.length > MOST_CHARACTERS ? `${words.slice(0, MOST_CHARACTERS)}…` : words);
 
