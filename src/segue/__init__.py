@@ -28,7 +28,7 @@ from segue.model.records import (
     Operator,
     Overview,
     Owner,
-    Place,
+    PageStart,
     Recall,
     Run,
     ScheduledMessage,
@@ -52,7 +52,9 @@ from segue.times.clock import Clock, SystemClock
 from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 
 if TYPE_CHECKING:
+    from segue.kernel.api.jobs import OwnedJob
     from segue.kernel.kernel import Kernel
+    from segue.kernel.live.hub import LiveText
     from segue.kernel.transactions.idempotency import Request
 
 __version__ = "0.1.0"
@@ -81,6 +83,7 @@ __all__ = [
     "JobState",
     "Kernel",
     "Late",
+    "LiveText",
     "Markdown",
     "Message",
     "MessageStatus",
@@ -90,9 +93,10 @@ __all__ = [
     "Outcome",
     "Overlap",
     "Overview",
+    "OwnedJob",
     "Owner",
+    "PageStart",
     "Phase",
-    "Place",
     "Policy",
     "Recall",
     "RecallStatus",
@@ -120,7 +124,12 @@ __all__ = [
     "WhenBusy",
 ]
 
-_LATER = {"Kernel": "segue.kernel.kernel", "Request": "segue.kernel.transactions.idempotency"}
+_LATER = {
+    "Kernel": "segue.kernel.kernel",
+    "LiveText": "segue.kernel.live.hub",
+    "OwnedJob": "segue.kernel.api.jobs",
+    "Request": "segue.kernel.transactions.idempotency",
+}
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 import pytest_asyncio
 
-from segue import Ask, Cron, Every, Job, JobState, Kernel, Say, Settings, Trigger
+from segue import Ask, Cron, Every, Job, JobKind, JobState, Kernel, Say, Settings, Trigger
 from segue.agents.offline import OfflineAgent
 from segue.agents.tools.cron import cron_tool
 from segue.agents.tools.recalls import recall_tools
@@ -33,13 +33,13 @@ def ask(kernel: Kernel) -> Asking:
     async def asked(text: str) -> str:
         admitted = await kernel.receive(CHAT, text)
         await quiet(kernel)
-        return (await kernel.turn(admitted.turn_id)).reply or ""
+        return (await kernel.turns.get(admitted.turn_id)).reply or ""
 
     return asked
 
 
 async def the_job(kernel: Kernel) -> Job:
-    (job,) = await kernel.cron_jobs(CHAT)
+    (job,) = await kernel.jobs.list(CHAT, kind=JobKind.CRON)
     return job
 
 
@@ -70,7 +70,7 @@ async def test_chinese_without_a_time_or_a_topic_is_asked_back(
     kernel: Kernel, ask: Asking, words: str
 ) -> None:
     assert "比如" in await ask(words)
-    assert await kernel.jobs(CHAT) == []
+    assert await kernel.jobs.list(CHAT, ended=True) == []
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ async def test_it_really_schedules(
         assert job.trigger == trigger
     assert f": {message}. The first time is " in said
     assert job.id not in said
-    kinds = [event.type for event in await kernel.events(CHAT)]
+    kinds = [event.type for event in await kernel.log.events(CHAT)]
     assert kinds[:4] == ["stream_start", "tool_started", "automation_update", "tool_call"]
 
 
@@ -140,7 +140,7 @@ async def test_a_time_that_is_not_fully_read_schedules_nothing_and_says_why(
     said = await ask(words)
     assert unread in said
     assert "比如" in said or "Say it like" in said
-    assert await kernel.jobs(CHAT) == []
+    assert await kernel.jobs.list(CHAT, ended=True) == []
 
 
 async def test_a_reminder_at_a_time_that_is_past_schedules_nothing(kernel: Kernel, ask: Asking) -> None:
@@ -148,7 +148,7 @@ async def test_a_reminder_at_a_time_that_is_past_schedules_nothing(kernel: Kerne
     assert '"today at 8" is past' in said
     assert "Shall it be tomorrow?" in said
     assert "tomorrow at 8 to call Ana" in said
-    assert await kernel.jobs(CHAT) == []
+    assert await kernel.jobs.list(CHAT, ended=True) == []
 
 
 async def test_a_conversation_has_any_number_of_reminders(
@@ -221,7 +221,7 @@ async def test_it_changes_the_job_that_was_scheduled_last(kernel: Kernel, ask: A
     assert await ask("please skip it") == "The next run of “check the build” is skipped."
     assert (await the_job(kernel)).slot == (job.slot or 0) + 7_200_000
     assert await ask("cancel that") == "“check the build” is removed."
-    assert await kernel.cron_jobs(CHAT) == []
+    assert await kernel.jobs.list(CHAT, kind=JobKind.CRON) == []
     assert await ask("pause it") == "Nothing of that kind is scheduled here."
 
 
@@ -232,7 +232,7 @@ async def test_that_means_the_job_or_recall_that_came_last(
     clock.advance(timedelta(seconds=1))
     await ask("check back in 10 minutes on the oven")
     assert await ask("cancel that") == "It is cancelled."
-    assert await kernel.recall(CHAT) is None
+    assert await kernel.recalls.get(CHAT) is None
     clock.advance(timedelta(seconds=1))
     await ask("remind me in 10 minutes to drink water")
     assert await ask("cancel that reminder") == "“drink water” is removed."
@@ -244,7 +244,7 @@ async def test_it_lists_what_is_scheduled(kernel: Kernel, ask: Asking) -> None:
     await ask("every 2 hours check the build")
     await kernel.schedule(CHAT, Every(3600), Say("Drink."), name="water")
     answer = await ask("What's scheduled?")
-    assert answer == "This is scheduled here:\n\n- check the build: next at 12:00\n- water: next at 11:00"
+    assert answer == "This is scheduled here:\n\n- water: next at 11:00\n- check the build: next at 12:00"
 
 
 async def test_it_says_why_it_could_not(kernel: Kernel, ask: Asking) -> None:
@@ -252,4 +252,4 @@ async def test_it_says_why_it_could_not(kernel: Kernel, ask: Asking) -> None:
         "That did not work: `every_seconds` must be at least 10, got 3."
     )
     assert (await ask("every now and then say hello")).startswith("How often, and what?")
-    assert await kernel.cron_jobs(CHAT) == []
+    assert await kernel.jobs.list(CHAT, kind=JobKind.CRON) == []

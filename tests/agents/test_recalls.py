@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from segue import Kernel, Settings
+from segue import JobKind, Kernel, Settings
 from segue.agents.llm import ModelLimits
 from segue.agents.offline import OfflineAgent
 from segue.agents.tools.cron import cron_tool
@@ -53,12 +53,12 @@ async def test_a_recall_that_reaches_the_most_steps_has_fired(open_harness: Open
     """C5.10: MaxIterationsReached counts as success."""
     harness = await open_harness("openai", tools=recall_tools(), limits=ModelLimits(steps=2))
     await harness.ask("Hi")
-    await harness.kernel.set_recall(CHAT, GOOD, when="30m")
+    await harness.kernel.recalls.add(CHAT, GOOD, when="30m")
     harness.provider.script(*[says(Calls("manage_recall", LIST)) for _ in range(5)])
     harness.clock.advance(minutes=30)
     await quiet(harness.kernel)
-    [recall] = await harness.kernel.recalls(CHAT)
-    [run] = await harness.kernel.runs(CHAT)
+    [recall] = await harness.kernel.recalls.list(CHAT)
+    [run] = await harness.kernel.runs.list(CHAT)
     assert (recall.status, run.outcome) == ("fired", "empty")
     assert run.usage is not None
     assert run.usage["ended"] == "after 2 model steps"
@@ -78,7 +78,7 @@ async def offline(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
 async def ask(kernel: Kernel, text: str) -> str:
     admitted = await kernel.receive(CHAT, text)
     await quiet(kernel)
-    return (await kernel.turn(admitted.turn_id)).reply or ""
+    return (await kernel.turns.get(admitted.turn_id)).reply or ""
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ async def test_the_offline_model_really_sets_a_reminder(
     offline: Kernel, clock: ManualClock, asked: str
 ) -> None:
     assert await ask(offline, asked) == "I will remind you at 10:10: drink water."
-    (job,) = await offline.cron_jobs(CHAT)
+    (job,) = await offline.jobs.list(CHAT, kind=JobKind.CRON)
     assert (job.next_at, job.name) == (clock.ms() + 600_000, "drink water")
-    assert await offline.recall(CHAT) is None
+    assert await offline.recalls.get(CHAT) is None
     clock.advance(minutes=10)
     await quiet(offline)
     assert (await offline.messages(CHAT))[-1].content == "Reminder: drink water"
@@ -108,7 +108,7 @@ async def test_a_reminder_that_fires_is_written_and_not_set_again(
     clock.advance(minutes=10)
     await quiet(offline)
     assert (await offline.messages(CHAT))[-1].content.startswith("Reminder: remind me")
-    assert len(await offline.runs(CHAT)) == 1
+    assert len(await offline.runs.list(CHAT)) == 1
 
 
 async def test_it_checks_back_on_a_file_with_the_tool_for_it(offline: Kernel, clock: ManualClock) -> None:
@@ -120,14 +120,14 @@ async def test_it_checks_back_on_a_file_with_the_tool_for_it(offline: Kernel, cl
 
 async def test_it_checks_back_on_a_page_with_the_tool_for_it(offline: Kernel) -> None:
     await ask(offline, "check back in 2 hours on https://example.org/status")
-    pending = await offline.recall(CHAT)
+    pending = await offline.recalls.get(CHAT)
     assert pending is not None
     assert pending.instruction == "Fetch https://example.org/status with fetch_url, and report what it says."
 
 
 async def test_it_checks_back_on_what_was_talked_about(offline: Kernel, clock: ManualClock) -> None:
     await ask(offline, "check back tomorrow at 9 about the venue")
-    pending = await offline.recall(CHAT)
+    pending = await offline.recalls.get(CHAT)
     assert pending is not None
     assert not lazy(pending.instruction)
     await ask(offline, "The venue is the town hall.")
@@ -143,7 +143,7 @@ async def test_it_really_cancels(offline: Kernel, clock: ManualClock, asked: str
     assert await ask(offline, asked) == "It is cancelled."
     clock.advance(minutes=10)
     await quiet(offline)
-    assert [str(recall.status) for recall in await offline.recalls(CHAT)] == ["cancelled"]
+    assert [str(recall.status) for recall in await offline.recalls.list(CHAT)] == ["cancelled"]
 
 
 async def test_it_says_why_it_could_not(offline: Kernel) -> None:

@@ -49,19 +49,19 @@ async def successor(database: str, *channel: str) -> AsyncIterator[Kernel]:
 async def one_round(database: str, point: str, key: str, text: str, *channel: str) -> Delivery:
     """Schedule a message, kill the sender, let another process finish; return the delivery."""
     async with successor(database, *channel) as kernel:
-        await kernel.open(key)
-        scheduled = await kernel.schedule_message(key, "in 1 second", text)
+        await kernel.sessions.open(key)
+        scheduled = await kernel.scheduled_messages.add(key, "in 1 second", text)
         await killed(database, point, *channel)
-        assert (await kernel.scheduled_message(scheduled.message.id)).status == "pending"
+        assert (await kernel.scheduled_messages.get(scheduled.message.id)).status == "pending"
 
         async def is_over() -> bool:
-            return (await kernel.scheduled_message(scheduled.message.id)).status != "pending"
+            return (await kernel.scheduled_messages.get(scheduled.message.id)).status != "pending"
 
         async with asyncio.TaskGroup() as group:
             running = group.create_task(kernel.run(listen=False))
             await eventually(is_over, "it is sent or has failed")
             running.cancel()
-        [newest, *_] = await kernel.deliveries(key)
+        [newest, *_] = await kernel.log.deliveries(key)
         return newest
 
 

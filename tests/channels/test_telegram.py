@@ -190,7 +190,7 @@ async def test_an_unknown_sender_gets_no_answer(api: BotApi, database_url: str) 
                 await eventually(lambda: api.shown("7"), "an answer for the known sender")
                 running.cancel()
             assert api.shown("666") == []
-            assert [session.key for session in await kernel.sessions()] == [CHAT]
+            assert [session.key for session in await kernel.sessions.list()] == [CHAT]
 
 
 async def test_an_unknown_sender_gets_a_code_once_and_is_admitted_with_it(
@@ -203,11 +203,11 @@ async def test_an_unknown_sender_gets_a_code_once_and_is_admitted_with_it(
                 await api.write("Let me in")
                 await api.write("Hello?")
                 await eventually(lambda: len(api.calls) > 4, "both were heard")
-                [guest] = await kernel.guests()
+                [guest] = await kernel.guests.list()
                 assert api.shown("7") == [
                     f"I do not know you yet. Give this code to the operator: {guest.code}"
                 ]
-                await kernel.allow_guest(guest.code.lower())
+                await kernel.guests.allow(guest.code.lower())
                 await api.write("And now?")
                 await eventually(lambda: len(api.shown("7")) == 2, "an answer")
                 running.cancel()
@@ -220,7 +220,7 @@ async def test_a_group_is_a_group(api: BotApi, kernel: Kernel) -> None:
         await api.write("Hello all", chat=-100, type="supergroup", title="The team")
         await eventually(lambda: api.shown("-100"), "an answer")
         running.cancel()
-    session = await kernel.session("telegram:-100")
+    session = await kernel.sessions.get("telegram:-100")
     assert (session.chat_type, session.title) == ("group", "The team")
 
 
@@ -244,18 +244,18 @@ async def test_an_arrival_in_a_topic_is_answered_there(
     async with asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
         await eventually(lambda: len(api.shown("-100")) == 2, "two answers")
-        assert (await kernel.session("telegram:-100")).metadata == {"message_thread_id": 8}
+        assert (await kernel.sessions.get("telegram:-100")).metadata == {"message_thread_id": 8}
         await api.write("Hello", chat=-100, **forum)
         await eventually(lambda: len(api.shown("-100")) == 3, "a third")
         running.cancel()
     assert topics(api) == [("In seven.", 7), ("In eight.", 8), ("In general.", None)]
-    assert (await kernel.session("telegram:-100")).metadata == {}
+    assert (await kernel.sessions.get("telegram:-100")).metadata == {}
 
 
 async def test_a_thread_of_replies_is_no_topic(api: BotApi, kernel: Kernel, telegram: Telegram) -> None:
     async with asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
-        await kernel.open("telegram:-100", metadata={"message_thread_id": 5})
+        await kernel.sessions.open("telegram:-100", metadata={"message_thread_id": 5})
         await api.write("Hello", chat=-100, type="supergroup")
         await eventually(lambda: api.shown("-100"), "an answer")
         running.cancel()
@@ -271,10 +271,10 @@ async def test_the_metadata_of_a_session_reaches_telegram(
     agent = ScriptedAgent()
     agent.script("x" * (LONGEST + 10))
     async with Kernel(database_url, agent=agent, channels=[telegram], clock=clock) as kernel:
-        await kernel.open(CHAT)
-        await kernel.schedule_message(CHAT, "in 1 hour", "Your flight leaves at noon.")
+        await kernel.sessions.open(CHAT)
+        await kernel.scheduled_messages.add(CHAT, "in 1 hour", "Your flight leaves at noon.")
         await kernel.schedule(CHAT, At("in 1 hour"), Ask("Look."))
-        await kernel.change(CHAT, metadata={"message_thread_id": topic})
+        await kernel.sessions.update(CHAT, metadata={"message_thread_id": topic})
         clock.advance(hours=1)
         await quiet(kernel)
     assert [given for _, given in topics(api)] == [77, 77, 77]
@@ -342,7 +342,7 @@ async def test_an_update_of_another_shape_is_ignored(
             async with reach(app) as http, app.router.lifespan_context(app):
                 await eventually(lambda: api.webhook, "logged where to call")
                 assert (await http.post("/webhooks/telegram", json=update, headers=word)).status_code == 204
-            assert await kernel.overviews() == []
+            assert await kernel.sessions.overviews() == []
 
 
 async def test_a_scheduled_message_goes_out_through_telegram(
@@ -350,12 +350,12 @@ async def test_a_scheduled_message_goes_out_through_telegram(
 ) -> None:
     clock = ManualClock()
     async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram], clock=clock) as kernel:
-        await kernel.open(CHAT)
-        promised = await kernel.schedule_message(CHAT, "in 1 hour", "Your flight leaves at noon.")
+        await kernel.sessions.open(CHAT)
+        promised = await kernel.scheduled_messages.add(CHAT, "in 1 hour", "Your flight leaves at noon.")
         clock.advance(hours=1)
         await quiet(kernel)
         assert api.shown("7") == ["Your flight leaves at noon."]
-        there = await kernel.scheduled_message(promised.message.id)
+        there = await kernel.scheduled_messages.get(promised.message.id)
         assert (there.status, there.sent_message_id) == ("sent", "1")
 
 

@@ -62,13 +62,13 @@ async def test_a_group_belongs_to_the_group(api: BotApi, database_url: str) -> N
     """Also if a member's private chat is bound to a user."""
     async with Telegram(TOKEN, url=api.url) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
-            await kernel.bind_sender("telegram", "7", user="ada")
+            await kernel.guests.bind("telegram", "7", user="ada")
             async with served(kernel):
                 await api.write("Hello all", sender=7, chat=-100, type="supergroup", title="The team")
                 await api.write("Hello", sender=7)
                 await eventually(lambda: api.shown("-100") and api.shown("7"), "answers")
-            assert (await kernel.session("telegram:-100")).owner == Owner(user="telegram:-100")
-            assert (await kernel.session(ADA)).owner == Owner(user="ada")
+            assert (await kernel.sessions.get("telegram:-100")).owner == Owner(user="telegram:-100")
+            assert (await kernel.sessions.get(ADA)).owner == Owner(user="ada")
 
 
 async def test_a_pairing_binds_the_chats_of_a_person(api: BotApi, database_url: str) -> None:
@@ -80,15 +80,15 @@ async def test_a_pairing_binds_the_chats_of_a_person(api: BotApi, database_url: 
             async with served(kernel):
                 await api.write("Let me in", sender=7)
                 await eventually(lambda: api.shown("7"), "a code")
-                [guest] = await kernel.guests()
-                assert (await kernel.allow_guest(guest.code, user="ada")).user == "ada"
+                [guest] = await kernel.guests.list()
+                assert (await kernel.guests.allow(guest.code, user="ada")).user == "ada"
                 await kernel.wait(await kernel.receive("web:1", "I am Ada.", owner=Owner(user="ada")))
                 await api.write("Who am I?", sender=7)
                 await eventually(lambda: len(api.shown("7")) == 2, "an answer for Ada")
                 await api.write("And who am I?", sender=8)
                 await eventually(lambda: api.shown("8"), "an answer for Bob")
-            assert (await kernel.session(ADA)).owner == Owner(user="ada")
-            assert (await kernel.session(BOB)).owner == Owner(user=BOB)
+            assert (await kernel.sessions.get(ADA)).owner == Owner(user="ada")
+            assert (await kernel.sessions.get(BOB)).owner == Owner(user=BOB)
             seen = {asked.text: [message.content for message in asked.history] for asked in agent.asked}
             assert seen["Who am I?"] == ["I am Ada.", "ok"]
             assert seen["And who am I?"] == []
@@ -99,9 +99,9 @@ async def test_a_pairing_holds_when_the_settings_let_the_person_in_too(
 ) -> None:
     async with Telegram(TOKEN, url=api.url, door=Door(allow=frozenset({"7"}))) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
-            await kernel.bind_sender("telegram", "7", user="ada")
+            await kernel.guests.bind("telegram", "7", user="ada")
             async with served(kernel):
                 await api.write("Hello", sender=7)
                 await api.write("Hello", sender=9)
                 await eventually(lambda: api.shown("7"), "an answer")
-            assert [session.owner.user for session in await kernel.sessions()] == ["ada"]
+            assert [session.owner.user for session in await kernel.sessions.list()] == ["ada"]

@@ -37,7 +37,7 @@ async def stored_turn(segue: Segue, turn_id: str) -> Turn:
     """The turn as stored, read without workers."""
     async with Kernel(segue.database, agent=_no_agent) as kernel:
         assert not await kernel.audit()
-        return await kernel.turn(turn_id)
+        return await kernel.turns.get(turn_id)
 
 
 async def wait_for_turn(segue: Segue, turn_id: str) -> Turn:
@@ -117,7 +117,7 @@ async def sessions_stored(segue: Segue, number: int) -> None:
     async with Kernel(segue.database, agent=_no_agent) as kernel:
 
         async def are_stored() -> bool:
-            return len(await kernel.sessions()) >= number
+            return len(await kernel.sessions.list()) >= number
 
         await eventually(are_stored, f"{number} sessions")
 

@@ -123,7 +123,7 @@ async def over(kernel: Kernel, turn_id: str, *, unless: Callable[[], bool] = lam
     """Poll until the turn has ended, or `unless` holds. Its workers are in other processes."""
 
     async def ended() -> Turn | None:
-        turn = await kernel.turn(turn_id)
+        turn = await kernel.turns.get(turn_id)
         return turn if turn.outcome is not None or unless() else None
 
     turn = await eventually(ended, f"turn {turn_id} ends")
@@ -133,7 +133,7 @@ async def over(kernel: Kernel, turn_id: str, *, unless: Callable[[], bool] = lam
 
 async def first_run(kernel: Kernel, job_id: str) -> Run:
     """The run of a job's first slot, when there is one."""
-    return (await eventually(lambda: kernel.runs_of(job_id), f"job {job_id} runs"))[-1]
+    return (await eventually(lambda: kernel.runs.list(job=job_id), f"job {job_id} runs"))[-1]
 
 
 @asynccontextmanager

@@ -82,16 +82,16 @@ class Storm:
     async def _pause(self, job_id: str) -> None:
         while True:
             try:
-                await self.kernel.pause(job_id)
+                await self.kernel.jobs.pause(job_id)
             except Conflict:  # it has fired between the look and the change
                 continue
             return
 
     async def _is_drained(self) -> bool:
-        return not any(session.busy for session in await self.kernel.sessions())
+        return not any(session.busy for session in await self.kernel.sessions.list())
 
     async def ends(self) -> dict[str, tuple[TurnState, Outcome | None, int | None]]:
-        turns = [await self.kernel.turn(turn_id) for turn_id in self.acknowledged]
+        turns = [await self.kernel.turns.get(turn_id) for turn_id in self.acknowledged]
         return {turn.id: (turn.state, turn.outcome, turn.finished_at) for turn in turns if turn.state in OVER}
 
 
@@ -127,9 +127,9 @@ async def test_a_storm_of_kills_loses_nothing(database_url: str, tmp_path: Path,
         assert {turn: ends[turn] for turn in halfway} == halfway
         assert {outcome for _, outcome, _ in ends.values()} <= {Outcome.OK, Outcome.INTERRUPTED}
         for job_id in storm.jobs:
-            slots = [run.slot for run in await kernel.runs_of(job_id, limit=1000)]
+            slots = [run.slot for run in await kernel.runs.list(job=job_id, limit=1000)]
             assert len(slots) == len(set(slots))
-            assert all(run.outcome is not None for run in await kernel.runs_of(job_id, limit=1000))
+            assert all(run.outcome is not None for run in await kernel.runs.list(job=job_id, limit=1000))
         entries = doomed.journal.entries()
         assert not overlaps(entries)
         assert not fences_out_of_order(entries)

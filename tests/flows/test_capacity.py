@@ -46,7 +46,7 @@ async def test_a_store_that_falls_behind_is_not_given_ever_more(
             await recording_store.has_committed(ENDS, 2)
             async with asyncio.timeout(10):
                 assert await kernel.workers.user_runner.step() == 0, "asked for more, it takes nothing"
-            assert (await kernel.turn(admitted[-1].turn_id)).state is TurnState.QUEUED
+            assert (await kernel.turns.get(admitted[-1].turn_id)).state is TurnState.QUEUED
             recording_store.release.set()
             await agent.is_waiting_in("web:3")
             agent.release()
@@ -62,7 +62,7 @@ async def test_a_turn_whose_lease_has_run_out_is_not_begun(recording_store: Reco
         admitted = await kernel.receive("web:1", "Hi")
 
         async def is_reclaimed() -> bool:
-            return (await kernel.turn(admitted.turn_id)).crashes > 0
+            return (await kernel.turns.get(admitted.turn_id)).crashes > 0
 
         recording_store.release.clear()
         async with working(kernel):

@@ -142,9 +142,9 @@ async def test_of_a_recall_it_is_told_first_that_it_was_claimed(
 ) -> None:
     """In the log, and for listeners."""
     kernel = await open_kernel()
-    await kernel.open(CHAT)
-    session = await kernel.session(CHAT)
-    await kernel.set_recall(CHAT, "Look.", when="in 5 seconds")
+    await kernel.sessions.open(CHAT)
+    session = await kernel.sessions.get(CHAT)
+    await kernel.recalls.add(CHAT, "Look.", when="in 5 seconds")
     heard: list[str] = []
     with kernel.hub.listen(session.id) as listener:
         async with working(kernel):

@@ -50,7 +50,7 @@ async def played(
     ):
         job = await kernel.schedule("telegram:42", At(clock.now()), action, name=SECRET)
         await quiet(kernel)
-        (run,) = await kernel.runs_of(job.id)
+        (run,) = await kernel.runs.list(job=job.id)
         return run, await told(exporter, spans)
 
 

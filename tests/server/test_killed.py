@@ -66,7 +66,7 @@ async def _send_and_lose_connection(server: Served) -> None:
 async def _wait_until_stored(url: str) -> None:
     """Wait until another process sees the stored message."""
     async with Kernel(url, agent=_no_agent) as kernel:
-        await eventually(kernel.sessions, "the message is stored")
+        await eventually(kernel.sessions.list, "the message is stored")
 
 
 async def _no_agent(turn: OpenTurn) -> str:

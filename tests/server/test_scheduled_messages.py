@@ -71,16 +71,16 @@ async def test_every_change_sends_the_current_message(http: httpx2.AsyncClient, 
     """A page updates without a reload."""
     await open_chat(http)
     made = (await http.post(PATH, json=LATER)).json()["task_id"]
-    session = await kernel.session(KEY)
-    [written] = await kernel.events(KEY)
+    session = await kernel.sessions.get(KEY)
+    [written] = await kernel.log.events(KEY)
     event = await events.to_wire(kernel, session, written, overview=None)
     assert (event["type"], event["seq"]) == ("message_update", 1)
     assert event["scheduled_message"] == (await listed(http))[0]
     await http.delete(f"/scheduled-messages/{made}")
-    *_, cancelled = await kernel.events(KEY)
+    *_, cancelled = await kernel.log.events(KEY)
     event = await events.to_wire(kernel, session, cancelled, overview=None)
     assert event["scheduled_message"]["status"] == "cancelled"
-    await kernel.delete(KEY)
+    await kernel.sessions.delete(KEY)
     assert (await events.to_wire(kernel, session, cancelled, overview=None))["scheduled_message"] is None
 
 

@@ -52,8 +52,8 @@ async def test_objects_of_other_users_are_not_found(guarded: httpx2.AsyncClient,
     ada = bearer(ADA)
     turn = (await guarded.post("/sessions/web:1/turns?wait=20", json={"content": "Hi"}, headers=ada)).json()
     job = await kernel.schedule("web:1", Every(1), Ask("Look."), owner=Owner("one", "ada"))
-    runs = await eventually(lambda: kernel.runs("web:1", owner=Owner("one", "ada")), "a run")
-    await kernel.remove(job.id, owner=Owner("one", "ada"))
+    runs = await eventually(lambda: kernel.runs.list("web:1", owner=Owner("one", "ada")), "a run")
+    await kernel.jobs.delete(job.id, owner=Owner("one", "ada"))
     asked = [
         ("GET", "/sessions/web:1"),
         ("PATCH", "/sessions/web:1"),

@@ -163,7 +163,7 @@ async def test_runs_are_listed_and_shown(http: httpx2.AsyncClient, kernel: Kerne
         return runs if len(runs) >= 2 else []
 
     newest, *_ = await eventually(two_runs, "two runs")
-    await kernel.remove(job.id)
+    await kernel.jobs.delete(job.id)
     assert newest["job_id"] == job.id
     shown = (await http.get(f"/runs/{newest['run_id']}")).json()
     assert (shown["run_id"], shown["session_key"], shown["slot"]) == (

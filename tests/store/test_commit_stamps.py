@@ -99,9 +99,9 @@ async def test_a_call_is_not_refused_because_of_itself(postgres_url: str, tmp_pa
     ):
         job = await kernel.schedule("test:1", Every(60), Ask("What is new?"))
         network.lose_the_next_commit(Lost.THE_ANSWER)
-        await kernel.write("test:1", "user", "a note")
+        await kernel.log.write("test:1", "user", "a note")
         network.lose_the_next_commit(Lost.THE_ANSWER)
-        edited = await kernel.edit(job.id, trigger=Every(90))
+        edited = await kernel.jobs.update(job.id, trigger=Every(90))
         assert network.has_lost_it
         assert [message.content for message in await kernel.messages("test:1")] == ["a note"]
         assert edited.revision == job.revision + 1

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 _FOLDER = Path(__file__).with_name("sql")
@@ -25,6 +26,7 @@ _COLUMNS = re.compile(r"/\*columns (\w+)\*/")
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 """A parameter in the text that both databases share."""
 _LINE_COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
+_COMMA = re.compile(r",\s+")
 _MANY = "_many"
 
 
@@ -58,6 +60,9 @@ class Queries:
     def __init__(self, table: str) -> None:
         self.table = table
         columns, texts = _sections((_FOLDER / f"{table}.sql").read_text("utf-8"))
+        # Interned like names in code: CPython then matches keyword arguments by identity.
+        self.columns = {name: tuple(map(intern, _COMMA.split(text))) for name, text in columns.items()}
+        """The names in each column list."""
         self._queries: dict[str, Query] = {}
         # Longest names first: `finish_many` before `finish`, which refers to it.
         for name in sorted(texts, key=len, reverse=True):
@@ -115,24 +120,7 @@ def _sections(text: str) -> tuple[dict[str, str], dict[str, str]]:
     return kinds["columns"], kinds["name"]
 
 
-TABLES = (
-    "sessions",
-    "directory",
-    "turns",
-    "jobs",
-    "recalls",
-    "scheduled_messages",
-    "runs",
-    "events",
-    "deliveries",
-    "guests",
-    "requests",
-    "audit",
-    "schema",
-    "archives",
-    "tasks",
-    "memories",
-)
+TABLES = tuple(sorted(file.stem for file in _FOLDER.glob("*.sql")))
 
 
 def __getattr__(name: str) -> Queries:

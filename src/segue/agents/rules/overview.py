@@ -12,8 +12,9 @@ from segue.times.clock import to_moment
 async def _scheduled(request: RuleRequest, match: re.Match[str]) -> str | Use:
     """Answer with the jobs, recalls and messages of this conversation, and when each is next."""
     context = request.box.context
-    jobs = await context.kernel.jobs(context.here.key, owner=context.owner)
+    jobs = await context.kernel.jobs.list(context.here.key, owner=context.owner)
     waiting = [job for job in jobs if job.state in (JobState.ACTIVE, JobState.PAUSED) and not job.protected]
+    waiting.sort(key=lambda job: (job.next_at is None, job.next_at))
     answer = _answer([_line(job, request) for job in waiting])
     return Use("cron", {"action": "list"}, lambda _: answer) if "cron" in request.box.tools else answer
 

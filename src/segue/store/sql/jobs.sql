@@ -22,17 +22,12 @@ FROM jobs_told
 WHERE id = :id;
 
 -- name: of_session
+-- The jobs of a session, newest first; ended ones on request. An empty kind stands for all kinds, `cron` for the
+-- jobs that users made.
 SELECT /*columns job*/
 FROM jobs_told
-WHERE session_id = :session_id AND state <> 'removed'
-ORDER BY id
-LIMIT (SELECT CAST(:limit AS BIGINT));
-
--- name: cron_jobs
--- The jobs that users made in a session, newest first; ended ones on request.
-SELECT /*columns job*/
-FROM jobs_told
-WHERE session_id = :session_id AND kind IN ('cron', 'legacy')
+WHERE session_id = :session_id
+  AND (:kind IN ('', kind) OR (:kind = 'cron' AND kind = 'legacy'))
   AND (state IN ('active', 'paused') OR (state = 'ended' AND :ended = 1))
   AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC

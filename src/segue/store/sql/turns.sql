@@ -209,10 +209,17 @@ WHERE session_id = :session_id AND id <> :id AND joined_into IS NULL
 ORDER BY started_at
 LIMIT :limit;
 
--- name: running_count
-SELECT COUNT(*) AS count
-FROM turns
-WHERE state = 'running';
+-- name: lane_now
+-- The turns of a session that have not ended, in their order, and the number of running turns in all sessions. If
+-- the session has none, one row without a turn.
+SELECT turns.id, turns.session_id, turns.via_id, turns.run_id, turns.state, turns.rank, turns.not_before,
+       turns.content, turns.prompt, turns.brief, turns.call, turns.source, turns.joined_into, turns.attempt,
+       turns.crashes, turns.retries, turns.crash, turns.timeout_ms, turns.acted, turns.stop_asked,
+       turns.fence, turns.draft, turns.queued_at, turns.started_at, turns.finished_at, turns.outcome,
+       turns.reply, turns.error, turns.usage, everywhere.at_work
+FROM (SELECT COUNT(*) AS at_work FROM turns WHERE state = 'running') AS everywhere
+LEFT JOIN turns ON turns.session_id = :session_id AND turns.state IN ('queued', 'running')
+ORDER BY turns.rank, turns.id;
 
 -- name: unsettled_in
 -- Turns that have started and not ended: the running one, and those that were requeued.
