@@ -2,7 +2,7 @@
 
 import { Chat } from "../lib/chat.js";
 import { h, Part, t } from "../lib/dom.js";
-import { currentKey, go, newKey } from "../lib/route.js";
+import { currentKey, go, isNewKey, newKey } from "../lib/route.js";
 import { keys } from "../lib/keys.js";
 import { live } from "../lib/live.js";
 import { sessions } from "../lib/sessions.js";
@@ -87,12 +87,14 @@ class App extends Part {
     if (this.#chat?.key === key) return;
     this.#chat?.close();
     this.#chat = new Chat(key);
-    localStorage.setItem(LAST, key);
+    // A conversation that never began is not opened again on the next visit.
+    if (!isNewKey(key)) localStorage.setItem(LAST, key);
     this.classList.remove("menu-open");
     this.sidebar.current = key;
     this.talk.chat = this.#chat;
     this.panel.chat = this.#chat;
     this.#chat.addEventListener("opened", loadLater);
+    this.#chat.addEventListener("session", () => localStorage.setItem(LAST, key), { once: true });
     this.#chat.open();
     this.#markRead();
   }

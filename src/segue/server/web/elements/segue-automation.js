@@ -48,6 +48,8 @@ class Automation extends Part {
     this.when.replaceChildren(...this.#when(job));
     this.tick();
     this.verbs.replaceChildren(...this.#buttons(job));
+    // What the runs will fill is there from the start.
+    if (!this.runs.length) this.days.hidden = this.strip.hidden = !job.state.last_run_at;
     this.#loadRuns().catch(() => {});
   }
 

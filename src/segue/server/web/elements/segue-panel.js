@@ -13,7 +13,7 @@ class Panel extends Part {
     this.messages = h("segue-messages");
     this.memory = h("segue-memory");
     this.append(
-      h(
+      (this.aside = h(
         "aside",
         { "aria-label": t("panel") },
         h(
@@ -25,7 +25,7 @@ class Panel extends Part {
         this.automations,
         this.messages,
         this.memory,
-      ),
+      )),
     );
   }
 
@@ -47,6 +47,8 @@ class Panel extends Part {
   }
 
   #draw() {
+    // The parts appear together: one that came later would move the others.
+    this.aside.classList.toggle("settling", this.shown.state === "open" && this.shown.jobs === null);
     this.timeline.show(this.shown);
     this.automations.show(this.shown);
     this.messages.show(this.shown);

@@ -61,7 +61,7 @@ class Sidebar extends Part {
   #draw() {
     const words = this.search.value.trim().toLowerCase();
     const only = this.pending.getAttribute("aria-pressed") === "true";
-    const shown = sessions.all.filter((session) => (!only || session.recall) && matches(session, words));
+    const shown = sessions.all.filter((session) => (!only || isPending(session)) && matches(session, words));
     let created = 0;
     const drawn = shown.filter(({ key }) => {
       if (this.#items.has(key)) return true;
@@ -112,6 +112,9 @@ class Sidebar extends Part {
     return h("button.leave", { onclick: logOut }, icon("leave"), t("log_out"));
   }
 }
+
+/** Something will happen in it: a recall, a job or a message. */
+const isPending = (session) => Boolean(session.upcoming || session.recall);
 
 const matches = (session, words) =>
   !words || `${session.title ?? ""} ${session.last_line ?? ""} ${session.key}`.toLowerCase().includes(words);

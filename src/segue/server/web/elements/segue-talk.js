@@ -10,6 +10,7 @@ import "./segue-queue.js";
 /** Pixels from the end that still count as the end. */
 const NEAR = 60;
 const MOVE_MS = 190;
+const SETTLE_MS = 800;
 /** At most twenty updates a second: each costs a layout, and no reader is faster. */
 const TEXT_PAUSE_MS = 50;
 
@@ -88,8 +89,18 @@ class Talk extends Part {
     for (const [type, listener] of Object.entries(listeners)) {
       chat.addEventListener(type, (event) => chat === this.#chat && listener(event.detail));
     }
+    this.#settle(chat);
     this.#draw();
     if (matchMedia("(hover: hover)").matches) this.composer.focus();
+  }
+
+  /** Shows the conversation together with what is coming, so that nothing moves; but waits only a moment for it. */
+  #settle(chat) {
+    this.classList.add("settling");
+    const show = () => chat === this.#chat && this.classList.remove("settling");
+    const future = customElements.whenDefined("segue-future");
+    chat.addEventListener("future", () => future.then(() => requestAnimationFrame(show)), { once: true });
+    chat.addEventListener("opened", () => setTimeout(show, chat.state === "open" ? SETTLE_MS : 0));
   }
 
   write() {

@@ -5,6 +5,7 @@ import { Fold } from "./fold.js";
 import { ghosts } from "./future.js";
 import { live } from "./live.js";
 import { readable } from "./partial.js";
+import { isNewKey, markUsed } from "./route.js";
 import { zone } from "./times.js";
 
 const PAGE = 50;
@@ -79,6 +80,7 @@ export class Chat extends EventTarget {
 
   async open() {
     live.hold(this.key);
+    if (isNewKey(this.key)) return this.#openNew();
     try {
       const [session, log] = await Promise.all([get(this.path), get(`${this.path}/log?limit=${PAGE}`)]);
       if (this.#closed) return;
@@ -93,12 +95,19 @@ export class Chat extends EventTarget {
       this.loadArchives();
     } catch (problem) {
       if (this.#closed) return;
-      this.state = problem.status === 404 ? "new" : "failed";
+      if (problem.status === 404) return this.#openNew();
+      this.state = "failed";
       this.problem = problem;
-      if (this.state === "new") live.follow(this.key, 0, (event) => this.#receive(event));
-      else live.unfollow(this.key);
+      live.unfollow(this.key);
       this.#emit("opened");
     }
+  }
+
+  /** A conversation that has not begun. */
+  #openNew() {
+    this.state = "new";
+    live.follow(this.key, 0, (event) => this.#receive(event));
+    this.#emit("opened");
   }
 
   close() {
@@ -123,6 +132,7 @@ export class Chat extends EventTarget {
   }
 
   send(text) {
+    markUsed(this.key);
     live.send(this.key, text);
   }
 

@@ -118,10 +118,7 @@ class Sessions extends EventTarget {
   }
 }
 
-/** Anything that happened, also without the user: a chat rises when a job has answered in it. */
-const lastUsed = (session) =>
-  [session.last_line_at, session.last_message_at, session.created_at].reduce((one, other) =>
-    (other ?? "") > (one ?? "") ? other : one,
-  );
+/** A chat rises when something happened in it, by a user or a schedule. */
+const lastUsed = (session) => session.last_activity_at;
 
 export const sessions = new Sessions();

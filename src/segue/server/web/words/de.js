@@ -89,7 +89,6 @@ export default {
   system_job: "System",
   scheduled_message: "Nachricht",
   pending_recall: "Geplante Rückkehr",
-  recall_at: "Rückkehr {time}",
   recall_in: "Rückkehr in {time}",
   recall_due: "Rückkehr fällig",
   recall_running: "Rückkehr läuft",

@@ -92,7 +92,6 @@ export default {
   system_job: "System",
   scheduled_message: "Message",
   pending_recall: "Pending recall",
-  recall_at: "Recall {time}",
   recall_in: "Recall in {time}",
   recall_due: "Recall due",
   recall_running: "Recall running",

@@ -86,7 +86,6 @@ export default {
   system_job: "系统",
   scheduled_message: "消息",
   pending_recall: "待回访",
-  recall_at: "{time}回访",
   recall_in: "{time} 后回访",
   recall_due: "回访时间到",
   recall_running: "回访进行中",
