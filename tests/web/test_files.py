@@ -128,6 +128,17 @@ def test_the_page_is_revalidated_and_its_files_are_immutable(server: Served) -> 
     assert types[".svg"] == "image/svg+xml"
 
 
+def test_files_are_sent_compressed_to_a_browser(server: Served) -> None:
+    index = fetched(server.url)[2].decode()
+    styles = re.findall(r'href="([^"]+\.css)"', index)[0]
+    _, plain_headers, plain = fetched(server.url + styles)
+    _, headers, compressed = fetched(server.url + styles, **{"Accept-Encoding": "gzip, br"})
+    assert "content-encoding" not in plain_headers
+    assert (headers["content-encoding"], headers["vary"]) == ("gzip", "Accept-Encoding")
+    assert gzip.decompress(compressed) == plain
+    assert len(compressed) < len(plain) / 3
+
+
 @pytest.mark.parametrize("path", ["web/0/app.js", "web/../secrets", "web/%2e%2e/%2e%2e/app.py"])
 def test_no_other_file_is_served(server: Served, path: str) -> None:
     assert fetched(server.url + path)[0] == 404
