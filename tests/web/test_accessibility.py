@@ -89,10 +89,12 @@ def test_j_and_k_select_a_chat_and_slash_focuses_the_field(own_server: Served, o
         own_server.say(own_server.session(f"websocket:{name}", title=name), "hello")
     page = open_page(own_server.at("websocket:three"))
     expect(page.locator("segue-session")).to_have_count(3)
+    expect(page.locator(".settling")).to_have_count(0)
     page.locator(".scroll").focus()
     for press, name in (("j", "two"), ("j", "one"), ("j", "one"), ("k", "two")):
         page.keyboard.press(press)
         expect(page.get_by_role("heading", name=name)).to_be_visible()
+        expect(page.locator(".settling")).to_have_count(0)
         page.locator(".scroll").focus()
     page.keyboard.press("/")
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()

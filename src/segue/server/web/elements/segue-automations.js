@@ -11,8 +11,6 @@ class Automations extends Part {
   build() {
     this.list = h("div.jobs");
     this.none = h("p.none", t("no_automations"));
-    /** A run of a job that has ended, and so is not in the list. */
-    this.ended = h("segue-run");
     this.append(
       h(
         "section",
@@ -20,7 +18,6 @@ class Automations extends Part {
         h("h2", t("automations")),
         this.none,
         this.list,
-        this.ended,
       ),
     );
     this.hidden = true;
@@ -29,7 +26,7 @@ class Automations extends Part {
   show(chat) {
     if (chat !== this.chat) {
       this.#jobs.clear();
-      this.ended.hidden = true;
+      this.ended?.remove();
     }
     this.chat = chat;
     const jobs = chat.jobs;
@@ -48,10 +45,14 @@ class Automations extends Part {
     await element.explain(run);
   }
 
+  /** A run of a job that has ended, and so is not in the list. */
   async #explainEnded(job, runId) {
     const run = await get(`runs/${inPath(runId)}`);
     const sentence = this.chat.fold.turn(run.turn_id)?.text ?? "";
     this.hidden = false;
+    this.ended?.remove();
+    this.ended = h("segue-run");
+    this.list.after(this.ended);
     await this.ended.show(run, { id: job }, { explain: true, sentence });
   }
 
