@@ -3,9 +3,12 @@
 import { h, icon, oncePerFrame, Part, prefersReducedMotion, t } from "../lib/dom.js";
 import { live } from "../lib/live.js";
 import "./segue-composer.js";
+import "./segue-empty.js";
+import "./segue-future.js";
 import "./segue-header.js";
 import "./segue-past.js";
 import "./segue-queue.js";
+import "./segue-recall.js";
 
 /** Pixels from the end that still count as the end. */
 const NEAR = 60;
@@ -98,8 +101,7 @@ class Talk extends Part {
   #settle(chat) {
     this.classList.add("settling");
     const show = () => chat === this.#chat && this.classList.remove("settling");
-    const future = customElements.whenDefined("segue-future");
-    chat.addEventListener("future", () => future.then(() => requestAnimationFrame(show)), { once: true });
+    chat.addEventListener("future", () => requestAnimationFrame(show), { once: true });
     chat.addEventListener("opened", () => setTimeout(show, chat.state === "open" ? SETTLE_MS : 0));
   }
 
@@ -158,8 +160,8 @@ class Talk extends Part {
   /** Adds an entry. A turn that was a ghost moves from the ghost's position to its own. */
   #add(entry) {
     this.#showQueue();
-    const from = entry.source && this.future.positionOf?.(entry.source);
-    if (entry.source) this.future.removeGhost?.(entry.source);
+    const from = entry.source && this.future.positionOf(entry.source);
+    if (entry.source) this.future.removeGhost(entry.source);
     this.past.show(this.#chat.fold.entries);
     this.#showEmpty();
     if (this.#atEnd) this.#scrollToEnd();
