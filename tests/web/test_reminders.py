@@ -47,6 +47,7 @@ def test_what_the_preview_shows_is_what_is_scheduled(
     page.get_by_role("textbox", name="Message").fill(text)
     shown = page.locator("segue-hint strong")
     expect(shown).to_be_visible()
+    assert "false" not in page.locator("segue-hint").inner_text()
     previewed = shown.inner_text().removesuffix(" Europe/Berlin")
     page.keyboard.press("Enter")
     ghost = page.locator("segue-ghost time")

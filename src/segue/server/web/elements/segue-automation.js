@@ -132,7 +132,8 @@ class Automation extends Part {
     }));
     const failed = days.reduce((sum, day) => sum + day.failed, 0);
     const count = days.reduce((sum, day) => sum + day.count, 0);
-    const summary = `${t("last_days")}: ${t("runs", { count })}${failed ? `, ${t("failed_runs", { count: failed })}` : ""}`;
+    const failures = failed ? `, ${t("failed_runs", { count: failed })}` : "";
+    const summary = `${t("last_days")}: ${t("runs", { count })}${failures}`;
     this.days.show(t("last_days"), shown, days.length - 1, summary);
   }
 

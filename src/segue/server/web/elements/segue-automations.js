@@ -30,7 +30,7 @@ class Automations extends Part {
     }
     this.chat = chat;
     const jobs = chat.jobs;
-    this.hidden = jobs === null;
+    this.hidden = jobs === null && chat.state !== "new";
     this.none.hidden = Boolean(jobs?.length);
     arrange(
       this.list,

@@ -72,8 +72,8 @@ class Hint extends Part {
       h("span.arrow", { "aria-hidden": "true" }, "→"),
       h("strong", `${formatDate(first)} ${zone}`),
       h("span.left", `(${left})`),
-      more && h("span.then", more),
-      passed && this.#tomorrowButton(phrase),
+      ...(more ? [h("span.then", more)] : []),
+      ...(passed ? [this.#tomorrowButton(phrase)] : []),
     );
     this.hidden = false;
   }

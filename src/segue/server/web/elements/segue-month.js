@@ -48,7 +48,8 @@ class Month extends Part {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!by) return;
     event.preventDefault();
-    this.#choose(Math.max(0, Math.min(this.days.length - 1, (this.chosen < 0 ? this.start : this.chosen) + by)));
+    const from = this.chosen < 0 ? this.start : this.chosen;
+    this.#choose(Math.max(0, Math.min(this.days.length - 1, from + by)));
   }
 }
 

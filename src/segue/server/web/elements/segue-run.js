@@ -90,7 +90,9 @@ function lateness(run) {
 
 /** The explanation without the error itself, which Details has; lines that begin with a dash are a list. */
 function paragraphs(text) {
-  const said = text.replace(/ ?The error was: .*$/gm, "").replace(/ \([0-9a-f]{16,}(?:, ([^)]*))?\)/g, withTime);
+  const said = text
+    .replace(/ ?The error was: .*$/gm, "")
+    .replace(/ \([0-9a-f]{16,}(?:, ([^)]*))?\)/g, withTime);
   const lines = said.split("\n").filter((line) => line.trim());
   const items = lines.filter((line) => line.startsWith("- ")).map((line) => h("li", line.slice(2)));
   const before = lines.filter((line) => !line.startsWith("- ")).map((line) => h("p", line));

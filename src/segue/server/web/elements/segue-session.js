@@ -1,4 +1,4 @@
-// One conversation in the list: its title, last line, what happens next in it, and marks for running and queued.
+// One conversation in the list: title, last line, what happens next, and marks for running and queued.
 
 import { h, icon, Part, setText, t } from "../lib/dom.js";
 import { everySecond, formatPast, formatUpcoming } from "../lib/times.js";

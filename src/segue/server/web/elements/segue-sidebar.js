@@ -5,6 +5,7 @@ import { arrange, h, icon, oncePerFrame, Part, t } from "../lib/dom.js";
 import { sessions } from "../lib/sessions.js";
 import "./segue-session.js";
 
+const FIND_KEYS = /Mac|iP/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 /** New rows per frame: creating a long list at once would block typing. */
 const ROWS_PER_FRAME = 40;
 
@@ -27,7 +28,8 @@ class Sidebar extends Part {
     );
     this.list = h("ul.sessions", { "aria-label": t("chats") });
     this.note = h("p.note", { role: "status" });
-    const search = h("div.search", icon("search"), this.search, h("kbd", { "aria-hidden": "true" }, "⌘K"));
+    const keys = h("kbd", { "aria-hidden": "true" }, FIND_KEYS);
+    const search = h("div.search", icon("search"), this.search, keys);
     const newChat = h(
       "button.icon-button",
       { "aria-label": t("new_chat"), title: `${t("new_chat")} (n)`, onclick: () => this.emit("segue-new") },

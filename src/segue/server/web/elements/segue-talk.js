@@ -13,7 +13,7 @@ import "./segue-recall.js";
 /** Pixels from the end that still count as the end. */
 const NEAR = 60;
 const MOVE_MS = 190;
-const SETTLE_MS = 800;
+const SETTLE_MS = 1200;
 /** At most twenty updates a second: each costs a layout, and no reader is faster. */
 const TEXT_PAUSE_MS = 50;
 
@@ -97,7 +97,7 @@ class Talk extends Part {
     if (matchMedia("(hover: hover)").matches) this.composer.focus();
   }
 
-  /** Shows the conversation together with what is coming, so that nothing moves; but waits only a moment for it. */
+  /** Shows the conversation together with what is coming, so that nothing moves; but waits only a moment. */
   #settle(chat) {
     this.classList.add("settling");
     const show = () => chat === this.#chat && this.classList.remove("settling");

@@ -81,7 +81,8 @@ function onInterval(next, seconds, day) {
 export function cronOn(expr, day) {
   const [minute, hour, date, month, weekday] = expr.toLowerCase().trim().split(/\s+/);
   const dates = matches(date, day.getDate(), 1, 31);
-  const weekdays = matches(weekday, day.getDay(), 0, 7, NAMES) || (day.getDay() === 0 && matches(weekday, 7, 0, 7));
+  const isSunday = day.getDay() === 0;
+  const weekdays = matches(weekday, day.getDay(), 0, 7, NAMES) || (isSunday && matches(weekday, 7, 0, 7));
   const either = date !== "*" && weekday !== "*";
   if (!matches(month, day.getMonth() + 1, 1, 12, ["", ...MONTHS])) return 0;
   if (either ? !dates && !weekdays : !dates || !weekdays) return 0;

@@ -1,4 +1,4 @@
-// Helpers for building elements. All content is inserted as text; the only exception is `setHtml` in prose.js.
+// Helpers for building elements. All content is inserted as text, except by `setHtml` in prose.js.
 
 export { t } from "./words.js";
 

@@ -5,7 +5,8 @@ import { h, t } from "./dom.js";
 /** A labelled field, with a unit behind it and a sentence of help below it where given. */
 export function field(name, input, { unit = "", help = "" } = {}) {
   Object.assign(input, { name });
-  const label = h("label", h("span", t(`field_${name}`)), h("span.entry", input, unit && h("span.unit", unit)));
+  const entry = h("span.entry", input, unit && h("span.unit", unit));
+  const label = h("label", h("span", t(`field_${name}`)), entry);
   if (!help) return label;
   const id = `help-${name}`;
   input.setAttribute("aria-describedby", id);

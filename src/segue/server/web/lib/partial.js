@@ -45,7 +45,7 @@ function split(text) {
 
 const empty = () => ({ text: "", fence: null });
 
-/** Notes and references are defined at the end of a text: until then, a note is left out and a link is its text. */
+/** Notes and references are defined at the end: until then, a note is left out and a link is its text. */
 function withoutReferences(text) {
   return text.replace(/\[\^[^\]\s]+\](?!:)/g, "").replace(/\[([^[\]\n]+)\]\[[^[\]\n]*\]/g, "$1");
 }

@@ -201,7 +201,7 @@ export default {
 
   memory: "Gedächtnis",
   memory_help:
-    "Wird ein Chat lang, werden ältere Nachrichten archiviert: Eine Zusammenfassung und die Fakten unten bleiben.",
+    "Wird ein Chat lang, werden ältere Nachrichten archiviert: Zusammenfassung und Fakten bleiben.",
   commit_failed: "Die letzte Archivierung ist fehlgeschlagen.",
   try_again: "Erneut versuchen",
   about_you: "über Sie",

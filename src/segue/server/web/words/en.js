@@ -207,7 +207,7 @@ export default {
   // Memory
   memory: "Memory",
   memory_help:
-    "When a chat gets long, its older messages are archived: a summary and the facts below stay with the agent.",
+    "When a chat gets long, its older messages are archived: a summary and the facts below stay.",
   commit_failed: "The last archiving failed.",
   try_again: "Try again",
   about_you: "about you",
