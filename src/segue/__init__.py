@@ -53,6 +53,7 @@ from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 
 if TYPE_CHECKING:
     from segue.kernel.api.jobs import OwnedJob
+    from segue.kernel.drain import Drained
     from segue.kernel.kernel import Kernel
     from segue.kernel.live.hub import LiveText
     from segue.kernel.transactions.idempotency import Request
@@ -75,6 +76,7 @@ __all__ = [
     "Cron",
     "Delivery",
     "Delta",
+    "Drained",
     "Event",
     "Every",
     "Idle",
@@ -125,6 +127,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Drained": "segue.kernel.drain",
     "Kernel": "segue.kernel.kernel",
     "LiveText": "segue.kernel.live.hub",
     "OwnedJob": "segue.kernel.api.jobs",

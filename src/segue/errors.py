@@ -10,9 +10,14 @@ SegueError
 │   ├── BadTrigger       a schedule
 │   ├── BadPolicy        a policy
 │   ├── BadRecall        a recall: its type, its interval, its instruction
-│   └── BadSetting       a setting of the kernel
+│   ├── BadSetting       a setting of the kernel
+│   └── BadMount         a mount of the server: too late, twice, or below a path that cannot be used
 ├── NotFound             nothing of that name exists for this caller
 ├── Conflict             it exists, but not in the state that the call needs
+│   ├── NotOpen          the kernel has not been opened, or has been closed
+│   ├── AlreadyOpen      the kernel is open; it cannot be opened twice
+│   ├── AlreadyRunning   the kernel's workers run; they cannot run twice
+│   ├── WouldDeadlock    a blocking kernel was called by code of its own event loop
 │   ├── ChangedMeanwhile it was changed between the read and the write: read it again
 │   ├── DuplicateId      the id is taken
 │   ├── AmbiguousKey     several users of the account have a session of that key
@@ -86,12 +91,32 @@ class BadSetting(Invalid):
     code = "bad_setting"
 
 
+class BadMount(Invalid):
+    code = "bad_mount"
+
+
 class NotFound(SegueError):
     code = "not_found"
 
 
 class Conflict(SegueError):
     code = "conflict"
+
+
+class NotOpen(Conflict):
+    code = "not_open"
+
+
+class AlreadyOpen(Conflict):
+    code = "already_open"
+
+
+class AlreadyRunning(Conflict):
+    code = "already_running"
+
+
+class WouldDeadlock(Conflict):
+    code = "would_deadlock"
 
 
 class ChangedMeanwhile(Conflict):

@@ -35,13 +35,13 @@ PAGE = ROOT / "docs" / "reference" / "python.md"
 INTRODUCTION = """\
 # Python
 
-You may rely on everything in `from segue import …`, on `segue.errors` and on `segue.testing`, and on \
-nothing else. `make reference` builds this page from the docstrings.
+You may rely on everything in `from segue import …`, on `segue.errors`, `segue.sync`, `segue.server` and \
+`segue.testing`, and on nothing else. `make reference` builds this page from the docstrings.
 
 All moments in records are milliseconds since 1970 in UTC. All ids are strings."""
 
 SECTIONS = {
-    "The kernel": ("", "Kernel()"),
+    "The kernel": ("", "Kernel() Drained"),
     "When": (
         "Triggers are values. `next_after(moment)` returns the first slot after a moment, or None. All of "
         "them raise `BadTrigger` for values that cannot be used.",

@@ -61,6 +61,19 @@ SLOT: Params = {
     "fired": 1,
     "now": 9,
 }
+JOB: Params = {
+    "account": "account-1",
+    "kind": "cron",
+    "name": "go on",
+    "protected": 0,
+    "trigger_kind": "every",
+    "trigger": "{}",
+    "action": "{}",
+    "policy": "{}",
+    "slot": 9,
+    "next_at": 9,
+    "now": 5,
+}
 RUN: Params = {
     "session_id": "session-1",
     "turn_id": None,
@@ -85,6 +98,11 @@ EVENT: Params = {
 # In the seed data every fourth session is ready with a queued turn, and the next is held with a running turn.
 EXECUTIONS: dict[str, list[Params]] = {
     "sessions.lock": [{"id": "session-7"}, {"id": "none"}, {"id": "session-3"}],
+    "sessions.lock_by_key": [
+        {"account": "account-1", "user_id": "user-7", "key": "websocket:7"},
+        {"account": "account-2", "user_id": "user-7", "key": "websocket:7"},
+        {"account": "account-0", "user_id": "user-3", "key": "websocket:3"},
+    ],
     "sessions.hold": [
         {"id": "session-5", "holder": "worker", "fence": 0},
         {"id": "session-9", "holder": "worker", "fence": 1},
@@ -124,6 +142,11 @@ EXECUTIONS: dict[str, list[Params]] = {
         {"session_id": "session-8"},
         {"session_id": "session-2"},
         {"session_id": "session-4"},
+    ],
+    "jobs.create": [
+        {"id": "new 2", "session_id": "session-2", **JOB},
+        {"id": "job-7", "session_id": "session-7", **JOB},
+        {"id": "new 1", "session_id": "session-1", **JOB, "slot": None, "next_at": None},
     ],
     "jobs.take": [
         {"id": "job-7", "revision": 1, **SLOT},

@@ -1,6 +1,6 @@
 """A test server, run as a separate process, with an agent that does what the message says.
 
-    python -m tests.web.serve DATABASE_URL PORT [offline]
+    python -m tests.web.serve DATABASE_URL PORT PREFIX [offline]
 
 With `offline` the agent is the one that `segue serve` has without a model.
 It listens and runs as `segue serve` does. Its leases are short, so that the work of a killed server is
@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from segue import (
     Channel,
@@ -34,7 +35,7 @@ from segue.agents import make_agent
 from segue.cli.support.event_loop import run
 from segue.cli.support.http_server import listening_socket
 from segue.config import Configuration
-from segue.server import create_app
+from segue.server import create_app, mount
 from tests.web.streamed_documents import DOCUMENTS
 
 RICH = """## Report
@@ -157,7 +158,7 @@ class Refusing(Channel):
         raise Rejected("Telegram refused it: Forbidden: bot was blocked by the user")
 
 
-async def serve(url: str, port: int, offline: bool) -> None:
+async def serve(url: str, port: int, prefix: str, offline: bool) -> None:
     configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url)
     settings = Settings(
         user_runners=20,
@@ -169,15 +170,15 @@ async def serve(url: str, port: int, offline: bool) -> None:
     with listening_socket("127.0.0.1", port) as listening:
         channels = [Stored("websocket"), Stored("telegram"), Refusing()]
         agent = make_agent(configuration, lambda: kernel) if offline else PageAgent()
-        async with Kernel(url, agent=agent, settings=settings, channels=channels) as kernel:
-            app = create_app(kernel, configuration, run_workers=True)
-            config = uvicorn.Config(
-                app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None
-            )
-            sys.stdout.write(f"{listening.getsockname()[1]}\n")
-            sys.stdout.flush()
-            await uvicorn.Server(config).serve(sockets=[listening])
+        kernel = Kernel(url, agent=agent, settings=settings, channels=channels)
+        app = FastAPI() if prefix else create_app(kernel, configuration)
+        if prefix:
+            mount(app, kernel, prefix, configuration=configuration)
+        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None)
+        sys.stdout.write(f"{listening.getsockname()[1]}\n")
+        sys.stdout.flush()
+        await uvicorn.Server(config).serve(sockets=[listening])
 
 
 if __name__ == "__main__":
-    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3:] == ["offline"]))
+    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:] == ["offline"]))

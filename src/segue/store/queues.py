@@ -74,6 +74,17 @@ class Queues:
         since = await leases.since(self.database.wall_ms() if lease_now is None else lease_now)
         return {"since": since, "lease_now": lease_now, "horizon": self.horizon()}
 
+    async def next_expiry(self) -> int | None:
+        """When the next lease of a lane or a delivery ends, unless its worker renews it."""
+        lease_now = self.lease_now()
+        now = self.database.wall_ms() if lease_now is None else lease_now
+        ends = [
+            number(await self.database.read(query, {"since": 0}), "lease_until")
+            for query in (queries.sessions.first_leased, queries.deliveries.first_leased)
+        ]
+        left = [max(0, end - now) for end in ends if end is not None]
+        return self._clock.ms() + min(left) if left else None
+
     # Jobs
 
     async def due_jobs(self, now: int, limit: int) -> list[DueJob | Unreadable]:

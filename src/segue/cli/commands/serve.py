@@ -46,7 +46,7 @@ async def _serve(configuration: "Configuration") -> None:
         listening_socket(configuration.host.strip("[]"), configuration.port) as listening,
     ):
         async with kernel_with_workers(configuration) as kernel, asyncio.TaskGroup() as group:
-            server = HttpServer(create_app(kernel, configuration, run_workers=False))
+            server = HttpServer(create_app(kernel, configuration))
             group.create_task(server.serve([listening]))
             await server.ready.wait()
             _announce(configuration, address_of(listening))

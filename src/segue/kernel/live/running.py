@@ -96,6 +96,8 @@ class RunningTurns:
         self._thoughts: dict[tuple[str, int], str] = {}
         self._remembered = 0
         self._not_empty = asyncio.Event()
+        self.ended = 0
+        """How many turns have run here and ended."""
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -126,6 +128,7 @@ class RunningTurns:
         if running not in self._turns:
             return
         del self._turns[running]
+        self.ended += 1
         if running.thought_length:
             self._remember((running.held.turn.id, running.held.turn.attempt), running.thoughts)
         if not self._turns:

@@ -16,6 +16,24 @@ VALUES (:id, :session_id, :account, :kind, :name, 'active', :protected, :trigger
 ON CONFLICT DO NOTHING
 RETURNING id;
 
+-- name: create_many
+/*pg
+WITH created AS (
+    INSERT INTO jobs (state, id, session_id, account, kind, name, protected, trigger_kind, trigger, action, policy,
+                      slot, next_at, created_at, updated_at)
+    SELECT 'active', given.*
+    FROM unnest(CAST(:id AS TEXT[]), CAST(:session_id AS TEXT[]), CAST(:account AS TEXT[]), CAST(:kind AS TEXT[]),
+                CAST(:name AS TEXT[]), CAST(:protected AS BIGINT[]), CAST(:trigger_kind AS TEXT[]),
+                CAST(:trigger AS TEXT[]), CAST(:action AS TEXT[]), CAST(:policy AS TEXT[]), CAST(:slot AS BIGINT[]),
+                CAST(:next_at AS BIGINT[]), CAST(:now AS BIGINT[]), CAST(:now AS BIGINT[])) AS given
+    ON CONFLICT DO NOTHING
+    RETURNING id
+)
+SELECT id, execution
+FROM unnest(CAST(:id AS TEXT[])) WITH ORDINALITY AS given (job, execution)
+JOIN created ON id = job
+*/;
+
 -- name: by_id
 SELECT /*columns job*/
 FROM jobs_told

@@ -155,6 +155,19 @@ WHERE id = (
     )
 /*pg FOR NO KEY UPDATE */;
 
+-- name: lock_by_key_many
+/*pg
+SELECT /*columns session*/, execution
+FROM unnest(CAST(:account AS TEXT[]), CAST(:user_id AS TEXT[]), CAST(:key AS TEXT[]))
+     WITH ORDINALITY AS given (its_account, its_user, its_key, execution)
+JOIN sessions ON id = (
+        SELECT session_id
+        FROM directory
+        WHERE directory.account = its_account AND directory.user_id = its_user AND directory.key = its_key
+    )
+FOR NO KEY UPDATE OF sessions
+*/;
+
 -- name: lock_in_account
 -- As `in_account`.
 SELECT /*columns session*/
