@@ -117,7 +117,7 @@ def test_an_archiving_that_failed_says_so_and_can_be_tried_again(server: Served,
     expect(drawer.locator(".failed")).to_be_hidden()
 
 
-def test_a_fact_says_whom_it_is_about_and_where_it_comes_from(own_server: Served, open_page: Open) -> None:
+def test_a_fact_says_what_it_is_about_and_where_it_comes_from(own_server: Served, open_page: Open) -> None:
     key = own_server.session("websocket:facts")
     own_server.say(key, "I live in Rome and I like tea. We decided to ship on Friday.")
     own_server.call("POST", f"sessions/{key}/commit", {})

@@ -63,7 +63,7 @@ def _offer_of_tomorrow(words: str, request: RuleRequest) -> str:
     again = request.find(offered) if phrase else None
     if again is None or again.passed or not isinstance(again.when, Moment):
         return ""
-    return f"Shall it be tomorrow? Then write {quoted(words.replace(phrase, offered))}. "
+    return f"For tomorrow, write {quoted(words.replace(phrase, offered))}. "
 
 
 async def _remind(request: RuleRequest, match: re.Match[str]) -> str | Use:

@@ -117,7 +117,7 @@ class Memory extends Part {
     return item;
   }
 
-  /** Whom a fact is about, and where it was learned. */
+  /** What a fact is about, and where it was learned. */
   #origin({ kind, source, created_at: at }) {
     const about = kind === "thread" || kind === "decision" ? t("about_chat") : t("about_you");
     if (!source) return `${about} · ${t("written_by_you")}`;
