@@ -16,6 +16,7 @@ def test_panel_and_thread_count_down_together(server: Served, open_page: Open) -
     automation(server, key, "soon", "every 50s")
     page = open_page(server.at(key))
     expect(page.locator("segue-ghost time")).to_contain_text("in ")
+    expect(page.locator("segue-automation .next span").first).to_contain_text("in ")
     for _ in range(3):
         shown = page.evaluate(
             """() => [document.querySelector("segue-ghost time").textContent,

@@ -106,6 +106,8 @@ export class Chat extends EventTarget {
   /** A conversation that has not begun. */
   #openNew() {
     this.state = "new";
+    // What was requested before it began says only that it is missing.
+    for (const path of window.early.keys()) if (path.startsWith(this.path)) window.early.delete(path);
     live.follow(this.key, 0, (event) => this.#receive(event));
     this.#emit("opened");
   }
