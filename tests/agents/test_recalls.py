@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from segue import Kernel, Settings
+from segue import JobKind, Kernel, Settings
 from segue.agents.llm import ModelLimits
 from segue.agents.offline import OfflineAgent
+from segue.agents.tools.cron import cron_tool
 from segue.agents.tools.files import file_tools
 from segue.agents.tools.instructions import GOOD, lazy
 from segue.agents.tools.recalls import recall_tools
@@ -66,7 +67,7 @@ async def test_a_recall_that_reaches_the_most_steps_has_fired(open_harness: Open
 @pytest_asyncio.fixture
 async def offline(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
     (tmp_path / "notes.md").write_text("Water the plants.\n")
-    tools = Registry([*recall_tools(), *file_tools(tmp_path)])
+    tools = Registry([cron_tool(), *recall_tools(), *file_tools(tmp_path)])
     agent = OfflineAgent(tools)
     settings = Settings(timezone="Europe/Berlin")
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as kernel:
@@ -91,17 +92,13 @@ async def ask(kernel: Kernel, text: str) -> str:
 async def test_the_offline_model_really_sets_a_reminder(
     offline: Kernel, clock: ManualClock, asked: str
 ) -> None:
-    said = await ask(offline, asked)
-    assert said.startswith("I will be back about “drink water”: Mon 16 Nov 2026, 10:10 ")
-    assert said.endswith("(in 10 min).")
-    pending = await offline.recalls.get(CHAT)
-    assert pending is not None
-    assert (pending.trigger_at, pending.comment) == (clock.ms() + 600_000, "drink water")
-    assert not lazy(pending.instruction)
+    assert await ask(offline, asked) == "I will remind you at 10:10: drink water."
+    (job,) = await offline.jobs.list(CHAT, kind=JobKind.CRON)
+    assert (job.next_at, job.name) == (clock.ms() + 600_000, "drink water")
+    assert await offline.recalls.get(CHAT) is None
     clock.advance(minutes=10)
     await quiet(offline)
-    words = [(message.role, message.content) for message in await offline.messages(CHAT)]
-    assert words[-2:] == [("user", "Recall: drink water"), ("assistant", "Reminder: drink water.")]
+    assert (await offline.messages(CHAT))[-1].content == "Reminder: drink water"
 
 
 async def test_a_reminder_that_fires_is_written_and_not_set_again(
@@ -111,7 +108,7 @@ async def test_a_reminder_that_fires_is_written_and_not_set_again(
     clock.advance(minutes=10)
     await quiet(offline)
     assert (await offline.messages(CHAT))[-1].content.startswith("Reminder: remind me")
-    assert await offline.recalls.get(CHAT) is None
+    assert len(await offline.runs.list(CHAT)) == 1
 
 
 async def test_it_checks_back_on_a_file_with_the_tool_for_it(offline: Kernel, clock: ManualClock) -> None:
@@ -130,18 +127,19 @@ async def test_it_checks_back_on_a_page_with_the_tool_for_it(offline: Kernel) ->
 
 async def test_it_checks_back_on_what_was_talked_about(offline: Kernel, clock: ManualClock) -> None:
     await ask(offline, "check back tomorrow at 9 about the venue")
+    pending = await offline.recalls.get(CHAT)
+    assert pending is not None
+    assert not lazy(pending.instruction)
     await ask(offline, "The venue is the town hall.")
     clock.advance(days=1)
     await quiet(offline)
     assert "I am back about “the venue”" in (await offline.messages(CHAT))[-1].content
 
 
-@pytest.mark.parametrize(
-    "asked", ["cancel that reminder", "Cancel the recall.", "cancel that", "forget my reminder"]
-)
+@pytest.mark.parametrize("asked", ["Cancel the recall.", "cancel that", "forget my callback"])
 async def test_it_really_cancels(offline: Kernel, clock: ManualClock, asked: str) -> None:
-    assert (await ask(offline, asked)) == "There is nothing to cancel: no recall is pending in web:1."
-    await ask(offline, "remind me in 10 minutes to drink water")
+    assert (await ask(offline, asked)) == "There is nothing to cancel."
+    await ask(offline, "check back in 10 minutes on the oven")
     assert await ask(offline, asked) == "It is cancelled."
     clock.advance(minutes=10)
     await quiet(offline)
@@ -150,8 +148,8 @@ async def test_it_really_cancels(offline: Kernel, clock: ManualClock, asked: str
 
 async def test_it_says_why_it_could_not(offline: Kernel) -> None:
     assert "When, and of what?" in await ask(offline, "remind me to be good")
-    await ask(offline, "remind me in 10 minutes to drink water")
-    assert "pending recall already" in await ask(offline, "remind me in 20 minutes to stretch")
+    await ask(offline, "check back in 10 minutes on the oven")
+    assert "I am already coming back here once" in await ask(offline, "check back in 20 minutes on the soup")
 
 
 async def test_it_offers_what_it_can_do(offline: Kernel) -> None:

@@ -32,14 +32,14 @@ async def test_telegram_asks_once_and_every_later_time_is_read_in_that_zone(data
     ):
         running = group.create_task(kernel.run())
         assert (await answer_to(api, "7", "remind me tomorrow at 9 to call Ana")).startswith(QUESTION)
-        assert "I will be back about “call Ana”" in (answer := await answer_to(api, "7", "Tokyo"))
-        assert "09:00 +09:00 Asia/Tokyo" in answer
+        answer = await answer_to(api, "7", "Tokyo")
+        assert answer.endswith("in Asia/Tokyo here. I will remind you tomorrow at 09:00: call Ana.")
         later = await answer_to(api, "7", "tell me tomorrow at 18:30 that the shop closes")
-        assert "18:30 +09:00 Asia/Tokyo" in later, "it is not asked again"
+        assert "tomorrow at 18:30" in later, "it is not asked again"
         daily = await answer_to(api, "7", "every day at 8 tell me what is new")
-        assert "Asia/Tokyo" in daily
+        assert daily.startswith("Done, every day at 8: tell me what is new.")
         assert (await answer_to(api, "8", "every day at 8 tell me what is new")).startswith(QUESTION), (
             "another chat"
         )
-        assert "Added." in await answer_to(api, "8", "every 30 minutes tell me what is new")
+        assert "Done, every 30 minutes" in await answer_to(api, "8", "every 30 minutes tell me what is new")
         running.cancel()

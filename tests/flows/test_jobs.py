@@ -5,10 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from segue import Ask, At, Every, JobKind, Kernel, Policy, Say
+from segue import Ask, At, Cron, Every, JobKind, Kernel, Policy, Say
 from segue.errors import BadTrigger, Conflict, NotFound
 from segue.kernel.transactions import jobs as transactions
 from segue.testing import ManualClock, ScriptedAgent, quiet
+from segue.times.clock import to_moment
 from tests.flows.story import CHAT, outcomes, said, slots, under_way
 
 
@@ -108,6 +109,15 @@ async def test_a_skipped_slot_is_recorded_and_the_next_one_runs(
     await quiet(kernel)
     assert await outcomes(kernel, job) == ["skipped", "ok"]
     assert (await slots(kernel, job))[0].reason == "skipped by request"
+
+
+async def test_a_skip_survives_a_change_of_the_time(kernel: Kernel, clock: ManualClock) -> None:
+    """Issue 24: tomorrow's run stays skipped when 09:00 becomes 08:30."""
+    job = await kernel.schedule(CHAT, Cron("0 9 * * *", tz="UTC"), Ask("Look."))
+    skipped = to_moment((await kernel.jobs.get(job.id)).slot or 0)
+    await kernel.jobs.skip(job.id)
+    changed = await kernel.jobs.update(job.id, trigger=Cron("30 8 * * *", tz="UTC"))
+    assert to_moment(changed.slot or 0) == skipped + timedelta(days=1, minutes=-30)
 
 
 async def test_a_one_shot_that_is_skipped_is_over(kernel: Kernel, clock: ManualClock) -> None:

@@ -23,6 +23,8 @@ FIELDS = [
     "pending_tokens",
     "last_line",
     "last_line_at",
+    "last_activity_at",
+    "upcoming",
     "keep_recent_count",
     "auto_commit_policy",
     "auto_commit_last_error",

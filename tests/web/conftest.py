@@ -41,11 +41,15 @@ class Served:
     prefix: str = ""
     """Where it is mounted in another application; empty if it is served alone."""
     port: int = 0
+    offline: bool = False
     process: "subprocess.Popen[str]" = field(init=False)
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.web.serve", self.database, str(self.port), self.prefix],
+            [
+                *(sys.executable, "-m", "tests.web.serve", self.database, str(self.port), self.prefix),
+                *(["offline"] if self.offline else []),
+            ],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
@@ -116,6 +120,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def own_server(tmp_path: Path) -> Iterator[Served]:
     """For a test that kills the server, or that counts all sessions."""
     served = Served(f"sqlite:///{tmp_path}/segue.db")
+    served.start()
+    yield served
+    served.end()
+
+
+@pytest.fixture(scope="session")
+def offline_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with the offline agent, which really calls the scheduling tools."""
+    served = Served(f"sqlite:///{tmp_path_factory.mktemp('offline')}/segue.db", offline=True)
     served.start()
     yield served
     served.end()

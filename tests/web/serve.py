@@ -1,7 +1,8 @@
 """A test server, run as a separate process, with an agent that does what the message says.
 
-    python -m tests.web.serve DATABASE_URL PORT PREFIX
+    python -m tests.web.serve DATABASE_URL PORT PREFIX [offline]
 
+With `offline` the agent is the one that `segue serve` has without a model.
 It listens and runs as `segue serve` does. Its leases are short, so that the work of a killed server is
 reclaimed within a second.
 """
@@ -30,10 +31,12 @@ from segue import (
     ToolStarted,
     Usage,
 )
+from segue.agents import make_agent
 from segue.cli.support.event_loop import run
 from segue.cli.support.http_server import listening_socket
 from segue.config import Configuration
 from segue.server import create_app, mount
+from tests.web.streamed_documents import DOCUMENTS
 
 RICH = """## Report
 
@@ -91,8 +94,9 @@ SAID = {
 
 
 class PageAgent:
-    """`stream 50 20`: fifty words, 20 ms apart. `hold` and `blocks`: until stopped. `think`, `tool`, `rich`,
-    `fail`, `nothing`: one of each. Any other message is echoed."""
+    """`stream 50 20`: fifty words, 20 ms apart. `document 0 5`: an answer in pieces, 5 ms apart.
+    `hold` and `blocks`: until stopped. `think`, `tool`, `rich`, `fail`, `nothing`: one of each.
+    Any other message is echoed."""
 
     reports_tools = True
 
@@ -114,6 +118,11 @@ class PageAgent:
                     yield Text(piece)
                     await asyncio.sleep(0.5)
                 await asyncio.sleep(600)
+            case ["document", number, pause]:
+                document = DOCUMENTS[int(number)]
+                for start in range(0, len(document), 3):
+                    yield Text(document[start : start + 3])
+                    await asyncio.sleep(int(pause) / 1000)
             case ["hold", *_]:
                 yield Text("One moment")
                 await asyncio.sleep(600)
@@ -149,18 +158,19 @@ class Refusing(Channel):
         raise Rejected("Telegram refused it: Forbidden: bot was blocked by the user")
 
 
-async def serve(url: str, port: int, prefix: str) -> None:
+async def serve(url: str, port: int, prefix: str, offline: bool) -> None:
     configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url)
     settings = Settings(
         user_runners=20,
-        lease_seconds=0.9,
+        lease_seconds=15 if offline else 0.9,
         shutdown_grace_seconds=1,
         least_interval_seconds=1,
         timezone="Europe/Berlin",
     )
     with listening_socket("127.0.0.1", port) as listening:
         channels = [Stored("websocket"), Stored("telegram"), Refusing()]
-        kernel = Kernel(url, agent=PageAgent(), settings=settings, channels=channels)
+        agent = make_agent(configuration, lambda: kernel) if offline else PageAgent()
+        kernel = Kernel(url, agent=agent, settings=settings, channels=channels)
         app = FastAPI() if prefix else create_app(kernel, configuration)
         if prefix:
             mount(app, kernel, prefix, configuration=configuration)
@@ -171,4 +181,4 @@ async def serve(url: str, port: int, prefix: str) -> None:
 
 
 if __name__ == "__main__":
-    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3]))
+    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:] == ["offline"]))

@@ -105,11 +105,11 @@ def test_a_tool_call_shows_its_arguments_and_result(server: Served, open_page: O
     key = server.session("websocket:tool")
     server.say(key, "tool")
     card = open_page(server.at(key)).locator("segue-tool")
-    expect(card.locator("summary")).to_contain_text("read_file")
-    expect(card.locator("summary")).to_contain_text("14 ms")
+    expect(card.locator("summary")).to_contain_text("Read a file")
     expect(card.get_by_text("build 418: ok")).to_be_hidden()
     card.locator("summary").click()
     expect(card.get_by_text('"lines": 3')).to_be_visible()
+    expect(card.get_by_text("14 ms")).to_be_visible()
     expect(card.get_by_text("build 418: ok")).to_be_visible()
 
 

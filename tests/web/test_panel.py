@@ -48,6 +48,7 @@ def test_the_next_run_can_be_skipped_and_is_recorded(server: Served, open_page: 
     page = open_page(server.at(key))
     job = job_of(page, "monitor")
     before = job.locator(".next").inner_text()
+    job.get_by_label("More actions").click()
     job.get_by_role("button", name="Skip next").click()
     expect(job.locator(".next")).not_to_have_text(before)
     expect(job.locator(".mark.skipped")).to_have_count(1)
@@ -80,6 +81,7 @@ def test_removing_can_be_undone_and_pauses_until_then(server: Served, open_page:
     key = server.session("websocket:remove")
     made = automation(server, key, "monitor", "0 9 * * *")
     page = open_page(server.at(key))
+    job_of(page, "monitor").get_by_label("More actions").click()
     job_of(page, "monitor").get_by_role("button", name="Remove").click()
     expect(job_of(page, "monitor")).to_have_count(0)
     assert not server.call("GET", f"automations/{made}")["enabled"]
@@ -91,6 +93,7 @@ def test_a_removal_is_completed_when_the_page_is_left(server: Served, open_page:
     key = server.session("websocket:gone")
     automation(server, key, "monitor", "0 9 * * *")
     page = open_page(server.at(key))
+    job_of(page, "monitor").get_by_label("More actions").click()
     job_of(page, "monitor").get_by_role("button", name="Remove").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.goto("about:blank")
@@ -116,7 +119,7 @@ def test_the_strip_shows_each_run_and_its_details(server: Served, open_page: Ope
     expect(detail).to_contain_text("the model fell over")
     expect(detail).to_contain_text("Due")
     detail.get_by_text("Prompt sent to the agent").click()
-    expect(detail.locator("pre").first).to_contain_text("fail")
+    expect(detail.locator("pre").last).to_contain_text("fail")
     detail.get_by_role("button", name="Why?").click()
     expect(detail.locator(".told")).to_contain_text("It ended as error")
 

@@ -1,7 +1,7 @@
 """The list of conversations."""
 
-import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
@@ -54,9 +54,9 @@ def test_a_pending_recall_has_a_clock_and_can_be_filtered_for(server: Served, op
     recall = {"call_type": "once", "when": "in 3 hours", "additional_context_message": "Read the log."}
     server.call("POST", f"sessions/{key}/recall", recall)
     page = open_page(server.url)
-    expect(listed(page, "With a recall").get_by_label(re.compile("^Recall"))).to_be_visible()
+    expect(listed(page, "With a recall").locator(".coming")).to_contain_text("Read the log.")
     expect(listed(page, "Without a recall")).to_be_visible()
-    page.get_by_role("button", name="Only pending recalls").click()
+    page.get_by_role("button", name="With something pending").click()
     expect(listed(page, "Without a recall")).to_have_count(0)
     expect(listed(page, "With a recall")).to_be_visible()
     server.call("DELETE", f"sessions/{key}/recall")
@@ -143,7 +143,7 @@ def test_deleting_a_chat_with_automations_needs_a_second_confirmation(
     page = open_page(server.at(key))
     page.get_by_role("button", name="Delete chat").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("Its 2 messages will be deleted for good.")
+    expect(dialog).to_contain_text("Its 2 messages will be deleted permanently.")
     dialog.get_by_role("button", name="Delete", exact=True).click()
     expect(dialog).to_contain_text("1 automation belongs to this chat")
     expect(dialog.get_by_role("listitem")).to_have_text(["daily monitor"])
@@ -159,3 +159,22 @@ def test_a_session_that_is_deleted_elsewhere_leaves_the_list(server: Served, ope
     expect(listed(page, "Going")).to_be_visible()
     server.call("DELETE", "sessions/websocket:going")
     expect(listed(page, "Going")).to_have_count(0)
+
+
+def test_a_chat_rises_when_a_job_has_answered_and_shows_what_comes_next(
+    own_server: Served, open_page: Open
+) -> None:
+    server = own_server
+    for number in range(3):
+        key = server.session(f"websocket:rise-{number}", title=f"Chat {number}", timezone="Europe/Berlin")
+        server.say(key, "hello")
+    page = open_page(server.at("websocket:rise-1"))
+    titles = page.locator("segue-session .words")
+    expect(titles).to_have_text(["Chat 2", "Chat 1", "Chat 0"])
+    soon = datetime.now(UTC) + timedelta(seconds=3)
+    body = {"name": "look", "message": "look around", "schedule": soon.isoformat()}
+    server.call("POST", "sessions/websocket:rise-0/automations", body)
+    expect(listed(page, "Chat 0").locator(".coming")).to_contain_text("look")
+    expect(titles).to_have_text(["Chat 0", "Chat 2", "Chat 1"])
+    expect(listed(page, "Chat 0").locator(".coming")).to_have_count(0)
+    assert server.call("GET", "sessions/websocket:rise-0")["upcoming"] is None

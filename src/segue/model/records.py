@@ -145,6 +145,15 @@ class Overview:
     """Jobs of kind `cron` that are active or paused."""
     recall: "Recall | None"
     """The pending recall."""
+    upcoming_at: int | None
+    """When something happens next: a job of a user, a recall or a written message."""
+    upcoming_name: str | None
+
+    @property
+    def last_activity_at(self) -> int:
+        """When something last happened in it, by a user or a schedule. It does not move the idle clock."""
+        moments = (self.session.created_at, self.session.last_message_at, self.last_line_at)
+        return max(moment for moment in moments if moment is not None)
 
     @property
     def pending_tokens(self) -> int:

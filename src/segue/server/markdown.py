@@ -16,6 +16,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from segue.server import markdown_rules
+
 SECONDS = 1.0
 """Processor time for one text. 100,000 characters of ordinary Markdown need half of it."""
 _CALLS_BETWEEN_CHECKS = 64
@@ -29,7 +31,7 @@ _BETWEEN_WORDS = re.compile(r"[\s、。，；：！？（）「」『』【】�
 
 _TAGS = {
     *("a", "b", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "li"),
-    *("ol", "p", "pre", "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+    *("ol", "p", "pre", "s", "span", "strong", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 _ATTRIBUTES = {"a": {"href", "title"}, "code": {"class"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
@@ -57,12 +59,13 @@ class Renderer:
         links = _LinkFinder(self._markdown.linkify, self._check_time)
         self._markdown.linkify = links
         self._markdown.inline.ruler.at("linkify", links.address)
+        markdown_rules.extend(self._markdown, self._check_time)
         # Rules that match nothing: the parser calls them at each block and at each mark inside one.
         self._markdown.block.ruler.before("table", "work", self._count_call)
         self._markdown.inline.ruler.before("text", "work", self._count_call)
 
     def html(self, text: str) -> str:
-        """Return safe HTML. Images are left out: loading one would reveal the reader to its server."""
+        """Return safe HTML. Of an image only its text is shown."""
         self._until, self._calls = time.thread_time() + self._seconds, 0
         try:
             return self._render(text)
@@ -78,6 +81,7 @@ class Renderer:
             self._markdown.renderer.render(tokens, self._markdown.options, {}),
             tags=_TAGS,
             attributes=_ATTRIBUTES,
+            allowed_classes=markdown_rules.CLASSES,
             url_schemes=_SCHEMES,
             link_rel="noopener noreferrer nofollow",
         )

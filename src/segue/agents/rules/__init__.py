@@ -6,6 +6,7 @@ from segue.agents.rules import (
     memory,
     overview,
     recalls,
+    reminders,
     scheduled_messages,
     small_talk,
     timezone,
@@ -13,6 +14,7 @@ from segue.agents.rules import (
 from segue.agents.rules.rule import Rule
 
 _TOPICS = (
+    reminders.RULES,
     cron.RULES,
     recalls.RULES,
     scheduled_messages.RULES,

@@ -4,23 +4,40 @@
 """
 
 import re
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from segue.agents.rules import recalls
+from segue.agents.rules.reminders import ASKS
 from segue.agents.rules.rule import RuleRequest, Use, rule
+from segue.agents.rules.spoken import SpokenLanguage, spoken
 from segue.model.agent import ToolCalled
 from segue.model.records import Job
 from segue.model.states import JobKind, JobState
 from segue.times.reader import Interval, Moment, RepeatedCronLine, RepeatedRule, When
+from segue.times.reader.triggers import trigger_of
 
-_ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
 _IN_CHINESE = r"^(?:请)?(?P<words>每.+)$"
+_IN_GERMAN = r"^\W*(?:bitte\s+)?(?P<words>(?:jede[nrs]?|alle|täglich|werktags)\s.+)$"
 _IT = r"(?:it|that|this|(?:the|that|this|my)\s+(?:job|automation|schedule|report))"
-_JOINING = re.compile(r"^(?:[,:;–-]\s*)?(?:please\s+)?(?:(?:to|that)\s+)?", re.IGNORECASE)
+_JOINING = re.compile(r"^(?:[,:;–-]\s*)?(?:please\s+|remind\s+me\s+)?(?:(?:to|that)\s+)?", re.IGNORECASE)
+_REMIND = re.compile(r"^remind\s+me(?:\s+to)?\b\s*", re.IGNORECASE)
+_CONFIRMED = {
+    "en": "Done, {phrase}: {message}. The first time is {when}.",
+    "de": "Gern, {phrase}: {message}. Das erste Mal {when}.",
+    "zh": "好的，{phrase}：{message}。第一次是{when}。",
+}
+_CHANGED = {
+    "pause": "“{name}” is paused.",
+    "resume": "“{name}” is active again.",
+    "skip": "The next run of “{name}” is skipped.",
+    "remove": "“{name}” is removed.",
+}
 
 
 class _Order(NamedTuple):
     when: When
+    phrase: str
     message: str
 
 
@@ -31,7 +48,8 @@ def _order(words: str, request: RuleRequest, *, chinese: bool = False) -> _Order
         return request.why_unread(time, chinese=chinese)
     before, _, after = words.rstrip(" .!?。！？").partition(time.phrase.rstrip("."))
     after = _JOINING.sub("", after.lstrip(" .，,：:"))
-    return _Order(time.when, " ".join((*before.split(), *after.split())))
+    message = _REMIND.sub("", " ".join((*before.split(), *after.split())))
+    return _Order(time.when, time.phrase, message)
 
 
 async def _add_in_chinese(request: RuleRequest, match: re.Match[str]) -> str | Use:
@@ -39,7 +57,15 @@ async def _add_in_chinese(request: RuleRequest, match: re.Match[str]) -> str | U
     if isinstance(order, str) or not order.message:
         why = order if isinstance(order, str) else ""
         return f"{why}多久一次，做什么？比如：“每个工作日9点告诉我有什么变化”。"
-    return _add_job(order)
+    return _add_job(request, order, "zh")
+
+
+async def _add_in_german(request: RuleRequest, match: re.Match[str]) -> str | Use:
+    order = _order(match["words"], request)
+    if isinstance(order, str) or not order.message:
+        why = order if isinstance(order, str) else ""
+        return f"{why}Wie oft, und was? Zum Beispiel: „jeden Werktag um 9 sag mir, was neu ist“."
+    return _add_job(request, order, "de")
 
 
 async def _add(request: RuleRequest, match: re.Match[str]) -> str | Use:
@@ -47,11 +73,21 @@ async def _add(request: RuleRequest, match: re.Match[str]) -> str | Use:
     if isinstance(order, str) or not order.message:
         why = order if isinstance(order, str) else ""
         return f"{why}How often, and what? Say it like “every weekday at 9 tell me what is new”."
-    return _add_job(order)
+    return _add_job(request, order, "en")
 
 
-def _add_job(order: _Order) -> Use:
-    return Use("cron", {"action": "add", "message": order.message, **_schedule(order.when)}, _result_text)
+def _add_job(request: RuleRequest, order: _Order, language: SpokenLanguage) -> Use:
+    def then(called: ToolCalled) -> str:
+        if called.error is not None:
+            return f"That did not work: {called.error}."
+        when = spoken(_first(order.when, request.now), request.now, language)
+        return _CONFIRMED[language].format(phrase=order.phrase, message=order.message, when=when)
+
+    return Use("cron", {"action": "add", "message": order.message, **_schedule(order.when)}, then)
+
+
+def _first(when: When, now: datetime) -> datetime:
+    return trigger_of(when).next_after(now) or now
 
 
 def _schedule(when: When) -> dict[str, Any]:
@@ -72,7 +108,7 @@ async def _change(request: RuleRequest, match: re.Match[str]) -> str | Use:
     job = await _newest(request, paused=action == "resume")
     if job is None:
         return "Nothing of that kind is scheduled here."
-    return Use("cron", {"action": action, "job_id": job.id}, _result_text)
+    return _change_job(job, action)
 
 
 async def _cancel(request: RuleRequest, match: re.Match[str]) -> str | Use:
@@ -82,7 +118,16 @@ async def _cancel(request: RuleRequest, match: re.Match[str]) -> str | Use:
     pending = await context.kernel.recalls.get(context.here.key, owner=context.owner)
     if job is None or (pending is not None and pending.created_at >= job.created_at):
         return await recalls.cancel(request, match)
-    return Use("cron", {"action": "remove", "job_id": job.id}, _result_text)
+    return _change_job(job, "remove")
+
+
+def _change_job(job: Job, action: str) -> Use:
+    def then(called: ToolCalled) -> str:
+        if called.error is not None:
+            return f"That did not work: {called.error}."
+        return _CHANGED[action].format(name=job.name)
+
+    return Use("cron", {"action": action, "job_id": job.id}, then)
 
 
 async def _newest(request: RuleRequest, *, paused: bool = False) -> Job | None:
@@ -93,10 +138,6 @@ async def _newest(request: RuleRequest, *, paused: bool = False) -> Job | None:
     return next((job for job in jobs if job.state in wanted), None)
 
 
-def _result_text(called: ToolCalled) -> str:
-    return f"That did not work: {called.error}." if called.error is not None else called.result or ""
-
-
 _OFTEN = (
     r"every\s+(?:\d|other|second|minute|half|hour|day|week|month|year|morning|evening|noon|night"
     r"|mon|tues|wednes|thurs|fri|satur|sun)"
@@ -104,19 +145,23 @@ _OFTEN = (
 
 RULES = (
     rule(_IN_CHINESE, _add_in_chinese),
+    rule(_IN_GERMAN, _add_in_german),
     rule(
-        _ASKS + rf"(?P<words>every\s.+|.+\s{_OFTEN}.*)$",
+        ASKS + rf"(?P<words>every\s.+|.+\s{_OFTEN}.*)$",
         _add,
         example="every weekday at 9 tell me what is new",
         tool="cron",
     ),
     rule(
-        _ASKS + rf"(?P<verb>pause|resume|skip|remove|delete|stop)\s+{_IT}\W*$",
+        ASKS + rf"(?P<verb>pause|resume|skip|remove|delete|stop)\s+{_IT}\W*$",
         _change,
         example="pause it",
         tool="cron",
     ),
     rule(
-        _ASKS + r"(?:cancel|forget|drop)\s+(?:it|that|this)\W*$", _cancel, example="cancel that", tool="cron"
+        ASKS + r"(?:cancel|forget|drop)\s+(?:it|that|this|(?:the|that|this|my)\s+reminder)\W*$",
+        _cancel,
+        example="cancel that reminder",
+        tool="cron",
     ),
 )

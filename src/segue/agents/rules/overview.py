@@ -3,27 +3,20 @@
 import re
 
 from segue.agents.rules.rule import RuleRequest, Use, rule
-from segue.model.agent import ToolCalled
+from segue.agents.rules.spoken import spoken
 from segue.model.records import Job
-from segue.model.states import JobKind, JobState
+from segue.model.states import JobState
 from segue.times.clock import to_moment
 
 
 async def _scheduled(request: RuleRequest, match: re.Match[str]) -> str | Use:
-    """Answer with what `cron` lists, and with the pending recalls and messages of this conversation."""
+    """Answer with the jobs, recalls and messages of this conversation, and when each is next."""
     context = request.box.context
     jobs = await context.kernel.jobs.list(context.here.key, owner=context.owner)
-    waiting = [job for job in jobs if job.state in (JobState.ACTIVE, JobState.PAUSED)]
-    if "cron" not in request.box.tools:
-        return _answer([_line(job, request) for job in waiting])
-    others = [_line(job, request) for job in waiting if job.kind in (JobKind.RECALL, JobKind.MESSAGE)]
-    cron = len(waiting) > len(others)
-
-    def then(called: ToolCalled) -> str:
-        listed = (called.result or "").split("\n\n") if cron else []
-        return called.error or _answer([*(f"- {line}" for line in listed), *others])
-
-    return Use("cron", {"action": "list"}, then)
+    waiting = [job for job in jobs if job.state in (JobState.ACTIVE, JobState.PAUSED) and not job.protected]
+    waiting.sort(key=lambda job: (job.next_at is None, job.next_at))
+    answer = _answer([_line(job, request) for job in waiting])
+    return Use("cron", {"action": "list"}, lambda _: answer) if "cron" in request.box.tools else answer
 
 
 def _answer(lines: list[str]) -> str:
@@ -33,8 +26,7 @@ def _answer(lines: list[str]) -> str:
 def _line(job: Job, request: RuleRequest) -> str:
     if job.state is JobState.PAUSED or job.next_at is None:
         return f"- {job.name} ({job.state})"
-    at = to_moment(job.next_at).astimezone(request.now.tzinfo)
-    return f"- {job.name}: next on {at:%A, %d %B at %H:%M}"
+    return f"- {job.name}: next {spoken(to_moment(job.next_at), request.now)}"
 
 
 RULES = (

@@ -2,12 +2,12 @@
 
 import re
 
+from segue.agents.rules.reminders import ASKS
 from segue.agents.rules.rule import RuleRequest, Use, rule
+from segue.agents.rules.spoken import spoken
 from segue.errors import BadTime, ZoneNeeded
 from segue.model.agent import ToolCalled
-from segue.times.reader import explain, read
-
-_ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
+from segue.times.reader import read
 
 
 async def _tell(request: RuleRequest, match: re.Match[str]) -> str | Use:
@@ -23,7 +23,7 @@ async def _tell(request: RuleRequest, match: re.Match[str]) -> str | Use:
     def then(called: ToolCalled) -> str:
         if called.error is not None:
             return f"That did not work: {called.error}"
-        return f"I will write “{message}” here: {explain(moment, request.now)}."
+        return f"I will write “{message}” here {spoken(moment, request.now)}."
 
     arguments = {"send_at": moment.isoformat(), "message_text": message}
     return Use("schedule_private_message", arguments, then)
@@ -38,13 +38,13 @@ async def _waiting(request: RuleRequest, match: re.Match[str]) -> Use:
 
 RULES = (
     rule(
-        _ASKS + r"(?:tell|write|message)\s+me\s+(?P<when>.+?)(?:\s+that\s+|\s*,\s*|\s*:\s+)(?P<words>.+)$",
+        ASKS + r"(?:tell|write|message)\s+me\s+(?P<when>.+?)(?:\s+that\s+|\s*,\s*|\s*:\s+)(?P<words>.+)$",
         _tell,
         example="tell me at 18:00 that the shop closes soon",
         tool="schedule_private_message",
     ),
     rule(
-        _ASKS + r"(?:list|show)\s+(?:me\s+)?(?:my\s+|the\s+)?(?:scheduled\s+|waiting\s+)messages\W*$",
+        ASKS + r"(?:list|show)\s+(?:me\s+)?(?:my\s+|the\s+)?(?:scheduled\s+|waiting\s+)messages\W*$",
         _waiting,
         example="list scheduled messages",
         tool="list_scheduled_private_messages",

@@ -54,13 +54,21 @@ def unknown(answer: str) -> str:
 
 def keep(zone: str, after: str | Use | None = None) -> Use:
     """Store the zone, then continue with `after`."""
+    stored = f"From now on I read times in {zone} here."
 
     def then(called: ToolCalled) -> str | Use:
         if called.error is not None:
             return f"That did not work: {called.error}."
-        return f"From now on I read times in {zone} here." if after is None else after
+        return stored if after is None else _after(stored, after)
 
     return Use(SET_TIMEZONE, {"timezone": zone}, then)
+
+
+def _after(sentence: str, move: str | Use) -> str | Use:
+    """The same move, with a sentence before its answer."""
+    if isinstance(move, str):
+        return f"{sentence} {move}"
+    return Use(move.tool, move.arguments, lambda called: _after(sentence, move.then(called)))
 
 
 async def _set(request: RuleRequest, match: re.Match[str]) -> str | Use:

@@ -16,7 +16,7 @@ from segue.model.explain import Explanation, explain
 from segue.model.policy import Policy
 from segue.model.records import NEWEST, Asker, Job, Owner, PageStart, Session
 from segue.model.schedule import check_rhythm, skipped_slot, with_first_slot, with_slot
-from segue.model.states import JobKind, JobState
+from segue.model.states import JobKind, JobState, Outcome
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.record import positional
 from segue.times.clock import to_moment
@@ -189,7 +189,8 @@ class JobsApi:
                 policy=policy or job.policy,
             )
             if job.state is JobState.ACTIVE and new:
-                edited = with_first_slot(edited, now)
+                start = now if isinstance(new, At) else await self._skipped_until(job, now)
+                edited = with_first_slot(edited, start)
             elif policy and job.slot is not None:
                 # Keep the slot: it may be due already, and every slot must end as a row.
                 edited = with_slot(edited, to_moment(job.slot))
@@ -337,6 +338,11 @@ class JobsApi:
                     raise
                 job = again
         return await apply(job)
+
+    async def _skipped_until(self, job: Job, now: int) -> int:
+        """Now, or the slot that was skipped ahead of its time: a new schedule does not run before it."""
+        newest = next(iter(await self._context.store.runs_of_job(job.id, 1)), None)
+        return max(now, newest.slot) if newest and newest.outcome is Outcome.SKIPPED else now
 
     async def _change(self, job: Job) -> Job:
         _refuse_protected(job)

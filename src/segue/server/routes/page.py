@@ -4,8 +4,9 @@ The address of each file contains a fingerprint of all files, so that a browser 
 `index.html` is requested again; it links to the current addresses.
 """
 
+import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -23,6 +24,21 @@ _STYLE = re.compile(r' *<link rel="stylesheet" href="web/([^"]+)">\n')
 _IMPORT = re.compile(r'^(?:import|export) (?:[^"]* from )?"(\.[^"]+)";$', re.MULTILINE)
 
 
+class Resource:
+    """A file, also compressed: once, when the server starts."""
+
+    def __init__(self, media_type: str | None, content: bytes) -> None:
+        self._media_type = media_type
+        self._content, self._compressed = content, gzip.compress(content, mtime=0)
+
+    def response(self, request: Request, headers: Mapping[str, str]) -> Response:
+        headers = {**headers, "Vary": "Accept-Encoding"}
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(self._content, media_type=self._media_type, headers=headers)
+        headers["Content-Encoding"] = "gzip"
+        return Response(self._compressed, media_type=self._media_type, headers=headers)
+
+
 class Page:
     def __init__(self, root: Traversable) -> None:
         self._files = dict(sorted(_walk(root, "")))
@@ -32,8 +48,8 @@ class Page:
         self.fingerprint = sha256(
             b"".join(name.encode() + content for name, content in self._files.items())
         ).hexdigest()[:16]
-        self.index = self._with_addresses(index)
-        self.responses = {name: _response(name, content) for name, content in self._files.items()}
+        self.index = Resource("text/html", self._with_addresses(index).encode())
+        self.resources = {name: Resource(_type(name), content) for name, content in self._files.items()}
 
     def _with_addresses(self, index: str) -> str:
         """Add links that preload the scripts of the first screen: the browser requests them at once."""
@@ -66,10 +82,6 @@ def _type(name: str) -> str | None:
     return next((kind for suffix, kind in _TYPES.items() if name.endswith(suffix)), None)
 
 
-def _response(name: str, content: bytes) -> Response:
-    return Response(content, media_type=_type(name), headers={"Cache-Control": _CACHE_FOREVER})
-
-
 _page = Page(files("segue") / "server" / "web")
 
 
@@ -78,15 +90,15 @@ async def index(request: Request) -> Response:
     headers = {"ETag": etag, "Cache-Control": "no-cache"}
     if etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    return Response(_page.index, media_type="text/html", headers=headers)
+    return _page.index.response(request, headers)
 
 
 async def file(request: Request) -> Response:
     current = request.path_params["fingerprint"] == _page.fingerprint
-    response = _page.responses.get(request.path_params["name"]) if current else None
-    if response is None:
+    resource = _page.resources.get(request.path_params["name"]) if current else None
+    if resource is None:
         raise Refused(404, "not_found", "this page has no such file; load it again")
-    return response
+    return resource.response(request, {"Cache-Control": _CACHE_FOREVER})
 
 
 # Plain Starlette routes: a browser requests about thirty files at once, and each is only a look-up.

@@ -223,6 +223,11 @@ class RecallOut(BaseModel):
     updated_at: Moment
 
 
+class Upcoming(BaseModel):
+    at: Moment
+    name: str
+
+
 class SessionOut(BaseModel):
     key: str = Field(examples=["websocket:3f2a"])
     channel: str
@@ -238,6 +243,10 @@ class SessionOut(BaseModel):
     pending_tokens: int = Field(description="Estimated number of tokens in these messages.")
     last_line: str | None = Field(description="The beginning of the newest message.")
     last_line_at: Moment | None
+    last_activity_at: Moment = Field(
+        description="When something last happened in it, by a user or a schedule."
+    )
+    upcoming: Upcoming | None = Field(description="What happens next in it, or null.")
     keep_recent_count: int
     auto_commit_policy: AutoCommitPolicyIn | None
     auto_commit_last_error: str

@@ -17,6 +17,7 @@ from segue.server.schemas.common import (
     SessionOut,
     SourceOut,
     TurnOut,
+    Upcoming,
 )
 from segue.times.clock import to_moment
 
@@ -48,6 +49,8 @@ def session(overview: Overview) -> SessionOut:
         pending_tokens=overview.pending_tokens,
         last_line=overview.last_line,
         last_line_at=maybe_moment(overview.last_line_at),
+        last_activity_at=moment(overview.last_activity_at),
+        upcoming=_upcoming(overview),
         keep_recent_count=record.live.keep_recent_count,
         auto_commit_policy=_policy(record.live.policy),
         auto_commit_last_error=record.live.last_error,
@@ -59,6 +62,12 @@ def session(overview: Overview) -> SessionOut:
         when_busy=cast(Any, record.when_busy),
         metadata=dict(record.metadata),
     )
+
+
+def _upcoming(overview: Overview) -> Upcoming | None:
+    if overview.upcoming_at is None:
+        return None
+    return Upcoming(at=moment(overview.upcoming_at), name=overview.upcoming_name or "")
 
 
 def recall(record: Recall, session_key: str) -> RecallOut:

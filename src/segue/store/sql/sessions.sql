@@ -21,6 +21,20 @@ message_count, last_line, last_line_at, queued, automations, recall_id, recall_s
 recall_action, recall_slot, recall_next_at, recall_created_at, recall_updated_at, recall_call_type,
 recall_comment, recall_turn_state, recall_waits_since
 
+-- columns: upcoming
+-- What happens next in the session `counted`: a job of a user, a recall or a written message.
+(SELECT MIN(jobs.next_at)
+ FROM jobs
+ WHERE jobs.session_id = counted.id AND jobs.state = 'active' AND jobs.kind IN ('cron', 'recall', 'message')
+) AS upcoming_at,
+(SELECT jobs.name
+ FROM jobs
+ WHERE jobs.session_id = counted.id AND jobs.state = 'active' AND jobs.kind IN ('cron', 'recall', 'message')
+   AND jobs.next_at IS NOT NULL
+ ORDER BY jobs.next_at, jobs.id
+ LIMIT 1
+) AS upcoming_name
+
 -- name: create
 INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
                       auto_commit_policy, keep_recent_count)
@@ -85,8 +99,8 @@ JOIN sessions ON sessions.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
 
 -- name: overview
-SELECT /*columns session*/, /*columns overview*/
-FROM sessions_with_counts
+SELECT /*columns session*/, /*columns overview*/, /*columns upcoming*/
+FROM sessions_with_counts AS counted
 WHERE id = :id;
 
 -- name: overviews
@@ -105,7 +119,7 @@ WITH page AS MATERIALIZED (
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT /*columns session*/, /*columns overview*/
+SELECT /*columns session*/, /*columns overview*/, /*columns upcoming*/
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
@@ -126,7 +140,7 @@ WITH page AS MATERIALIZED (
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT /*columns session*/, /*columns overview*/
+SELECT /*columns session*/, /*columns overview*/, /*columns upcoming*/
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;

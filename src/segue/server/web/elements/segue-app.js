@@ -2,7 +2,7 @@
 
 import { Chat } from "../lib/chat.js";
 import { h, Part, t } from "../lib/dom.js";
-import { currentKey, go, newKey } from "../lib/route.js";
+import { currentKey, go, isNewKey, newKey } from "../lib/route.js";
 import { keys } from "../lib/keys.js";
 import { live } from "../lib/live.js";
 import { sessions } from "../lib/sessions.js";
@@ -62,6 +62,10 @@ class App extends Part {
       this.#showPanel(true);
       callWhenDefined(this.panel, "explain", detail);
     });
+    this.on(this, "segue-edit", ({ detail }) => {
+      this.#showPanel(true);
+      callWhenDefined(this.panel, "edit", detail);
+    });
     this.on(sessions, "gone", ({ detail }) => detail === currentKey() && go(null));
     this.on(WIDE, "change", () => this.#showPanel(wantsPanel()));
     this.on(document, "visibilitychange", () => this.#markRead());
@@ -83,17 +87,15 @@ class App extends Part {
     if (this.#chat?.key === key) return;
     this.#chat?.close();
     this.#chat = new Chat(key);
-    localStorage.setItem(LAST, key);
+    // A conversation that never began is not opened again on the next visit.
+    if (!isNewKey(key)) localStorage.setItem(LAST, key);
     this.classList.remove("menu-open");
     this.sidebar.current = key;
     this.talk.chat = this.#chat;
     this.panel.chat = this.#chat;
-    const chat = this.#chat;
-    // A conversation that has not begun has no panel.
-    const updateFresh = () => chat === this.#chat && this.classList.toggle("fresh", chat.state === "new");
-    for (const type of ["opened", "session"]) chat.addEventListener(type, updateFresh);
-    chat.addEventListener("opened", loadLater);
-    chat.open();
+    this.#chat.addEventListener("opened", loadLater);
+    this.#chat.addEventListener("session", () => localStorage.setItem(LAST, key), { once: true });
+    this.#chat.open();
     this.#markRead();
   }
 

@@ -2,26 +2,54 @@
 
 import { pauseJob, removeJob, resumeJob, skipJob } from "../lib/actions.js";
 import { get, inPath } from "../lib/api.js";
-import { h, Part, t } from "../lib/dom.js";
+import { h, Part, setText, t } from "../lib/dom.js";
+import { pastDays } from "../lib/days.js";
+import { menu } from "../lib/menu.js";
 import { actionButton } from "../lib/row.js";
 import { inWords } from "../lib/schedules.js";
-import { formatFull, formatUpcoming, zone } from "../lib/times.js";
+import {
+  everySecond,
+  formatDate,
+  formatDayShort,
+  formatDuration,
+  formatFull,
+  formatUpcoming,
+  zone,
+} from "../lib/times.js";
 import "./segue-edit.js";
+import "./segue-month.js";
 import "./segue-run.js";
 import "./segue-strip.js";
 
 const RUNS_SHOWN = 20;
+/** Enough for 30 days of a job that runs three times a day. */
+const RUNS_LOADED = 100;
 
 class Automation extends Part {
+  enter() {
+    everySecond(() => this.tick(), this.lifetime.signal);
+  }
+
+  /** What changes by itself: the status, and the time that is left. */
+  tick() {
+    if (!this.job) return;
+    const [status, words] = statusOf(this.job, this.chat);
+    this.status.className = `status ${status}`;
+    setText(this.status, words);
+    if (this.next) setText(this.next, t("next_run", { time: formatUpcoming(this.next.at) }));
+  }
+
   show(job, chat) {
     this.job = job;
     this.chat = chat;
     if (!this.differs(job)) return;
     if (!this.head) this.#create();
-    const [status, words] = statusOf(job);
-    this.head.replaceChildren(h("h3", job.name), h(`span.status.${status}`, words));
+    this.head.replaceChildren(h("h3", job.name), this.status);
     this.when.replaceChildren(...this.#when(job));
+    this.tick();
     this.verbs.replaceChildren(...this.#buttons(job));
+    // What the runs will fill is there from the start.
+    if (!this.runs.length) this.days.hidden = this.strip.hidden = !job.state.last_run_at;
     this.#loadRuns().catch(() => {});
   }
 
@@ -29,23 +57,36 @@ class Automation extends Part {
   async explain(runId = null) {
     await this.#loadRuns();
     const run = this.runs.find((each) => each.run_id === runId) ?? this.runs[0] ?? null;
-    this.detail.show(run, this.job, true);
+    this.#open(run, { explain: true });
+  }
+
+  edit() {
+    this.form.show(this.job, this.chat);
   }
 
   #create() {
     this.head = h("div.head");
+    this.status = h("span");
     this.when = h("div.when");
+    this.days = h("segue-month", { hidden: true });
     this.strip = h("segue-strip");
     this.detail = h("segue-run");
     this.verbs = h("div.verbs");
     this.form = h("segue-edit");
     this.runs = [];
-    this.append(this.head, this.when, this.strip, this.verbs, this.form, this.detail);
-    this.strip.addEventListener("segue-run", ({ detail }) => this.detail.show(detail, this.job));
+    this.append(this.head, this.when, this.days, this.strip, this.verbs, this.form, this.detail);
+    this.strip.addEventListener("segue-run", ({ detail }) => this.#open(detail));
+  }
+
+  #open(run, options = {}) {
+    const turn = run?.turn_id && this.chat.fold.turn(run.turn_id);
+    const sentence = turn?.outcome === "error" ? turn.text : "";
+    this.detail.show(run, this.job, { sentence, ...options });
   }
 
   #when(job) {
     const jobZone = job.schedule.tz;
+    this.next = null;
     const lines = [
       h(
         "p",
@@ -56,14 +97,10 @@ class Automation extends Part {
     ];
     if (job.enabled && job.next_runs.length) {
       const [next, ...more] = job.next_runs.map((at) => new Date(at));
-      const then = more.map((at) => ` · ${formatUpcoming(at)}`).join("");
+      const then = more.map((at) => ` · ${formatDate(at)}`).join("");
+      this.next = Object.assign(h("span"), { at: next });
       lines.push(
-        h(
-          "p.next",
-          { title: formatFull(next) },
-          t("next_run", { time: formatUpcoming(next) }),
-          more.length > 0 && h("span.then", then),
-        ),
+        h("p.next", { title: formatFull(next) }, this.next, more.length > 0 && h("span.then", then)),
       );
     }
     return lines;
@@ -73,25 +110,60 @@ class Automation extends Part {
     if (job.protected) return [h("span.none", t("system_job"))];
     const button = (name, act) => actionButton(name, job.name, act);
     const change = job.enabled
-      ? [button("pause", () => pauseJob(this.chat, job)), button("skip_next", () => skipJob(this.chat, job))]
-      : [button("resume", () => resumeJob(this.chat, job))];
-    return [
-      ...change,
-      button("edit", () => this.form.show(job, this.chat)),
+      ? button("pause", () => pauseJob(this.chat, job))
+      : button("resume", () => resumeJob(this.chat, job));
+    const further = [
+      job.enabled && button("skip_next", () => skipJob(this.chat, job)),
       button("why", () => this.explain()),
       button("remove", () => removeJob(this.chat, job)),
-    ];
+    ].filter(Boolean);
+    return [change, button("edit", () => this.edit()), menu(t("more_actions", { name: job.name }), further)];
+  }
+
+  #showDays(runs) {
+    const days = pastDays(runs);
+    const most = Math.max(...days.map((day) => day.count));
+    this.days.hidden = !most;
+    if (!most) return;
+    const shown = days.map((day) => ({
+      level: day.count / most,
+      state: stateOf(day),
+      words: dayInWords(day),
+    }));
+    const failed = days.reduce((sum, day) => sum + day.failed, 0);
+    const count = days.reduce((sum, day) => sum + day.count, 0);
+    const failures = failed ? `, ${t("failed_runs", { count: failed })}` : "";
+    const summary = `${t("last_days")}: ${t("runs", { count })}${failures}`;
+    this.days.show(t("last_days"), shown, days.length - 1, summary);
   }
 
   async #loadRuns() {
-    const { runs } = await get(`automations/${inPath(this.job.id)}/runs?limit=${RUNS_SHOWN}`);
+    const { runs } = await get(`automations/${inPath(this.job.id)}/runs?limit=${RUNS_LOADED}`);
     this.runs = runs;
-    this.strip.show(runs);
+    this.strip.show(runs.slice(0, RUNS_SHOWN));
+    this.#showDays(runs);
   }
 }
 
-function statusOf(job) {
-  if (job.state.pending) return ["running", t("running")];
+/** Only the job whose turn is under way is running; another one that is due waits for it. */
+/** A day in words: `Tue 17 Nov: 3 runs, 1 failed, up to 2 s late`. */
+function dayInWords({ day, count, failed, latestMs }) {
+  const parts = [t("runs", { count })];
+  if (failed) parts.push(t("failed_runs", { count: failed }));
+  if (latestMs >= 1000) parts.push(t("late_up_to", { time: formatDuration(latestMs) }));
+  return `${formatDayShort(day)}: ${parts.join(", ")}`;
+}
+
+function stateOf({ count, failed, passed }) {
+  if (!count) return "";
+  if (failed) return "bad";
+  return passed === count ? "passed" : "good";
+}
+
+function statusOf(job, chat) {
+  if (job.state.pending) {
+    return chat.runningJob === job.id ? ["running", t("running")] : ["waiting", t("outcome_queued")];
+  }
   if (!job.enabled) return ["paused", t("paused")];
   const failures = job.state.consecutive_failures;
   if (failures) return ["error", t("failed_times", { count: failures })];

@@ -1,7 +1,9 @@
 // The automations of this conversation. There is deliberately no list of all automations.
 
+import { get, inPath } from "../lib/api.js";
 import { arrange, h, Part, t } from "../lib/dom.js";
 import "./segue-automation.js";
+import "./segue-run.js";
 
 class Automations extends Part {
   #jobs = new Map();
@@ -10,16 +12,25 @@ class Automations extends Part {
     this.list = h("div.jobs");
     this.none = h("p.none", t("no_automations"));
     this.append(
-      h("section", { "aria-label": t("automations") }, h("h2", t("automations")), this.none, this.list),
+      h(
+        "section",
+        { "aria-label": t("automations") },
+        h("h2", t("automations")),
+        this.none,
+        this.list,
+      ),
     );
     this.hidden = true;
   }
 
   show(chat) {
-    if (chat !== this.chat) this.#jobs.clear();
+    if (chat !== this.chat) {
+      this.#jobs.clear();
+      this.ended?.remove();
+    }
     this.chat = chat;
     const jobs = chat.jobs;
-    this.hidden = jobs === null;
+    this.hidden = jobs === null && chat.state !== "new";
     this.none.hidden = Boolean(jobs?.length);
     arrange(
       this.list,
@@ -29,8 +40,26 @@ class Automations extends Part {
 
   async explain({ job, run }) {
     const element = this.#jobs.get(job);
+    if (!element) return this.#explainEnded(job, run);
+    element.scrollIntoView({ block: "nearest" });
+    await element.explain(run);
+  }
+
+  /** A run of a job that has ended, and so is not in the list. */
+  async #explainEnded(job, runId) {
+    const run = await get(`runs/${inPath(runId)}`);
+    const sentence = this.chat.fold.turn(run.turn_id)?.text ?? "";
+    this.hidden = false;
+    this.ended?.remove();
+    this.ended = h("segue-run");
+    this.list.after(this.ended);
+    await this.ended.show(run, { id: job }, { explain: true, sentence });
+  }
+
+  edit(jobId) {
+    const element = this.#jobs.get(jobId);
     element?.scrollIntoView({ block: "nearest" });
-    await element?.explain(run);
+    element?.edit();
   }
 
   #job(job, chat) {

@@ -12,7 +12,7 @@ class Composer extends Part {
     this.field = h("textarea", {
       rows: "1",
       "aria-label": t("message"),
-      placeholder: t("write"),
+      placeholder: t(matchMedia("(max-width: 759px)").matches ? "write_short" : "write"),
       enterkeyhint: "send",
       maxlength: "100000",
     });
@@ -25,6 +25,9 @@ class Composer extends Part {
   enter() {
     this.on(this.field, "input", () => this.#changed());
     this.on(this.field, "keydown", (event) => this.#press(event));
+    this.on(this.hint, "segue-replace", ({ detail }) => {
+      this.fill(this.field.value.replace(detail.phrase, detail.words));
+    });
     this.on(live, "refused", ({ detail }) => this.#refused(detail));
     this.on(
       live,

@@ -1,9 +1,11 @@
-// Form for changing an automation. The schedule is written in words or as a cron line; the server reads it.
+// Form for changing an automation. The schedule is written in words, with a preview of how it will be read.
 
 import { inPath, patch } from "../lib/api.js";
 import { h, Part, t } from "../lib/dom.js";
 import { field, form } from "../lib/form.js";
+import { asWritten } from "../lib/schedules.js";
 import { toast } from "../lib/toast.js";
+import "./segue-hint.js";
 
 class Edit extends Part {
   build() {
@@ -11,9 +13,14 @@ class Edit extends Part {
   }
 
   show(job, chat) {
-    const before = { name: job.name, schedule: scheduleText(job.schedule), message: job.message };
+    const before = {
+      name: job.name,
+      schedule: asWritten(job.schedule, chat.timezone),
+      message: job.message,
+    };
     const textField = (name) =>
       field(name, h("input", { type: "text", value: before[name], required: true, maxlength: "200" }));
+    const schedule = textField("schedule");
     const message = field("message", h("textarea", { rows: "3", required: true }, before.message));
     const save = async (inputs) => {
       const changed = Object.keys(before).filter((name) => inputs[name].value.trim() !== before[name]);
@@ -23,19 +30,19 @@ class Edit extends Part {
       toast(t("saved"));
       chat.refreshFuture(0);
     };
-    const fields = form([textField("name"), textField("schedule"), message], save, () => {
+    const hint = h("segue-hint");
+    const fields = form([textField("name"), schedule, hint, message], save, () => {
       this.hidden = true;
     });
     this.replaceChildren(fields);
     this.hidden = false;
+    const preview = () => {
+      hint.written = { text: fields.elements.schedule.value, timezone: chat.timezone, isTime: true };
+    };
+    fields.elements.schedule.addEventListener("input", preview);
+    preview();
     fields.elements.name.focus();
   }
-}
-
-/** The schedule as text that the server can read. */
-function scheduleText(schedule) {
-  if (schedule.kind === "cron") return `${schedule.expr}${schedule.tz ? ` ${schedule.tz}` : ""}`;
-  return schedule.kind === "every" ? `every ${schedule.every_seconds}s` : schedule.at;
 }
 
 customElements.define("segue-edit", Edit);

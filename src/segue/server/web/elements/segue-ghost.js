@@ -18,7 +18,8 @@ class Ghost extends Part {
     this.setAttribute("role", "listitem");
     this.when = h("time", { datetime: ghost.at.toISOString(), title: this.#tooltip(ghost) });
     const words = ghost.kind === "message" ? `“${ghost.label}”` : ghost.label;
-    const label = h("span.label", h("span.kind", t(KINDS[ghost.kind])), h("span.of", words));
+    const kind = ghost.item.schedule?.kind === "at" ? "reminder" : KINDS[ghost.kind];
+    const label = h("span.label", h("span.kind", t(kind)), h("span.of", { dir: "auto" }, words));
     const buttons = actionsOf(ghost, chat).map(({ name, act }) => actionButton(name, ghost.label, act));
     const element = row("ghost", { node: "ring", body: [label, h("span.verbs", buttons)] });
     element.querySelector(".who").append(this.when);

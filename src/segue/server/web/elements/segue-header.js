@@ -37,6 +37,10 @@ class Header extends Part {
     this.append(menu, this.heading, this.state, this.stop, this.trash, this.panel);
   }
 
+  enter() {
+    this.on(sessions, "change", () => this.#chat && this.show(this.#chat));
+  }
+
   show(chat) {
     this.#chat = chat;
     const session = sessions.get(chat.key) ?? chat.session;
@@ -53,6 +57,7 @@ class Header extends Part {
     this.stop.hidden = !running;
     const count = (chat.jobs?.length ?? chat.session?.automation_count) || "";
     setText(this.count, String(count));
+    this.panel.setAttribute("aria-label", `${t("show_panel")} ${count}`.trim());
   }
 
   async #save(chat, title) {

@@ -5,9 +5,11 @@ import { h, icon, Part, t } from "../lib/dom.js";
 import { formatDate, formatDistance, zone } from "../lib/times.js";
 
 const PAUSE_MS = 160;
-/** Words that suggest a time; without one the server is not asked. */
+/** Digits and words that suggest a time; without one the server is not asked. */
 const CUES =
-  /\b(remind|recall|schedule|every|daily|weekly|tomorrow|tonight|later|wake|at \d|in (?:a|an|\d|half)|on (?:mon|tue|wed|thu|fri|sat|sun)|next)\b|[提叫]醒|每|明天|后天|点|分钟|小时|下周|erinner|morgen|jeden|rappelle|demain|chaque|recu[eé]rda|mañana|cada|напомни|завтра|кажд/i;
+  /\d|\b(remind|recall|schedule|every|daily|weekly|monthly|tomorrow|tonight|noon|midnight|later|wake|in (?:an?|half)|on (?:mon|tue|wed|thu|fri|sat|sun)|next)|[提叫]醒|每|明天|后天|点|分钟|小时|下周|erinner|morgen|heute|jeden|täglich|werktags|rappelle|demain|chaque|recu[eé]rda|mañana|cada|напомни|завтра|кажд/i;
+
+const TODAY = /^(?:today|heute|今天)\s*/i;
 
 class Hint extends Part {
   #request = 0;
@@ -18,10 +20,11 @@ class Hint extends Part {
     this.hidden = true;
   }
 
-  set written({ text, timezone }) {
+  /** `isTime`: the whole text is meant as a time. */
+  set written({ text, timezone, isTime = false }) {
     clearTimeout(this.#timer);
     this.#request += 1;
-    if (!CUES.test(text)) return this.#clear();
+    if (!text.trim() || (!isTime && !CUES.test(text))) return this.#clear();
     this.#timer = setTimeout(
       () => this.#ask({ text: text.slice(0, 600), timezone }, this.#request),
       PAUSE_MS,
@@ -69,9 +72,17 @@ class Hint extends Part {
       h("span.arrow", { "aria-hidden": "true" }, "→"),
       h("strong", `${formatDate(first)} ${zone}`),
       h("span.left", `(${left})`),
-      more && h("span.then", more),
+      ...(more ? [h("span.then", more)] : []),
+      ...(passed ? [this.#tomorrowButton(phrase)] : []),
     );
     this.hidden = false;
+  }
+
+  /** Offers the same time tomorrow for a time of today that has passed. */
+  #tomorrowButton(phrase) {
+    const words = `${t("tomorrow")} ${phrase.replace(TODAY, "")}`;
+    const replace = () => this.emit("segue-replace", { phrase, words });
+    return h("button.quiet", { onclick: replace }, icon("undo"), t("use_tomorrow"));
   }
 }
 

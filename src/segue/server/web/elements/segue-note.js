@@ -1,6 +1,7 @@
 // A message that belongs to no turn: a scheduled message, or one that a program stored.
 
-import { h, Part, setHtml, t } from "../lib/dom.js";
+import { h, Part, t } from "../lib/dom.js";
+import { setHtml } from "../lib/prose.js";
 import { row } from "../lib/row.js";
 
 class Note extends Part {

@@ -3,7 +3,7 @@
 import { h, icon, Part } from "../lib/dom.js";
 import { go } from "../lib/route.js";
 import { sessions } from "../lib/sessions.js";
-import { changeLanguage, language, t } from "../lib/words.js";
+import { changeLanguage, language, LANGUAGES, t } from "../lib/words.js";
 
 const SHOWN = 12;
 
@@ -59,11 +59,9 @@ class Palette extends Part {
       { name: t("show_panel"), icon: "panel", act: emit("segue-panel") },
       this.chat?.running && { name: t("stop"), icon: "stop", act: () => this.chat.stop() },
       session && { name: t("delete_chat"), icon: "trash", act: emit("segue-delete", session) },
-      {
-        name: language === "zh" ? "English" : "中文",
-        icon: "edit",
-        act: () => changeLanguage(language === "zh" ? "en" : "zh"),
-      },
+      ...Object.entries(LANGUAGES)
+        .filter(([code]) => code !== language)
+        .map(([code, name]) => ({ name, icon: "edit", act: () => changeLanguage(code) })),
     ].filter(Boolean);
   }
 

@@ -1,7 +1,8 @@
 // The past: turns and messages in the order of the log, with a separator where a day begins.
 
 import { arrange, h, Part, t } from "../lib/dom.js";
-import { formatDay, sameDay } from "../lib/times.js";
+import { copyFrom } from "../lib/row.js";
+import { formatDate, formatDay, sameDay } from "../lib/times.js";
 import "./segue-note.js";
 import "./segue-turn.js";
 
@@ -12,6 +13,13 @@ class Past extends Part {
   build() {
     this.setAttribute("role", "list");
     this.setAttribute("aria-label", t("conversation"));
+  }
+
+  enter() {
+    this.on(this, "click", ({ target }) => {
+      const button = target.closest(".copy-code");
+      if (button) copyFrom(button, button.closest(".code").querySelector("code").textContent);
+    });
   }
 
   clear() {
@@ -28,12 +36,17 @@ class Past extends Part {
   show(entries) {
     const wanted = [];
     let before = null;
+    let cuts = [...(this.chat?.archives ?? [])].reverse();
     for (const entry of entries) {
       const at = new Date(entry.at);
+      const passed = cuts.filter((archive) => archive.last_seq < entry.seq);
+      if (passed.length && before) wanted.push(this.#cut(passed.at(-1)));
+      cuts = cuts.slice(passed.length);
       if (!before || !sameDay(before, at)) wanted.push(this.#day(at));
       before = at;
       wanted.push(this.#shown.get(entry.id) ?? this.#make(entry));
     }
+    if (cuts.length && before) wanted.push(this.#cut(cuts.at(-1)));
     arrange(this, wanted);
   }
 
@@ -46,9 +59,20 @@ class Past extends Part {
 
   #make(entry) {
     const element = h(entry.kind === "turn" ? "segue-turn" : "segue-note");
+    element.chat = this.chat;
     this.#shown.set(entry.id, element);
     element.show(entry);
     return element;
+  }
+
+  /** The mark after the last message that was archived. */
+  #cut({ n, created_at: at, state }) {
+    const name = `archive ${n} ${state}`;
+    if (!this.#days.has(name)) {
+      const words = t(state === "failed" ? "cut_failed" : "cut", { time: formatDate(new Date(at)) });
+      this.#days.set(name, h("div.day.cut", { role: "listitem" }, h("span", words)));
+    }
+    return this.#days.get(name);
   }
 
   #day(at) {

@@ -5,6 +5,8 @@ import { h, Part, t } from "../lib/dom.js";
 import { field, form } from "../lib/form.js";
 
 const MINUTE = 60;
+/** Suggested for a conversation that has no policy yet. */
+const USUAL = { tokens: 8000, keep: 6 };
 
 class Policy extends Part {
   show(chat) {
@@ -19,9 +21,14 @@ class Policy extends Part {
   }
 
   #edit(policy) {
+    const usual = Object.keys(policy).length ? {} : USUAL;
     const check = h("input", { type: "checkbox", checked: Boolean(policy.enabled) });
-    const number = (name, value, max) =>
-      field(name, h("input", { type: "number", min: "0", max, value: String(value || "") }));
+    const number = (name, value, max, usual) =>
+      field(
+        name,
+        h("input", { type: "number", min: "0", max, value: String(value || ""), placeholder: usual }),
+        { unit: t(`unit_${name}`), help: t(`help_${name}`) },
+      );
     const save = async ({ enabled, tokens, minutes, keep }) => {
       const triggers = {
         token_threshold: Number(tokens.value),
@@ -47,11 +54,12 @@ class Policy extends Part {
       this.lastChild.focus();
     };
     const numbers = [
-      number("tokens", policy.token_threshold, "1000000000"),
-      number("minutes", policy.idle_timeout_seconds / MINUTE, "1000000"),
-      number("keep", policy.keep_recent_count, "10000"),
+      number("tokens", policy.token_threshold ?? usual.tokens, "1000000000", t("off")),
+      number("minutes", policy.idle_timeout_seconds / MINUTE || "", "1000000", t("off")),
+      number("keep", policy.keep_recent_count ?? usual.keep, "10000", "0"),
     ];
-    this.form = form([field("enabled", check), ...numbers], save, close);
+    const enabled = h("label.check", Object.assign(check, { name: "enabled" }), t("field_enabled"));
+    this.form = form([enabled, ...numbers], save, close);
     this.replaceChildren(this.form);
     check.focus();
   }

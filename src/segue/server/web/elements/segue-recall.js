@@ -36,7 +36,7 @@ class Recall extends Part {
 
   set chat(chat) {
     this.#chat = chat;
-    const recall = chat.recall;
+    const recall = chat.bannerRecall;
     this.hidden = !recall;
     if (!recall) return;
     this.label.textContent = recallLabel(recall);

@@ -1,9 +1,13 @@
-// One conversation in the list: its title, last line, and marks for running, queued and recall.
+// One conversation in the list: title, last line, what happens next, and marks for running and queued.
 
-import { h, icon, Part, t } from "../lib/dom.js";
-import { formatPast, formatUpcoming } from "../lib/times.js";
+import { h, icon, Part, setText, t } from "../lib/dom.js";
+import { everySecond, formatPast, formatUpcoming } from "../lib/times.js";
 
 class Session extends Part {
+  enter() {
+    everySecond(() => this.#tick(), this.lifetime.signal);
+  }
+
   show(session, { unread, current }) {
     if (!this.differs(session, unread, current)) return;
     const title = session.title || t("untitled");
@@ -24,8 +28,23 @@ class Session extends Part {
         ),
         h("span.when", ...this.#marks(session), lastUsed),
         h("span.last", plain(session.last_line ?? "")),
+        this.#coming(session),
       ),
     );
+  }
+
+  /** What happens next in it; updated every second. */
+  #coming({ upcoming }) {
+    this.upcoming = null;
+    if (!upcoming) return null;
+    this.upcoming = Object.assign(h("span"), { at: new Date(upcoming.at), name: upcoming.name });
+    this.#tick();
+    return h("span.coming", icon("clock"), this.upcoming);
+  }
+
+  #tick() {
+    const { upcoming } = this;
+    if (upcoming) setText(upcoming, `${formatUpcoming(upcoming.at)} · ${upcoming.name}`);
   }
 
   #marks(session) {
@@ -34,23 +53,15 @@ class Session extends Part {
     if (session.queued) {
       marks.push(h("span.queued", { title: t("waiting", { count: session.queued }) }, `+${session.queued}`));
     }
-    if (session.recall) {
-      const named = recallName(session.recall);
-      marks.push(h("span.recall", { role: "img", named }, icon("clock")));
-    }
     return marks;
   }
-}
-
-function recallName({ status, trigger_at: at }) {
-  if (status === "running") return t("recall_running");
-  return at ? t("recall_at", { time: formatUpcoming(new Date(at)) }) : t("pending_recall");
 }
 
 /** A line of Markdown as plain text. */
 const plain = (line) =>
   line
-    .replace(/[*_`#>~]+|\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/!?\[([^\]]*)\]\([^)]*\)|\[\^[^\]]*\]/g, "$1")
+    .replace(/\|[\s|:-]*|[*_`#>~]+/g, " ")
     .replace(/\s+/g, " ")
     .trim();
 

@@ -5,6 +5,7 @@ import { arrange, h, icon, oncePerFrame, Part, t } from "../lib/dom.js";
 import { sessions } from "../lib/sessions.js";
 import "./segue-session.js";
 
+const FIND_KEYS = /Mac|iP/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 /** New rows per frame: creating a long list at once would block typing. */
 const ROWS_PER_FRAME = 40;
 
@@ -27,7 +28,8 @@ class Sidebar extends Part {
     );
     this.list = h("ul.sessions", { "aria-label": t("chats") });
     this.note = h("p.note", { role: "status" });
-    const search = h("div.search", icon("search"), this.search, h("kbd", { "aria-hidden": "true" }, "⌘K"));
+    const keys = h("kbd", { "aria-hidden": "true" }, FIND_KEYS);
+    const search = h("div.search", icon("search"), this.search, keys);
     const newChat = h(
       "button.icon-button",
       { "aria-label": t("new_chat"), title: `${t("new_chat")} (n)`, onclick: () => this.emit("segue-new") },
@@ -61,7 +63,7 @@ class Sidebar extends Part {
   #draw() {
     const words = this.search.value.trim().toLowerCase();
     const only = this.pending.getAttribute("aria-pressed") === "true";
-    const shown = sessions.all.filter((session) => (!only || session.recall) && matches(session, words));
+    const shown = sessions.all.filter((session) => (!only || isPending(session)) && matches(session, words));
     let created = 0;
     const drawn = shown.filter(({ key }) => {
       if (this.#items.has(key)) return true;
@@ -112,6 +114,9 @@ class Sidebar extends Part {
     return h("button.leave", { onclick: logOut }, icon("leave"), t("log_out"));
   }
 }
+
+/** Something will happen in it: a recall, a job or a message. */
+const isPending = (session) => Boolean(session.upcoming || session.recall);
 
 const matches = (session, words) =>
   !words || `${session.title ?? ""} ${session.last_line ?? ""} ${session.key}`.toLowerCase().includes(words);

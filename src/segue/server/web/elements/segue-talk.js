@@ -3,13 +3,17 @@
 import { h, icon, oncePerFrame, Part, prefersReducedMotion, t } from "../lib/dom.js";
 import { live } from "../lib/live.js";
 import "./segue-composer.js";
+import "./segue-empty.js";
+import "./segue-future.js";
 import "./segue-header.js";
 import "./segue-past.js";
 import "./segue-queue.js";
+import "./segue-recall.js";
 
 /** Pixels from the end that still count as the end. */
 const NEAR = 60;
 const MOVE_MS = 190;
+const SETTLE_MS = 1200;
 /** At most twenty updates a second: each costs a layout, and no reader is faster. */
 const TEXT_PAUSE_MS = 50;
 
@@ -72,19 +76,33 @@ class Talk extends Part {
     this.#atEnd = true;
     this.#changed.clear();
     this.past.clear();
+    this.past.chat = chat;
     this.composer.chat = chat;
     const listeners = {
       opened: () => this.#draw(),
       entry: (detail) => this.#entryChanged(detail),
-      future: () => this.#showFuture(),
+      future: () => {
+        this.#showFuture();
+        this.header.show(chat);
+      },
       session: () => this.header.show(chat),
+      archives: () => this.past.show(chat.fold.entries),
       queue: () => this.#showQueue(),
     };
     for (const [type, listener] of Object.entries(listeners)) {
       chat.addEventListener(type, (event) => chat === this.#chat && listener(event.detail));
     }
+    this.#settle(chat);
     this.#draw();
     if (matchMedia("(hover: hover)").matches) this.composer.focus();
+  }
+
+  /** Shows the conversation together with what is coming, so that nothing moves; but waits only a moment. */
+  #settle(chat) {
+    this.classList.add("settling");
+    const show = () => chat === this.#chat && this.classList.remove("settling");
+    chat.addEventListener("future", () => requestAnimationFrame(show), { once: true });
+    chat.addEventListener("opened", () => setTimeout(show, chat.state === "open" ? SETTLE_MS : 0));
   }
 
   write() {
@@ -122,7 +140,8 @@ class Talk extends Part {
   #showEmpty() {
     const chat = this.#chat;
     const unknown = chat.state === "loading" || chat.state === "failed";
-    const count = chat.fold.entries.length + chat.ghosts.length + this.queue.children.length;
+    const coming = chat.ghosts.length + (chat.bannerRecall ? 1 : 0);
+    const count = chat.fold.entries.length + coming + this.queue.children.length;
     this.empty.hidden = unknown || count > 0;
   }
 
@@ -141,8 +160,8 @@ class Talk extends Part {
   /** Adds an entry. A turn that was a ghost moves from the ghost's position to its own. */
   #add(entry) {
     this.#showQueue();
-    const from = entry.source && this.future.positionOf?.(entry.source);
-    if (entry.source) this.future.removeGhost?.(entry.source);
+    const from = entry.source && this.future.positionOf(entry.source);
+    if (entry.source) this.future.removeGhost(entry.source);
     this.past.show(this.#chat.fold.entries);
     this.#showEmpty();
     if (this.#atEnd) this.#scrollToEnd();

@@ -1,6 +1,9 @@
 // A turn: its prompt, thinking, tool calls and answer, and how it ended.
 
-import { arrange, h, Part, setHtml, setText, t } from "../lib/dom.js";
+import { arrange, h, Part, setText, t } from "../lib/dom.js";
+import { jobOf } from "../lib/tools.js";
+import { tailOf } from "../lib/partial.js";
+import { setHtml } from "../lib/prose.js";
 import { copyButton, row } from "../lib/row.js";
 import { formatUpcoming } from "../lib/times.js";
 import "./segue-tool.js";
@@ -8,10 +11,27 @@ import "./segue-tool.js";
 /** Outcomes that are shown as one line instead of an answer. */
 const SLIM = new Set(["empty", "error", "interrupted", "skipped", "missed", "cancelled"]);
 
+const LONG_CHARACTERS = 1200;
+const LONG_LINES = 16;
+const isLong = (text) => text.length > LONG_CHARACTERS || text.split("\n").length > LONG_LINES;
+
+/** A long message shows its beginning, and the rest on request. */
+function folded(words) {
+  const button = h("button.quiet.unfold", { "aria-expanded": "false" }, t("show_more"));
+  button.addEventListener("click", () => {
+    const open = words.classList.toggle("folded");
+    button.textContent = t(open ? "show_more" : "show_less");
+    button.setAttribute("aria-expanded", String(!open));
+  });
+  words.classList.add("folded");
+  return [words, button];
+}
+
 const KINDS = { recall: "recall", system: "system_job" };
 
 class Turn extends Part {
   #tools = new Map();
+  #cards = new Map();
 
   show(turn) {
     this.turn = turn;
@@ -23,6 +43,10 @@ class Turn extends Part {
     this.#showPrompt(turn);
     const tools = turn.tools.map((tool) => this.#tool(tool));
     arrange(this.tools, tools);
+    arrange(
+      this.cards,
+      turn.tools.map(jobOf).filter(Boolean).map((id) => this.#card(id)),
+    );
     this.#showAnswer(turn);
     this.grow(turn);
   }
@@ -32,7 +56,7 @@ class Turn extends Part {
     if (this.thinking.hidden !== !turn.thinking) this.thinking.hidden = !turn.thinking;
     setText(this.thoughts, turn.thinking);
     if (turn.text) this.answer.classList.remove("pending");
-    if (!this.text.hidden) setHtml(this.text, turn.html, turn.text.slice(turn.rendered));
+    if (!this.text.hidden) setHtml(this.text, turn.html, turn.outcome === null ? tailOf(turn) : "");
   }
 
   /** The part that takes the place of the ghost. */
@@ -47,16 +71,17 @@ class Turn extends Part {
     this.thinking = h("details.thinking", h("summary", t("thinking")), this.thoughts);
     this.tools = h("div.tools");
     this.text = h("div.text.prose");
+    this.cards = h("div.cards");
     this.closure = h("p.closure");
     this.undelivered = h("p.closure.undelivered");
     this.foot = h(
       "div.foot",
-      copyButton(t("copy_answer"), () => this.turn.text, t("copied")),
+      copyButton(t("copy_answer"), () => this.turn.text),
     );
     this.answer = row("answer", {
       who: t("segue"),
       node: "dot",
-      body: [this.thinking, this.tools, this.text, this.closure, this.undelivered, this.foot],
+      body: [this.thinking, this.tools, this.text, this.cards, this.closure, this.undelivered, this.foot],
     });
     this.append(this.asked, this.answer);
   }
@@ -72,7 +97,8 @@ class Turn extends Part {
   #message(message) {
     const words = h("div.words.prose");
     setHtml(words, message.html);
-    return row("user", { who: t("you"), at: message.created_at, node: "dot", body: words });
+    const body = isLong(message.content) ? folded(words) : words;
+    return row("user", { who: t("you"), at: message.created_at, node: "dot", body });
   }
 
   #trigger(turn) {
@@ -93,6 +119,15 @@ class Turn extends Part {
     }
     element.show(tool);
     return element;
+  }
+
+  #card(id) {
+    if (!this.#cards.has(id)) {
+      const card = h("segue-card");
+      card.subject = { id, chat: this.chat };
+      this.#cards.set(id, card);
+    }
+    return this.#cards.get(id);
   }
 
   #showAnswer(turn) {

@@ -4,11 +4,14 @@ import { get, inPath, maybe, post } from "./api.js";
 import { Fold } from "./fold.js";
 import { ghosts } from "./future.js";
 import { live } from "./live.js";
+import { readable } from "./partial.js";
+import { isNewKey, markUsed } from "./route.js";
 import { zone } from "./times.js";
 
 const PAGE = 50;
-const RENDER_PAUSE_MS = 250;
+const RENDER_PAUSE_MS = 150;
 const FUTURE_PAUSE_MS = 60;
+const DAY_MS = 86_400_000;
 
 /** Where the last Markdown block begins that may still change: after a blank line, outside code and lists. */
 function startOfOpenBlock(text, from) {
@@ -19,6 +22,8 @@ function startOfOpenBlock(text, from) {
   return from;
 }
 
+const htmlOf = async (text) => (text.trim() ? (await post("markdown", { text })).html : "");
+
 export class Chat extends EventTarget {
   fold = new Fold();
   session = null;
@@ -27,6 +32,8 @@ export class Chat extends EventTarget {
   messages = null;
   /** Ids of jobs that will be removed unless the user undoes it. They are not shown. */
   removing = new Set();
+  /** Where memory was cut: the archives, newest first. */
+  archives = [];
   state = "loading";
   #olderCursor = null;
   #loadingOlder = false;
@@ -45,6 +52,19 @@ export class Chat extends EventTarget {
     return last?.state === "running" || this.session?.state === "running";
   }
 
+  /** The id of the job whose turn is under way; null if none is. */
+  get runningJob() {
+    const turn = this.fold.entries.findLast((entry) => entry.state === "running");
+    return turn?.source?.job_id ?? null;
+  }
+
+  /** The recall, if its banner shows it: one that runs, or is due within a day. */
+  get bannerRecall() {
+    const { recall } = this;
+    const near = recall && (recall.status === "running" || new Date(recall.trigger_at) - Date.now() < DAY_MS);
+    return near ? recall : null;
+  }
+
   /** The zone for times that name none. */
   get timezone() {
     return this.session?.timezone ?? zone;
@@ -55,11 +75,12 @@ export class Chat extends EventTarget {
   }
 
   get ghosts() {
-    return ghosts(this.recall, this.jobs ?? [], this.messages ?? []);
+    return ghosts(this.bannerRecall ? null : this.recall, this.jobs ?? [], this.messages ?? []);
   }
 
   async open() {
     live.hold(this.key);
+    if (isNewKey(this.key)) return this.#openNew();
     try {
       const [session, log] = await Promise.all([get(this.path), get(`${this.path}/log?limit=${PAGE}`)]);
       if (this.#closed) return;
@@ -71,14 +92,24 @@ export class Chat extends EventTarget {
       live.follow(this.key, log.events.at(-1)?.seq ?? 0, (event) => this.#receive(event));
       this.#emit("opened");
       this.refreshFuture();
+      this.loadArchives();
     } catch (problem) {
       if (this.#closed) return;
-      this.state = problem.status === 404 ? "new" : "failed";
+      if (problem.status === 404) return this.#openNew();
+      this.state = "failed";
       this.problem = problem;
-      if (this.state === "new") live.follow(this.key, 0, (event) => this.#receive(event));
-      else live.unfollow(this.key);
+      live.unfollow(this.key);
       this.#emit("opened");
     }
+  }
+
+  /** A conversation that has not begun. */
+  #openNew() {
+    this.state = "new";
+    // What was requested before it began says only that it is missing.
+    for (const path of window.early.keys()) if (path.startsWith(this.path)) window.early.delete(path);
+    live.follow(this.key, 0, (event) => this.#receive(event));
+    this.#emit("opened");
   }
 
   close() {
@@ -103,11 +134,19 @@ export class Chat extends EventTarget {
   }
 
   send(text) {
+    markUsed(this.key);
     live.send(this.key, text);
   }
 
   stop() {
     live.stop(this.key);
+  }
+
+  async loadArchives() {
+    const answer = await maybe(`${this.path}/archives?limit=100`).catch(() => null);
+    if (this.#closed || !answer) return;
+    this.archives = answer.archives;
+    this.#emit("archives");
   }
 
   /** Reloads what is coming after a short pause, once for several changes. */
@@ -142,6 +181,8 @@ export class Chat extends EventTarget {
   }
 
   #sync(session) {
+    const archived = this.session && session.message_count < this.session.message_count;
+    if (archived) this.loadArchives();
     this.session = session;
     this.#emit("session");
     this.refreshFuture();
@@ -155,27 +196,25 @@ export class Chat extends EventTarget {
       let closedHtml = "";
       let from = 0;
       while (turn.outcome === null && turn.rendered < turn.text.length && !this.#closed) {
-        const { text } = turn;
+        const whole = turn.text;
+        const text = readable(whole);
         if (!turn.rendered) {
           closedHtml = "";
           from = 0;
         }
         const open = startOfOpenBlock(text, from);
-        if (open > from) {
-          const closed = await post("markdown", { text: text.slice(from, open) });
-          closedHtml += closed.html;
-        }
-        const { html } = await post("markdown", { text: text.slice(open) });
+        closedHtml += await htmlOf(text.slice(from, open));
+        const openHtml = await htmlOf(text.slice(open));
         from = open;
         if (turn.outcome !== null) break;
-        if (!turn.text.startsWith(text)) continue;
-        turn.html = closedHtml + html;
-        turn.rendered = text.length;
+        if (!turn.text.startsWith(whole)) continue;
+        Object.assign(turn, { html: closedHtml + openHtml, rendered: whole.length, held: text !== whole });
         this.#emit("entry", { entry: turn });
         await new Promise((wake) => setTimeout(wake, RENDER_PAUSE_MS));
       }
     } catch {
       // Text that could not be rendered is shown as it was written.
+      turn.unrendered = true;
     } finally {
       this.#rendering.delete(turn);
     }

@@ -1,4 +1,4 @@
-// Helpers for building elements. All content is inserted as text; the only exception is `setHtml`.
+// Helpers for building elements. All content is inserted as text, except by `setHtml` in prose.js.
 
 export { t } from "./words.js";
 
@@ -42,6 +42,14 @@ const PATHS = {
   down: "M12 5v14M6 13l6 6 6-6",
   chat: "M4 5h16v11H10l-4 4v-4H4Z",
   leave: "M10 5H5v14h5M14 8l4 4-4 4M18 12H9",
+  archive: "M4 5h16v4H4ZM5.5 9v10h13V9M10 12.5h4",
+  tool: "M14.5 6.5a3.5 3.5 0 0 1 4-1l-2.2 2.2 2 2L20.5 7.5a3.5 3.5 0 0 1-4.600 4.400L9 19a2 2 0 0 1-3-3l7-7a3.5 3.5 0 0 1 1.5-2.5Z",
+  pause: "M9 6v12M15 6v12",
+  resume: "M8 5.5v13l10-6.5Z",
+  skip: "M6 6l8 6-8 6ZM18 6v12",
+  more: "M6 12h.01M12 12h.01M18 12h.01",
+  why: "M9.5 9.5a2.5 2.5 0 1 1 3.600 2.200c-.8.5-1.100 1-1.100 1.800M12 16.800h.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17Z",
+  undo: "M9 6 5 10l4 4M5 10h9a5 5 0 0 1 0 10h-3",
 };
 
 /** An icon in the colour of the surrounding text. */
@@ -56,49 +64,8 @@ export function icon(name) {
   return svg;
 }
 
-const rendered = new WeakMap();
-
-/**
- * Shows HTML that the server has rendered and sanitised, then `tail`, text that is not rendered yet.
- * Nodes that do not change stay in place, so that they keep their selection and layout.
- */
-export function setHtml(element, html, tail = "") {
-  const { shown, tailSpan } = rendered.get(element) ?? { tailSpan: h("span.tail") };
-  rendered.set(element, { shown: html, tailSpan });
-  if (shown !== html) {
-    const template = document.createElement("template");
-    template.innerHTML = html;
-    tailSpan.remove();
-    morph(element, template.content);
-  }
-  setText(tailSpan, tail);
-  if (!tail) return tailSpan.remove();
-  if (element.contains(tailSpan)) return;
-  const last = element.lastElementChild;
-  const parent = last?.localName === "p" ? last : element;
-  parent.append(tailSpan);
-}
-
-/** Makes the children of `element` equal to those of `wanted`, changing as little as possible. */
-function morph(element, wanted) {
-  const nodes = [...wanted.childNodes];
-  nodes.forEach((node, index) => {
-    const current = element.childNodes[index];
-    if (!current) element.append(node);
-    else if (current.isEqualNode(node)) return;
-    else if (!sameKind(current, node)) current.replaceWith(node);
-    else if (current.data) updateText(current, node.data);
-    else morph(current, node);
-  });
-  while (element.childNodes.length > nodes.length) element.lastChild.remove();
-}
-
-/** Two texts, or two elements that differ only in their children. */
-function sameKind(one, other) {
-  return (one.data && other.data) || one.cloneNode(false).isEqualNode(other.cloneNode(false));
-}
-
-function updateText(node, text) {
+/** Changes a text node, by appending if it only got longer. */
+export function updateText(node, text) {
   if (text.startsWith(node.data)) node.appendData(text.slice(node.length));
   else node.data = text;
 }

@@ -17,6 +17,9 @@ const NO_ANSWER = {
   html: "",
   /** How much of `text` is rendered in `html`. */
   rendered: 0,
+  /** Whether an incomplete end of the rendered text is held back. */
+  held: false,
+  unrendered: false,
   state: "running",
   outcome: null,
   retryAt: null,
@@ -79,6 +82,12 @@ export class Fold {
   }
 
   #turn(event) {
+    const turn = this.#turnOf(event);
+    turn.seq = Math.max(turn.seq, event.seq ?? 0);
+    return turn;
+  }
+
+  #turnOf(event) {
     let turn = this.#byTurn.get(event.turn_id);
     if (!turn) {
       turn = {
@@ -90,6 +99,8 @@ export class Fold {
         added: [],
         tools: [],
         attempt: 1,
+        /** The number of its last event. */
+        seq: 0,
         delivery: null,
         refusal: null,
         ...NO_ANSWER,
@@ -161,6 +172,7 @@ export class Fold {
       kind: "message",
       id: event.message.id,
       at: event.at,
+      seq: event.seq,
       source: event.message.source,
       message: event.message,
     };

@@ -2,7 +2,16 @@
 
 import { h, t } from "./dom.js";
 
-export const field = (name, input) => h("label", t(`field_${name}`), Object.assign(input, { name }));
+/** A labelled field, with a unit behind it and a sentence of help below it where given. */
+export function field(name, input, { unit = "", help = "" } = {}) {
+  Object.assign(input, { name });
+  const entry = h("span.entry", input, unit && h("span.unit", unit));
+  const label = h("label", h("span", t(`field_${name}`)), entry);
+  if (!help) return label;
+  const id = `help-${name}`;
+  input.setAttribute("aria-describedby", id);
+  return h("div", label, h("p.help", { id }, help));
+}
 
 /** `save` gets the form's elements and throws what the server refuses; `close` ends it, saved or not. */
 export function form(fields, save, close) {

@@ -8,7 +8,17 @@ export function go(key) {
   location.hash = encodeURIComponent(key ?? "");
 }
 
-export const newKey = () => `websocket:${newId()}`;
+const created = new Set();
+
+export function newKey() {
+  const key = `websocket:${newId()}`;
+  created.add(key);
+  return key;
+}
+
+/** Whether this page made the key, so that the server need not be asked for the conversation. */
+export const isNewKey = (key) => created.has(key);
+export const markUsed = (key) => created.delete(key);
 
 /** Text that was typed but not sent, stored on this device. */
 export const draft = {

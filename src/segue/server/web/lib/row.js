@@ -19,9 +19,28 @@ function timeElement(at) {
   return h("time", { datetime: when.toISOString(), title: formatFull(when) }, formatClock(when));
 }
 
+const ICONS = {
+  skip: "skip",
+  skip_next: "skip",
+  cancel: "close",
+  pause: "pause",
+  resume: "resume",
+  edit: "edit",
+  why: "why",
+  undo: "undo",
+  remove: "trash",
+  forget: "trash",
+};
+const DANGER = new Set(["remove", "forget"]);
+
 /** `name` is a key of the catalogue; screen readers also hear what the action is about. */
 export const actionButton = (name, about, act) =>
-  h("button.quiet", { onclick: act, "aria-label": `${t(name)}: ${about}` }, t(name));
+  h(
+    "button.quiet",
+    { class: DANGER.has(name) ? "danger" : null, onclick: act, "aria-label": `${t(name)}: ${about}` },
+    icon(ICONS[name]),
+    t(name),
+  );
 
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
@@ -33,12 +52,15 @@ async function copy(text) {
   field.remove();
 }
 
-export function copyButton(label, text, confirmation) {
+/** Copies the text; the button says so for a moment. */
+export async function copyFrom(button, text) {
+  await copy(text);
+  button.replaceChildren(icon("check"), t("copied"));
+  setTimeout(() => button.replaceChildren(icon("copy")), 1500);
+}
+
+export function copyButton(label, text) {
   const button = h("button.quiet.copy", { named: label }, icon("copy"));
-  button.addEventListener("click", async () => {
-    await copy(text());
-    button.replaceChildren(icon("check"), confirmation);
-    setTimeout(() => button.replaceChildren(icon("copy")), 1500);
-  });
+  button.addEventListener("click", () => copyFrom(button, text()));
   return button;
 }

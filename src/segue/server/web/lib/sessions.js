@@ -118,6 +118,7 @@ class Sessions extends EventTarget {
   }
 }
 
-const lastUsed = (session) => session.last_message_at ?? session.created_at;
+/** A chat rises when something happened in it, by a user or a schedule. */
+const lastUsed = (session) => session.last_activity_at;
 
 export const sessions = new Sessions();

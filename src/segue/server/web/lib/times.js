@@ -59,6 +59,9 @@ export function formatPast(moment, now = new Date()) {
   return days ? shortDay(moment, days) : formatClock(moment);
 }
 
+export const formatDayShort = (moment) =>
+  format(moment, { weekday: "short", day: "numeric", month: "short" });
+
 export const formatDate = (moment) =>
   format(moment, {
     weekday: "short",

@@ -1,0 +1,141 @@
+"""Pictures at a glance: the last 30 days of a job, the next 30 of the conversation, and marks of memory."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.web.conftest import Served
+from tests.web.test_future import automation
+
+Open = Callable[..., Page]
+
+
+def test_the_last_days_of_a_job_show_numbers_on_hover_and_focus(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:days", timezone="Europe/Berlin")
+    job = automation(server, key, "monitor", "every 1s", message="fail")
+    server.wait_for(f"automations/{job}/runs", lambda answer: any(run["outcome"] for run in answer["runs"]))
+    server.call("POST", f"automations/{job}/pause")
+    page = open_page(server.at(key))
+    month = page.locator("segue-automation segue-month")
+    expect(month.locator(".bar")).to_have_count(30)
+    expect(month.locator(".bar.bad")).to_have_count(1)
+    expect(month.locator(".reading")).to_contain_text("Last 30 days:")
+    month.locator(".bar").last.hover()
+    expect(month.locator(".reading")).to_contain_text(re.compile(r"\d+ runs?, \d+ failed"))
+    bars = page.get_by_role("slider", name="Last 30 days")
+    bars.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(bars).to_have_attribute("aria-valuetext", re.compile("0 runs$"))
+
+
+def test_the_next_days_show_what_is_scheduled_here_only(server: Served, open_page: Open) -> None:
+    other = server.session("websocket:elsewhere-days")
+    automation(server, other, "of another chat", "0 9 * * *")
+    key = server.session("websocket:next-days", timezone="Europe/Berlin")
+    automation(server, key, "weekday job", "0 9 * * 1-5")
+    in_a_week = (datetime.now(UTC) + timedelta(days=7)).isoformat()
+    automation(server, key, "once in a week", in_a_week)
+    page = open_page(server.at(key))
+    timeline = page.locator("segue-timeline")
+    expect(timeline.locator(".bar")).to_have_count(30)
+    counted = timeline.locator(".bar.coming").count()
+    assert 20 <= counted <= 23
+    timeline.locator(".bar").nth(7).hover()
+    expect(timeline.locator(".reading")).to_contain_text("once in a week")
+    assert "another chat" not in timeline.inner_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "counts"),
+    [
+        ("0 9 * * 1-5", [1, 1, 1, 1, 1, 0, 0]),
+        ("*/30 * * * sun", [0, 0, 0, 0, 0, 0, 48]),
+        ("0 8,20 17 * *", [0, 2, 0, 0, 0, 0, 0]),
+        ("0 9 18 * 1", [1, 0, 1, 0, 0, 0, 0]),
+        ("0 0 * jan *", [0] * 7),
+        ("5 0-4/2 * * 7", [0, 0, 0, 0, 0, 0, 3]),
+    ],
+)
+def test_a_cron_line_is_counted_by_day(server: Served, open_page: Open, line: str, counts: list[int]) -> None:
+    """From Monday, 16 November 2026."""
+    page = open_page(server.url)
+    script = page.evaluate("document.querySelector('link[href*=\"lib/fold.js\"]').href")
+    counted = page.evaluate(
+        """async ([script, line]) => {
+            const { cronOn } = await import(script);
+            return [16, 17, 18, 19, 20, 21, 22].map((day) => cronOn(line, new Date(2026, 10, day)));
+        }""",
+        [script.replace("fold.js", "days.js"), line],
+    )
+    assert counted == counts
+
+
+def test_a_mark_stands_where_memory_was_archived(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:cut")
+    server.say(key, "before the cut")
+    page = open_page(server.at(key))
+    expect(page.locator(".day.cut")).to_have_count(0)
+    page.get_by_role("button", name="Archive now").click()
+    expect(page.locator(".day.cut")).to_contain_text("the agent now works with its summary")
+    server.say(key, "after the cut")
+    expect(page.locator("segue-turn")).to_have_count(2)
+    page.reload()
+    expect(page.locator("segue-turn")).to_have_count(2)
+    names = page.locator("segue-past > *").evaluate_all(
+        "(all) => all.map((it) => it.className || it.localName)"
+    )
+    assert names == ["day", "segue-turn", "day cut", "segue-turn"]
+
+
+def test_an_archiving_that_failed_says_so_and_can_be_tried_again(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:failed-archive")
+    server.say(key, "hello")
+    server.call("POST", f"sessions/{key}/commit", {})
+    server.wait_for(f"sessions/{key}/archives", lambda answer: answer["archives"][0]["state"] == "done")
+    server.say(key, "hello again")
+    page = open_page("about:blank")
+
+    def failing(route: Route) -> None:
+        body = route.fetch().json()
+        body["archives"][0] |= {"state": "failed", "error": "ModelAuthenticationError: status_code: 401"}
+        route.fulfill(body=json.dumps(body), content_type="application/json")
+
+    page.route("**/archives?*", failing)
+    page.goto(server.at(key))
+    drawer = page.get_by_role("region", name="Memory")
+    expect(drawer.locator(".failed")).to_contain_text("The last archiving failed.")
+    expect(drawer.get_by_text("status_code: 401")).to_be_hidden()
+    drawer.get_by_text("Details").click()
+    expect(drawer.get_by_text("status_code: 401")).to_be_visible()
+    expect(page.locator(".day.cut")).to_contain_text("the summary failed")
+    page.unroute("**/archives?*")
+    drawer.get_by_role("button", name="Try again").click()
+    expect(drawer.locator(".failed")).to_be_hidden()
+
+
+def test_a_fact_says_what_it_is_about_and_where_it_comes_from(own_server: Served, open_page: Open) -> None:
+    key = own_server.session("websocket:facts")
+    own_server.say(key, "I live in Rome and I like tea. We decided to ship on Friday.")
+    own_server.call("POST", f"sessions/{key}/commit", {})
+    own_server.wait_for("memories", lambda answer: bool(answer["memories"]))
+    page = open_page(own_server.at(key))
+    facts = page.get_by_role("region", name="Memory").locator(":scope > ul li")
+    expect(facts.filter(has_text="Friday")).to_contain_text("about this chat · learned")
+    expect(facts.filter(has_text="tea").first).to_contain_text("about you · learned")
+
+
+def test_the_page_speaks_german_to_a_german_browser(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:german", timezone="Europe/Berlin")
+    automation(server, key, "Bericht", "0 9 * * 1,3")
+    page = open_page(server.at(key), locale="de-DE")
+    expect(page.locator("html")).to_have_attribute("lang", "de-DE")
+    expect(page.locator("segue-automation")).to_contain_text("Montag und Mittwoch um 09:00")
+    page.get_by_role("button", name="Bearbeiten: Bericht").click()
+    expect(page.get_by_label("Wann")).to_have_value("jeden Montag und Mittwoch um 09:00")
+    expect(page.locator("segue-edit segue-hint strong")).to_contain_text("09:00")
+    page.get_by_role("textbox", name="Nachricht").fill("erinnere mich morgen um 9 an Ana")
+    expect(page.locator("segue-composer segue-hint")).to_contain_text("09:00")

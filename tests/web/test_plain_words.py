@@ -1,0 +1,126 @@
+"""People's words instead of machine text: confirmations, tools, forms, failures and dialogs."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Served
+from tests.web.test_future import automation, recall
+
+Open = Callable[..., Page]
+MACHINE_TEXT = re.compile(r"[0-9a-f]{16,}|\d{4}-\d\d-\d\dT|[+-]\d\d:\d\d\b|\* \* ")
+"""Ids, ISO times, offsets and cron lines."""
+
+
+def write(page: Page, text: str) -> None:
+    page.get_by_role("textbox", name="Message").fill(text)
+    page.keyboard.press("Enter")
+
+
+def test_a_scheduled_job_is_confirmed_by_a_card(offline_server: Served, open_page: Open) -> None:
+    page = open_page(offline_server.at(offline_server.session("websocket:card", timezone="Europe/Berlin")))
+    write(page, "every weekday at 9 tell me what changed since yesterday")
+    card = page.locator("segue-card")
+    expect(card.locator("strong")).to_have_text("weekdays at 09:00")
+    expect(card).to_contain_text("tell me what changed since yesterday")
+    expect(card.locator(".chip")).to_have_count(3)
+    expect(card.get_by_role("button")).to_have_text(["Edit", "Pause", "Undo"])
+    card.get_by_role("button", name="Pause").click()
+    expect(card.locator(".status")).to_have_text("paused")
+    card.get_by_role("button", name="Edit").click()
+    expect(page.get_by_label("When")).to_have_value("every weekday at 09:00")
+    card.get_by_role("button", name="Undo").click()
+    expect(card).to_have_text("No longer scheduled.")
+
+
+def test_a_tool_call_is_told_in_words(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:tool-words")
+    server.say(key, "tool")
+    chip = open_page(server.at(key)).locator("segue-tool")
+    expect(chip.locator("summary")).to_have_text("Read a filebuild.log")
+    expect(chip.get_by_text("read_file")).to_be_hidden()
+    chip.locator("summary").click()
+    expect(chip.get_by_text("read_file")).to_be_visible()
+    expect(chip.get_by_text('"lines": 3')).to_be_visible()
+
+
+def test_the_edit_form_shows_words_and_previews_what_is_typed(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:edit-words", timezone="Europe/Berlin")
+    written = {
+        "0 9 * * 1-5": "every weekday at 09:00",
+        "30 8 * * 1,4": "every Monday and Thursday at 08:30",
+        "0 7 * * *": "every day at 07:00",
+        "0 9 2 * *": "every month on the 2nd at 09:00",
+        "every 2h": "every 2 hours",
+        "15 9,17 * * *": "15 9,17 * * *",
+    }
+    for number, schedule in enumerate(written):
+        automation(server, key, f"job {number}", schedule)
+    page = open_page(server.at(key))
+    for number, words in enumerate(written.values()):
+        page.get_by_role("button", name=f"Edit: job {number}").click()
+        form = page.locator("segue-automation", has_text=f"job {number}").locator("form")
+        expect(form.get_by_label("When")).to_have_value(words)
+        expect(form.locator("segue-hint strong")).to_contain_text(re.compile(r"\d\d:\d\d"))
+        form.get_by_label("When").fill("every tuesday at 6:45")
+        expect(form.locator("segue-hint strong")).to_contain_text("06:45")
+        form.get_by_label("When").fill("whenever it suits at 9 or 10")
+        expect(form.locator("segue-hint")).to_contain_text("nothing will be scheduled")
+        form.get_by_role("button", name="Cancel").click()
+
+
+def test_a_failure_is_one_sentence_with_its_details_behind_a_click(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:failure", timezone="Europe/Berlin")
+    job = automation(server, key, "fragile", "every 1s", message="fail", policy={"max_runs": 1})
+    server.wait_for(f"automations/{job}/runs", lambda answer: bool(answer["runs"][:1]))
+    page = open_page(server.at(key), permissions=["clipboard-read", "clipboard-write"])
+    page.locator("segue-turn.failed").first.get_by_role("button", name="Why?").click()
+    run = page.locator("segue-run")
+    expect(run.locator(".sentence")).to_be_visible()
+    expect(run.locator(".told")).to_contain_text("It ended as error")
+    assert "RuntimeError" not in run.inner_text()
+    run.get_by_text("Details").click()
+    expect(run.locator("pre").first).to_contain_text("RuntimeError: the model fell over")
+    run.get_by_role("button", name="Copy").first.click()
+    assert "RuntimeError: the model fell over" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_no_machine_text_is_in_the_open(offline_server: Served, open_page: Open) -> None:
+    server = offline_server
+    key = server.session("websocket:plain", timezone="Europe/Berlin")
+    page = open_page(server.at(key))
+    for text in ("every weekday at 9 tell me the news", "tell me tomorrow at 18:00 that the shop closes"):
+        write(page, text)
+        expect(page.locator("segue-turn:not(.running) .text").last).to_be_visible()
+    expect(page.locator("segue-ghost")).to_have_count(2)
+    shown = page.locator("segue-app").inner_text()
+    assert MACHINE_TEXT.findall(shown.replace("Europe/Berlin", "")) == []
+
+
+def test_deleting_counts_archived_messages_and_names_what_is_pending(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:delete-all", title="Everything")
+    server.write(key, 6)
+    server.call("POST", f"sessions/{key}/commit", {})
+    server.write(key, 2)
+    recall(server, key, seconds=900)
+    page = open_page(server.at(key))
+    page.get_by_role("button", name="Delete chat").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Its 8 messages will be deleted permanently.")
+    expect(dialog).to_contain_text("read build.log")
+    expect(dialog.get_by_role("button")).to_have_text(["Cancel", "Delete"])
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_be_hidden()
+
+
+def test_a_long_message_is_folded(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:long-message")
+    server.say(key, "A long story. " * 300)
+    page = open_page(server.at(key))
+    words = page.locator("segue-turn .words")
+    folded = words.evaluate("(it) => it.offsetHeight")
+    page.get_by_role("button", name="Show more").click()
+    assert words.evaluate("(it) => it.offsetHeight") > 2 * folded
+    page.get_by_role("button", name="Show less").click()
+    assert words.evaluate("(it) => it.offsetHeight") == folded

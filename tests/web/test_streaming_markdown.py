@@ -1,0 +1,153 @@
+"""Markdown while it streams: no raw mark is ever visible, and what is shown stays."""
+
+import random
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+from playwright.sync_api import Page, expect
+
+from segue.server.markdown import Renderer
+from tests.web.conftest import Served
+from tests.web.streamed_documents import DOCUMENTS
+
+Open = Callable[..., Page]
+CUTS = 1_000
+
+RAW = re.compile(
+    r"\||```|~~~|\]\(|\*\*|~~|!\[|\[\^|\[[ x]\]|(?:^|\n)#+ |(?:^|\n)\s*(?:[-*+]|\d+[.)])\s*(?:\n|$)"
+)
+"""Marks that a reader must never see outside code."""
+
+
+class Shown(HTMLParser):
+    """What a reader sees: the text outside code, and all of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside_code, self.all = "", ""
+        self._inside: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "br":
+            self._inside.append("notes" if ("class", "notes") in attrs or ("class", "note") in attrs else tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if "notes" in self._inside:  # notes appear at the end of the answer
+            return
+        self.all += data
+        if "code" not in self._inside:
+            self.outside_code += data
+
+
+def shown(html: str) -> Shown:
+    parser = Shown()
+    parser.feed(html)
+    return parser
+
+
+def words(text: str) -> str:
+    """Without spaces and brackets: a bracket that opens may be a link's, so it is shown once it is closed."""
+    return re.sub(r"[\s\[\]]", "", text)
+
+
+def test_no_raw_mark_is_visible_in_a_thousand_cuts(server: Served, open_page: Open) -> None:
+    """And what is shown at a cut is the beginning of what is shown in the end."""
+    choose = random.Random(24)
+    cuts = [(choose.randrange(len(DOCUMENTS)), choose.random()) for _ in range(CUTS)]
+    pieces = [DOCUMENTS[index][: round(share * len(DOCUMENTS[index]))] for index, share in cuts]
+    page = open_page(server.url)
+    script = page.evaluate("document.querySelector('link[href*=\"lib/fold.js\"]').href")
+    readable: list[str] = page.evaluate(
+        "async ([script, pieces]) => pieces.map((await import(script)).readable)",
+        [script.replace("fold.js", "partial.js"), pieces],
+    )
+    render = Renderer().html
+    whole = [words(shown(render(document)).all) for document in DOCUMENTS]
+    wrong: dict[str, str] = {}
+    for (index, _), piece, text in zip(cuts, pieces, readable, strict=True):
+        seen = shown(render(text)) if text.strip() else Shown()
+        if RAW.search(seen.outside_code) or not whole[index].startswith(words(seen.all)):
+            wrong[piece[-60:]] = text[-60:]
+    assert wrong == {}
+
+
+WATCH = """() => {
+    window.seen = new Set();
+    const look = () => {
+        const text = document.querySelector("segue-turn .text")?.cloneNode(true);
+        text?.querySelectorAll("pre, code").forEach((code) => code.remove());
+        if (text) window.seen.add(text.textContent);
+    };
+    new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true });
+}"""
+
+
+def test_no_raw_mark_is_visible_in_the_page_while_an_answer_streams(server: Served, open_page: Open) -> None:
+    for number in (0, 1, 2):
+        page = open_page(server.at(server.session(f"websocket:streamed-{number}")))
+        page.evaluate(WATCH)
+        page.get_by_role("textbox", name="Message").fill(f"document {number} 25")
+        page.keyboard.press("Enter")
+        expect(page.locator("segue-turn:not(.running) .text")).to_be_visible()
+        seen: list[str] = page.evaluate("[...window.seen]")
+        assert len(seen) > 2
+        assert [text for text in seen if RAW.search(text)] == []
+
+
+def test_tables_and_code_scroll_in_their_own_frames(server: Served, open_page: Open) -> None:
+    """On a phone: no word is broken, numbers stand at the right, and the page itself does not scroll."""
+    key = server.session("websocket:frames")
+    head = "| Service | Yesterday | Today | Tomorrow | Afterwards |\n|---|---|---|---|---|\n"
+    wide = f"{head}| checkoutproduction | 0.9 % | 12.4 % | unknown | undecided |"
+    server.call(
+        "POST",
+        f"sessions/{key}/messages",
+        {"role": "assistant", "content": f"{wide}\n\n```python\n{'x = 1; ' * 60}\n```"},
+    )
+    page = open_page(server.at(key), viewport={"width": 390, "height": 844})
+    for cell in page.get_by_role("columnheader").all():
+        assert cell.evaluate("(it) => it.getClientRects().length && it.offsetHeight < 40")
+    assert page.locator("td.right").first.evaluate("(it) => getComputedStyle(it).textAlign") == "end"
+    frame = page.locator(".frame")
+    assert frame.evaluate("(it) => it.scrollWidth > it.clientWidth")
+    assert page.locator("pre").evaluate("(it) => it.scrollWidth > it.clientWidth")
+    assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+
+
+def test_code_has_its_language_colours_and_a_copy_button(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:code")
+    server.say(key, "document 1 0")
+    page = open_page(server.at(key), permissions=["clipboard-read", "clipboard-write"])
+    code = page.locator(".code")
+    expect(code.locator(".bar")).to_contain_text("python")
+    expect(code.locator(".kw").first).to_have_text("def")
+    code.get_by_role("button", name="Copy code").click()
+    expect(code.get_by_role("button")).to_contain_text("copied")
+    assert page.evaluate("navigator.clipboard.readText()").startswith("def rate(errors: int")
+
+
+def test_tasks_notes_formulas_and_images_read_as_text(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:extras")
+    for number in (2, 4, 9, 10):
+        server.say(key, f"document {number} 0")
+    page = open_page(server.at(key))
+    expect(page.locator("li.task.done")).to_have_text("☑ wrote the report")
+    expect(page.get_by_text("An image alt text and a badge.")).to_be_visible()
+    expect(page.locator("sup.note")).to_have_text(["1", "2"])
+    expect(page.locator("ol.notes li").first).to_have_text("The first note, with a link.")
+    expect(page.locator(".math").nth(1)).to_have_text("(a+b)/2")
+    expect(page.get_by_text("It costs $5 and not $6.", exact=True)).to_be_visible()
+
+
+def test_each_block_has_the_direction_of_its_text(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:direction")
+    server.say(key, "document 11 0")
+    page = open_page(server.at(key))
+    blocks = page.locator("segue-turn .text :is(p, ul, table)")
+    directions = [block.evaluate("(it) => getComputedStyle(it).direction") for block in blocks.all()]
+    assert directions == ["rtl"] * 3
+    assert page.locator("segue-turn .words p").evaluate("(it) => getComputedStyle(it).direction") == "ltr"
