@@ -169,7 +169,7 @@ async def serve(url: str, port: int, prefix: str, offline: bool) -> None:
     )
     with listening_socket("127.0.0.1", port) as listening:
         channels = [Stored("websocket"), Stored("telegram"), Refusing()]
-        agent = make_agent(configuration, lambda: kernel) if offline else PageAgent()
+        agent = make_agent(configuration) if offline else PageAgent()
         kernel = Kernel(url, agent=agent, settings=settings, channels=channels)
         app = FastAPI() if prefix else create_app(kernel, configuration)
         if prefix:
