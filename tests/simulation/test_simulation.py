@@ -43,7 +43,7 @@ def test_a_seed_gives_the_same_run_whatever_ran_before() -> None:
 
 
 def test_a_seed_gives_the_same_run_in_another_process() -> None:
-    """Where every set of strings has another order. Two orders of few strings are often the same by chance."""
+    """Where every set of strings has another order. Two orders of few strings may be the same by chance."""
     script = "from tests.simulation.scenario import run_scenario; print(run_scenario(7).trace)"
     there = set()
     for order in ("1", "2", "5", "7"):
