@@ -5,6 +5,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 
 BIN := .venv/bin
+LOWEST := build/lowest
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header
@@ -13,10 +14,10 @@ LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help run test check faults bench docs reference lock clean
+.PHONY: help run test check faults bench docs reference lock lowest compatibility clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: .venv/.run ## Serve on this machine, with the data in .segue/ and a model that needs no key
 	$(BIN)/segue serve --data .segue
@@ -53,6 +54,19 @@ lock: .venv/.dev ## Pin the newest versions that pyproject.toml allows
 	$(LOCK) pyproject.toml --extra postgres --extra server -o requirements/run.txt
 	$(LOCK) pyproject.toml --extra dev -o requirements/dev.txt
 	@! grep -n '://' requirements/*.txt || { echo "a lock must not contain an address"; exit 1; }
+
+lowest: .venv/.dev ## Run the tests of what depends on libraries with the oldest versions that pyproject.toml allows
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --no-header --no-annotate \
+		pyproject.toml --extra dev -o build/lowest.txt
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(BIN)/uv pip sync --quiet --python $(LOWEST)/bin/python build/lowest.txt
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --no-deps --editable .
+	@# Old versions use what newer ones of their own dependencies deprecate.
+	$(LOWEST)/bin/pytest -n $(WORKERS) --dist worksteal -W default::DeprecationWarning -m "not serial" \
+		tests/agents tests/tools tests/channels tests/cli tests/server
+
+compatibility: .venv/.dev ## Check that the newest agent frameworks can be installed beside Segue, and list the versions
+	$(BIN)/python -m tests.packaging.compatibility
 
 clean: ## Remove what make and the tools have built, .venv included
 	rm -rf .venv build dist .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -7,7 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from segue.model.action import Ask, Call, Say, View
-from segue.model.agent import Agent, Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
+from segue.model.agent import (
+    Agent,
+    Delta,
+    OpenTurn,
+    Resumed,
+    Text,
+    Thinking,
+    ToolCalled,
+    ToolStarted,
+    Usage,
+    Waiting,
+    current_turn,
+)
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.channel import (
     Arrival,
@@ -52,7 +64,10 @@ from segue.times.clock import Clock, SystemClock
 from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 
 if TYPE_CHECKING:
+    from segue.agents.tools.registry import Tool, Toolbox
+    from segue.agents.tools.scheduling import scheduling_tools
     from segue.kernel.api.jobs import OwnedJob
+    from segue.kernel.drain import Drained
     from segue.kernel.kernel import Kernel
     from segue.kernel.live.hub import LiveText
     from segue.kernel.transactions.idempotency import Request
@@ -75,6 +90,7 @@ __all__ = [
     "Cron",
     "Delivery",
     "Delta",
+    "Drained",
     "Event",
     "Every",
     "Idle",
@@ -103,6 +119,7 @@ __all__ = [
     "Receipt",
     "Rejected",
     "Request",
+    "Resumed",
     "Run",
     "Say",
     "ScheduledMessage",
@@ -113,19 +130,28 @@ __all__ = [
     "SystemClock",
     "Text",
     "Thinking",
+    "Tool",
     "ToolCalled",
     "ToolStarted",
+    "Toolbox",
     "Trigger",
     "Turn",
     "TurnState",
     "Unreachable",
     "Usage",
     "View",
+    "Waiting",
     "WhenBusy",
+    "current_turn",
+    "scheduling_tools",
 ]
 
 _LATER = {
+    "Drained": "segue.kernel.drain",
     "Kernel": "segue.kernel.kernel",
+    "Tool": "segue.agents.tools.registry",
+    "Toolbox": "segue.agents.tools.registry",
+    "scheduling_tools": "segue.agents.tools.scheduling",
     "LiveText": "segue.kernel.live.hub",
     "OwnedJob": "segue.kernel.api.jobs",
     "Request": "segue.kernel.transactions.idempotency",

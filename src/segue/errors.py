@@ -10,9 +10,16 @@ SegueError
 │   ├── BadTrigger       a schedule
 │   ├── BadPolicy        a policy
 │   ├── BadRecall        a recall: its type, its interval, its instruction
-│   └── BadSetting       a setting of the kernel
+│   ├── BadSetting       a setting of the kernel
+│   ├── BadMount         a mount of the server: too late, twice, or below a path that cannot be used
+│   ├── NotJson          a framework's state that cannot be stored as a JSON object
+│   └── MissingPackage   a part of Segue whose extra is not installed
 ├── NotFound             nothing of that name exists for this caller
 ├── Conflict             it exists, but not in the state that the call needs
+│   ├── NotOpen          the kernel has not been opened, or has been closed
+│   ├── AlreadyOpen      the kernel is open; it cannot be opened twice
+│   ├── AlreadyRunning   the kernel's workers run; they cannot run twice
+│   ├── WouldDeadlock    a blocking kernel was called by code of its own event loop
 │   ├── ChangedMeanwhile it was changed between the read and the write: read it again
 │   ├── DuplicateId      the id is taken
 │   ├── AmbiguousKey     several users of the account have a session of that key
@@ -24,6 +31,8 @@ SegueError
 │   ├── TooManyRecalls   too many recalls in a row were set by recalls
 │   ├── NotPrivateChat   messages are scheduled in chats with one person only
 │   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
+│   ├── TurnEnded        too late to tell: the turn has ended
+│   ├── NotInTurn        the caller is not an agent, nor a task that one started
 │   └── AlreadyStarted   too late to cancel: it is running, or it has ended
 ├── LeaseLost            another worker holds the lane now: drop the work
 ├── AgentFailed          the agent could not answer; `.shown` is its text for the user
@@ -86,12 +95,40 @@ class BadSetting(Invalid):
     code = "bad_setting"
 
 
+class BadMount(Invalid):
+    code = "bad_mount"
+
+
+class NotJson(Invalid):
+    code = "not_json"
+
+
+class MissingPackage(Invalid, ImportError):
+    code = "missing_package"
+
+
 class NotFound(SegueError):
     code = "not_found"
 
 
 class Conflict(SegueError):
     code = "conflict"
+
+
+class NotOpen(Conflict):
+    code = "not_open"
+
+
+class AlreadyOpen(Conflict):
+    code = "already_open"
+
+
+class AlreadyRunning(Conflict):
+    code = "already_running"
+
+
+class WouldDeadlock(Conflict):
+    code = "would_deadlock"
 
 
 class ChangedMeanwhile(Conflict):
@@ -146,6 +183,14 @@ class SessionHasJobs(Conflict):
 
 class TooManyJobs(Conflict):
     code = "too_many_jobs"
+
+
+class TurnEnded(Conflict):
+    code = "turn_ended"
+
+
+class NotInTurn(Conflict):
+    code = "not_in_turn"
 
 
 class AlreadyStarted(Conflict):

@@ -19,7 +19,7 @@ from segue.testing import ManualClock, ScriptedAgent, check_arrival, check_chann
 from segue.testing.conformance import delivery
 from tests.channels.bot_api import TOKEN, BotApi, Refusal, bot_api
 from tests.eventually import eventually
-from tests.server.conftest import reach
+from tests.server.conftest import reach, working
 
 CHAT = "telegram:7"
 
@@ -305,10 +305,10 @@ async def test_the_webhook_accepts_only_telegram(api: BotApi, database_url: str)
     path, word = "/webhooks/telegram", {"X-Telegram-Bot-Api-Secret-Token": "a-word"}
     async with Telegram(TOKEN, url=api.url, webhook=hook) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
-            app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=True)
+            app = create_app(kernel, Configuration(database="sqlite://:memory:"))
             async with reach(app) as http:
                 assert (await http.post(path, json=update, headers=word)).status_code == 503
-                async with app.router.lifespan_context(app):
+                async with working(kernel):
                     await eventually(lambda: api.webhook, "logged where to call")
                     assert api.webhook == {"url": hook.url, "secret_token": "a-word"}
                     for wrong in ({}, {"X-Telegram-Bot-Api-Secret-Token": "another"}):
@@ -338,8 +338,8 @@ async def test_an_update_of_another_shape_is_ignored(
     word = {"X-Telegram-Bot-Api-Secret-Token": "a-word"}
     async with Telegram(TOKEN, url=api.url, webhook=hook) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
-            app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=True)
-            async with reach(app) as http, app.router.lifespan_context(app):
+            app = create_app(kernel, Configuration(database="sqlite://:memory:"))
+            async with reach(app) as http, working(kernel):
                 await eventually(lambda: api.webhook, "logged where to call")
                 assert (await http.post("/webhooks/telegram", json=update, headers=word)).status_code == 204
             assert await kernel.sessions.overviews() == []

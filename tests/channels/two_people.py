@@ -17,7 +17,7 @@ from segue.agents.tools.scheduled_messages import message_tools
 from segue.config import ApiKey, Configuration, Role
 from segue.server import create_app
 from tests.eventually import eventually
-from tests.server.conftest import bearer, reach
+from tests.server.conftest import bearer, reach, working
 from tests.tools.using import refused, result
 
 HERS = "Fetch https://example.org/pollen and report the count for today."
@@ -46,8 +46,8 @@ class Things(NamedTuple):
 async def served(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
     """Run a server with its workers, which listen to the channels."""
     configuration = Configuration(database="sqlite://:memory:", api_keys=KEYS)
-    app = create_app(kernel, configuration, run_workers=True)
-    async with app.router.lifespan_context(app), reach(app) as http:
+    app = create_app(kernel, configuration)
+    async with working(kernel), app.router.lifespan_context(app), reach(app) as http:
         yield http
 
 

@@ -84,7 +84,8 @@ def test_a_missing_extra_is_named(missing: str) -> None:
     code = WITHOUT.format(missing=missing)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == f"This command needs {missing}: pip install 'segue[server]'\n"
+    told = f"this command needs the package {missing}, which is not installed: pip install 'segue[cli]'\n"
+    assert done.stderr == told
 
 
 async def test_the_version_is_printed(segue: Segue) -> None:

@@ -35,13 +35,13 @@ PAGE = ROOT / "docs" / "reference" / "python.md"
 INTRODUCTION = """\
 # Python
 
-You may rely on everything in `from segue import …`, on `segue.errors` and on `segue.testing`, and on \
-nothing else. `make reference` builds this page from the docstrings.
+You may rely on everything in `from segue import …`, on `segue.errors`, `segue.sync`, `segue.server` and \
+`segue.testing`, and on nothing else. `make reference` builds this page from the docstrings.
 
 All moments in records are milliseconds since 1970 in UTC. All ids are strings."""
 
 SECTIONS = {
-    "The kernel": ("", "Kernel()"),
+    "The kernel": ("", "Kernel() Drained"),
     "When": (
         "Triggers are values. `next_after(moment)` returns the first slot after a moment, or None. All of "
         "them raise `BadTrigger` for values that cannot be used.",
@@ -51,7 +51,8 @@ SECTIONS = {
     "How": ("", "Policy() Late Busy Overlap Crash WhenBusy AutoCommitPolicy() Settings()"),
     "Agents and channels": (
         "",
-        "Agent OpenTurn Delta Text() Thinking() ToolStarted() ToolCalled() Usage() Channel Capabilities() "
+        "Agent OpenTurn current_turn Delta Text() Thinking() ToolStarted() ToolCalled() Usage() "
+        "Waiting() Resumed scheduling_tools Tool Toolbox Channel Capabilities() "
         "Markdown Stored() Arrival() Receipt() NotTaken() Unreachable() Rejected() Clock SystemClock",
     ),
     "Records": (
@@ -108,7 +109,10 @@ def build() -> str:
 
 def _entry(name: str, *, with_arguments: bool) -> Iterator[str]:
     value = getattr(segue, name)
-    yield f"### `{name}{_signature(value) if with_arguments else ''}`"
+    yield f"### `{name}{_signature(value) if with_arguments or inspect.isfunction(value) else ''}`"
+    if inspect.isfunction(value):
+        yield _text(value.__doc__, name)
+        return
     if not isinstance(value, type):
         kinds = ", ".join(f"`{kind.__name__}`" for kind in get_args(value))
         yield f"{_text(_alias_doc(name), name)} One of {kinds}."

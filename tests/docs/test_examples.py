@@ -14,7 +14,14 @@ EXAMPLES = ROOT / "examples"
 MOST_LINES = 40
 PRINTS = "\n# It prints:\n"
 
-STANDALONE = ("daily_report", "survive_a_crash", "when_it_goes_quiet", "write_now_send_then")
+STANDALONE = (
+    "daily_report",
+    "notebook",
+    "serverless",
+    "survive_a_crash",
+    "when_it_goes_quiet",
+    "write_now_send_then",
+)
 
 
 def start(*arguments: str, stdin: int = subprocess.DEVNULL) -> "subprocess.Popen[str]":
@@ -88,7 +95,8 @@ def test_the_quickstart_ends_quietly_on_ctrl_c() -> None:
 
 
 def test_every_example_is_short_and_tested_here() -> None:
-    tested = {*STANDALONE, "many_workers", "quickstart", "test_your_schedule"}
+    in_applications = {"celery_tasks", "django_app", "fastapi_app"}  # in test_application_examples
+    tested = {*STANDALONE, *in_applications, "many_workers", "quickstart", "test_your_schedule"}
     assert {example.stem for example in EXAMPLES.glob("*.py")} == tested
     for example in EXAMPLES.glob("*.py"):
         program = example.read_text("utf-8").partition(PRINTS)[0]

@@ -147,7 +147,7 @@ class ToolUser:
         self.owners: list[Owner] = []
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
-        context = ToolContext.of(turn, self.kernel)
+        context = ToolContext.of(turn)
         self.owners.append(context.owner)
         if self.lines:
             name, arguments = self.lines.pop(0)

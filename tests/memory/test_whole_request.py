@@ -66,7 +66,7 @@ async def open_kernel_with(
         configuration = Configuration.load(
             env={"HOME": str(folder), "TZ": "UTC"}, model=MODELS["openai"], workspace=folder
         )
-        agent = make_agent(configuration, lambda: kernel)
+        agent = make_agent(configuration)
         assert isinstance(agent, ModelAgent)
         reader = await opened.enter_async_context(load_model(MODELS["openai"]))
         kernel = Kernel(

@@ -1,5 +1,6 @@
 """Fixtures: a server in the test's process, on both databases, with the machine's clock."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
@@ -9,6 +10,7 @@ import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 from pydantic import SecretStr
+from starlette.applications import Starlette
 
 from segue import Kernel
 from segue.config import ApiKey, Configuration, Role
@@ -32,18 +34,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Reach(Protocol):
-    def __call__(self, app: FastAPI, **options: Any) -> httpx2.AsyncClient: ...
+    def __call__(self, app: Starlette, **options: Any) -> httpx2.AsyncClient: ...
 
 
-def reach(app: FastAPI, **options: Any) -> httpx2.AsyncClient:
+def reach(app: Starlette, **options: Any) -> httpx2.AsyncClient:
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     return httpx2.AsyncClient(transport=transport, **{"base_url": "http://localhost", **options})
 
 
 @asynccontextmanager
+async def working(kernel: Kernel) -> AsyncIterator[None]:
+    """Run the workers of a kernel that the test has opened."""
+    async with asyncio.TaskGroup() as tasks:
+        workers = tasks.create_task(kernel.run())
+        yield
+        workers.cancel()
+
+
+@asynccontextmanager
 async def running(kernel: Kernel, **settings: Any) -> AsyncIterator[FastAPI]:
-    app = create_app(kernel, Configuration(database="sqlite://:memory:", **settings), run_workers=True)
-    async with app.router.lifespan_context(app):
+    app = create_app(kernel, Configuration(database="sqlite://:memory:", **settings))
+    async with working(kernel), app.router.lifespan_context(app):
         yield app
 
 

@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 from segue import Kernel, OpenTurn
 from segue.cli.support.event_loop import run
 from segue.cli.support.http_server import HttpServer, listening_socket
-from segue.config import Configuration
 from segue.server import create_app
 
 WARM, TURNS, ROUNDS = 50, 300, 5
@@ -55,8 +54,8 @@ async def agent(turn: OpenTurn) -> str:
 async def measure(url: str, profile: cProfile.Profile | None = None) -> tuple[float, list[float]]:
     """Processor time per turn in milliseconds, and the wait of each caller."""
     with listening_socket("127.0.0.1", 0) as listening:
-        async with Kernel(url, agent=agent) as kernel, asyncio.TaskGroup() as tasks:
-            server = HttpServer(create_app(kernel, Configuration(), run_workers=True))
+        async with asyncio.TaskGroup() as tasks:
+            server = HttpServer(create_app(Kernel(url, agent=agent)))
             tasks.create_task(server.serve([listening]))
             client = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", CLIENT, str(listening.getsockname()[1]), str(WARM), str(TURNS)),

@@ -10,6 +10,7 @@ import asyncio
 import resource
 import sys
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 
 from segue import Delta, Kernel, OpenTurn, Settings, Text, ToolCalled, ToolStarted, Usage
 from segue.cli.support.event_loop import run
@@ -41,8 +42,10 @@ async def serve(url: str, *, workers: bool, keys: str | None) -> None:
     configuration = Configuration.load(env={"HOME": "/nonexistent", **env}, database=url)
     settings = Settings(user_runners=100, shutdown_grace_seconds=5)
     with stop_signals() as signals, listening_socket("127.0.0.1", 0) as listening:
-        async with Kernel(url, agent=PacedAgent(), settings=settings) as kernel, asyncio.TaskGroup() as group:
-            server = HttpServer(create_app(kernel, configuration, run_workers=workers))
+        kernel = Kernel(url, agent=PacedAgent(), settings=settings)
+        # The app runs the workers of a kernel that it opens itself.
+        async with nullcontext() if workers else kernel, asyncio.TaskGroup() as group:
+            server = HttpServer(create_app(kernel, configuration))
             group.create_task(server.serve([listening]))
             await server.ready.wait()
             sys.stdout.write(f"{listening.getsockname()[1]}\n")

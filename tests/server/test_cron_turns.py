@@ -36,7 +36,7 @@ async def kernel(database_url: str, agent: ScriptedAgent, clock: ManualClock) ->
 @asynccontextmanager
 async def served(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
     """Without workers: the test steps them and the clock by hand."""
-    app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=False)
+    app = create_app(kernel, Configuration(database="sqlite://:memory:"))
     async with app.router.lifespan_context(app), reach(app) as client:
         yield client
 

@@ -39,7 +39,7 @@ class Full(ForwardingDatabase):
 async def served(database: ForwardingDatabase | str, clock: ManualClock) -> AsyncIterator[httpx2.AsyncClient]:
     """Without workers: only requests write."""
     async with Kernel(database, agent=ScriptedAgent(), clock=clock) as kernel:
-        app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=False)
+        app = create_app(kernel, Configuration(database="sqlite://:memory:"))
         async with reach(app) as client:
             yield client
 

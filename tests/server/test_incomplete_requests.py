@@ -14,6 +14,7 @@ from segue.config import Configuration
 from segue.server import create_app
 from segue.server.guard import BodyDeadlines
 from segue.server.request_deadlines import Limits
+from tests.server.conftest import working
 from tests.server.process import served
 
 HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
@@ -39,13 +40,13 @@ async def listening(
     kernel: Kernel, limits: Limits, deadlines: BodyDeadlines | None = None
 ) -> AsyncIterator[int]:
     """A server with a socket in this process. Yields its port."""
-    app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=True)
+    app = create_app(kernel, Configuration(database="sqlite://:memory:"))
     if deadlines is not None:
         (guard,) = app.user_middleware
         guard.kwargs["deadlines"] = deadlines
     with listening_socket("127.0.0.1", 0) as socket:
         server = HttpServer(app, limits)
-        async with asyncio.TaskGroup() as group:
+        async with working(kernel), asyncio.TaskGroup() as group:
             group.create_task(server.serve([socket]))
             await server.ready.wait()
             yield socket.getsockname()[1]

@@ -22,7 +22,7 @@ FULL = {**POLICY, "message_count_threshold": None, "min_commit_interval_seconds"
 @asynccontextmanager
 async def without_workers(kernel: Kernel, **settings: Any) -> AsyncIterator[httpx2.AsyncClient]:
     """A server without workers: the test runs them by `quiet`."""
-    app = create_app(kernel, Configuration(database="sqlite://:memory:", **settings), run_workers=False)
+    app = create_app(kernel, Configuration(database="sqlite://:memory:", **settings))
     async with reach(app) as client:
         yield client
 

@@ -53,7 +53,7 @@ async def scene(database_url: str, agent: ScriptedAgent, clock: ManualClock) -> 
     database = CountingDatabase(await open_database(database_url))
     database.reads = []
     async with Kernel(database, agent=agent, clock=clock) as kernel:
-        app = create_app(kernel, Configuration(database=database_url), run_workers=False)
+        app = create_app(kernel, Configuration(database=database_url))
         async with reach(app) as http:
             yield Scene(database, kernel, http)
     await database.close()

@@ -132,7 +132,7 @@ async def test_a_group_is_refused(http: httpx2.AsyncClient) -> None:
 
 
 async def test_a_store_that_fails_is_a_storage_failure(kernel: Kernel) -> None:
-    app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=False)
+    app = create_app(kernel, Configuration(database="sqlite://:memory:"))
     async with reach(app) as http:
         await open_chat(http)
         whole = kernel.store.database
@@ -178,7 +178,7 @@ async def test_the_outcome_of_a_run_and_its_delivery_are_separate(database_url: 
         job = await kernel.schedule("test:1", Every(3600), Ask("Look."))
         clock.advance(hours=1)
         await quiet(kernel)
-        app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=False)
+        app = create_app(kernel, Configuration(database="sqlite://:memory:"))
         async with reach(app) as http:
             [run] = (await http.get(f"/automations/{job.id}/runs")).json()["runs"]
             [delivery] = (await http.get("/sessions/test:1/deliveries")).json()["deliveries"]

@@ -38,12 +38,14 @@ class Served:
     """A server that can be killed and restarted at the same address with the same data."""
 
     database: str
+    prefix: str = ""
+    """Where it is mounted in another application; empty if it is served alone."""
     port: int = 0
     process: "subprocess.Popen[str]" = field(init=False)
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.web.serve", self.database, str(self.port)],
+            [sys.executable, "-m", "tests.web.serve", self.database, str(self.port), self.prefix],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
@@ -59,7 +61,7 @@ class Served:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/"
+        return f"http://127.0.0.1:{self.port}{self.prefix}/"
 
     def at(self, key: str) -> str:
         return f"{self.url}#{quote(key, safe='')}"

@@ -1,6 +1,6 @@
 """A test server, run as a separate process, with an agent that does what the message says.
 
-    python -m tests.web.serve DATABASE_URL PORT
+    python -m tests.web.serve DATABASE_URL PORT PREFIX
 
 It listens and runs as `segue serve` does. Its leases are short, so that the work of a killed server is
 reclaimed within a second.
@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from segue import (
     Channel,
@@ -32,7 +33,7 @@ from segue import (
 from segue.cli.support.event_loop import run
 from segue.cli.support.http_server import listening_socket
 from segue.config import Configuration
-from segue.server import create_app
+from segue.server import create_app, mount
 
 RICH = """## Report
 
@@ -148,7 +149,7 @@ class Refusing(Channel):
         raise Rejected("Telegram refused it: Forbidden: bot was blocked by the user")
 
 
-async def serve(url: str, port: int) -> None:
+async def serve(url: str, port: int, prefix: str) -> None:
     configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url)
     settings = Settings(
         user_runners=20,
@@ -159,15 +160,15 @@ async def serve(url: str, port: int) -> None:
     )
     with listening_socket("127.0.0.1", port) as listening:
         channels = [Stored("websocket"), Stored("telegram"), Refusing()]
-        async with Kernel(url, agent=PageAgent(), settings=settings, channels=channels) as kernel:
-            app = create_app(kernel, configuration, run_workers=True)
-            config = uvicorn.Config(
-                app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None
-            )
-            sys.stdout.write(f"{listening.getsockname()[1]}\n")
-            sys.stdout.flush()
-            await uvicorn.Server(config).serve(sockets=[listening])
+        kernel = Kernel(url, agent=PageAgent(), settings=settings, channels=channels)
+        app = FastAPI() if prefix else create_app(kernel, configuration)
+        if prefix:
+            mount(app, kernel, prefix, configuration=configuration)
+        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None)
+        sys.stdout.write(f"{listening.getsockname()[1]}\n")
+        sys.stdout.flush()
+        await uvicorn.Server(config).serve(sockets=[listening])
 
 
 if __name__ == "__main__":
-    run(serve(sys.argv[1], int(sys.argv[2])))
+    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3]))

@@ -14,12 +14,18 @@ Invariants
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from typing import Any, Self
 
 from pydantic_ai.direct import model_request_stream
-from pydantic_ai.exceptions import AgentRunError, ContentFilterError, ModelAPIError, UserError
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ContentFilterError,
+    ModelAPIError,
+    ModelRequestTimeout,
+    UserError,
+)
 from pydantic_ai.messages import (
     InstructionPart,
     ModelResponse,
@@ -43,7 +49,6 @@ from segue.agents.prompt import SYSTEM, system_prompt
 from segue.agents.tools.registry import Registry, Tool, Toolbox, ToolContext
 from segue.agents.usage import UsageTotals
 from segue.errors import BadSetting
-from segue.kernel.kernel import Kernel
 from segue.model.agent import Delta, OpenTurn, Text, Thinking, Usage
 from segue.model.policy import backoff
 from segue.record import record
@@ -83,19 +88,16 @@ class ModelAgent:
         model: Model,
         *,
         tools: Registry,
-        kernel_of: Callable[[], Kernel],
         limits: ModelLimits | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._model = model
         self._tools = tools
         self._opened = AsyncExitStack()
-        self._kernel_of = kernel_of
         self._limits = limits or ModelLimits()
         self._rng = rng or random.Random()
         self._settings = ModelSettings(
             timeout=self._limits.silence_seconds,
-            first_event_timeout=self._limits.first_word_seconds,
             max_retries=0,  # `_Step` retries, because it knows what was already passed on
         )
 
@@ -109,15 +111,14 @@ class ModelAgent:
         await self._opened.aclose()
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
-        kernel = self._kernel_of()
-        box = await self._tools.open(ToolContext.of(turn, kernel))
-        conversation = await Conversation.of(turn, self._instructions(turn, box, kernel))
+        box = await self._tools.open(ToolContext.of(turn))
+        conversation = await Conversation.of(turn, self._instructions(turn, box))
         usage = UsageTotals(prompt=SYSTEM.ref)
         has_text = False
         for _ in range(self._limits.steps):
             conversation.add_messages(await turn.joined())
             step = _Step(
-                self._model, self._settings, self._limits, kernel.clock, self._rng, after_text=has_text
+                self._model, self._settings, self._limits, turn.kernel.clock, self._rng, after_text=has_text
             )
             async with aclosing(step.run(conversation, box)) as pieces:
                 async for piece in pieces:
@@ -132,12 +133,12 @@ class ModelAgent:
         _log.warning("model step limit reached, turn %s ends after %d steps", turn.id, self._limits.steps)
         yield Usage(usage.to_record(ended=f"after {self._limits.steps} model steps"))
 
-    def _instructions(self, turn: OpenTurn, box: Toolbox, kernel: Kernel) -> str:
+    def _instructions(self, turn: OpenTurn, box: Toolbox) -> str:
         return system_prompt(
             session=turn.session,
             source=turn.source,
             tools=list(box.tools),
-            now=kernel.clock.ms(),
+            now=turn.kernel.clock.ms(),
             zone=box.context.zone,
         )
 
@@ -188,12 +189,25 @@ class _Step:
             instruction_parts=[InstructionPart(content=conversation.instructions)],
         )
         messages = self._model.prepare_messages(conversation.messages, parameters)
-        async with model_request_stream(
-            self._model, messages, model_settings=self._settings, model_request_parameters=parameters
-        ) as stream:
-            async for event in stream:
+        async with AsyncExitStack() as opened:
+            try:
+                async with asyncio.timeout(self._limits.first_word_seconds):
+                    stream = await opened.enter_async_context(
+                        model_request_stream(
+                            self._model,
+                            messages,
+                            model_settings=self._settings,
+                            model_request_parameters=parameters,
+                        )
+                    )
+                    events = aiter(stream)
+                    event = await anext(events, None)
+            except TimeoutError:
+                raise ModelRequestTimeout(self._model.model_name, self._limits.first_word_seconds) from None
+            while event is not None:
                 if piece := self._to_delta(event):
                     yield piece
+                event = await anext(events, None)
             self.response = stream.get()
         check_complete(self.response)
         if self.response.finish_reason == "content_filter" and not self.has_text:

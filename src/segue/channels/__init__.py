@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from segue.channels.terminal import Terminal
 from segue.channels.websocket import WebSocket
+from segue.extras import needed_for
 from segue.model.channel import Channel, Door, Stored
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ def make_channels(configuration: "Configuration") -> list[Channel]:
 def _networks(configuration: "Configuration") -> Iterator[Channel]:
     telegram, matrix = configuration.telegram, configuration.matrix
     if telegram.token is not None:
-        from segue.channels.telegram import Telegram, Webhook
+        with needed_for("Telegram", "telegram"):
+            from segue.channels.telegram import Telegram, Webhook
 
         webhook = None
         if telegram.webhook_url is not None and telegram.webhook_secret is not None:
@@ -34,7 +36,8 @@ def _networks(configuration: "Configuration") -> Iterator[Channel]:
             door=Door(allow=frozenset(telegram.allow), pairing=telegram.pairing),
         )
     if matrix.token is not None:
-        from segue.channels.matrix import Matrix
+        with needed_for("Matrix", "matrix"):
+            from segue.channels.matrix import Matrix
 
         yield Matrix(
             matrix.url or "",

@@ -2,16 +2,18 @@
 
 import sys
 
+from segue.errors import MissingPackage
+from segue.extras import needed_for
+
 
 def run() -> None:
     try:
-        from segue.cli.app import app
+        with needed_for("this command"):
+            from segue.cli.app import app
 
-        app()
-    except ModuleNotFoundError as missing:
-        if missing.name is None or missing.name.partition(".")[0] == "segue":
-            raise
-        sys.stderr.write(f"This command needs {missing.name}: pip install 'segue[server]'\n")
+            app()
+    except MissingPackage as missing:
+        sys.stderr.write(f"{missing}\n")
         sys.exit(1)
 
 

@@ -12,8 +12,10 @@ import random
 import socket
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
-from typing import Self
+from datetime import datetime
+from typing import TYPE_CHECKING, Self
 
+from segue.errors import AlreadyOpen, AlreadyRunning, NotOpen
 from segue.kernel.api.context import ApiContext
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
@@ -25,9 +27,11 @@ from segue.kernel.api.runs import RunsApi
 from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
 from segue.kernel.api.sessions import SessionsApi
 from segue.kernel.api.turns import TurnsApi
+from segue.kernel.drain import Drain, Drained
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
 from segue.kernel.live.running import CrashSuspects, RunningTurns
+from segue.kernel.worker_task import WorkerTask
 from segue.kernel.workers.worker_context import Function
 from segue.kernel.workers.workforce import ChannelListener, Workforce
 from segue.memory.extraction import Extractor
@@ -91,12 +95,33 @@ class Kernel:
         self.evaluate_response = evaluate_response
         self._extractor = extractor or RuleExtractor()
         self._clock = clock
+        self.settings = settings or Settings()
+        self._identity = (rng, name)
+        self._identify()
+        self._closing: AsyncExitStack | None = None
+        self._worker_task: WorkerTask | None = None
+        self._working = False
+
+    def _identify(self) -> None:
+        """Take a name and a source of ids that no other process has, not even one forked from this one."""
+        rng, name = self._identity
+        self._process = os.getpid()
         self._rng = rng or random.Random()
         self.ids = Ids(self._rng)
-        self.settings = settings or Settings()
-        self.name = name or f"{socket.gethostname()}/{os.getpid()}/{self._rng.getrandbits(32):08x}"
+        self.name = name or f"{socket.gethostname()}/{self._process}/{self._rng.getrandbits(32):08x}"
+
+    @property
+    def is_open(self) -> bool:
+        return self._closing is not None
 
     async def __aenter__(self) -> Self:
+        if self.is_open:
+            raise AlreadyOpen(
+                "this kernel is open already: open it in one place, with `async with`, with "
+                "`await kernel.start()`, or by mounting it"
+            )
+        if self._process != os.getpid():
+            self._identify()
         async with AsyncExitStack() as opening:
             database = self._database
             if isinstance(database, str):
@@ -123,6 +148,7 @@ class Kernel:
                 channels=None if self._channels is None else self.channels,
                 settings=self.settings,
                 holder=self.name,
+                kernel=self,
                 memory=self.memory_reader,
                 networks=self.networks,
             )
@@ -152,18 +178,69 @@ class Kernel:
         self.follow = self.log.follow
 
     async def __aexit__(self, *error: object) -> None:
-        await self._closing.aclose()
+        await self.close()
+
+    async def start(self) -> Self:
+        """Open the kernel if it is not open, and run its workers in the background until `close`.
+
+        For programs that cannot use `async with`. Raises `AlreadyRunning` if its workers run.
+        """
+        if not self.is_open:
+            await self.__aenter__()
+        self._begin_work()
+        self._worker_task = WorkerTask(self._run_workers(listen=True))
+        return self
+
+    async def close(self) -> None:
+        """Stop the workers that `start` has started, as `run` does when it is cancelled, and close the
+        database. A closed kernel can be opened again. Closing it twice does nothing."""
+        closing, self._closing = self._closing, None
+        worker_task, self._worker_task = self._worker_task, None
+        try:
+            if worker_task is not None:
+                await worker_task.stop()
+        finally:
+            self._working = False
+            if closing is not None:
+                await closing.aclose()
+
+    async def drain(self, until: datetime | None = None) -> Drained:
+        """Run everything that is due now to its end, and say when something is due next.
+
+        For hosts that run from time to time, such as serverless functions. At `until`, turns that are still
+        running are treated as when a grace period ends. Raises `AlreadyRunning` if the workers run.
+        """
+        self._begin_work()
+        try:
+            return await Drain(self.workers, self.store, self.clock, self.bell).run(until)
+        finally:
+            self._working = False
 
     async def run(self, *, listen: bool = True) -> None:
         """Run the workers until cancelled. Then no new work starts, and running turns and sends get the grace
         period of the settings to end. `listen`: also receive messages from channels; only one process may.
         """
+        self._begin_work()
+        await self._run_workers(listen=listen)
+
+    async def _run_workers(self, *, listen: bool) -> None:
         listeners = [
             ChannelListener(channel, self.guests.inbox(channel))
             for channel in self.channels.values()
             if listen
         ]
-        await self.workers.run(listeners)
+        try:
+            await self.workers.run(listeners)
+        finally:
+            self._working = False
+
+    def _begin_work(self) -> None:
+        if self._working:
+            raise AlreadyRunning(
+                "the workers of this kernel run already: call `run`, `start` or `drain` in one place only; "
+                "a mounted kernel is run by its application"
+            )
+        self._working = True
 
     async def audit(self) -> dict[str, list[str]]:
         """Returns the invariants that do not hold, each with the ids of the rows that break it.
@@ -176,3 +253,14 @@ class Kernel:
         """Another process wrote to the database: workers and followers check for news."""
         self.bell.ring_all()
         self.hub.look_again()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """A kernel has most of its attributes only while it is open."""
+            if name.startswith("_") or self.is_open:
+                raise AttributeError(f"a kernel has no attribute {name!r}")
+            raise NotOpen(
+                f"kernel.{name} needs an open kernel: use `async with kernel`, `await kernel.start()`, or "
+                "mount it and let the application's lifespan begin"
+            )

@@ -11,20 +11,39 @@ or returns the whole answer at once:
 
     async def my_agent(turn: OpenTurn) -> str: ...
 
+A framework that runs its own loop reports from its hooks instead: `await turn.tell(delta)` returns when the
+delta is stored. `turn.tools()` has Segue's own tools, ready to be offered as the framework's.
+
 An agent that reports each tool before it is called (`ToolStarted`), and declares so by `reports_tools`, can
 be run again after a crash that came before any tool. Of other agents it is unknown what they did.
+
+An agent that needs a person's decision ends its turn with `Waiting`. The session's scheduled turns are then
+held until the user answers, and the user's next turn has `turn.resumed`.
 """
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import json
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import field
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from segue.errors import BadSetting
+from segue.errors import BadSetting, BadTime, EmptyText, NotInTurn, NotJson
 from segue.model.prompts import PromptRef
 from segue.model.records import Session, Source
 from segue.model.transcript import Message
 from segue.record import positional, record
+
+if TYPE_CHECKING:
+    from segue.agents.tools.registry import Toolbox
+    from segue.kernel.kernel import Kernel
+
+WAITING_BY_DEFAULT = timedelta(hours=24)
+LONGEST_WAITING = timedelta(days=30)
+LONGEST_STATE = 1_000_000
+"""Characters of `turn.saved`, and of a `Waiting.state`, as JSON."""
 
 
 @positional
@@ -69,8 +88,45 @@ class Usage:
     figures: Mapping[str, Any]
 
 
-Delta: TypeAlias = Text | Thinking | ToolStarted | ToolCalled | Usage
-"""What an agent yields. A plain string stands for `Text`."""
+@positional
+class Waiting:
+    """Ends the turn with a question to the user, and holds the session's scheduled turns until the answer.
+
+    The turn's outcome is `asked`, and the question stands at the end of its answer. The user's next turn has
+    it as `turn.resumed`. Raises `EmptyText`, `BadTime` or `NotJson`.
+    """
+
+    question: str
+    choices: Sequence[str] = ()
+    """Answers to offer, such as `("yes", "no")`. The user may write anything else."""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """What the agent needs to continue: a JSON object, kept with the session."""
+    until: datetime | None = None
+    """When to stop waiting: by default after 24 hours, at most after 30 days. Scheduled turns then run, and
+    a later message of the user is a new question."""
+
+    def __post_init__(self) -> None:
+        if not self.question.strip():
+            raise EmptyText("Waiting needs a question for the user, got an empty text")
+        if self.until is not None and self.until.tzinfo is None:
+            raise BadTime(f"Waiting.until needs a time zone, got {self.until.isoformat()}")
+        json_text(self.state, "Waiting.state")
+
+
+Delta: TypeAlias = Text | Thinking | ToolStarted | ToolCalled | Usage | Waiting
+"""What an agent yields or tells. A plain string stands for `Text`."""
+
+
+@record
+class Resumed:
+    """The question that the user's turn answers: what `Waiting` said."""
+
+    question: str
+    choices: tuple[str, ...]
+    state: Mapping[str, Any]
+    turn_id: str
+    """The turn that asked."""
+    asked_at: int
 
 
 @record
@@ -96,16 +152,93 @@ class OpenTurn:
     attempt: int
     """2 or more after a crash or a failure: an earlier attempt may have said something."""
     started_at: int
-    _history: Callable[[int], Awaitable[list[Message]]]
+    seq: int
+    """The number of the event with which it began. Keep it for the next turn's `outside`."""
+    kernel: "Kernel"
+    """The kernel that runs the turn."""
+    saved: dict[str, Any]
+    """A framework's own state: a JSON object of the session, stored when the turn ends by itself or is
+    stopped. After a failure it stays as it was. If it is not JSON then, the turn fails with `NotJson`."""
+    resumed: Resumed | None
+    """In the user's first turn after a `Waiting`: the question that it answers. None in any other turn."""
+    stopping: threading.Event
+    """Set when the turn is stopped or has ended: an agent that works in a thread must then return."""
+    _history: Callable[[int, bool], Awaitable[list[Message]]]
     _joined: Callable[[], Awaitable[list[Message]]]
+    _outside: Callable[[int], Awaitable[list[Message]]]
+    _tell: Callable[["Delta | str"], Awaitable[None]]
 
-    async def history(self, limit: int = 200) -> list[Message]:
-        """The newest messages before this turn, oldest first."""
-        return await self._history(limit)
+    async def tell(self, piece: "Delta | str") -> None:
+        """Report a delta from a hook of a framework, or from another task. Returns when it is stored.
+
+        It has the same effect as a yield. Raises `TurnEnded` after the turn's end or a `Waiting`, `LeaseLost`
+        if another worker has taken the turn over. From a thread use `asyncio.run_coroutine_threadsafe`.
+        """
+        await self._tell(piece)
+
+    async def tools(self, *names: str) -> "Toolbox":
+        """Return Segue's own tools for this turn: cron, recalls, scheduled messages, memory search.
+
+        `names` selects some of them; see `scheduling_tools`. Raises `BadSetting` for an unknown name.
+        """
+        from segue.agents.tools.scheduling import open_tools
+
+        return await open_tools(self, names)
+
+    async def history(self, limit: int = 200, *, tools: bool = False) -> list[Message]:
+        """The newest messages before this turn, oldest first.
+
+        With `tools`, an answer has in `calls` the tools that were called before it, with their results.
+        """
+        return await self._history(limit, tools)
+
+    async def outside(self, since: int = 0) -> list[Message]:
+        """The messages that were stored outside of turns, after an event number and before this turn.
+
+        For a framework that keeps its own history: a scheduled message, or one that a program wrote.
+        """
+        return await self._outside(since)
 
     async def joined(self) -> list[Message]:
         """The messages that the user has added since (`when_busy="inject"`). Ask before each model step."""
         return await self._joined()
+
+
+_current: ContextVar[OpenTurn] = ContextVar("segue_turn")
+
+
+def current_turn() -> OpenTurn:
+    """The turn that the calling code runs in: for tools that are made before there is a turn.
+
+    It is known in the agent's own task, and in tasks and threads that it starts (`asyncio.to_thread`).
+    Raises `NotInTurn` elsewhere.
+    """
+    turn = _current.get(None)
+    if turn is None:
+        raise NotInTurn("there is no turn here; call this from an agent, or from a task that it started")
+    return turn
+
+
+def enter_turn(turn: OpenTurn) -> None:
+    """Make it the current turn of the running task."""
+    _current.set(turn)
+
+
+def json_text(value: Mapping[str, Any], name: str) -> str:
+    """The JSON of an object. Raises `NotJson`."""
+    if not isinstance(value, Mapping):
+        raise NotJson(f"{name} is a JSON object, got {type(value).__name__}; use a dict")
+    try:
+        text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotJson(
+            f"{name} is a JSON object of strings, numbers, lists and objects, but: {error}; store what "
+            "the framework serialises, not its objects"
+        ) from error
+    if len(text) > LONGEST_STATE:
+        raise NotJson(f"{name} has {len(text):,} characters as JSON, and may have {LONGEST_STATE:,}")
+    return text
 
 
 @runtime_checkable

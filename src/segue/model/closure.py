@@ -34,6 +34,21 @@ class Closure:
     quiet: bool = False
     """It is a status line, which the page may fold away and which is not sent to a channel."""
     usage: Mapping[str, Any] = field(default_factory=dict)
+    waiting: "OpenQuestion | None" = None
+    """The question that the session waits for an answer to."""
+    saved: str | None = None
+    """The agent's own state as JSON, to be stored; None: it stays as it was."""
+
+
+@record
+class OpenQuestion:
+    """A question that the session waits for an answer to: until then its scheduled turns are held."""
+
+    question: str
+    choices: tuple[str, ...]
+    until: int
+    stored: str
+    """The JSON that the user's next turn is given (`Resumed`)."""
 
 
 def answered(text: str, usage: Mapping[str, Any]) -> Closure:
@@ -41,6 +56,14 @@ def answered(text: str, usage: Mapping[str, Any]) -> Closure:
         return Closure(state=TurnState.DONE, outcome=Outcome.EMPTY, shown=NOTHING_TO_SAY, usage=usage)
     text = clean(text)
     return Closure(state=TurnState.DONE, outcome=Outcome.OK, shown=text, reply=text, usage=usage)
+
+
+def asked(text: str, usage: Mapping[str, Any], waiting: "OpenQuestion") -> Closure:
+    """The agent waits for a person; its text ends with the question."""
+    text = clean(text)
+    return Closure(
+        state=TurnState.DONE, outcome=Outcome.ASKED, shown=text, reply=text, usage=usage, waiting=waiting
+    )
 
 
 def nothing_to_report(answered: Closure) -> Closure:

@@ -10,7 +10,7 @@ The checks are made in this order; the first that fails decides:
   2. has the job ended?  `max_runs`, `until`
   3. is it too late?     `late`, `grace_seconds`, `catch_up`: which of the slots that passed may still run
   4. is it alone?        `overlap`: an earlier run of the same job waits or runs
-  5. is the lane free?   `busy`: another turn runs or waits in the session
+  5. is the lane free?   `busy`: another turn runs or waits in the session, or it waits for its user
 
 Invariants
   - every slot from the due one up to the next one is accounted for: fired, missed or skipped
@@ -52,6 +52,8 @@ class DueSlot:
     """A run of this job is running."""
     lane_busy: bool = False
     """Any turn runs or waits in the session."""
+    waits_for_user: bool = False
+    """The session's agent has asked the user a question."""
     last_message_at: datetime | None = None
     put_off_until: datetime | None = None
     """When to look again at a slot that found its session busy."""
@@ -70,6 +72,7 @@ class End(StrEnum):
 
 
 BUSY = "busy: the session was at work"
+WAITS = "busy: the session waits for the user's answer"
 AWAY = "no worker looked in time"
 
 PUT_OFF = "put off: "
@@ -144,10 +147,10 @@ def decide(due: DueSlot, now: datetime) -> Decision:
         return _all_missed(due, now)
     if not pick.catching_up and (reason := _overlap(due)):
         return _skip(due, pick, now, reason)
-    if _is_blocked(due):
+    if reason := _blocked(due):
         if due.policy.busy is Busy.SKIP:
-            return _skip(due, pick, now, BUSY)
-        return Postpone(until=now + POSTPONED_BY, reason=BUSY)
+            return _skip(due, pick, now, reason)
+        return Postpone(until=now + POSTPONED_BY, reason=reason)
     return _fire(due, pick, now)
 
 
@@ -239,12 +242,14 @@ def _overlap(due: DueSlot) -> str | None:
     return None
 
 
-def _is_blocked(due: DueSlot) -> bool:
-    """Whether turns other than the job's own keep the slot out of the lane."""
+def _blocked(due: DueSlot) -> str | None:
+    """Why the slot may not enter the lane: because of the user, or of turns other than the job's own."""
     if due.policy.busy is Busy.WAIT:
-        return False
+        return None
+    if due.waits_for_user:
+        return WAITS
     # If the job's own runs make the lane busy, `overlap` has already decided.
-    return due.lane_busy and not due.running and not due.queued_runs
+    return BUSY if due.lane_busy and not due.running and not due.queued_runs else None
 
 
 def _fire(due: DueSlot, pick: _Pick, now: datetime) -> Fire:

@@ -66,6 +66,10 @@ class ExplainFacts:
     """The turn that runs in the session now."""
     queued: Sequence[Turn] = ()
     """The turns that wait in the session, in their order."""
+    question: str | None = None
+    """The question that the session waits for its user to answer."""
+    waiting_until: int | None = None
+    """How long it waits for that, at most."""
     held_up_by: Sequence[Turn] = ()
     """The turns that ran in the session while the run waited."""
     at_work: int = 0
@@ -223,6 +227,9 @@ def _running(facts: ExplainFacts, run: Run, tell: _Clock) -> _Part:
 def _waiting(facts: ExplainFacts, run: Run, tell: _Clock) -> _Part:
     waits = f"It waits for {tell.since(run.queued_at)} now"
     turn, busy = facts.turn, facts.running
+    if until := facts.waiting_until:
+        why = f"the agent asked the user {facts.question!r}, and waits for the answer until {tell.at(until)}"
+        return _Part(Verdict.QUEUED, (f"{waits}: {why}.",), {"waiting_until": until})
     if turn is not None and to_moment(turn.not_before) > facts.now:
         why = f"an attempt failed, and the next is on {tell.at(turn.not_before)}"
         return _Part(Verdict.QUEUED, (f"{waits}: {why}.",), {"retry_at": turn.not_before})

@@ -106,6 +106,8 @@ class Session:
     ready_at: int | None
     holder: str | None
     fence: int
+    waiting_until: int | None
+    """Set while it waits for its user's answer: until then at the latest, its scheduled turns are held."""
     live: Unarchived
     """Counts of the messages that are not archived yet."""
 
@@ -121,6 +123,10 @@ class Session:
     def busy(self) -> bool:
         """Whether a turn is running or waiting."""
         return self.holder is not None or self.ready_at is not None
+
+    def waits_at(self, now: int) -> bool:
+        """Whether it waits for its user's answer."""
+        return self.waiting_until is not None and self.waiting_until > now
 
 
 @record

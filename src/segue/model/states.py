@@ -1,7 +1,7 @@
 """States and outcomes, and the state machine of a turn.
 
             admit             lease               settle
-    (new) ────────► queued ────────► running ────────────► done      ok · empty
+    (new) ────────► queued ────────► running ────────────► done      ok · empty · asked
                       │ ▲               │ │
                cancel │ └───────────────┘ ├──────────────► failed    error · interrupted
                       ▼   crash or retry  └──────────────► cancelled stopped
@@ -55,6 +55,8 @@ class Outcome(StrEnum):
     """The agent answered."""
     EMPTY = "empty"
     """The agent ended without text."""
+    ASKED = "asked"
+    """The agent asked the user a question and waits for the answer."""
     ERROR = "error"
     """The agent failed, or ran out of time."""
     STOPPED = "stopped"
@@ -165,7 +167,7 @@ def recall_status(state: JobState, turn_state: str | None, outcome: Outcome | No
         return RecallStatus.RUNNING
     if state is JobState.ACTIVE or (state is JobState.ENDED and turn_state is not None):
         return RecallStatus.PENDING
-    fired = outcome in (None, Outcome.OK, Outcome.EMPTY, Outcome.STOPPED)
+    fired = outcome in (None, Outcome.OK, Outcome.EMPTY, Outcome.ASKED, Outcome.STOPPED)
     return RecallStatus.FIRED if state is JobState.ENDED and fired else RecallStatus.CANCELLED
 
 

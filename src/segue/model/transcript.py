@@ -5,10 +5,13 @@ must not see it between a tool call and its result: in context order it stands a
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from segue.model.records import Event, Source
 from segue.record import record
+
+if TYPE_CHECKING:
+    from segue.model.agent import ToolCalled
 
 
 @record
@@ -28,6 +31,9 @@ class Message:
     read the log, and once the delivery record is pruned."""
     undelivered: Mapping[str, Any] | None = None
     """On the note that an answer was not delivered: its `seq`, `turn_id`, `delivery` and `reason`."""
+    calls: tuple["ToolCalled", ...] = ()
+    """With `history(tools=True)`, on an answer: the tools that were called before it, in their order. A call
+    that did not return has an `error` that says so."""
 
 
 def message_of(event: Event) -> Message | None:

@@ -1,23 +1,26 @@
 """The FastAPI application: serves a kernel by HTTP, WebSocket and server-sent events.
 
-The caller opens and closes the kernel. With `run_workers` the app runs the kernel's workers.
+It opens the kernel and runs its workers during the application's lifespan (see `lifespan`).
 """
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Collection
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.applications import Starlette
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Mount
 
 from segue import __version__
 from segue.config import Configuration
+from segue.errors import BadMount, BadSetting
 from segue.kernel.kernel import Kernel
 from segue.server import error_responses
-from segue.server.auth import COOKIE, ApiKeys
-from segue.server.guard import Hosts, RequestGuard
+from segue.server.auth import COOKIE, ApiKeys, FindCaller
+from segue.server.guard import Hosts, Origins, RequestGuard
+from segue.server.lifespan import around
 from segue.server.metrics import Metrics
 from segue.server.request_context import AppState
 from segue.server.routes import (
@@ -62,15 +65,26 @@ _ROUTE_MODULES = (
 )
 
 
+_METHODS = ("GET", "POST", "PATCH", "DELETE")
+_REQUEST_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Segue-Session")
+"""What a page of an allowed origin may send."""
+
+
 def create_app(
     kernel: Kernel,
-    configuration: Configuration,
+    configuration: Configuration | None = None,
     *,
-    run_workers: bool,
+    caller: FindCaller | None = None,
+    allowed_origins: Collection[str] = (),
 ) -> FastAPI:
-    """Return an app that serves an open kernel."""
-    metrics = Metrics(__version__, kernel.workers.turns)
-    state = AppState(kernel, configuration, ApiKeys(configuration.api_keys), metrics, run_workers)
+    """Return an app that serves a kernel.
+
+    Its lifespan opens the kernel and runs its workers. A kernel that is open already is used as it is: the
+    code that opened it runs its workers and closes it. `caller` authenticates requests in place of API keys.
+    `allowed_origins` are other sites whose pages may use this server.
+    """
+    configuration = configuration or Configuration()
+    state = _app_state(kernel, configuration, caller)
     app = FastAPI(
         title="Segue",
         version=__version__,
@@ -82,8 +96,7 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.segue = state
-    hosts = Hosts(configuration.host, open_to_all=bool(state.keys), more=configuration.allowed_hosts)
-    app.add_middleware(RequestGuard, hosts=hosts, metrics=metrics)
+    _add_guards(app, state, Origins(allowed_origins))
     error_responses.install(app)
     for module in _ROUTE_MODULES:
         # Not include_router: an included router matches each request's route twice.
@@ -92,51 +105,82 @@ def create_app(
     return app
 
 
+def _app_state(kernel: Kernel, configuration: Configuration, caller: FindCaller | None) -> AppState:
+    if caller is not None and configuration.api_keys:
+        raise BadSetting("give either `caller` or `api_keys`: with both, it is not clear which one decides")
+
+    def count_turns() -> int:
+        return len(kernel.workers.turns) if kernel.is_open else 0
+
+    metrics = Metrics(__version__, count_turns)
+    return AppState(kernel, configuration, ApiKeys(configuration.api_keys), caller, metrics)
+
+
+def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:
+    """Add the middleware. The one that is added last sees a request first."""
+    if origins.names:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins.names,
+            allow_methods=_METHODS,
+            allow_headers=_REQUEST_HEADERS,
+            allow_credentials=True,
+        )
+    hosts = Hosts(
+        state.configuration.host,
+        open_to_all=bool(state.keys) or state.find_caller is not None,
+        more=state.configuration.allowed_hosts,
+    )
+    app.add_middleware(RequestGuard, hosts=hosts, origins=origins, metrics=state.metrics)
+
+
 def mount(
-    app: FastAPI,
+    app: Starlette,
     kernel: Kernel,
-    configuration: Configuration,
-    *,
-    path: str = "/segue",
-    run_workers: bool = True,
+    prefix: str = "/segue",
+    caller: FindCaller | None = None,
+    allowed_origins: Collection[str] = (),
+    configuration: Configuration | None = None,
 ) -> FastAPI:
-    """Mount the server below `path` of another application and run the workers during its lifespan.
+    """Mount the server below `prefix` of a FastAPI or Starlette application, and return the mounted app.
 
-    Returns the mounted app.
+    The application's lifespan opens the kernel and runs its workers, as with `create_app`. The application's
+    own lifespan runs inside of it. Raises `BadMount` if the application has started, if the kernel or the
+    prefix is mounted already, or if the prefix is not a path.
     """
-    inner = create_app(kernel, configuration, run_workers=run_workers)
-    outer_lifespan = app.router.lifespan_context
+    _check_mount(app, kernel, prefix)
+    inner = create_app(kernel, configuration, caller=caller, allowed_origins=allowed_origins)
+    own_lifespan = app.router.lifespan_context
 
-    @asynccontextmanager
-    async def both_lifespans(outer: FastAPI) -> AsyncIterator[Any]:
-        async with outer_lifespan(outer) as state, _lifespan(inner):
-            yield state
+    def both_lifespans(outer: Any) -> AbstractAsyncContextManager[Any]:
+        return around(inner.state.segue, own_lifespan(outer))
 
     app.router.lifespan_context = both_lifespans
-    app.router.routes.append(Mount(path, inner))
+    app.router.routes.insert(0, Mount(prefix, inner))  # first, so that no route for all paths hides it
     return inner
 
 
-@asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    state: AppState = app.state.segue
-    if not state.run_workers:
-        yield
-        return
-    async with asyncio.TaskGroup() as tasks:
-        state.workers_running = True
-        workers = tasks.create_task(_run_workers(state))
-        try:
-            yield
-        finally:
-            workers.cancel()
+def _check_mount(app: Starlette, kernel: Kernel, prefix: str) -> None:
+    if not prefix.startswith("/") or prefix.endswith("/") or "{" in prefix:
+        raise BadMount(
+            f"prefix: {prefix!r} is not a path such as /segue; to serve Segue at /, use `create_app`"
+        )
+    if app.middleware_stack is not None:
+        raise BadMount(
+            "the application has started, so its lifespan would not open the kernel; call `mount` where the "
+            "application is made, at module level, not in its lifespan or in a request"
+        )
+    for route in app.routes:
+        state = getattr(getattr(route, "app", None), "state", None)
+        mounted: AppState | None = getattr(state, "segue", None)
+        if mounted is not None and mounted.kernel is kernel:
+            raise BadMount("this kernel is mounted here already; mount it once")
+        if mounted is not None and getattr(route, "path", None) == prefix:
+            raise BadMount(f"another kernel is mounted at {prefix} already; choose another prefix")
 
 
-async def _run_workers(state: AppState) -> None:
-    try:
-        await state.kernel.run()
-    finally:
-        state.workers_running = False
+def _lifespan(app: FastAPI) -> AbstractAsyncContextManager[None]:
+    return around(app.state.segue, nullcontext())
 
 
 def _openapi(app: FastAPI, state: AppState) -> dict[str, Any]:

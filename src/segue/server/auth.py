@@ -1,15 +1,16 @@
-"""Authentication: by a key in the Authorization header, or by a cookie that was issued for a key.
+"""Authentication: by a key, by a cookie that was issued for a key, or by the application's own function.
 
 Invariants
   - a given key is compared with every configured key in constant time, whether or not one matched
   - a cookie is signed with its key: removing the key revokes it, and no server stores cookies
-  - without keys every caller is the operator, and the guard accepts only host names of this machine
+  - without keys and without a function every caller is the operator, and only this machine is admitted
 """
 
 import base64
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeAlias
 
 from fastapi import Request
 from starlette.requests import HTTPConnection
@@ -18,6 +19,7 @@ from segue.config import ApiKey, Role
 from segue.model.records import Asker, Operator, Owner
 from segue.record import positional
 from segue.server.error_responses import Refused
+from segue.server.peers import is_local
 
 COOKIE = "segue_session"
 COOKIE_SECONDS = 12 * 3600
@@ -25,8 +27,10 @@ COOKIE_SECONDS = 12 * 3600
 
 @positional
 class Caller:
+    """Who makes a request: the owner of the sessions, and what else the caller may do."""
+
     owner: Owner
-    role: Role
+    role: Role = Role.USER
 
     def asking_for(self, user: str | None) -> Asker:
         """The owner that the caller acts for: an admin for the whole account, or for the given user.
@@ -44,6 +48,9 @@ class Caller:
 
 LOCAL_OPERATOR = Caller(Owner(), Role.ADMIN)
 """The caller on a server without keys."""
+
+FindCaller: TypeAlias = Callable[[HTTPConnection], Awaitable[Caller | None]]
+"""The application's own authentication: returns the caller of a request, or None to refuse it."""
 
 
 class ApiKeys:
@@ -77,9 +84,13 @@ class ApiKeys:
         return matched
 
 
-def authenticate(connection: HTTPConnection, keys: ApiKeys, now_ms: int) -> Caller:
+async def authenticate(
+    connection: HTTPConnection, keys: ApiKeys, find_caller: FindCaller | None, now_ms: int
+) -> Caller:
+    if find_caller is not None:
+        return await _found(find_caller, connection)
     if not keys:
-        return LOCAL_OPERATOR
+        return _local_operator(connection)
     scheme, _, key = connection.headers.get("authorization", "").partition(" ")
     caller = None
     if scheme:
@@ -94,6 +105,26 @@ def authenticate(connection: HTTPConnection, keys: ApiKeys, now_ms: int) -> Call
             headers={"WWW-Authenticate": "Bearer"},
         )
     return caller
+
+
+async def _found(find_caller: FindCaller, connection: HTTPConnection) -> Caller:
+    caller: object = await find_caller(connection)
+    if caller is None:
+        raise Refused(401, "unauthorized", "the application does not know who sent this; log in there first")
+    if not isinstance(caller, Caller):
+        raise TypeError(f"`caller` must return a segue.server.Caller or None, not {caller!r}")
+    return caller
+
+
+def _local_operator(connection: HTTPConnection) -> Caller:
+    if not is_local(connection):
+        raise Refused(
+            403,
+            "forbidden_peer",
+            "this server has no API keys, so it admits only this machine; set `api_keys`, or mount it with "
+            "`caller=` and the application's own login",
+        )
+    return LOCAL_OPERATOR
 
 
 def require_admin(caller: Caller) -> None:

@@ -1,11 +1,10 @@
 """Request guard: ASGI middleware that checks each request and adds security headers to each response.
 
 A page of another site must not reach this server through a user's browser: neither by DNS rebinding (`Host`)
-nor by cross-site requests (`Origin`). Programs send no `Origin`.
+nor by cross-site requests (`Origin`), unless its origin is allowed. Programs send no `Origin`.
 """
 
 import asyncio
-import ipaddress
 from collections.abc import Collection
 from time import perf_counter
 from urllib.parse import urlsplit
@@ -13,15 +12,18 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from segue.errors import BadSetting
 from segue.record import record
 from segue.server.error_responses import Refused, refuse
 from segue.server.metrics import Metrics
+from segue.server.peers import is_loopback
 
 LARGEST_BODY = 4 << 20
 """Bytes. Larger than any valid message."""
 
 _SAME_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_USUAL_PORTS = {"http": 80, "https": 443}
 _ALL_INTERFACES = frozenset({"0.0.0.0", "::"})
 
 _HEADERS = tuple(
@@ -61,16 +63,35 @@ class Hosts:
 
     def allows(self, host: str | None) -> bool:
         name = _name(host)
-        return name is not None and (self._any or name in self._names or _is_loopback(name))
+        return name is not None and (self._any or name in self._names or is_loopback(name))
+
+
+class Origins:
+    """The origins of other sites whose pages may use this server: `https://app.example.org`.
+
+    Raises BadSetting for a text that is not an origin.
+    """
+
+    def __init__(self, allowed: Collection[str] = ()) -> None:
+        self.names = frozenset(map(_origin, allowed))
+
+    def allows(self, origin: str, host: str) -> bool:
+        return origin in self.names or _is_same_origin(origin, host)
 
 
 class RequestGuard:
     def __init__(
-        self, app: ASGIApp, hosts: Hosts, metrics: Metrics, deadlines: BodyDeadlines | None = None
+        self,
+        app: ASGIApp,
+        hosts: Hosts,
+        origins: Origins,
+        metrics: Metrics,
+        deadlines: BodyDeadlines | None = None,
     ) -> None:
         self._app = app
         self._deadlines = deadlines or BodyDeadlines()
         self._hosts = hosts
+        self._origins = origins
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,7 +112,7 @@ class RequestGuard:
         host, origin = headers.get("host"), headers.get("origin")
         if not self._hosts.allows(host):
             raise Refused(403, "forbidden_host", "this server does not answer to that name")
-        if origin is not None and not _is_same_origin(origin, host or ""):
+        if origin is not None and not self._origins.allows(origin, host or ""):
             raise Refused(403, "forbidden_origin", "this request comes from a page of another site")
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length) > LARGEST_BODY:
@@ -175,6 +196,26 @@ def _name(host: str | None) -> str | None:
         return None
 
 
+def _origin(text: str) -> str:
+    """An origin as browsers write it. Raises BadSetting."""
+    try:
+        parts = urlsplit(text.lower().rstrip("/"))
+        host, port = _host_and_port(parts.netloc, parts.scheme)
+    except (KeyError, ValueError):
+        raise _not_an_origin(text) from None
+    if not host or parts.path or parts.query or parts.fragment or "@" in parts.netloc:
+        raise _not_an_origin(text)
+    name = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{name}" + ("" if port == _USUAL_PORTS[parts.scheme] else f":{port}")
+
+
+def _not_an_origin(text: str) -> BadSetting:
+    return BadSetting(
+        f"allowed_origins: {text!r} is not an origin; write its scheme, its host, and its port unless it is "
+        "the usual one: https://app.example.org or http://localhost:5173"
+    )
+
+
 def _is_same_origin(origin: str, host: str) -> bool:
     try:
         parts = urlsplit(origin)
@@ -187,11 +228,4 @@ def _is_same_origin(origin: str, host: str) -> bool:
 
 def _host_and_port(netloc: str, scheme: str) -> tuple[str | None, int]:
     parts = urlsplit(f"//{netloc}")
-    return parts.hostname, parts.port or {"http": 80, "https": 443}[scheme]
-
-
-def _is_loopback(name: str) -> bool:
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+    return parts.hostname, parts.port or _USUAL_PORTS[scheme]

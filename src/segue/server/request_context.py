@@ -16,7 +16,8 @@ from segue.kernel.kernel import Kernel
 from segue.kernel.transactions import idempotency
 from segue.model.records import Asker, user_of
 from segue.model.text_checks import MAX_NAME, check_text
-from segue.server.auth import ApiKeys, Caller, authenticate
+from segue.server.auth import ApiKeys, Caller, FindCaller, authenticate
+from segue.server.error_responses import Refused
 from segue.server.metrics import Metrics
 
 IdempotencyKey: TypeAlias = Annotated[
@@ -35,15 +36,15 @@ class AppState:
     kernel: Kernel
     configuration: Configuration
     keys: ApiKeys
+    find_caller: FindCaller | None
     metrics: Metrics
-    run_workers: bool
-    workers_running: bool = False
-    """The app's workers are running."""
+    workers_running: bool | None = None
+    """Whether the app's workers are running; None if the app runs none."""
     _closing: bool = False
     _waits: set[asyncio.Timeout] = field(default_factory=set)
 
-    def caller(self, connection: HTTPConnection) -> Caller:
-        return authenticate(connection, self.keys, self.kernel.clock.ms())
+    async def caller(self, connection: HTTPConnection) -> Caller:
+        return await authenticate(connection, self.keys, self.find_caller, self.kernel.clock.ms())
 
     @asynccontextmanager
     async def waiting(self, seconds: float) -> AsyncIterator[None]:
@@ -55,6 +56,11 @@ class AppState:
             finally:
                 self._waits.discard(limit)
 
+    def open(self) -> None:
+        """Call when the application starts, which it may do again after it was stopped."""
+        self._closing = False
+        self.workers_running = None
+
     def close(self) -> None:
         """End every `waiting` block, so that each request is answered before its connection is closed."""
         self._closing = True
@@ -64,7 +70,15 @@ class AppState:
 
 
 def app_state(connection: HTTPConnection) -> AppState:
+    """The state of the app. Raises Refused (503) if its kernel is not open."""
     state: AppState = connection.app.state.segue
+    if not state.kernel.is_open:
+        raise Refused(
+            503,
+            "not_started",
+            "the kernel is not open, because the application's lifespan has not run; mount it with "
+            "`segue.server.mount` before the application starts, on the application that the web server runs",
+        )
     return state
 
 
@@ -87,11 +101,11 @@ async def check_may_open(kernel: Kernel, caller: Caller, asker: Asker, key: str)
 class AuthenticatedRequest(Request):
     """A request with its authenticated caller. Routes of the class `AuthenticatedRoute` receive it."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, state: AppState, caller: Caller) -> None:
         super().__init__(request.scope, request.receive)
-        self.app_state = app_state(self)
-        self.caller = self.app_state.caller(self)
-        self.owner = asker_of(self.caller, self)
+        self.app_state = state
+        self.caller = caller
+        self.owner = asker_of(caller, self)
 
     @property
     def kernel(self) -> Kernel:
@@ -120,6 +134,7 @@ class AuthenticatedRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def authenticated(request: Request) -> Response:
-            return await handle(AuthenticatedRequest(request))
+            state = app_state(request)
+            return await handle(AuthenticatedRequest(request, state, await state.caller(request)))
 
         return authenticated

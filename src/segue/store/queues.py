@@ -33,6 +33,8 @@ class DueJob:
     heard_at: int | None
     session_zone: str | None
     lane_busy: bool
+    waiting_until: int | None
+    """Until when the session waits for its user, at the latest."""
     runs_queued: int
     runs_running: int
 
@@ -73,6 +75,17 @@ class Queues:
         lease_now = self.lease_now()
         since = await leases.since(self.database.wall_ms() if lease_now is None else lease_now)
         return {"since": since, "lease_now": lease_now, "horizon": self.horizon()}
+
+    async def next_expiry(self) -> int | None:
+        """When the next lease of a lane or a delivery ends, unless its worker renews it."""
+        lease_now = self.lease_now()
+        now = self.database.wall_ms() if lease_now is None else lease_now
+        ends = [
+            number(await self.database.read(query, {"since": 0}), "lease_until")
+            for query in (queries.sessions.first_leased, queries.deliveries.first_leased)
+        ]
+        left = [max(0, end - now) for end in ends if end is not None]
+        return self._clock.ms() + min(left) if left else None
 
     # Jobs
 
@@ -183,6 +196,7 @@ def _row_to_due_job(row: Row) -> DueJob | Unreadable:
         heard_at=row["heard_at"],
         session_zone=row["session_zone"],
         lane_busy=bool(row["lane_busy"]),
+        waiting_until=row["waiting_until"],
         runs_queued=row["runs_queued"],
         runs_running=row["runs_running"],
     )

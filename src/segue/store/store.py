@@ -170,6 +170,17 @@ class Store(Queues):
         result = await self.database.read(queries.events.newest, params)
         return [rows.event(row) for row in reversed(result)]
 
+    async def tool_events(self, session_id: str, *, after: int, before: int) -> list[Event]:
+        """The beginnings and ends of tool calls between two numbers."""
+        params: Params = {"session_id": session_id, "after": after, "before": before}
+        return [rows.event(row) for row in await self.database.read(queries.events.of_tools, params)]
+
+    async def question(self, session_id: str, now: int) -> tuple[str, int] | None:
+        """The question that a session waits for an answer to, and until when at the latest."""
+        params: Params = {"session_id": session_id, "now": now}
+        found = await self.database.read(queries.agent_states.question, params)
+        return (rows.from_text(found[0]["waiting"])["question"], found[0]["waiting_until"]) if found else None
+
     # Jobs and runs
 
     async def job(self, job_id: str) -> Job:

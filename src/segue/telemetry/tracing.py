@@ -16,7 +16,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, TypeAlias
 
 from segue import __version__
-from segue.errors import BadSetting, SegueError
+from segue.errors import SegueError
+from segue.extras import needed_for
 from segue.kernel.kernel import Kernel
 from segue.kernel.live.hub import EVERYTHING, DeliverySent
 from segue.model.records import Event, Run
@@ -48,14 +49,12 @@ async def traced(kernel: Kernel, provider: "TracerProvider | None" = None) -> As
 
 @asynccontextmanager
 async def exporting() -> AsyncIterator["TracerProvider"]:
-    """Yield a provider that exports as `OTEL_EXPORTER_OTLP_ENDPOINT` etc. say. Raises `BadSetting`."""
-    try:
+    """Yield a provider that exports as `OTEL_EXPORTER_OTLP_ENDPOINT` etc. say. Raises `MissingPackage`."""
+    with needed_for("`traces = true`"):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as missing:
-        raise BadSetting(f"traces need {missing.name}: pip install 'segue[traces]'") from missing
     provider = TracerProvider(resource=Resource.create({"service.name": "segue"}), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     try:

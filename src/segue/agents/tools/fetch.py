@@ -18,6 +18,7 @@ from segue.agents.tools.allowed_hosts import Address, allowed, literal
 from segue.agents.tools.arguments import flat
 from segue.agents.tools.html_text import html_to_text
 from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
+from segue.extras import needed_for
 from segue.record import positional
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def fetch_tool(
 
     async def fetch_url(context: ToolContext, url: str) -> str:
         # The first import is slow; in a thread it does not block other turns.
-        await asyncio.to_thread(import_module, "httpx2")
+        with needed_for("fetch_url", "model"):
+            await asyncio.to_thread(import_module, "httpx2")
         import httpx2
 
         timeout = httpx2.Timeout(_TOTAL_SECONDS, connect=_CONNECT_SECONDS)

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from segue.errors import BadSetting
+from segue.extras import needed_for
 from segue.record import record
 
 if TYPE_CHECKING:
@@ -147,8 +148,9 @@ async def _is_alive(client: "Client") -> bool:
 @asynccontextmanager
 async def _connected(server: McpEndpoint) -> AsyncIterator["Client"]:
     # The import takes seconds on a small machine; in a thread it does not block other turns.
-    await asyncio.to_thread(import_module, "mcp")
-    import httpx2
+    with needed_for("an MCP server", "mcp"):
+        await asyncio.to_thread(import_module, "mcp")
+        import httpx2
     from mcp import Client, StdioServerParameters
     from mcp.client.streamable_http import streamable_http_client
 

@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import field, replace
 from difflib import get_close_matches
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 from segue.agents.tools.arguments import BadArguments, Schema, check, parse
 from segue.errors import BadSetting, SegueError, ZoneNeeded
 from segue.kernel.kernel import Kernel
-from segue.model.agent import OpenTurn, ToolCalled, ToolStarted
+from segue.model.agent import Delta, OpenTurn, ToolCalled, ToolStarted
 from segue.model.records import Owner, Session, Source
 from segue.model.text_checks import clean
 from segue.record import positional, record
@@ -30,6 +30,9 @@ LONGEST_RESULT = 20_000
 
 SET_TIMEZONE = "set_timezone"
 """The tool that stores the user's time zone."""
+
+
+Tell: TypeAlias = Callable[[Delta], Awaitable[None]]
 
 
 class ToolRefused(Exception):
@@ -48,10 +51,12 @@ class ToolContext:
     """None in a user's turn."""
     call_id: str | None = None
     """The model's id of the running call."""
+    tell: Tell | None = None
+    """Stores the report of a call; None outside a turn."""
 
     @classmethod
-    def of(cls, turn: OpenTurn, kernel: Kernel) -> Self:
-        return cls(kernel=kernel, session=turn.via, turn_id=turn.id, source=turn.source)
+    def of(cls, turn: OpenTurn) -> Self:
+        return cls(kernel=turn.kernel, session=turn.via, turn_id=turn.id, source=turn.source, tell=turn.tell)
 
     @property
     def here(self) -> Session:
@@ -77,6 +82,8 @@ class ToolContext:
 
 @record
 class Tool:
+    """A tool of an agent: what a model is told about it, and the function that runs."""
+
     name: str
     description: str
     parameters: Schema
@@ -132,10 +139,25 @@ class Registry:
 
 @positional
 class Toolbox:
-    """The tools of one turn, by name."""
+    """The tools of one turn, by name. `turn.tools()` returns one."""
 
     context: ToolContext
     tools: Mapping[str, Tool] = field(default_factory=dict)
+
+    async def call(self, name: str, arguments: str | Mapping[str, Any] | None, *, call_id: str) -> str:
+        """Report the call, run the tool, report its result, and return the text for the model.
+
+        The report is stored before the tool runs, so a crash does not make it run twice. Wrong arguments, an
+        unknown tool and a tool that fails return a sentence for the model. `call_id` is the model's id of the
+        call, or any that is used once in the turn. Raises `TurnEnded` and `LeaseLost`.
+        """
+        call = self.prepare(call_id, name, arguments)
+        if self.context.tell is not None:
+            await self.context.tell(call.started)
+        called = await call.run()
+        if self.context.tell is not None:
+            await self.context.tell(called)
+        return self.marked(called)
 
     def prepare(self, call_id: str, name: str, arguments: str | Mapping[str, Any] | None) -> "ToolCall":
         """Return the call; unreadable arguments are reported when it runs."""

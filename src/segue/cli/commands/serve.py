@@ -8,6 +8,7 @@ import typer
 
 from segue.cli.support.load_settings import configured
 from segue.errors import BadSetting
+from segue.extras import needed_for
 
 if TYPE_CHECKING:
     from segue.config import Configuration
@@ -36,17 +37,19 @@ def serve(configuration: "Configuration") -> None:
 
 async def _serve(configuration: "Configuration") -> None:
     from segue.cli.support.checks import open_files
-    from segue.cli.support.http_server import HttpServer, address_of, listening_socket
     from segue.cli.support.open_kernel import kernel_with_workers
     from segue.cli.support.signals import stop_signals, work_until_stopped
-    from segue.server.app import create_app
+
+    with needed_for("`segue serve`", "http"):
+        from segue.cli.support.http_server import HttpServer, address_of, listening_socket
+        from segue.server.app import create_app
 
     with (
         stop_signals() as signals,
         listening_socket(configuration.host.strip("[]"), configuration.port) as listening,
     ):
         async with kernel_with_workers(configuration) as kernel, asyncio.TaskGroup() as group:
-            server = HttpServer(create_app(kernel, configuration, run_workers=False))
+            server = HttpServer(create_app(kernel, configuration))
             group.create_task(server.serve([listening]))
             await server.ready.wait()
             _announce(configuration, address_of(listening))

@@ -29,6 +29,10 @@ class Bell:
         for name in _WOKEN_BY_WRITES:
             self._rung[name].set()
 
+    def is_rung(self, name: Name) -> bool:
+        """Whether a worker that waits under this name is about to wake up."""
+        return self._rung[name].is_set()
+
     async def wait(self, name: Name, until: int | None) -> bool:
         """Wait until the name is rung or the time has come.
 

@@ -6,13 +6,16 @@ lets a process run them one at a time: a turn that is parked after the third cra
 """
 
 import asyncio
+import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+from segue.errors import NotJson
 from segue.kernel.transactions.lease import HeldLane
 from segue.model import closure
+from segue.model.agent import json_text
 from segue.model.closure import Closure
 from segue.model.records import Turn
 from segue.times.clock import Clock
@@ -49,6 +52,9 @@ class RunningTurn:
     settled: bool = False
     """It was settled while its agent ignored the cancellation."""
     last_seq: int = 0
+    saved: dict[str, Any] = field(default_factory=dict)
+    """The agent's own state (`OpenTurn.saved`)."""
+    stopping: threading.Event = field(default_factory=threading.Event)
     usage: Mapping[str, Any] = field(default_factory=dict)
     _text_pieces: list[str] = field(default_factory=list)
     text_length: int = 0
@@ -76,13 +82,20 @@ class RunningTurn:
         if self.cancel_reason is None and self.agent_running:
             self.cancel_reason = reason
             self.cancelled_at = now
+            self.stopping.set()
             self.task.cancel()
 
     def cut_short(self) -> Closure:
         """The closure of a turn that was stopped or timed out."""
         if self.cancel_reason is CancelReason.TIMED_OUT:
             return closure.timed_out(self.held.turn.timeout_ms / 1000)
-        return closure.stopped(self.text, self.usage)
+        return replace(closure.stopped(self.text, self.usage), saved=self._saved_text())
+
+    def _saved_text(self) -> str | None:
+        try:
+            return json_text(self.saved, "turn.saved")
+        except NotJson:
+            return None
 
 
 class RunningTurns:
@@ -96,6 +109,8 @@ class RunningTurns:
         self._thoughts: dict[tuple[str, int], str] = {}
         self._remembered = 0
         self._not_empty = asyncio.Event()
+        self.ended = 0
+        """How many turns have run here and ended."""
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -126,6 +141,7 @@ class RunningTurns:
         if running not in self._turns:
             return
         del self._turns[running]
+        self.ended += 1
         if running.thought_length:
             self._remember((running.held.turn.id, running.held.turn.attempt), running.thoughts)
         if not self._turns:

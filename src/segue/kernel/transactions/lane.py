@@ -124,6 +124,10 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
     """Queue a turn in a locked lane. Users' turns and jobs' turns both pass through here."""
     session = route.lane
     pool = Pool.USER if admission.source is None else Pool.SCHEDULE
+    held = pool is Pool.SCHEDULE and session.waits_at(admission.not_before)
+    if held:
+        admission = replace(admission, not_before=session.waiting_until or 0)
+    behind = session.busy or held
     made = yield (
         queries.turns.enqueue,
         {
@@ -143,7 +147,7 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
             "crash": admission.crash,
             "timeout_ms": admission.timeout_ms,
             "joins": int(admission.joins),
-            "waits": int(session.busy),
+            "waits": int(behind),
             "metadata": rows.to_text(admission.metadata),
             "now": now,
         },
@@ -154,7 +158,7 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
     if not made:  # a retry after a commit whose answer was lost: it is queued already
         return Result(value=turn, wake=wake)
     events: list[Event] = []
-    if session.busy:
+    if behind:
         queued = yield queries.turns.queued_in, {"session_id": session.id}
         update = queue_update(session, [rows.turn(row) for row in queued], now, chat_id=route.chat_id)
         events = yield from session_log.append_turn_events([update])

@@ -7,9 +7,9 @@ Invariants
   - a holder's write names its fence; if the fence is no longer current, `LeaseLost` is raised
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log
@@ -17,7 +17,7 @@ from segue.kernel.transactions.lane import Pool, queue_update
 from segue.model.records import Event, Session, Turn
 from segue.record import record
 from segue.store import queries
-from segue.store.database import Params, Rows, Transaction
+from segue.store.database import Params, Row, Rows, Transaction
 from segue.store.rows import core as rows
 
 QUANTUM = 8
@@ -36,8 +36,35 @@ class HeldLane:
     fence: int
     opened: Event
     """Its `stream_start`."""
+    saved: str = "{}"
+    """What the agent kept for this turn, as JSON."""
+    resumed: Mapping[str, Any] | None = None
+    """The question that a user's turn answers."""
     events: Sequence[Event] = ()
     """All events that its start wrote, also in the log of the chat that the turn came from."""
+
+
+@record
+class AgentState:
+    """What the agent kept with its session, and the question that it asked the user."""
+
+    saved: str
+    question: Mapping[str, Any] | None
+    answered_by: str | None
+
+    @classmethod
+    def of(cls, row: Row) -> Self:
+        return cls(
+            saved=row["saved"] or "{}",
+            question=rows.from_text(row["waiting"]) if row["waiting"] else None,
+            answered_by=row["answered_by"],
+        )
+
+    def is_answered_by(self, turn: Turn, session: Session, now: int) -> bool:
+        """A user's turn is the answer while the session waits, and when it is tried again."""
+        if self.answered_by is not None:
+            return self.answered_by == turn.id
+        return not turn.scheduled and session.waits_at(now)
 
 
 @record
@@ -95,11 +122,16 @@ def lease(
             "lease_now": terms.lease_now,
         },
     )
-    return (yield from _start([rows.session(row) for row in leased], terms, allow_suspect, now))
+    states = {row["id"]: AgentState.of(row) for row in leased}
+    return (yield from _start([rows.session(row) for row in leased], states, terms, allow_suspect, now))
 
 
 def _start(
-    sessions: Sequence[Session], terms: LeaseTerms, allow_suspect: bool, now: int
+    sessions: Sequence[Session],
+    states: Mapping[str, AgentState],
+    terms: LeaseTerms,
+    allow_suspect: bool,
+    now: int,
 ) -> Transaction[list[HeldLane]]:
     if not sessions:
         return []
@@ -112,7 +144,9 @@ def _start(
     suspects = sorted((turn for turn in turns.values() if turn.on_trial), key=lambda turn: turn.id)
     delayed = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(allow_suspect) :]}
     held = [
-        _held(session, turns[session.id], terms.holder, now) for session in sessions if session.id in turns
+        _held(session, states[session.id], turns[session.id], terms.holder, now)
+        for session in sessions
+        if session.id in turns
     ]
     opened = yield from session_log.append_turn_events([lane.opened for lane in held])
     emptied = {row["session_id"] for row in started if row["empties_queue"]}
@@ -120,6 +154,8 @@ def _start(
         updates = (yield from _empty_queue(one, now)) if one.session.id in emptied else ()
         own = (event for event in opened if event.turn_id == one.turn.id)
         held[index] = replace(one, events=(*own, *updates))
+        if one.session.waiting_until is not None:
+            yield from _end_waiting(one, one.session.waiting_until)
     for session in sessions:
         if session.id in turns:
             continue
@@ -140,7 +176,19 @@ def _empty_queue(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
     return events
 
 
-def _held(session: Session, turn: Turn, holder: str, now: int) -> HeldLane:
+def _end_waiting(held: HeldLane, until: int) -> Transaction[None]:
+    """A turn starts: the user's, which is the answer, or a scheduled one after the time for it has passed."""
+    session_id = held.session.id
+    yield queries.sessions.wait, {"id": session_id, "until": None}
+    yield queries.turns.let_go, {"session_id": session_id, "until": until}
+    if held.resumed is None:
+        yield queries.agent_states.forget, {"session_id": session_id}
+        return
+    yield queries.agent_states.answer, {"session_id": session_id, "turn_id": held.turn.id}
+    yield queries.turns.put_first, {"id": held.turn.id}
+
+
+def _held(session: Session, state: AgentState, turn: Turn, holder: str, now: int) -> HeldLane:
     first = turn.attempt == 1 and turn.call is None
     body: dict[str, Any] = {"attempt": turn.attempt}
     if prompt := turn.rendered():
@@ -158,7 +206,15 @@ def _held(session: Session, turn: Turn, holder: str, now: int) -> HeldLane:
         source=turn.source,
         body=body,
     )
-    return HeldLane(session=session, turn=turn, holder=holder, fence=session.fence, opened=opened)
+    return HeldLane(
+        session=session,
+        turn=turn,
+        holder=holder,
+        fence=session.fence,
+        opened=opened,
+        saved=state.saved,
+        resumed=state.question if state.is_answered_by(turn, session, now) else None,
+    )
 
 
 def append(held: HeldLane, events: Sequence[Event], *, acted: bool = False) -> Transaction[Sequence[Event]]:

@@ -22,7 +22,7 @@ from segue.kernel.transactions.lease import HeldLane, hold
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.session_log import NOTHING, SessionTotals, growth, numbered, totals_of
 from segue.model import closure
-from segue.model.closure import Closure
+from segue.model.closure import Closure, OpenQuestion
 from segue.model.decision import LATE_AFTER
 from segue.model.policy import Late, Overlap
 from segue.model.records import Event, Session, Source, Turn
@@ -141,6 +141,11 @@ def _end(
     if turn.source and turn.source.kind == JobKind.RECALL:
         # A recall's status depends on how its run ended: one that failed counts as cancelled.
         closing.append(_event(lane, turn, "recall_update", now, {"job_id": turn.source.job_id}))
+    if ending.saved is not None:
+        yield queries.agent_states.save, {"session_id": lane.session.id, "saved": ending.saved}
+    if ending.waiting is not None:
+        yield from _wait_for_user(lane, ending.waiting)
+        closing.append(_waiting(lane, turn, ending.waiting, now))
     end = yield from _release(lane, turn, (*closing, _event(lane, turn, "session_sync", now)), now)
     chat = yield from unified.chat_of_answer(lane.session, turn)
     if chat and chat.id != turn.via_id and text is not None:
@@ -149,6 +154,19 @@ def _end(
         return end
     delivers = yield from put_answer(outbox, chat, turn, shown, now)
     return replace(end, wake=end.wake | {Name.COURIER}) if delivers else end
+
+
+def _wait_for_user(lane: _Lane, waiting: OpenQuestion) -> Transaction[None]:
+    """Hold the scheduled turns of the session, those that are queued too."""
+    session_id = lane.session.id
+    yield queries.agent_states.ask, {"session_id": session_id, "waiting": waiting.stored}
+    yield queries.sessions.wait, {"id": session_id, "until": waiting.until}
+    yield queries.turns.hold_scheduled, {"session_id": session_id, "until": waiting.until}
+
+
+def _waiting(lane: _Lane, turn: Turn, waiting: OpenQuestion, now: int) -> Event:
+    body = {"question": waiting.question, "choices": list(waiting.choices), "until": waiting.until}
+    return replace(_event(lane, turn, "waiting", now, body), source=turn.source)
 
 
 def _say_in(chat: Session, turn: Turn, text: str, now: int) -> Transaction[Sequence[Event]]:

@@ -48,6 +48,7 @@ class Archivist:
         self._clock = context.clock
         self._bell = context.bell
         self._extractor = context.extractor
+        self._check_ms = round(context.settings.commit_check_seconds * 1000)
         self._closing = False
 
     async def run(self) -> None:
@@ -57,15 +58,18 @@ class Archivist:
                 await self._wait_for_work()
 
     async def _wait_for_work(self) -> None:
-        now = self._clock.ms()
-        until = safety = now + round(self._context.settings.commit_check_seconds * 1000)
-        soonest = await self._reader.next_look()
-        # What is due and was not done belongs to another archivist, or waits for an earlier task.
-        if soonest is not None and soonest > now:
-            until = min(safety, soonest)
+        safety = self._clock.ms() + self._check_ms
+        until = min(safety, await self.next_check_at() or safety)
         while not await self._bell.wait(Name.ARCHIVIST, until):
             soonest = await self._reader.next_look()
             until = safety if soonest is None else min(safety, soonest)
+
+    async def next_check_at(self) -> int | None:
+        """When a session or a task will be due next; None if none waits."""
+        now = self._clock.ms()
+        soonest = await self._reader.next_look()
+        # What is due and was not done belongs to another archivist, or waits for an earlier task.
+        return now + self._check_ms if soonest is not None and soonest <= now else soonest
 
     def close(self) -> None:
         """Start nothing more."""

@@ -131,10 +131,10 @@ class Courier:
                 yield name, free
 
     async def _wait_for_work(self) -> None:
-        while not await self._bell.wait(Name.COURIER, await self._next_send_at()):
+        while not await self._bell.wait(Name.COURIER, await self.next_send_at()):
             pass
 
-    async def _next_send_at(self) -> int | None:
+    async def next_send_at(self) -> int | None:
         """When a delivery can be sent next; None if that is not known."""
         now = self._clock.ms()
         free = [name for name, _ in self._free(now)]

@@ -4,39 +4,71 @@ import asyncio
 import logging
 import traceback
 from collections.abc import AsyncGenerator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
-from segue.errors import AgentFailed, LeaseLost, NotFound, StoreError
+from segue.errors import AgentFailed, BadTime, LeaseLost, NotJson, StoreError, TurnEnded
 from segue.kernel.live.hub import LiveText
 from segue.kernel.live.running import LONGEST_ANSWER, RunningTurn
 from segue.kernel.transactions import lease
-from segue.kernel.transactions.lease import HeldLane
+from segue.kernel.workers.open_turn import open_turn
 from segue.kernel.workers.worker_context import WorkerContext
-from segue.memory.model_context import assemble
-from segue.memory.reader import MemoryReader
 from segue.model import closure
-from segue.model.action import Ask, View
-from segue.model.agent import Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted, Usage
-from segue.model.closure import Closure
+from segue.model.agent import (
+    LONGEST_WAITING,
+    WAITING_BY_DEFAULT,
+    Delta,
+    OpenTurn,
+    Text,
+    Thinking,
+    ToolCalled,
+    ToolStarted,
+    Usage,
+    Waiting,
+    enter_turn,
+    json_text,
+)
+from segue.model.closure import Closure, OpenQuestion
 from segue.model.evaluation import says_nothing
 from segue.model.prompts import Mode
-from segue.model.records import Event, Session, Source
-from segue.model.states import EVALUATED, JobKind
+from segue.model.records import Event
+from segue.model.states import EVALUATED
 from segue.model.text_checks import clean
-from segue.model.transcript import Message, message_of
+from segue.store.rows.core import to_text
+from segue.times.clock import to_moment, to_ms
 
 _log = logging.getLogger(__name__)
 
 
 class AgentOutput:
-    """Handles what an agent yields: text, thoughts, tool calls and usage."""
+    """Handles what an agent yields or tells: text, thoughts, tool calls, usage, a question.
+
+    Deltas are taken one after the other, also if several tasks tell them. The agent's end and a `Waiting`
+    close it; a later one raises `TurnEnded`.
+    """
 
     def __init__(self, context: WorkerContext, running: RunningTurn) -> None:
         self._context = context
         self._running = running
+        self._one_at_a_time = asyncio.Lock()
+        self._closed = False
+        self.waiting: OpenQuestion | None = None
 
     async def take(self, piece: Delta | str) -> None:
+        async with self._one_at_a_time:
+            if self._closed:
+                raise TurnEnded(
+                    f"turn {self._running.held.turn.id} has ended; tell it before its agent returns, and "
+                    "await the tasks that tell"
+                )
+            await self._take(piece)
+
+    async def close(self) -> None:
+        """Wait for a delta that is being stored, and take no more."""
+        async with self._one_at_a_time:
+            self._closed = True
+
+    async def _take(self, piece: Delta | str) -> None:
         match piece:
             case str() | Text():
                 self._add_text(piece if isinstance(piece, str) else piece.text)
@@ -50,8 +82,34 @@ class AgentOutput:
                 await self._store_event("tool_call", piece, acted=False)
             case Usage(figures):
                 self._running.usage = figures
+            case Waiting():
+                self.waiting = self._question(piece)
+                self._closed = True
             case _:
                 raise AgentFailed(f"an agent yields strings and deltas, got {type(piece).__name__}")
+
+    def _question(self, waiting: Waiting) -> OpenQuestion:
+        """End the answer with the question. Raises `BadTime`."""
+        now = to_moment(self._context.clock.ms())
+        until = waiting.until or now + WAITING_BY_DEFAULT
+        if not now < until <= now + LONGEST_WAITING:
+            raise BadTime(
+                f"Waiting.until lies between now and {LONGEST_WAITING.days} days from now, got "
+                f"{until.isoformat()}"
+            )
+        choices = tuple(map(str, waiting.choices))
+        text = f"{waiting.question} ({' / '.join(choices)})" if choices else waiting.question
+        self._add_text(f"\n\n{text}" if self._running.text_length else text)
+        asked = {
+            "question": waiting.question,
+            "choices": choices,
+            "state": dict(waiting.state),
+            "turn_id": self._running.held.turn.id,
+            "asked_at": to_ms(now),
+        }
+        return OpenQuestion(
+            question=waiting.question, choices=choices, until=to_ms(until), stored=to_text(asked) or ""
+        )
 
     def _add_text(self, text: str) -> None:
         text = clean(text)
@@ -97,19 +155,19 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
 
     Raises `LeaseLost` and `StoreError`, and `CancelledError` if the turn was cancelled from outside.
     """
+    output = AgentOutput(context, running)
     try:
+        turn = await open_turn(context, running, output.take)
+        enter_turn(turn)
         if running.held.turn.call is not None:
-            return await _call(context, running)
-        output = AgentOutput(context, running)
-        pieces = context.agent.answer(await _open(context, running.held))
-        try:
-            async for piece in pieces:
-                await output.take(piece)
-        finally:
-            # A cancelled agent must release its resources now, not at garbage collection.
-            if isinstance(pieces, AsyncGenerator):
-                await pieces.aclose()
-        return await _evaluate(context, running, closure.answered(running.text, running.usage))
+            return await _call(context, running, turn)
+        await _drive(context, turn, output)
+        if output.waiting is not None:
+            ending = closure.asked(running.text, running.usage, output.waiting)
+        else:
+            ending = await _evaluate(context, running, turn, closure.answered(running.text, running.usage))
+        saved = json_text(turn.saved, "turn.saved")
+        return ending if saved == running.held.saved else replace(ending, saved=saved)
     except (LeaseLost, StoreError):
         raise
     except asyncio.CancelledError:
@@ -118,17 +176,37 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
         return closure.failed("the agent cancelled itself", usage=running.usage)
     except AgentFailed as failure:
         return closure.failed(str(failure), shown=failure.shown, usage=running.usage)
+    except NotJson as error:
+        return closure.failed(str(error), usage=running.usage)
     except (Exception, SystemExit) as error:
         return closure.failed(_short_traceback(error), usage=running.usage)
     finally:
         running.agent_running = False
+        running.stopping.set()
+
+
+async def _drive(context: WorkerContext, turn: OpenTurn, output: AgentOutput) -> None:
+    """Run the agent to its end, or until it waits for a person."""
+    pieces = context.agent.answer(turn)
+    try:
+        async for piece in pieces:
+            if output.waiting is not None:
+                break
+            await output.take(piece)
+    finally:
+        # A cancelled agent must release its resources now, not at garbage collection.
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()
+        await output.close()
 
 
 def _short_traceback(error: BaseException) -> str:
     return "".join(traceback.format_exception(error, limit=-8))
 
 
-async def _evaluate(context: WorkerContext, running: RunningTurn, ending: Closure) -> Closure:
+async def _evaluate(
+    context: WorkerContext, running: RunningTurn, opened: OpenTurn, ending: Closure
+) -> Closure:
     """Hold the answer back if it says that there is nothing to report, or if its evaluation says so."""
     turn = running.held.turn
     if turn.source is None or turn.brief is None:
@@ -138,82 +216,21 @@ async def _evaluate(context: WorkerContext, running: RunningTurn, ending: Closur
     if turn.source.kind not in EVALUATED or ending.reply is None:
         return ending
     try:
-        passes = await context.evaluate_response(await _open(context, running.held), ending.reply)
+        passes = await context.evaluate_response(opened, ending.reply)
     except Exception as error:
         _log.warning("evaluation failed, answer held back: turn %s", turn.id, exc_info=error)
         return closure.not_evaluated(ending, repr(error))
     return ending if passes is True else closure.held_back(ending)
 
 
-async def _call(context: WorkerContext, running: RunningTurn) -> Closure:
+async def _call(context: WorkerContext, running: RunningTurn, opened: OpenTurn) -> Closure:
     call = running.held.turn.call or {}
     function = context.functions.get(call["function"])
     if function is None:
         return closure.failed(f"no function is registered as {call['function']!r} in this process")
-    opened = await _open(context, running.held)
     try:
         result = await function(opened, **call.get("arguments", {}))
     except (LeaseLost, StoreError) as error:
         # Raised by the function's own use of Segue: this turn's lane is still held and can be settled.
         return closure.failed(_short_traceback(error))
     return closure.answered("" if result is None else str(result), {})
-
-
-async def _open(context: WorkerContext, held: HeldLane) -> OpenTurn:
-    async def history(limit: int) -> list[Message]:
-        source = held.turn.source
-        given = await assemble(
-            MemoryReader(context.store),
-            held.session,
-            asked=text,
-            view=await _view(context, source),
-            limit=limit,
-            before=held.opened.seq,
-            turn_id=held.turn.id,
-            job_id=source.job_id if source else None,
-        )
-        return given.as_messages()
-
-    async def joined() -> list[Message]:
-        events = await context.store.commit(lease.join, held, context.clock.ms())
-        context.hub.publish(events)
-        own = [event for event in events if event.session_id == held.session.id]
-        return [message for event in own if (message := message_of(event))]
-
-    turn = held.turn
-    text = turn.content if turn.prompt is None else turn.prompt
-    prompt = turn.rendered()
-    return OpenTurn(
-        id=turn.id,
-        session=held.session,
-        via=await _via(context, held),
-        text=text,
-        prompt=prompt.text if prompt else text,
-        role="system" if turn.source and turn.source.kind == JobKind.RECALL else "user",
-        prompt_ref=prompt.ref if prompt else None,
-        source=turn.source,
-        attempt=turn.attempt,
-        started_at=turn.started_at or 0,
-        _history=history,
-        _joined=joined,
-    )
-
-
-async def _via(context: WorkerContext, held: HeldLane) -> Session:
-    if held.turn.chat_id is None:
-        return held.session
-    try:
-        return await context.store.session_by_id(held.turn.chat_id)
-    except NotFound:  # the chat was deleted
-        return held.session
-
-
-async def _view(context: WorkerContext, source: Source | None) -> View:
-    """How much history the job's agent sees. A user's turn sees all."""
-    if source is None:
-        return View.FULL
-    try:
-        action = (await context.store.job(source.job_id)).action
-    except NotFound:  # the job was pruned
-        return View.FULL
-    return action.view if isinstance(action, Ask) else View.FULL

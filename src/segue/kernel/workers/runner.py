@@ -5,6 +5,7 @@ capacity, so that neither starves the other. A runner owns the tasks of its turn
 """
 
 import asyncio
+import json
 import logging
 from functools import partial
 
@@ -130,7 +131,14 @@ class Runner:
         assert task is not None  # `create_task` runs this method
         context = self._context
         last_seq = max(event.seq for event in held.events if event.session_id == held.session.id)
-        running = RunningTurn(held, task, context.clock.steady_ms(), held_until, last_seq=last_seq)
+        running = RunningTurn(
+            held,
+            task,
+            context.clock.steady_ms(),
+            held_until,
+            last_seq=last_seq,
+            saved=json.loads(held.saved),
+        )
         context.turns.add(running)
         context.hub.publish(held.events)
         try:

@@ -63,8 +63,8 @@ class Timer:
             return
         try:
             if self._unified and due.job.policy.busy is not Busy.WAIT and due.job.kind in unified.SHARED:
-                due = replace(due, lane_busy=await self._common_is_busy(due.job.session_id))
-            decision = decide(_due_slot(due), to_moment(now))
+                due = await self._with_common_lane(due)
+            decision = decide(_due_slot(due, now), to_moment(now))
             taken = await self._act(due, decision, now)
         except NotFound:  # its session and the job were deleted since the read
             return
@@ -93,10 +93,13 @@ class Timer:
             case Postpone():
                 return await self._store.commit(fire.postpone, job, decision, now)
 
-    async def _common_is_busy(self, chat_id: str) -> bool:
-        chat = await self._store.session_by_id(chat_id)
+    async def _with_common_lane(self, due: DueJob) -> DueJob:
+        """In unified mode, the state of the session that the job's turn runs in."""
+        chat = await self._store.session_by_id(due.job.session_id)
         common = await self._store.session(chat.owner, unified.KEY)
-        return common is not None and common.busy
+        if common is None:
+            return replace(due, lane_busy=False, waiting_until=None)
+        return replace(due, lane_busy=common.busy, waiting_until=common.waiting_until)
 
     def _make_work(self, due: DueJob, decision: Fire, now: int) -> Admission | OutgoingMessage:
         job, slot = due.job, to_ms(decision.slot)
@@ -147,7 +150,7 @@ class Timer:
         )
 
 
-def _due_slot(due: DueJob) -> DueSlot:
+def _due_slot(due: DueJob, now: int) -> DueSlot:
     job = due.job
     assert job.slot is not None  # the query returns only jobs that have one
     assert job.next_at is not None
@@ -163,5 +166,6 @@ def _due_slot(due: DueJob) -> DueSlot:
         queued_runs=due.runs_queued,
         running=due.runs_running > 0,
         lane_busy=due.lane_busy,
+        waits_for_user=due.waiting_until is not None and due.waiting_until > now,
         last_message_at=None if due.heard_at is None else to_moment(due.heard_at),
     )

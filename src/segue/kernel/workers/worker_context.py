@@ -66,6 +66,8 @@ class WorkerContext:
     settings: Settings
     holder: str
     """The name under which this process holds leases."""
+    kernel: Any
+    """The kernel itself, which each turn gives to its agent."""
     tuning: WorkerTuning = WorkerTuning()
 
     @property

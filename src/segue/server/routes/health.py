@@ -39,9 +39,7 @@ async def health(request: Request, response: Response, ready: Ready = False) -> 
     code is 200, because a restart would not help. With `ready=true` it is 503.
     """
     state = app_state(request)
-    health_state = await state.kernel.health.check(
-        workers_running=state.workers_running if state.run_workers else None
-    )
+    health_state = await state.kernel.health.check(workers_running=state.workers_running)
     if health_state.status == "unavailable" or (ready and health_state.status != "ok"):
         response.status_code = 503
     return common.Health.model_validate(
@@ -68,6 +66,6 @@ async def health(request: Request, response: Response, ready: Ready = False) -> 
 async def metrics(request: Request) -> Response:
     """Requires a key with the role admin."""
     state = app_state(request)
-    require_admin(state.caller(request))
+    require_admin(await state.caller(request))
     state.metrics.lag.set(await state.kernel.health.lag_ms() / 1000)
     return Response(state.metrics.text(), media_type=MEDIA_TYPE)

@@ -208,9 +208,9 @@ _COMMANDS: dict[str, TypeAdapter[Any]] = {
 
 @router.websocket("/ws")
 async def websocket(socket: WebSocket) -> None:
-    state = app_state(socket)
     try:
-        caller = state.caller(socket)
+        state = app_state(socket)
+        caller = await state.caller(socket)
         asker = asker_of(caller, socket)
     except (Refused, SegueError) as refusal:
         headers = refusal.headers if isinstance(refusal, Refused) else None

@@ -32,7 +32,7 @@ async def log_in(body: common.Login, request: Request, response: Response) -> co
 
 @router.get("/session", summary="Get the current caller")
 async def who_am_i(request: Request) -> common.CallerOut:
-    return _caller_out(app_state(request).caller(request))
+    return _caller_out(await app_state(request).caller(request))
 
 
 @router.delete("/session", summary="Log out", status_code=204, response_class=Response)

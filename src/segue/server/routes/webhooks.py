@@ -5,7 +5,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Header, Request
 from pydantic import JsonValue
 
-from segue.channels.telegram import Telegram
 from segue.server.error_responses import Refused, responses
 from segue.server.request_context import app_state
 
@@ -25,9 +24,15 @@ async def telegram_update(
 ) -> None:
     """Store the message of an update. The header must hold the secret that Telegram was given."""
     channel: Any = app_state(request).kernel.channels.get("telegram")
-    if not isinstance(channel, Telegram):
+    if channel is None or not _is_bot(channel):
         raise Refused(404, "not_found", "no Telegram bot is set up here")
     if not channel.knows(x_telegram_bot_api_secret_token):
         raise Refused(403, "forbidden", "the secret token is not the one that Telegram was given")
     if not await channel.arrived(update):
         raise Refused(503, "not_listening", "this process does not listen to Telegram yet; try again")
+
+
+def _is_bot(channel: object) -> bool:
+    from segue.channels.telegram import Telegram  # its library is an extra of its own
+
+    return isinstance(channel, Telegram)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakSet
 
 from segue.errors import StoreError, StoreUnavailable, StoreUnusable
+from segue.extras import needed_for
 from segue.store.last_write import Reason
 
 if TYPE_CHECKING:
@@ -54,12 +55,8 @@ class Endpoint:
 
     def __init__(self, url: str, command_seconds: float) -> None:
         """`command_seconds`: how long a statement may take until the server counts as lost."""
-        try:
+        with needed_for("PostgreSQL"):
             import asyncpg
-        except ImportError:
-            raise StoreUnusable(
-                "PostgreSQL needs the package asyncpg, which is not installed: pip install 'segue[postgres]'"
-            ) from None
         self._connect = asyncpg.connect
         self._url = url
         self.command_seconds = command_seconds

@@ -72,7 +72,7 @@ _MOST_TEXTS = 4096
 
 SESSION = columns(
     "id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at, "
-    "last_message_at, last_seq, unarmed, ready_at, holder, fence"
+    "last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until"
 )
 """Followed by the columns of `_LIVE`."""
 TURN = columns(

@@ -19,6 +19,30 @@ FROM sessions
 WHERE sessions.holder IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.session_id = sessions.id AND turns.state = 'running');
 
+-- name: running_while_waiting
+-- The start of any turn ends the waiting.
+SELECT turns.id, turns.session_id
+FROM turns
+JOIN sessions ON sessions.id = turns.session_id
+WHERE turns.state = 'running' AND sessions.waiting_until IS NOT NULL;
+
+-- name: waiting_without_a_question
+SELECT sessions.id, sessions.waiting_until
+FROM sessions
+WHERE sessions.waiting_until IS NOT NULL
+  AND NOT EXISTS (
+      SELECT 1 FROM agent_states
+      WHERE agent_states.session_id = sessions.id AND agent_states.waiting IS NOT NULL
+        AND agent_states.answered_by IS NULL
+  );
+
+-- name: not_held
+-- A scheduled turn that may start while the session waits for its user.
+SELECT turns.id, turns.session_id
+FROM turns
+JOIN sessions ON sessions.id = turns.session_id
+WHERE turns.state = 'queued' AND turns.run_id IS NOT NULL AND turns.not_before < sessions.waiting_until;
+
 -- name: queued_and_never_ready
 -- A lane may be ready later than its turns only if one of them crashed twice and was postponed.
 SELECT turns.id, turns.session_id

@@ -91,6 +91,13 @@ WHERE session_id = :session_id AND seq > :after AND seq <= :until
 ORDER BY seq
 LIMIT :limit;
 
+-- name: of_tools
+-- The beginnings and ends of tool calls.
+SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+FROM events
+WHERE session_id = :session_id AND seq > :after AND seq < :before AND type IN ('tool_started', 'tool_call')
+ORDER BY seq;
+
 -- name: start_of_turn
 -- The number of the event with which its newest attempt began.
 SELECT seq

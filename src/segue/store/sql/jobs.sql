@@ -89,7 +89,7 @@ ORDER BY id;
 
 -- name: due
 SELECT /*columns job*/,
-       heard_at, session_zone, lane_busy, runs_queued, runs_running
+       heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running
 FROM jobs_with_facts
 WHERE next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at
@@ -97,7 +97,7 @@ LIMIT :limit;
 
 -- name: due_of_account
 SELECT /*columns job*/,
-       heard_at, session_zone, lane_busy, runs_queued, runs_running
+       heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running
 FROM jobs_with_facts
 WHERE account = :account AND next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at

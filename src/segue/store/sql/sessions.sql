@@ -7,8 +7,8 @@
 
 -- columns: session
 id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at, last_message_at,
-last_seq, unarmed, ready_at, holder, fence, archived_seq, archives, live_messages, live_tokens, kept_tokens,
-keep_recent_count, auto_commit_policy, commit_at, last_auto_commit_at, auto_commit_last_error,
+last_seq, unarmed, ready_at, holder, fence, waiting_until, archived_seq, archives, live_messages, live_tokens,
+kept_tokens, keep_recent_count, auto_commit_policy, commit_at, last_auto_commit_at, auto_commit_last_error,
 auto_commit_last_error_at, auto_commit_failures
 
 -- columns: totals
@@ -340,7 +340,10 @@ SET holder = :holder,
     last_seq = last_seq + 1,
     ready_at = NULL
 WHERE id IN (SELECT id FROM ready) AND holder IS NULL AND COALESCE(ready_at, :now + 1) <= :now
-RETURNING /*columns session*/;
+RETURNING /*columns session*/,
+          (SELECT saved FROM agent_states WHERE agent_states.session_id = sessions.id) AS saved,
+          (SELECT waiting FROM agent_states WHERE agent_states.session_id = sessions.id) AS waiting,
+          (SELECT answered_by FROM agent_states WHERE agent_states.session_id = sessions.id) AS answered_by;
 
 -- name: hold
 SELECT /*columns totals*/
@@ -356,6 +359,11 @@ FROM unnest(CAST(:id AS TEXT[]), CAST(:holder AS TEXT[]), CAST(:fence AS BIGINT[
 JOIN sessions ON id = lane AND COALESCE(holder, '') = lane_holder AND fence = lane_fence
 FOR NO KEY UPDATE OF sessions
 */;
+
+-- name: wait
+UPDATE sessions
+SET waiting_until = :until
+WHERE id = :id;
 
 -- name: number_events
 UPDATE sessions

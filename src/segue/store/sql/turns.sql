@@ -135,6 +135,24 @@ SET state = 'cancelled', outcome = :outcome, reason = :reason, error = :reason, 
 WHERE id = :id AND COALESCE(state, '') = 'queued'
 RETURNING /*columns turn*/;
 
+-- name: hold_scheduled
+-- Scheduled turns wait while the session waits for its user.
+UPDATE turns
+SET not_before = :until
+WHERE session_id = :session_id AND state = 'queued' AND run_id IS NOT NULL AND not_before < :until;
+
+-- name: let_go
+-- The turns above may run again.
+UPDATE turns
+SET not_before = queued_at
+WHERE session_id = :session_id AND state = 'queued' AND run_id IS NOT NULL AND not_before = :until;
+
+-- name: put_first
+-- The answer to a question stays before all others, also if its worker is lost.
+UPDATE turns
+SET rank = 0
+WHERE id = :id;
+
 -- name: join_into
 UPDATE turns
 SET state = 'done', outcome = 'ok', joined_into = :host_id, started_at = :now, finished_at = :now
