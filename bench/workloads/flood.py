@@ -17,7 +17,7 @@ from bench.figure import AtMost, Figure
 from bench.measure import median_of
 from segue import Ask, At, Kernel, OpenTurn, Run, Settings
 from segue.cli.support import event_loop
-from tests.agents.double import Double, Waits, says
+from segue.testing.scripted_provider import Double, Waits, says
 from tests.cli.process import Segue
 
 SESSIONS, BUSY, RUNNERS = 500, 20, 50

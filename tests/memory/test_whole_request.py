@@ -18,8 +18,9 @@ from segue.agents.llm import ModelAgent, load_model
 from segue.config import Configuration
 from segue.model.tokens import estimate
 from segue.testing import ManualClock
-from tests.agents.double import Asked, Calls, Double, Line, says
-from tests.agents.house import MODELS, words_sent
+from segue.testing.scripted_provider import Asked, Line, ScriptedProvider, says, words_sent
+from segue.testing.wire_formats import Calls
+from tests.agents.house import MODELS
 from tests.crash.figures import Record
 from tests.memory.test_growth import CHAT, COMMITS, REPORT, RUNS, a_hundred_days
 
@@ -37,7 +38,7 @@ None."""
 """As a model writes one of such a conversation, by the sections that it is asked for."""
 
 
-class Provider(Double):
+class Provider(ScriptedProvider):
     """It answers the job with a report and the day's number, and the extractor with what it asks for."""
 
     def __init__(self, report: str) -> None:
