@@ -51,7 +51,7 @@ def address() -> Iterator[str]:
 async def kernel(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Kernel]:
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
-    agent = ModelAgent(load_model("openai-chat:smollm2"), tools=Registry(), kernel_of=lambda: opened)
+    agent = ModelAgent(load_model("openai-chat:smollm2"), tools=Registry())
     async with agent, Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent) as opened:
         yield opened
         assert not await opened.audit()
@@ -60,7 +60,7 @@ async def kernel(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 async def ask(kernel: Kernel, text: str) -> Turn:
     admitted = await kernel.receive(CHAT, text)
     await quiet(kernel)
-    return await kernel.turn(admitted.turn_id)
+    return await kernel.turns.get(admitted.turn_id)
 
 
 async def test_a_real_model_answers_twice_and_is_counted(kernel: Kernel) -> None:

@@ -4,7 +4,7 @@ It is a protected job with a fixed id. Each owner's memories are merged in a tra
 after a failed run the next one starts over.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from segue.kernel.kernel import Kernel
 from segue.memory.search import terms_of
@@ -25,25 +25,21 @@ _MOST_MEMORIES = 1_000
 """The newest memories of one owner that are compared."""
 
 
-class MergeMemories:
-    """The function that the job calls."""
-
-    def __init__(self, kernel_of: Callable[[], Kernel]) -> None:
-        self._kernel_of = kernel_of
-
-    async def __call__(self, turn: OpenTurn) -> str | None:
-        """Return how many were merged, for the run record; None if there were none."""
-        kernel = self._kernel_of()
-        folded = 0
-        async for owner in kernel.shelf.owners():
-            known = await kernel.memories(owner=owner, limit=_MOST_MEMORIES)
-            folded += await kernel.fold(duplicates(known))
-        return f"{folded} memories were folded into others" if folded else None
+async def merge_memories(turn: OpenTurn) -> str | None:
+    """The function that the job calls. Returns how many were merged, for the run record."""
+    memory = turn.kernel.memory
+    merged = 0
+    async for owner in memory.owners():
+        known = await memory.list(owner=owner, limit=_MOST_MEMORIES)
+        merged += await memory.delete_all(duplicates(known))
+    return f"{merged} memories were folded into others" if merged else None
 
 
 async def install(kernel: Kernel) -> Job:
     """Return the job; create it if it is missing."""
-    return await kernel.keep(SESSION, Every(INTERVAL_SECONDS), Call(FUNCTION), job_id=JOB_ID, name="dream")
+    return await kernel.jobs.add(
+        SESSION, Every(INTERVAL_SECONDS), Call(FUNCTION), job_id=JOB_ID, name="dream", protected=True
+    )
 
 
 def duplicates(newest_first: Sequence[Memory]) -> list[Memory]:
