@@ -26,7 +26,7 @@ async def main(database: str) -> None:
         hung.go_on()  # like a laptop that wakes up: it answers, too late
         await hung_run
 
-        turn = await two.turn(question.turn_id)
+        turn = await two.turns.get(question.turn_id)
         print(f"{turn.state} at attempt {turn.attempt}: {turn.reply}")
         for message in await two.messages("chat:anna"):
             print(f"{message.role:>9}: {message.content}")

@@ -28,5 +28,5 @@ async def test_a_failure_is_tried_once_more(kernel: Kernel, clock: ManualClock, 
     for minutes in 10, 1:  # the retry comes within ten seconds
         clock.advance(minutes=minutes)
         await quiet(kernel)
-    (run,) = await kernel.runs_of(job_id)
+    (run,) = await kernel.runs.list(job=job_id)
     assert (run.outcome, run.attempt) == (Outcome.OK, 2)

@@ -34,7 +34,7 @@ async def main() -> None:
         print(notes["chat:anna"])
         clock.advance(days=1)
         await quiet(kernel)
-        print(f"called {len(await kernel.runs('chat:anna'))} time; the next message arms it again")
+        print(f"called {len(await kernel.runs.list('chat:anna'))} time; the next message arms it again")
 
 
 asyncio.run(main())

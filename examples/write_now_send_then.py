@@ -31,7 +31,7 @@ async def main() -> None:
         for hours, minutes in (23, 0), (0, 10):
             clock.advance(hours=hours, minutes=minutes)
             await quiet(kernel)
-            (letter,) = await kernel.deliveries("post:anna")
+            (letter,) = await kernel.log.deliveries("post:anna")
             print(f"{clock.now():%A %H:%M}: {letter.state}, {letter.error or letter.sent_message_id}")
 
 

@@ -17,6 +17,7 @@ import hypothesis
 import pytest
 
 from segue.store.open import open_database
+from tests.browser import NEEDS_CHROMIUM
 from tests.postgres import (
     create_database,
     drop_database,
@@ -51,6 +52,13 @@ def _owned_server(config: pytest.Config) -> str:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["postgres"] = start_postgres(node.config)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    if pages := sum(NEEDS_CHROMIUM in str(report.longrepr) for report in skipped):
+        terminalreporter.section("page tests skipped", yellow=True)
+        terminalreporter.line(f"{pages} tests did not run; {NEEDS_CHROMIUM}")
 
 
 @pytest.fixture(scope="session")

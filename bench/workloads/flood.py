@@ -113,7 +113,7 @@ async def _all_ended(kernel: Kernel) -> None:
 async def _runs(kernel: Kernel, numbers: range, wanted: Callable[[Run], bool]) -> list[Run]:
     """Waits until the run of each session is as wanted, and returns the runs."""
     while True:
-        runs = [run for n in numbers for run in await kernel.runs(_key(n))]
+        runs = [run for n in numbers for run in await kernel.runs.list(_key(n))]
         if len(runs) == len(numbers) and all(map(wanted, runs)):
             return runs
         await asyncio.sleep(0.5)  # more frequent queries would disturb the measurement

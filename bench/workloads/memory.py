@@ -35,13 +35,13 @@ class Waiting:
     async def write(self) -> float:
         key = f"websocket:{next(self.calls) * 7919 % self.sessions}"
         with stopwatch() as watch:
-            await self.kernel.write(key, "user", "and one more word")
+            await self.kernel.log.write(key, "user", "and one more word")
         return watch.seconds * 1000
 
     async def find_due(self) -> float:
         now = self.kernel.clock.ms()
         with stopwatch() as watch:
-            await self.kernel.shelf.due_commits(now, 200)
+            await self.kernel.memory_reader.due_commits(now, 200)
         return watch.seconds * 1000
 
 
@@ -87,7 +87,7 @@ def _waiting(runner: asyncio.Runner, url: str, sessions: int) -> Iterator[Waitin
 
 
 async def _begin(kernel: Kernel, key: str) -> None:
-    await kernel.write(key, "user", "hello", auto_commit_policy=POLICY)
+    await kernel.log.write(key, "user", "hello", auto_commit_policy=POLICY)
 
 
 def _writes(runner: asyncio.Runner, waiting: Waiting) -> float:

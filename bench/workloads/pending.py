@@ -62,7 +62,7 @@ class Stocked:
     async def list_session(self) -> float:
         key = self._key()
         with stopwatch() as watch:
-            jobs = await self.kernel.jobs(key)
+            jobs = await self.kernel.jobs.list(key)
         assert jobs, f"{key} has no jobs"
         return watch.seconds * 1000
 

@@ -40,7 +40,7 @@ from segue.model.records import (
     Operator,
     Overview,
     Owner,
-    Place,
+    PageStart,
     Recall,
     Run,
     ScheduledMessage,
@@ -66,7 +66,9 @@ from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 if TYPE_CHECKING:
     from segue.agents.tools.registry import Tool, Toolbox
     from segue.agents.tools.scheduling import scheduling_tools
+    from segue.kernel.api.jobs import OwnedJob
     from segue.kernel.kernel import Kernel
+    from segue.kernel.live.hub import LiveText
     from segue.kernel.transactions.idempotency import Request
 
 __version__ = "0.1.0"
@@ -95,6 +97,7 @@ __all__ = [
     "JobState",
     "Kernel",
     "Late",
+    "LiveText",
     "Markdown",
     "Message",
     "MessageStatus",
@@ -104,9 +107,10 @@ __all__ = [
     "Outcome",
     "Overlap",
     "Overview",
+    "OwnedJob",
     "Owner",
+    "PageStart",
     "Phase",
-    "Place",
     "Policy",
     "Recall",
     "RecallStatus",
@@ -142,10 +146,12 @@ __all__ = [
 
 _LATER = {
     "Kernel": "segue.kernel.kernel",
-    "Request": "segue.kernel.transactions.idempotency",
     "Tool": "segue.agents.tools.registry",
     "Toolbox": "segue.agents.tools.registry",
     "scheduling_tools": "segue.agents.tools.scheduling",
+    "LiveText": "segue.kernel.live.hub",
+    "OwnedJob": "segue.kernel.api.jobs",
+    "Request": "segue.kernel.transactions.idempotency",
 }
 
 

@@ -29,10 +29,10 @@ class Harness:
         admitted = await self.kernel.receive(CHAT, text)
         async with asyncio.timeout(_TIMEOUT):
             await quiet(self.kernel)
-        return await self.kernel.turn(admitted.turn_id)
+        return await self.kernel.turns.get(admitted.turn_id)
 
     async def events(self, *kinds: str) -> list[Event]:
-        events = await self.kernel.events(CHAT, limit=500)
+        events = await self.kernel.log.events(CHAT, limit=500)
         return [event for event in events if not kinds or event.type in kinds]
 
     async def transcript(self) -> list[tuple[str, str]]:

@@ -130,15 +130,15 @@ async def test_an_archive_is_learned_from_by_the_model(fake: tuple[ScriptedProvi
     async with Kernel(
         "sqlite://:memory:", agent=ScriptedAgent(), extractor=extractor, clock=ManualClock()
     ) as kernel:
-        await kernel.write("web:1", "user", "I moved to Lisbon.")
+        await kernel.log.write("web:1", "user", "I moved to Lisbon.")
         lesson = {"kind": "fact", "topic": "home city", "content": "Lives in Lisbon.", "confidence": 0.9}
         double.script(calls("remember", summary="Moved."), calls("learn", lessons=[{**lesson, "message": 1}]))
-        done = await kernel.commit("web:1")
+        done = await kernel.memory.commit("web:1")
         assert isinstance(done, ArchiveMade)
         await quiet(kernel)
-        assert (await kernel.task(done.task_id)).state is TaskState.COMPLETED
-        assert [memory.content for memory in await kernel.memories()] == ["Lives in Lisbon."]
-        assert (await kernel.archive("web:1", 1)).summary == "Moved."
+        assert (await kernel.memory.task(done.task_id)).state is TaskState.COMPLETED
+        assert [memory.content for memory in await kernel.memory.list()] == ["Lives in Lisbon."]
+        assert (await kernel.memory.archive("web:1", 1)).summary == "Moved."
 
 
 async def test_a_turn_about_an_archived_fact_has_it_in_its_request(
@@ -146,8 +146,8 @@ async def test_a_turn_about_an_archived_fact_has_it_in_its_request(
 ) -> None:
     """After everything was archived, the provider's request holds the fact."""
     harness = await open_harness(dialect)
-    await harness.kernel.write_all("web:1", [("user", "The door code is 4711."), ("assistant", "Noted.")])
-    await harness.kernel.commit("web:1")
+    await harness.kernel.log.write_all("web:1", [("user", "The door code is 4711."), ("assistant", "Noted.")])
+    await harness.kernel.memory.commit("web:1")
     await quiet(harness.kernel)
     harness.provider.script(says("It is 4711."))
     await harness.ask("What was the door code?")

@@ -16,7 +16,7 @@ WEATHER = flat({"city": {"type": "string", "description": "where"}}, required=("
 async def weather(context: ToolContext, city: str) -> str:
     if city == "Atlantis":
         raise ToolRefused("there is no weather in Atlantis; ask for a city that exists")
-    started = await context.kernel.events(context.here.key, owner=context.owner)
+    started = await context.kernel.log.events(context.here.key, owner=context.owner)
     assert started[-1].type == "tool_started", "it is in the log before it runs"
     return f"Rain in {city}."
 

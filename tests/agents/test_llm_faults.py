@@ -5,7 +5,6 @@ from contextlib import aclosing
 
 import pytest
 
-from segue import Event
 from segue.agents.llm import ModelLimits
 from segue.agents.tools.arguments import flat
 from segue.agents.tools.registry import Tool, ToolContext
@@ -187,7 +186,7 @@ async def test_a_stop_closes_the_stream_at_once(open_harness: OpenHarness, diale
             async for one in stream:
                 if isinstance(one, LiveText):
                     break
-        await harness.kernel.stop(CHAT)
+        await harness.kernel.turns.stop(CHAT)
         turn = await harness.kernel.wait(admitted.turn_id)
         await harness.provider.left.wait()
     assert (turn.outcome, turn.reply) == (Outcome.STOPPED, "One, two,")
@@ -231,7 +230,7 @@ async def test_a_message_added_before_a_crash_follows_the_prompt(open_harness: O
     await harness.kernel.store.commit(lease.join, lost, now)
     harness.clock.advance(minutes=1)
     await quiet(harness.kernel)
-    assert (await harness.kernel.turn(admitted.turn_id)).attempt == 2
+    assert (await harness.kernel.turns.get(admitted.turn_id)).attempt == 2
     sent = words_sent(harness.provider.asked[-1].body)
     assert [text for role, text in sent if role == "user"] == ["Hi", "Look.", "And hurry."]
 
@@ -247,9 +246,9 @@ async def test_thinking_and_text_are_streamed_as_they_come(open_harness: OpenHar
             async for one in stream:
                 if isinstance(one, LiveText):
                     live.append((one.type, one.text))
-                elif isinstance(one, Event) and one.type == "stream_start":
+                elif one.type == "stream_start":
                     following.set()
-                elif isinstance(one, Event) and one.type == "stream_end":
+                elif one.type == "stream_end":
                     break
     assert "".join(text for kind, text in live if kind == "stream_delta") == "One, two."
     assert ("thinking_delta", "Hm.") in live

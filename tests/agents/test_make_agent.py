@@ -75,7 +75,7 @@ async def test_a_turn_has_as_many_model_steps_as_the_settings_say(
         opened.append(kernel)
         admitted = await kernel.receive("web:1", "What is scheduled?")
         await quiet(kernel)
-        turn = await kernel.turn(admitted.turn_id)
+        turn = await kernel.turns.get(admitted.turn_id)
     assert len(provider.asked) == 2
     assert (turn.outcome, (turn.usage or {})["ended"]) == ("ok", "after 2 model steps")
 

@@ -32,7 +32,7 @@ def ask(kernel: Kernel) -> Callable[[str], Awaitable[str]]:
     async def asked(text: str) -> str:
         admitted = await kernel.receive(CHAT, text)
         await quiet(kernel)
-        return (await kernel.turn(admitted.turn_id)).reply or ""
+        return (await kernel.turns.get(admitted.turn_id)).reply or ""
 
     return asked
 
@@ -58,7 +58,7 @@ async def test_it_offers_only_what_its_tools_can_do(clock: ManualClock) -> None:
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
         admitted = await opened.receive(CHAT, "What can you do?")
         await quiet(opened)
-        assert "read file" not in ((await opened.turn(admitted.turn_id)).reply or "")
+        assert "read file" not in ((await opened.turns.get(admitted.turn_id)).reply or "")
 
 
 async def test_it_knows_the_time_of_its_zone(ask: Asking) -> None:
@@ -68,7 +68,7 @@ async def test_it_knows_the_time_of_its_zone(ask: Asking) -> None:
 @pytest.mark.parametrize("request_", ["read file notes.md", "Please show me the file 'notes.md'."])
 async def test_it_really_reads_a_file(kernel: Kernel, ask: Asking, request_: str) -> None:
     assert "Water the plants." in await ask(request_)
-    kinds = [event.type for event in await kernel.events(CHAT)]
+    kinds = [event.type for event in await kernel.log.events(CHAT)]
     assert kinds == ["stream_start", "tool_started", "tool_call", "stream_end", "session_sync"]
 
 
@@ -86,7 +86,7 @@ async def test_it_tells_what_is_scheduled(kernel: Kernel, ask: Asking) -> None:
     assert await ask("what is scheduled?") == "Nothing is scheduled here."
     await kernel.schedule(CHAT, Every(3600), Say("Drink."), name="water")
     paused = await kernel.schedule(CHAT, Every(3600), Say("Stretch."), name="stretch")
-    await kernel.pause(paused.id)
+    await kernel.jobs.pause(paused.id)
     answer = await ask("What's scheduled?")
     assert "- water: next on Monday, 16 November at 11:00" in answer
     assert "- stretch (paused)" in answer

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 import pytest_asyncio
 
-from segue import Ask, Cron, Every, Job, JobState, Kernel, Say, Settings, Trigger
+from segue import Ask, Cron, Every, Job, JobKind, JobState, Kernel, Say, Settings, Trigger
 from segue.agents.offline import OfflineAgent
 from segue.agents.tools.cron import cron_tool
 from segue.agents.tools.recalls import recall_tools
@@ -33,13 +33,13 @@ def ask(kernel: Kernel) -> Asking:
     async def asked(text: str) -> str:
         admitted = await kernel.receive(CHAT, text)
         await quiet(kernel)
-        return (await kernel.turn(admitted.turn_id)).reply or ""
+        return (await kernel.turns.get(admitted.turn_id)).reply or ""
 
     return asked
 
 
 async def the_job(kernel: Kernel) -> Job:
-    (job,) = await kernel.cron_jobs(CHAT)
+    (job,) = await kernel.jobs.list(CHAT, kind=JobKind.CRON)
     return job
 
 
@@ -50,7 +50,7 @@ async def test_what_the_page_suggests_in_chinese_is_understood(
     words = (ROOT / "src/segue/server/web/words/zh.js").read_text("utf-8")
     reminder, daily, back = re.findall(r'try_(?:reminder|daily|recall): "(.*)"', words)
     assert "起来活动一下" in await ask(reminder)
-    pending = await kernel.recall(CHAT)
+    pending = await kernel.recalls.get(CHAT)
     assert pending is not None
     assert (pending.comment, pending.trigger_at - clock.ms()) == ("起来活动一下", 600_000)
     clock.advance(minutes=10)
@@ -72,7 +72,7 @@ async def test_chinese_without_a_time_or_a_topic_is_asked_back(
     kernel: Kernel, ask: Asking, words: str
 ) -> None:
     assert "比如" in await ask(words)
-    assert await kernel.jobs(CHAT) == []
+    assert await kernel.jobs.list(CHAT, ended=True) == []
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ async def test_it_really_schedules(
     else:
         assert job.trigger == trigger
     assert f"Added. Job {job.id}" in said
-    kinds = [event.type for event in await kernel.events(CHAT)]
+    kinds = [event.type for event in await kernel.log.events(CHAT)]
     assert kinds[:4] == ["stream_start", "tool_started", "automation_update", "tool_call"]
 
 
@@ -141,12 +141,12 @@ async def test_a_time_that_is_not_fully_read_schedules_nothing_and_says_why(
     said = await ask(words)
     assert unread in said
     assert "比如" in said or "Say it like" in said
-    assert await kernel.jobs(CHAT) == []
+    assert await kernel.jobs.list(CHAT, ended=True) == []
 
 
 async def test_a_reminder_at_a_time_that_is_past_schedules_nothing(kernel: Kernel, ask: Asking) -> None:
     assert '"today at 8" is past' in await ask("remind me today at 8 to call Ana")
-    assert await kernel.jobs(CHAT) == []
+    assert await kernel.jobs.list(CHAT, ended=True) == []
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ async def test_it_changes_the_job_that_was_scheduled_last(kernel: Kernel, ask: A
     assert "The next run is skipped." in await ask("please skip it")
     assert (await the_job(kernel)).slot == (job.slot or 0) + 7_200_000
     assert await ask("cancel that") == f"Removed job {job.id} ('check the build')."
-    assert await kernel.cron_jobs(CHAT) == []
+    assert await kernel.jobs.list(CHAT, kind=JobKind.CRON) == []
     assert await ask("pause it") == "Nothing of that kind is scheduled here."
 
 
@@ -197,7 +197,7 @@ async def test_that_means_the_job_or_recall_that_came_last(
     clock.advance(timedelta(seconds=1))
     await ask("remind me in 10 minutes to drink water")
     assert await ask("cancel that") == "It is cancelled."
-    assert await kernel.recall(CHAT) is None
+    assert await kernel.recalls.get(CHAT) is None
     assert (await ask("cancel that")).startswith("Removed job")
 
 
@@ -217,4 +217,4 @@ async def test_it_says_why_it_could_not(kernel: Kernel, ask: Asking) -> None:
         "That did not work: `every_seconds` must be at least 10, got 3."
     )
     assert (await ask("every now and then say hello")).startswith("How often, and what?")
-    assert await kernel.cron_jobs(CHAT) == []
+    assert await kernel.jobs.list(CHAT, kind=JobKind.CRON) == []

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 import pytest_asyncio
 
-from segue import Cron, Kernel, Settings
+from segue import Cron, JobKind, Kernel, Settings
 from segue.agents import registry_of
 from segue.agents.offline import OfflineAgent
 from segue.agents.tools.recalls import recall_tools
@@ -31,7 +31,7 @@ def ask(kernel: Kernel) -> Asking:
     async def asked(text: str) -> str:
         admitted = await kernel.receive(CHAT, text)
         await quiet(kernel)
-        return (await kernel.turn(admitted.turn_id)).reply or ""
+        return (await kernel.turns.get(admitted.turn_id)).reply or ""
 
     return asked
 
@@ -41,11 +41,11 @@ async def test_it_asks_once_and_then_does_what_was_requested(
     kernel: Kernel, ask: Asking, answer: str
 ) -> None:
     assert (await ask("remind me tomorrow at 9 to call Ana")).startswith(QUESTION)
-    assert await kernel.recall(CHAT) is None
+    assert await kernel.recalls.get(CHAT) is None
     assert "I will be back about “call Ana”: Tue 17 Nov 2026, 09:00 +01:00" in await ask(answer)
-    pending = await kernel.recall(CHAT)
+    pending = await kernel.recalls.get(CHAT)
     assert pending is not None
-    used = [event.body["name"] for event in await kernel.events(CHAT) if event.type == "tool_call"]
+    used = [event.body["name"] for event in await kernel.log.events(CHAT) if event.type == "tool_call"]
     assert used == ["set_timezone", "schedule_recall"], "the transcript shows what was kept"
     assert "09:00 +01:00" in await ask("tell me tomorrow at 9 that the shop opens"), "it is not asked again"
 
@@ -55,7 +55,7 @@ async def test_each_kind_of_clock_time_needs_the_zone(kernel: Kernel, ask: Askin
     assert (await ask("明天9点提醒我开会")).startswith("你在哪个时区？")
     await ask("每天9点告诉我有什么变化")
     assert "Asia/Shanghai" in await ask("Asia/Shanghai")
-    [job] = await kernel.cron_jobs(CHAT)
+    [job] = await kernel.jobs.list(CHAT, kind=JobKind.CRON)
     assert isinstance(job.trigger, Cron)
     assert job.trigger.tz == "Asia/Shanghai"
 
@@ -77,15 +77,15 @@ async def test_the_user_may_talk_about_something_else_first(kernel: Kernel, ask:
     await ask("remind me tomorrow at 9 to call Ana")
     assert (await ask("hello")).startswith("Hello!")
     assert "You said “Berlin”" in await ask("Berlin")
-    assert (await kernel.session(CHAT)).timezone is None
+    assert (await kernel.sessions.get(CHAT)).timezone is None
 
 
 async def test_a_user_may_set_the_zone_without_being_asked(kernel: Kernel, ask: Asking) -> None:
     assert await ask("my time zone is Asia/Tokyo") == "From now on I read times in Asia/Tokyo here."
-    assert (await kernel.session(CHAT)).timezone == "Asia/Tokyo"
+    assert (await kernel.sessions.get(CHAT)).timezone == "Asia/Tokyo"
     assert "09:00 +09:00" in await ask("remind me tomorrow at 9 to call Ana")
     await ask("set the time zone to Atlantis")
-    assert (await kernel.session(CHAT)).timezone == "Asia/Tokyo"
+    assert (await kernel.sessions.get(CHAT)).timezone == "Asia/Tokyo"
 
 
 async def test_with_a_setting_it_does_not_ask(clock: ManualClock) -> None:
@@ -94,7 +94,7 @@ async def test_with_a_setting_it_does_not_ask(clock: ManualClock) -> None:
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as opened:
         await opened.receive(CHAT, "remind me tomorrow at 9 to call Ana")
         await quiet(opened)
-        assert await opened.recall(CHAT) is not None
+        assert await opened.recalls.get(CHAT) is not None
 
 
 async def test_without_the_tool_it_says_what_to_write(clock: ManualClock) -> None:
@@ -102,6 +102,6 @@ async def test_without_the_tool_it_says_what_to_write(clock: ManualClock) -> Non
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
         admitted = await opened.receive(CHAT, "remind me tomorrow at 9 to call Ana")
         await quiet(opened)
-        reply = (await opened.turn(admitted.turn_id)).reply or ""
+        reply = (await opened.turns.get(admitted.turn_id)).reply or ""
     assert "needs a time zone" in reply
     assert "tomorrow at 09:00 Europe/Berlin" in reply

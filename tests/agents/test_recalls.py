@@ -53,12 +53,12 @@ async def test_a_recall_that_reaches_the_most_steps_has_fired(open_harness: Open
     """C5.10: MaxIterationsReached counts as success."""
     harness = await open_harness("openai", tools=recall_tools(), limits=ModelLimits(steps=2))
     await harness.ask("Hi")
-    await harness.kernel.set_recall(CHAT, GOOD, when="30m")
+    await harness.kernel.recalls.add(CHAT, GOOD, when="30m")
     harness.provider.script(*[says(Calls("manage_recall", LIST)) for _ in range(5)])
     harness.clock.advance(minutes=30)
     await quiet(harness.kernel)
-    [recall] = await harness.kernel.recalls(CHAT)
-    [run] = await harness.kernel.runs(CHAT)
+    [recall] = await harness.kernel.recalls.list(CHAT)
+    [run] = await harness.kernel.runs.list(CHAT)
     assert (recall.status, run.outcome) == ("fired", "empty")
     assert run.usage is not None
     assert run.usage["ended"] == "after 2 model steps"
@@ -78,7 +78,7 @@ async def offline(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
 async def ask(kernel: Kernel, text: str) -> str:
     admitted = await kernel.receive(CHAT, text)
     await quiet(kernel)
-    return (await kernel.turn(admitted.turn_id)).reply or ""
+    return (await kernel.turns.get(admitted.turn_id)).reply or ""
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ async def test_the_offline_model_really_sets_a_reminder(
     said = await ask(offline, asked)
     assert said.startswith("I will be back about “drink water”: Mon 16 Nov 2026, 10:10 ")
     assert said.endswith("(in 10 min).")
-    pending = await offline.recall(CHAT)
+    pending = await offline.recalls.get(CHAT)
     assert pending is not None
     assert (pending.trigger_at, pending.comment) == (clock.ms() + 600_000, "drink water")
     assert not lazy(pending.instruction)
@@ -112,7 +112,7 @@ async def test_a_reminder_that_fires_is_written_and_not_set_again(
     clock.advance(minutes=10)
     await quiet(offline)
     assert (await offline.messages(CHAT))[-1].content.startswith("Reminder: remind me")
-    assert await offline.recall(CHAT) is None
+    assert await offline.recalls.get(CHAT) is None
 
 
 async def test_it_checks_back_on_a_file_with_the_tool_for_it(offline: Kernel, clock: ManualClock) -> None:
@@ -124,7 +124,7 @@ async def test_it_checks_back_on_a_file_with_the_tool_for_it(offline: Kernel, cl
 
 async def test_it_checks_back_on_a_page_with_the_tool_for_it(offline: Kernel) -> None:
     await ask(offline, "check back in 2 hours on https://example.org/status")
-    pending = await offline.recall(CHAT)
+    pending = await offline.recalls.get(CHAT)
     assert pending is not None
     assert pending.instruction == "Fetch https://example.org/status with fetch_url, and report what it says."
 
@@ -146,7 +146,7 @@ async def test_it_really_cancels(offline: Kernel, clock: ManualClock, asked: str
     assert await ask(offline, asked) == "It is cancelled."
     clock.advance(minutes=10)
     await quiet(offline)
-    assert [str(recall.status) for recall in await offline.recalls(CHAT)] == ["cancelled"]
+    assert [str(recall.status) for recall in await offline.recalls.list(CHAT)] == ["cancelled"]
 
 
 async def test_it_says_why_it_could_not(offline: Kernel) -> None:

@@ -48,7 +48,7 @@ async def test_the_model_decides_what_is_sent(
     judged: tuple[ScriptedProvider, Kernel, ScriptedAgent], clock: ManualClock, sends: bool
 ) -> None:
     provider, kernel, agent = judged
-    await kernel.open(CHAT)
+    await kernel.sessions.open(CHAT)
     agent.script("All is as it was.")
     provider.script(says(Calls("judge", json.dumps({"send": sends}))))
     clock.advance(minutes=1)
@@ -57,7 +57,7 @@ async def test_the_model_decides_what_is_sent(
     words = "\n".join(content for _, content in words_sent(provider.asked[0].body))
     assert "The job:\nAny news?" in words
     assert "The answer:\nAll is as it was." in words
-    [run] = await kernel.runs_of("old")
+    [run] = await kernel.runs.list(job="old")
     assert run.reason == (None if sends else "held back by evaluate_response")
 
 
@@ -65,7 +65,7 @@ async def test_the_agreed_quiet_word_is_not_judged(
     judged: tuple[ScriptedProvider, Kernel, ScriptedAgent], clock: ManualClock
 ) -> None:
     provider, kernel, agent = judged
-    await kernel.open(CHAT)
+    await kernel.sessions.open(CHAT)
     agent.script(QUIET)
     clock.advance(minutes=1)
     await quiet(kernel)
@@ -76,13 +76,13 @@ async def test_a_judge_that_answers_in_another_form_sends_nothing(
     judged: tuple[ScriptedProvider, Kernel, ScriptedAgent], clock: ManualClock
 ) -> None:
     provider, kernel, agent = judged
-    await kernel.open(CHAT)
+    await kernel.sessions.open(CHAT)
     agent.script("It snowed.")
     provider.script(says("Yes, send it."))
     clock.advance(minutes=1)
     await quiet(kernel)
     assert await received(kernel) == []
-    [run] = await kernel.runs_of("old")
+    [run] = await kernel.runs.list(job="old")
     assert run.outcome == "error"
     assert "the model answered without calling judge" in (run.error or "")
 

@@ -60,7 +60,7 @@ async def kernel(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 async def ask(kernel: Kernel, text: str) -> Turn:
     admitted = await kernel.receive(CHAT, text)
     await quiet(kernel)
-    return await kernel.turn(admitted.turn_id)
+    return await kernel.turns.get(admitted.turn_id)
 
 
 async def test_a_real_model_answers_twice_and_is_counted(kernel: Kernel) -> None:

@@ -7,18 +7,18 @@ import asyncio
 import html
 import json
 import re
-import socket
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+from tests.channels.loopback import on_loopback
 
 TOKEN = "12345:the-token-of-the-bot"
 _TAGS = {"b", "i", "s", "code", "pre", "a", "blockquote"}
@@ -167,14 +167,5 @@ def _no(status: int, description: str, retry_after: int | None = None) -> Respon
 async def bot_api() -> AsyncIterator[BotApi]:
     api = BotApi()
     app = Starlette(routes=[Route("/bot{token}/{method}", api.answer, methods=["POST"])])
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        api.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
-        serving = asyncio.create_task(server.serve(sockets=[listening]))
-        try:
-            yield api
-        finally:
-            server.should_exit = True
-            server.force_exit = True
-            await serving
+    async with on_loopback(app) as api.url:
+        yield api

@@ -1,4 +1,4 @@
-"""A real homeserver on loopback: Synapse with a database in a file, and clients for its users."""
+"""A real homeserver on loopback: Synapse, with a database in a file."""
 
 import asyncio
 import json
@@ -7,89 +7,19 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import httpx2
+
+from tests.channels.matrix_client import Homeserver
+from tests.eventually import eventually
 
 _PATIENCE = 90
 
 
-@dataclass
-class Person:
-    """A user of the homeserver, with a client."""
-
-    url: str
-    user: str
-    token: str
-    _count: int = field(default=0)
-
-    async def call(self, method: str, path: str, **body: Any) -> dict[str, Any]:
-        async with httpx2.AsyncClient(base_url=self.url, timeout=30) as http:
-            answer = await http.request(
-                method,
-                f"/_matrix/client/v3{path}",
-                json=None if method == "GET" else body,
-                headers={"Authorization": f"Bearer {self.token}"},
-            )
-        assert answer.status_code == 200, answer.text
-        told: dict[str, Any] = answer.json()
-        return told
-
-    async def open_room(self, *invited: str) -> str:
-        room = await self.call("POST", "/createRoom", invite=list(invited), is_direct=len(invited) == 1)
-        room_id: str = room["room_id"]
-        return room_id
-
-    async def join(self, room_id: str) -> None:
-        await self.call("POST", f"/join/{quote(room_id)}")
-
-    async def write(self, room_id: str, text: str) -> None:
-        self._count += 1
-        path = f"/rooms/{quote(room_id)}/send/m.room.message/person-{self._count}"
-        await self.call("PUT", path, msgtype="m.text", body=text)
-
-    async def read(self, room_id: str, *, of: str | None = None) -> list[str]:
-        """Return the texts in the room as a client shows them, oldest first: a replaced message has the text
-        of its replacement, which is no message of its own."""
-        found = await self.call("GET", f"/rooms/{quote(room_id)}/messages?dir=b&limit=200")
-        return [
-            _newest(event)["body"]
-            for event in reversed(found["chunk"])
-            if event["type"] == "m.room.message"
-            and "m.new_content" not in event["content"]
-            and (of is None or event["sender"] == of)
-        ]
-
-
-def _newest(event: dict[str, Any]) -> dict[str, Any]:
-    replaced = event.get("unsigned", {}).get("m.relations", {}).get("m.replace")
-    content: dict[str, Any] = replaced["content"]["m.new_content"] if replaced else event["content"]
-    return content
-
-
-@dataclass
-class Homeserver:
-    url: str
-    _pairs: int = 0
-
-    async def pair(self) -> tuple[Person, Person]:
-        """Register a bot and a user who talks to it."""
-        self._pairs += 1
-        return await self.register(f"bot{self._pairs}"), await self.register(f"ada{self._pairs}")
-
-    async def register(self, name: str) -> Person:
-        body = {"username": name, "password": f"password of {name}", "auth": {"type": "m.login.dummy"}}
-        async with httpx2.AsyncClient(base_url=self.url, timeout=30) as http:
-            answer = await http.post("/_matrix/client/v3/register", json=body)
-        assert answer.status_code == 200, answer.text
-        return Person(self.url, answer.json()["user_id"], answer.json()["access_token"])
-
-
 @asynccontextmanager
-async def synapse(folder: Path) -> AsyncIterator[Homeserver]:
+async def run_synapse(folder: Path) -> AsyncIterator[Homeserver]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -118,15 +48,16 @@ async def synapse(folder: Path) -> AsyncIterator[Homeserver]:
 
 
 async def _answers(home: Homeserver, process: "subprocess.Popen[bytes]", folder: Path) -> None:
-    async with asyncio.timeout(_PATIENCE), httpx2.AsyncClient(base_url=home.url) as http:
-        while True:
+    async with httpx2.AsyncClient(base_url=home.url) as http:
+
+        async def answers() -> bool:
             assert process.poll() is None, (folder / "out").read_text()[-2000:]
             try:
-                if (await http.get("/health")).status_code == 200:
-                    return
+                return (await http.get("/health")).status_code == 200
             except httpx2.TransportError:
-                pass
-            await asyncio.sleep(0.2)
+                return False
+
+        await eventually(answers, "Synapse answers", within=_PATIENCE, every=0.05)
 
 
 def _config(folder: Path, port: int) -> dict[str, Any]:

@@ -1,114 +1,21 @@
-"""Matrix channel, with a real Synapse on loopback and users with their own clients."""
+"""Matrix channel: conversations with users, against a double of a homeserver."""
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
-from segue import Ask, At, Delivery, Kernel, OpenTurn
-from segue.channels.matrix import Matrix
+import pytest
+
+from segue import Ask, At, Kernel, OpenTurn
 from segue.model.channel import Door
-from segue.testing import ManualClock, ScriptedAgent, check_arrival, check_channel
-from segue.testing.conformance import delivery
-from tests.channels.synapse import Homeserver, Person
+from segue.testing import ScriptedAgent
+from tests.channels.matrix_client import Homeserver, matrix_of, members, until_joined, until_shown
+from tests.channels.matrix_protocol import check_protocol
 
 
-def matrix_of(bot: Person, home: Homeserver, door: Door | None = None) -> Matrix:
-    return Matrix(home.url, bot.user, bot.token, door=door or Door(allow=frozenset({"*"})))
-
-
-def answering(matrix: Matrix, room: str, text: str) -> Delivery:
-    return replace(delivery(matrix, room, "answer", text), turn_id="turn-1")
-
-
-async def until_shown(person: Person, room: str, text: str) -> list[str]:
-    async with asyncio.timeout(60):
-        while text not in (said := await person.read(room)):  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
-    return said
-
-
-async def test_it_conforms_to_the_channel_protocol(home: Homeserver) -> None:
-    bot, ada = await home.pair()
-    room = await ada.open_room(bot.user)
-    await bot.join(room)
-    async with matrix_of(bot, home) as matrix:
-
-        async def seen() -> list[str]:
-            return await ada.read(room, of=bot.user)
-
-        await check_channel(matrix, chat_id=room, seen=seen)
-    async with matrix_of(bot, home) as matrix:
-
-        async def write(text: str) -> None:
-            await asyncio.sleep(1)  # until it listens: messages from before its first sync are not answered
-            await ada.write(room, text)
-
-        arrival = await check_arrival(matrix, write)
-    assert (arrival.chat_id, arrival.sender, arrival.chat_type) == (room, ada.user, "private")
-
-
-async def test_a_growing_answer_is_shown_and_then_replaced_by_the_complete_one(
-    home: Homeserver,
-) -> None:
-    """A repeated send, with the draft or without, shows the answer once."""
-    bot, ada = await home.pair()
-    room = await ada.open_room(bot.user)
-    await bot.join(room)
-    clock = ManualClock()
-    async with Matrix(home.url, bot.user, bot.token, clock=clock) as matrix:
-        answer = answering(matrix, room, "Once upon a time there was a king.")
-        await matrix.show(room, "turn-1", "Once upon")
-        await matrix.show(room, "turn-1", "Once upon a")
-        assert await ada.read(room) == ["Once upon …"], "homeservers do not want it changed so soon"
-        clock.advance(seconds=2)
-        await matrix.show(room, "turn-1", "Once upon a time")
-        assert await ada.read(room) == ["Once upon a time …"]
-        await matrix.send(answer)
-        clock.advance(minutes=1)
-        await matrix.show(room, "turn-1", "Once upon")
-        assert await ada.read(room) == [answer.content], "nothing is shown after the end"
-        await matrix.send(answer)
-    async with matrix_of(bot, home) as successor:
-        await successor.send(answer)
-    assert await ada.read(room) == [answer.content]
-
-
-async def test_an_answer_whose_draft_is_unknown_is_a_new_message(home: Homeserver) -> None:
-    bot, ada = await home.pair()
-    room = await ada.open_room(bot.user)
-    await bot.join(room)
-    async with matrix_of(bot, home) as killed:
-        answer = answering(killed, room, "Once upon a time.")
-        await killed.show(room, "turn-1", "Once upon")
-    async with matrix_of(bot, home) as successor:
-        await successor.send(answer)
-        await successor.send(answer)
-    assert await ada.read(room) == ["Once upon …", "Once upon a time."]
-
-
-async def test_a_second_attempt_goes_on_with_the_draft_of_the_first(home: Homeserver) -> None:
-    """The homeserver recognises the transaction id, and returns the same event id."""
-    bot, ada = await home.pair()
-    room = await ada.open_room(bot.user)
-    await bot.join(room)
-    async with matrix_of(bot, home) as killed:
-        await killed.show(room, "turn-1", "Once upon")
-    async with matrix_of(bot, home) as successor:
-        await successor.show(room, "turn-1", "Once")
-        await successor.send(answering(successor, room, "Once more."))
-    assert await ada.read(room) == ["Once more."]
-
-
-async def test_a_long_answer_fits_in_place_of_its_draft(home: Homeserver) -> None:
-    bot, ada = await home.pair()
-    room = await ada.open_room(bot.user)
-    await bot.join(room)
-    async with matrix_of(bot, home) as matrix:
-        answer = answering(matrix, room, "从前有座山。" * 1500)
-        await matrix.show(room, "turn-1", answer.content[:600])
-        await matrix.send(answer)
-    assert await ada.read(room) == [answer.content]
+async def test_the_double_is_like_a_homeserver(home: Homeserver, caplog: pytest.LogCaptureFixture) -> None:
+    """A real one passes the same check in `test_synapse.py`."""
+    await check_protocol(home, caplog)
 
 
 async def test_a_slow_turn_is_shown_by_the_workers(home: Homeserver, tmp_path: Path) -> None:
@@ -163,34 +70,6 @@ async def test_a_conversation_with_a_cron_job(home: Homeserver, tmp_path: Path) 
         assert not await kernel.audit()
 
 
-async def test_messages_written_while_the_bot_was_down_are_received_later_once(
-    home: Homeserver, tmp_path: Path
-) -> None:
-    bot, ada = await home.pair()
-    url = f"sqlite:///{tmp_path}/segue.db"
-    room = await ada.open_room(bot.user)
-    agent = ScriptedAgent()
-    for text in ("One", "Two"):
-        async with matrix_of(bot, home) as matrix, Kernel(url, agent=agent, channels=[matrix]) as kernel:
-            agent.script(f"About {text}.")
-            async with asyncio.TaskGroup() as group:
-                running = group.create_task(kernel.run())
-                if text == "One":
-                    async with asyncio.timeout(30):
-                        while bot.user not in await members(ada, room):  # noqa: ASYNC110
-                            await asyncio.sleep(0.1)
-                    await ada.write(room, "One")
-                await until_shown(ada, room, f"About {text}.")
-                running.cancel()
-        if text == "One":
-            await ada.write(room, "Two")
-    assert [asked.text for asked in agent.asked] == ["One", "Two"]
-
-
-async def members(person: Person, room: str) -> list[str]:
-    return list((await person.call("GET", f"/rooms/{room}/joined_members"))["joined"])
-
-
 async def test_an_unknown_sender_is_not_admitted_without_a_code(home: Homeserver, tmp_path: Path) -> None:
     bot, ada = await home.pair()
     _, eve = await home.pair()
@@ -201,9 +80,7 @@ async def test_an_unknown_sender_is_not_admitted_without_a_code(home: Homeserver
             strange, known = await eve.open_room(bot.user), await ada.open_room(bot.user)
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kernel.run())
-                async with asyncio.timeout(30):
-                    while bot.user not in await members(ada, known):  # noqa: ASYNC110
-                        await asyncio.sleep(0.1)
+                await until_joined(bot, ada, known)
                 await ada.write(known, "Hello")
                 await until_shown(ada, known, "ok")
                 running.cancel()

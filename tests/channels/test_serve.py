@@ -1,12 +1,12 @@
 """`segue serve` as a process sends and receives through the channels of its settings."""
 
-import asyncio
 import json
 import signal
 from pathlib import Path
 
 from tests.channels.bot_api import TOKEN, bot_api
 from tests.cli.process import Segue
+from tests.eventually import eventually
 
 
 async def test_a_served_bot_answers_sends_later_and_never_logs_its_token(tmp_path: Path) -> None:
@@ -18,11 +18,9 @@ async def test_a_served_bot_answers_sends_later_and_never_logs_its_token(tmp_pat
             "SEGUE_TELEGRAM_ALLOW": '["7"]',
         }
         async with segue.running("serve", "--port", "0") as running:
-            async with asyncio.timeout(60):
-                await api.write("Let me in", sender=666)
-                await api.write("tell me in 2 seconds that the tea is ready", sender=7)
-                while "The tea is ready" not in api.shown("7"):  # noqa: ASYNC110 — what a server shows
-                    await asyncio.sleep(0.1)
+            await api.write("Let me in", sender=666)
+            await api.write("tell me in 2 seconds that the tea is ready", sender=7)
+            await eventually(lambda: "The tea is ready" in api.shown("7"), "the tea is ready")
             log = running.log
         assert api.shown("666") == []
         assert api.shown("7")[0].startswith("I will write “The tea is ready” here")

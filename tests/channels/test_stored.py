@@ -26,11 +26,11 @@ async def test_stored_is_sent(channel: Channel, database_url: str) -> None:
     async with Kernel(database_url, agent=ScriptedAgent(), channels=[channel], clock=clock) as kernel:
         await kernel.receive(key, "Hello")
         await quiet(kernel)
-        assert await kernel.deliveries(key) == [], "an answer needs no delivery: it stands in the log"
-        promised = await kernel.schedule_message(key, "in 1 hour", "Good morning.")
+        assert await kernel.log.deliveries(key) == [], "an answer needs no delivery: it stands in the log"
+        promised = await kernel.scheduled_messages.add(key, "in 1 hour", "Good morning.")
         clock.advance(hours=1)
         await quiet(kernel)
-        there = await kernel.scheduled_message(promised.message.id)
+        there = await kernel.scheduled_messages.get(promised.message.id)
         assert (there.status, there.sent_at) == ("sent", clock.ms())
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from segue.server import create_app
 from segue.testing import ManualClock, ScriptedAgent, check_arrival, check_channel, quiet
 from segue.testing.conformance import delivery
 from tests.channels.bot_api import TOKEN, BotApi, Refusal, bot_api
+from tests.eventually import eventually
 from tests.server.conftest import reach
 
 CHAT = "telegram:7"
@@ -47,15 +48,6 @@ async def kernel(database_url: str, telegram: Telegram, agent: ScriptedAgent) ->
         assert not await kernel.audit()
 
 
-async def until(holds: Callable[[], object], what: str) -> None:
-    try:
-        async with asyncio.timeout(20):
-            while not holds():  # noqa: ASYNC110 — it looks at what a server shows
-                await asyncio.sleep(0.01)
-    except TimeoutError:
-        raise AssertionError(f"there was never {what}") from None
-
-
 async def test_it_conforms_to_the_channel_protocol(api: BotApi, telegram: Telegram) -> None:
     async def seen() -> list[str]:
         return api.shown("7")
@@ -74,7 +66,7 @@ async def test_a_conversation_by_long_polling(api: BotApi, kernel: Kernel, agent
     async with asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
         await api.write("Hello")
-        await until(lambda: api.shown("7"), "an answer")
+        await eventually(lambda: api.shown("7"), "an answer")
         running.cancel()
     assert api.shown("7") == ["Hello Ada, 2 < 3."]
     sent = [given for method, given in api.calls if method == "sendMessage"]
@@ -99,7 +91,7 @@ async def test_an_update_that_comes_again_is_answered_once(
         async with asyncio.TaskGroup() as group:
             running = group.create_task(kernel.run())
             polls = len(api.calls)
-            await until(partial(confirmed, api, polls), "a confirmation")
+            await eventually(partial(confirmed, api, polls), "a confirmation")
             running.cancel()
     assert len([m for m in await kernel.messages(CHAT) if m.role == "user"]) == 1
 
@@ -130,9 +122,9 @@ async def test_a_slow_turn_is_shown_by_the_workers(
     async with Kernel(database_url, agent=slow, channels=[telegram]) as kernel, asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
         await api.write("Tell me a story")
-        await until(lambda: api.shown("7") == ["Once upon …"], "what was said so far")
+        await eventually(lambda: api.shown("7") == ["Once upon …"], "what was said so far")
         gate.set()
-        await until(lambda: api.shown("7") == ["Once upon a time."], "the whole")
+        await eventually(lambda: api.shown("7") == ["Once upon a time."], "the whole")
         running.cancel()
 
 
@@ -195,10 +187,10 @@ async def test_an_unknown_sender_gets_no_answer(api: BotApi, database_url: str) 
                 running = group.create_task(kernel.run())
                 await api.write("Let me in", sender=666)
                 await api.write("Hello", sender=7)
-                await until(lambda: api.shown("7"), "an answer for the known sender")
+                await eventually(lambda: api.shown("7"), "an answer for the known sender")
                 running.cancel()
             assert api.shown("666") == []
-            assert [session.key for session in await kernel.sessions()] == [CHAT]
+            assert [session.key for session in await kernel.sessions.list()] == [CHAT]
 
 
 async def test_an_unknown_sender_gets_a_code_once_and_is_admitted_with_it(
@@ -210,14 +202,14 @@ async def test_an_unknown_sender_gets_a_code_once_and_is_admitted_with_it(
                 running = group.create_task(kernel.run())
                 await api.write("Let me in")
                 await api.write("Hello?")
-                await until(lambda: len(api.calls) > 4, "both were heard")
-                [guest] = await kernel.guests()
+                await eventually(lambda: len(api.calls) > 4, "both were heard")
+                [guest] = await kernel.guests.list()
                 assert api.shown("7") == [
                     f"I do not know you yet. Give this code to the operator: {guest.code}"
                 ]
-                await kernel.allow_guest(guest.code.lower())
+                await kernel.guests.allow(guest.code.lower())
                 await api.write("And now?")
-                await until(lambda: len(api.shown("7")) == 2, "an answer")
+                await eventually(lambda: len(api.shown("7")) == 2, "an answer")
                 running.cancel()
             assert [m.content for m in await kernel.messages(CHAT)] == ["And now?", "ok"]
 
@@ -226,9 +218,9 @@ async def test_a_group_is_a_group(api: BotApi, kernel: Kernel) -> None:
     async with asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
         await api.write("Hello all", chat=-100, type="supergroup", title="The team")
-        await until(lambda: api.shown("-100"), "an answer")
+        await eventually(lambda: api.shown("-100"), "an answer")
         running.cancel()
-    session = await kernel.session("telegram:-100")
+    session = await kernel.sessions.get("telegram:-100")
     assert (session.chat_type, session.title) == ("group", "The team")
 
 
@@ -251,21 +243,21 @@ async def test_an_arrival_in_a_topic_is_answered_there(
     await api.write("Hello", chat=-100, topic=8, **forum)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
-        await until(lambda: len(api.shown("-100")) == 2, "two answers")
-        assert (await kernel.session("telegram:-100")).metadata == {"message_thread_id": 8}
+        await eventually(lambda: len(api.shown("-100")) == 2, "two answers")
+        assert (await kernel.sessions.get("telegram:-100")).metadata == {"message_thread_id": 8}
         await api.write("Hello", chat=-100, **forum)
-        await until(lambda: len(api.shown("-100")) == 3, "a third")
+        await eventually(lambda: len(api.shown("-100")) == 3, "a third")
         running.cancel()
     assert topics(api) == [("In seven.", 7), ("In eight.", 8), ("In general.", None)]
-    assert (await kernel.session("telegram:-100")).metadata == {}
+    assert (await kernel.sessions.get("telegram:-100")).metadata == {}
 
 
 async def test_a_thread_of_replies_is_no_topic(api: BotApi, kernel: Kernel, telegram: Telegram) -> None:
     async with asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
-        await kernel.open("telegram:-100", metadata={"message_thread_id": 5})
+        await kernel.sessions.open("telegram:-100", metadata={"message_thread_id": 5})
         await api.write("Hello", chat=-100, type="supergroup")
-        await until(lambda: api.shown("-100"), "an answer")
+        await eventually(lambda: api.shown("-100"), "an answer")
         running.cancel()
     assert topics(api) == [("ok", 5)]
 
@@ -279,10 +271,10 @@ async def test_the_metadata_of_a_session_reaches_telegram(
     agent = ScriptedAgent()
     agent.script("x" * (LONGEST + 10))
     async with Kernel(database_url, agent=agent, channels=[telegram], clock=clock) as kernel:
-        await kernel.open(CHAT)
-        await kernel.schedule_message(CHAT, "in 1 hour", "Your flight leaves at noon.")
+        await kernel.sessions.open(CHAT)
+        await kernel.scheduled_messages.add(CHAT, "in 1 hour", "Your flight leaves at noon.")
         await kernel.schedule(CHAT, At("in 1 hour"), Ask("Look."))
-        await kernel.change(CHAT, metadata={"message_thread_id": topic})
+        await kernel.sessions.update(CHAT, metadata={"message_thread_id": topic})
         clock.advance(hours=1)
         await quiet(kernel)
     assert [given for _, given in topics(api)] == [77, 77, 77]
@@ -317,13 +309,13 @@ async def test_the_webhook_accepts_only_telegram(api: BotApi, database_url: str)
             async with reach(app) as http:
                 assert (await http.post(path, json=update, headers=word)).status_code == 503
                 async with app.router.lifespan_context(app):
-                    await until(lambda: api.webhook, "logged where to call")
+                    await eventually(lambda: api.webhook, "logged where to call")
                     assert api.webhook == {"url": hook.url, "secret_token": "a-word"}
                     for wrong in ({}, {"X-Telegram-Bot-Api-Secret-Token": "another"}):
                         assert (await http.post(path, json=update, headers=wrong)).status_code == 403
                     for _ in range(2):
                         assert (await http.post(path, json=update, headers=word)).status_code == 204
-                    await until(lambda: api.shown("7") == ["ok"], "an answer")
+                    await eventually(lambda: api.shown("7") == ["ok"], "an answer")
 
 
 @pytest.mark.parametrize(
@@ -348,9 +340,9 @@ async def test_an_update_of_another_shape_is_ignored(
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
             app = create_app(kernel, Configuration(database="sqlite://:memory:"), run_workers=True)
             async with reach(app) as http, app.router.lifespan_context(app):
-                await until(lambda: api.webhook, "logged where to call")
+                await eventually(lambda: api.webhook, "logged where to call")
                 assert (await http.post("/webhooks/telegram", json=update, headers=word)).status_code == 204
-            assert await kernel.overviews() == []
+            assert await kernel.sessions.overviews() == []
 
 
 async def test_a_scheduled_message_goes_out_through_telegram(
@@ -358,12 +350,12 @@ async def test_a_scheduled_message_goes_out_through_telegram(
 ) -> None:
     clock = ManualClock()
     async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram], clock=clock) as kernel:
-        await kernel.open(CHAT)
-        promised = await kernel.schedule_message(CHAT, "in 1 hour", "Your flight leaves at noon.")
+        await kernel.sessions.open(CHAT)
+        promised = await kernel.scheduled_messages.add(CHAT, "in 1 hour", "Your flight leaves at noon.")
         clock.advance(hours=1)
         await quiet(kernel)
         assert api.shown("7") == ["Your flight leaves at noon."]
-        there = await kernel.scheduled_message(promised.message.id)
+        there = await kernel.scheduled_messages.get(promised.message.id)
         assert (there.status, there.sent_message_id) == ("sent", "1")
 
 
@@ -395,7 +387,7 @@ async def test_a_refused_token_is_logged_once_and_retried_rarely(
         running = group.create_task(kernel.run())
         for tries in (1, 2, 3):
             clock.advance(minutes=5)
-            await until(partial(clock.has_paused, tries), f"pause {tries}")
+            await eventually(partial(clock.has_paused, tries), f"pause {tries}")
         running.cancel()
     assert clock.pauses == [300_000] * 3
     assert api.refused_tokens == 3
@@ -414,7 +406,7 @@ async def test_it_listens_as_soon_as_telegram_can_be_reached(
     async with asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
         await api.write("Hello")
-        await until(lambda: api.shown("7"), "an answer")
+        await eventually(lambda: api.shown("7"), "an answer")
         running.cancel()
     logged = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [record.getMessage() for record in logged] == [

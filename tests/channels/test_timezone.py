@@ -1,7 +1,6 @@
 """Time zone of a Telegram chat: the agent asks once, and stores the answer for that chat."""
 
 import asyncio
-from collections.abc import Callable
 
 from segue import Kernel
 from segue.agents import registry_of
@@ -9,6 +8,7 @@ from segue.agents.offline import OfflineAgent
 from segue.channels.telegram import Telegram
 from segue.config import Configuration
 from tests.channels.bot_api import TOKEN, BotApi, bot_api
+from tests.eventually import eventually
 
 QUESTION = "Which city or time zone are you in?"
 
@@ -17,17 +17,8 @@ async def answer_to(api: BotApi, chat: str, text: str) -> str:
     """Write a message; return the bot's answer."""
     before = len(api.shown(chat))
     await api.write(text, sender=int(chat))
-    await until(lambda: len(api.shown(chat)) > before and not api.shown(chat)[-1].endswith("…"), text)
+    await eventually(lambda: len(api.shown(chat)) > before and not api.shown(chat)[-1].endswith("…"), text)
     return api.shown(chat)[-1]
-
-
-async def until(holds: Callable[[], object], what: str) -> None:
-    try:
-        async with asyncio.timeout(20):
-            while not holds():  # noqa: ASYNC110 — it looks at what a server shows
-                await asyncio.sleep(0.01)
-    except TimeoutError:
-        raise AssertionError(f"there was never an answer to {what!r}") from None
 
 
 async def test_telegram_asks_once_and_every_later_time_is_read_in_that_zone(database_url: str) -> None:

@@ -1,6 +1,5 @@
 """Users of one bot share nothing: not on Telegram, not on Matrix, not in a group."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,10 +10,9 @@ from segue.channels.telegram import Telegram
 from segue.model.channel import Door
 from segue.testing import ScriptedAgent
 from tests.channels.bot_api import TOKEN, BotApi, bot_api
-from tests.channels.synapse import Homeserver, Person
-from tests.channels.test_matrix import matrix_of, members, until_shown
-from tests.channels.test_telegram import until
+from tests.channels.matrix_client import Homeserver, Person, matrix_of, until_joined, until_shown
 from tests.channels.two_people import SECRET, fill, served, try_every_route, try_every_tool
+from tests.eventually import eventually
 
 ADA, BOB = "telegram:7", "telegram:8"
 
@@ -31,7 +29,7 @@ async def test_two_people_on_telegram_share_nothing(api: BotApi, database_url: s
             async with served(kernel) as http:
                 await api.write(SECRET, sender=7)
                 await api.write("Hello", sender=8)
-                await until(lambda: api.shown("7") and api.shown("8"), "an answer for both")
+                await eventually(lambda: api.shown("7") and api.shown("8"), "an answer for both")
                 things = await fill(kernel, ADA)
                 await try_every_tool(kernel, BOB, ADA, things)
                 await try_every_route(http, ADA, things)
@@ -55,9 +53,7 @@ async def test_two_people_on_matrix_share_nothing(home: Homeserver, tmp_path: Pa
 
 async def _write_when_heard(bot: Person, *said: tuple[Person, str, str]) -> None:
     for person, room, text in said:
-        async with asyncio.timeout(30):
-            while bot.user not in await members(person, room):  # noqa: ASYNC110
-                await asyncio.sleep(0.1)
+        await until_joined(bot, person, room)
         await person.write(room, text)
         await until_shown(person, room, "ok")
 
@@ -66,13 +62,13 @@ async def test_a_group_belongs_to_the_group(api: BotApi, database_url: str) -> N
     """Also if a member's private chat is bound to a user."""
     async with Telegram(TOKEN, url=api.url) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
-            await kernel.bind_sender("telegram", "7", user="ada")
+            await kernel.guests.bind("telegram", "7", user="ada")
             async with served(kernel):
                 await api.write("Hello all", sender=7, chat=-100, type="supergroup", title="The team")
                 await api.write("Hello", sender=7)
-                await until(lambda: api.shown("-100") and api.shown("7"), "answers")
-            assert (await kernel.session("telegram:-100")).owner == Owner(user="telegram:-100")
-            assert (await kernel.session(ADA)).owner == Owner(user="ada")
+                await eventually(lambda: api.shown("-100") and api.shown("7"), "answers")
+            assert (await kernel.sessions.get("telegram:-100")).owner == Owner(user="telegram:-100")
+            assert (await kernel.sessions.get(ADA)).owner == Owner(user="ada")
 
 
 async def test_a_pairing_binds_the_chats_of_a_person(api: BotApi, database_url: str) -> None:
@@ -83,16 +79,16 @@ async def test_a_pairing_binds_the_chats_of_a_person(api: BotApi, database_url: 
         async with Kernel(database_url, agent=agent, channels=[telegram], settings=settings) as kernel:
             async with served(kernel):
                 await api.write("Let me in", sender=7)
-                await until(lambda: api.shown("7"), "a code")
-                [guest] = await kernel.guests()
-                assert (await kernel.allow_guest(guest.code, user="ada")).user == "ada"
+                await eventually(lambda: api.shown("7"), "a code")
+                [guest] = await kernel.guests.list()
+                assert (await kernel.guests.allow(guest.code, user="ada")).user == "ada"
                 await kernel.wait(await kernel.receive("web:1", "I am Ada.", owner=Owner(user="ada")))
                 await api.write("Who am I?", sender=7)
-                await until(lambda: len(api.shown("7")) == 2, "an answer for Ada")
+                await eventually(lambda: len(api.shown("7")) == 2, "an answer for Ada")
                 await api.write("And who am I?", sender=8)
-                await until(lambda: api.shown("8"), "an answer for Bob")
-            assert (await kernel.session(ADA)).owner == Owner(user="ada")
-            assert (await kernel.session(BOB)).owner == Owner(user=BOB)
+                await eventually(lambda: api.shown("8"), "an answer for Bob")
+            assert (await kernel.sessions.get(ADA)).owner == Owner(user="ada")
+            assert (await kernel.sessions.get(BOB)).owner == Owner(user=BOB)
             seen = {asked.text: [message.content for message in asked.history] for asked in agent.asked}
             assert seen["Who am I?"] == ["I am Ada.", "ok"]
             assert seen["And who am I?"] == []
@@ -103,9 +99,9 @@ async def test_a_pairing_holds_when_the_settings_let_the_person_in_too(
 ) -> None:
     async with Telegram(TOKEN, url=api.url, door=Door(allow=frozenset({"7"}))) as telegram:  # noqa: SIM117
         async with Kernel(database_url, agent=ScriptedAgent(), channels=[telegram]) as kernel:
-            await kernel.bind_sender("telegram", "7", user="ada")
+            await kernel.guests.bind("telegram", "7", user="ada")
             async with served(kernel):
                 await api.write("Hello", sender=7)
                 await api.write("Hello", sender=9)
-                await until(lambda: api.shown("7"), "an answer")
-            assert [session.owner.user for session in await kernel.sessions()] == ["ada"]
+                await eventually(lambda: api.shown("7"), "an answer")
+            assert [session.owner.user for session in await kernel.sessions.list()] == ["ada"]

@@ -1,6 +1,5 @@
 """Isolation checks: one user of a bot tries to reach another user's data through every tool and route."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
@@ -9,7 +8,7 @@ from urllib.parse import quote
 import httpx2
 from pydantic import SecretStr
 
-from segue import Kernel, Owner
+from segue import JobKind, Kernel, Owner
 from segue.agents.tools.cron import cron_tool
 from segue.agents.tools.memory import memory_tool
 from segue.agents.tools.recalls import recall_tools
@@ -17,6 +16,7 @@ from segue.agents.tools.registry import ToolContext
 from segue.agents.tools.scheduled_messages import message_tools
 from segue.config import ApiKey, Configuration, Role
 from segue.server import create_app
+from tests.eventually import eventually
 from tests.server.conftest import bearer, reach
 from tests.tools.using import refused, result
 
@@ -66,20 +66,18 @@ async def fill(kernel: Kernel, key: str) -> Things:
     await result(mine, TOOLS, "cron", action="add", message="Look after her.", **at)
     text = {"send_at": "in 2 hours", "message_text": "Take the pill."}
     await result(mine, TOOLS, "schedule_private_message", **text)
-    await kernel.commit(key)
-    async with asyncio.timeout(30):
-        while not (known := await kernel.memories(owner=Owner(user=key))):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-    [job] = await kernel.cron_jobs(key)
-    [message] = await kernel.scheduled_messages(key)
-    [task] = await kernel.tasks(session_key=key)
+    await kernel.memory.commit(key)
+    known = await eventually(lambda: kernel.memory.list(owner=Owner(user=key)), "a memory of the chat")
+    [job] = await kernel.jobs.list(key, kind=JobKind.CRON)
+    [message] = await kernel.scheduled_messages.list(key)
+    [task] = await kernel.memory.tasks(session_key=key)
     turn_id = (await kernel.messages(key))[0].turn_id
     assert turn_id is not None
     return Things(job.id, message.id, known[0].id, task.id, turn_id)
 
 
 async def context_in(kernel: Kernel, key: str) -> ToolContext:
-    return ToolContext(kernel=kernel, session=await kernel.session(key), turn_id="t-1")
+    return ToolContext(kernel=kernel, session=await kernel.sessions.get(key), turn_id="t-1")
 
 
 async def try_every_tool(kernel: Kernel, stranger: str, victim: str, things: Things) -> None:
@@ -97,17 +95,17 @@ async def try_every_tool(kernel: Kernel, stranger: str, victim: str, things: Thi
     assert "pill" not in await result(bob, TOOLS, "list_scheduled_private_messages")
     await refused(bob, TOOLS, "cancel_scheduled_private_message", task_id=things.message_id)
     assert "peanuts" not in await result(bob, TOOLS, "memory_search", query="allergic to peanuts")
-    context = await kernel.context(stranger, asked="What am I allergic to?")
+    context = await kernel.memory.context(stranger, asked="What am I allergic to?")
     assert "peanuts" not in str(context)
     # A recall that the stranger sets is their own; the victim's is unchanged.
     await result(
         bob, TOOLS, "schedule_recall", call_type="once", when="in 5 hours", additional_context_message=HIS
     )
-    theirs = await kernel.recall(victim)
+    theirs = await kernel.recalls.get(victim)
     assert theirs is not None
     assert theirs.instruction == HERS
-    assert (await kernel.scheduled_message(things.message_id)).status == "pending"
-    assert (await kernel.cron_job(things.job_id)).state == "active"
+    assert (await kernel.scheduled_messages.get(things.message_id)).status == "pending"
+    assert (await kernel.jobs.get(things.job_id, kind=JobKind.CRON)).state == "active"
     ada = await context_in(kernel, victim)
     assert "peanuts" in await result(ada, TOOLS, "memory_search", query="allergic to peanuts")
 

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 import psutil  # type: ignore[import-untyped]
 
 from tests.cli.process import Segue
+from tests.eventually import eventually
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 _TIMEOUT_SECONDS = 60
@@ -48,9 +49,7 @@ class Terminal:
     async def rests(self) -> None:
         """Wait until its main thread sleeps: readline loses signals between prompt and wait for keys."""
         program = psutil.Process(self._process.pid)
-        async with asyncio.timeout(_TIMEOUT_SECONDS):
-            while program.status() != psutil.STATUS_SLEEPING:  # noqa: ASYNC110 — the process state has no event
-                await asyncio.sleep(0.01)
+        await eventually(lambda: program.status() == psutil.STATUS_SLEEPING, "it waits for keys")
 
     async def end(self) -> int:
         async with asyncio.timeout(_TIMEOUT_SECONDS):

@@ -14,6 +14,7 @@ from segue.testing.wire_formats import Waits
 from tests.cli.gate import Gate
 from tests.cli.process import Segue
 from tests.cli.terminal import CTRL_C, CTRL_D, Terminal, chatting
+from tests.eventually import eventually
 
 
 async def wait_for_prompt(terminal: Terminal) -> None:
@@ -124,11 +125,10 @@ async def test_an_answer_from_before_listening_is_shown(
 ) -> None:
     """On a busy machine a turn may end before the terminal listens."""
     agent.script("Quickly.")
-    session = (await kernel.open("web:1")).session
+    session = (await kernel.sessions.open("web:1")).session
     client = ChatClient(kernel, "web:1", session.owner, Screen(), after=session.last_seq)
     sending = asyncio.create_task(client.say("Hurry."))
-    while not await kernel.store.queued_turns(session.id):  # noqa: ASYNC110 — there is no event for it
-        await asyncio.sleep(0)
+    await eventually(lambda: kernel.store.queued_turns(session.id), "a queued turn")
     await quiet(kernel)
     listening = asyncio.create_task(client.listen())
     async with asyncio.timeout(60):
@@ -139,7 +139,7 @@ async def test_an_answer_from_before_listening_is_shown(
 
 async def test_messages_cannot_control_the_terminal(segue: Segue, gate: Gate) -> None:
     async with Kernel(segue.database, agent=_no_agent) as kernel:
-        await kernel.write("terminal:default", "assistant", "\x1b]0;owned\x07clean")
+        await kernel.log.write("terminal:default", "assistant", "\x1b]0;owned\x07clean")
     async with chatting(segue) as terminal:
         assert "\x07" not in await terminal.see("clean\n")
 

@@ -50,12 +50,12 @@ async def say(server: Serving, key: str, words: str) -> str:
 async def next_run(segue: Segue, job_id: str) -> Turn:
     """Make the job due now, and wait for the end of its turn."""
     async with kernel_without_workers(segue) as kernel:
-        session = await kernel.store.session_by_id((await kernel.job(job_id)).session_id)
+        session = await kernel.store.session_by_id((await kernel.jobs.get(job_id)).session_id)
         soon = to_moment(kernel.clock.ms()) + timedelta(milliseconds=300)
-        await kernel.edit(job_id, trigger=Every(3600, start=soon))
+        await kernel.jobs.update(job_id, trigger=Every(3600, start=soon))
         async with asyncio.timeout(_TIMEOUT_SECONDS):
             ended = await until(kernel, "stream_end", session.key, after=session.last_seq)
-        return await kernel.turn(ended.turn_id or "")
+        return await kernel.turns.get(ended.turn_id or "")
 
 
 async def the_job(server: Serving) -> str:

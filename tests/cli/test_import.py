@@ -23,7 +23,7 @@ async def answer(turn: OpenTurn) -> str:
 
 async def jobs_of(segue: Segue, *keys: str, owner: Asker = OPERATOR) -> dict[str, Job]:
     async with Kernel(segue.database, agent=answer) as kernel:
-        return {job.id: job for key in keys for job in await kernel.jobs(key, owner=owner)}
+        return {job.id: job for key in keys for job in await kernel.jobs.list(key, owner=owner, ended=True)}
 
 
 def record(**changes: Any) -> dict[str, Any]:
@@ -86,7 +86,7 @@ async def test_a_removed_job_is_not_imported_again(segue: Segue) -> None:
 async def test_a_dry_run_reports_the_same_and_writes_nothing(segue: Segue) -> None:
     dry = json.loads((await segue("import", EXAMPLE, "--dry-run", "--json")).out)
     async with Kernel(segue.database, agent=answer) as kernel:
-        assert await kernel.sessions() == []
+        assert await kernel.sessions.list() == []
     wet = json.loads((await segue("import", EXAMPLE, "--json")).out)
     assert (dry["dry_run"], wet["dry_run"]) == (True, False)
     assert dry["records"] == wet["records"]

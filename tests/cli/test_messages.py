@@ -3,7 +3,6 @@
 import json
 
 from segue import Arrival, Kernel, Rejected
-from segue.kernel.api.inbound import ChannelInbox
 from segue.model.channel import Door
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.cli.process import Segue
@@ -68,10 +67,10 @@ async def test_a_sender_is_allowed_and_removed(segue: Segue) -> None:
     channel = RecordingChannel("test")
     channel.door = door
     async with Kernel(segue.database, agent=ScriptedAgent(), channels=[channel]) as kernel:
-        words = await ChannelInbox(kernel, channel).take(Arrival(chat_id="1", text="Hi", sender="7", id="1"))
+        words = await kernel.guests.inbox(channel).take(Arrival(chat_id="1", text="Hi", sender="7", id="1"))
         assert words is not None
         assert (
-            await ChannelInbox(kernel, channel).take(Arrival(chat_id="1", text="Hi", sender="7", id="2"))
+            await kernel.guests.inbox(channel).take(Arrival(chat_id="1", text="Hi", sender="7", id="2"))
             is None
         )
     [guest] = json.loads((await segue("channels", "list", "--json")).out)["guests"]

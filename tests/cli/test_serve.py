@@ -14,6 +14,7 @@ from tests.cli.conftest import KEY_OF_THE_PROVIDER
 from tests.cli.gate import Gate
 from tests.cli.process import Segue, Serving
 from tests.cli.test_configuration import KUBERNETES
+from tests.eventually import eventually
 
 _TIMEOUT_SECONDS = 60
 
@@ -36,7 +37,7 @@ async def stored_turn(segue: Segue, turn_id: str) -> Turn:
     """The turn as stored, read without workers."""
     async with Kernel(segue.database, agent=_no_agent) as kernel:
         assert not await kernel.audit()
-        return await kernel.turn(turn_id)
+        return await kernel.turns.get(turn_id)
 
 
 async def wait_for_turn(segue: Segue, turn_id: str) -> Turn:
@@ -113,9 +114,12 @@ async def test_callers_that_wait_get_the_id_of_their_turn_when_the_server_stops(
 
 async def sessions_stored(segue: Segue, number: int) -> None:
     """Wait until the server has stored the messages of that many sessions."""
-    async with Kernel(segue.database, agent=_no_agent) as kernel, asyncio.timeout(_TIMEOUT_SECONDS):
-        while len(await kernel.sessions()) < number:  # noqa: ASYNC110 — another process writes them
-            await asyncio.sleep(0.05)
+    async with Kernel(segue.database, agent=_no_agent) as kernel:
+
+        async def are_stored() -> bool:
+            return len(await kernel.sessions.list()) >= number
+
+        await eventually(are_stored, f"{number} sessions")
 
 
 async def test_a_second_signal_stops_without_waiting(segue: Segue, gate: Gate) -> None:

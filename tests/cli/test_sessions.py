@@ -115,7 +115,7 @@ async def test_a_run_is_listed_shown_and_explained(segue: Segue) -> None:
         assert (await segue("runs", "list", "web:1")).out == "No job of web:1 has run yet.\n"
         clock.advance(hours=1)
         await quiet(kernel)
-        (run,) = await kernel.runs("web:1")
+        (run,) = await kernel.runs.list("web:1")
     listed = await segue("runs", "list", "web:1")
     assert run.id in listed.out
     assert "2026-03-02 10:00:00" in listed.out, "in the zone of the settings"
@@ -138,7 +138,7 @@ async def test_a_run_that_was_missed_is_explained(segue: Segue) -> None:
         await kernel.schedule("web:1", At("2026-03-02T09:00:00Z"), Ask("What is new?"), name="once")
         clock.advance(days=3)
         await quiet(kernel)
-        (run,) = await kernel.runs("web:1")
+        (run,) = await kernel.runs.list("web:1")
     told = json.loads((await segue("runs", "explain", run.id, "--json")).out)
     assert told["verdict"] == "missed"
     assert "It was missed on Thu 05 Mar 2026" in told["text"]
@@ -150,6 +150,6 @@ async def test_a_run_of_another_user_is_not_found(segue: Segue) -> None:
         await kernel.schedule("web:1", At("2026-03-02T09:00:00Z"), Ask("Hm?"), owner=Owner("acme", "ann"))
         clock.advance(hours=1)
         await quiet(kernel)
-        (run,) = await kernel.runs("web:1", owner=Owner("acme", "ann"))
+        (run,) = await kernel.runs.list("web:1", owner=Owner("acme", "ann"))
     assert (await segue("runs", "show", run.id)).code == 1
     assert (await segue("runs", "show", run.id, "--account", "acme", "--user", "ann")).code == 0

@@ -33,7 +33,7 @@ async def set_zone(segue: Segue, zone: str) -> None:
     from segue.testing import ScriptedAgent
 
     async with Kernel(segue.database, agent=ScriptedAgent()) as kernel:
-        await kernel.change("web:1", timezone=zone)
+        await kernel.sessions.update("web:1", timezone=zone)
 
 
 def hour(made: dict[str, Any]) -> int:

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,19 +15,9 @@ from segue.model.settings import Settings
 from tests.crash.journal import Did, Journal
 from tests.crash.kill_switch import Point
 from tests.crash.worker import open_kernel
+from tests.eventually import eventually
 
 LONG = os.environ.get("SEGUE_LONG") == "1"
-
-_POLL_SECONDS = 0.005
-_TIMEOUT = 60.0
-
-
-async def until(what: str, holds: Callable[[], bool]) -> None:
-    """Poll until something holds that happens in another process."""
-    deadline = time.monotonic() + _TIMEOUT
-    while not holds():
-        assert time.monotonic() < deadline, f"it never came to this: {what}"
-        await asyncio.sleep(_POLL_SECONDS)
 
 
 class Worker:
@@ -42,7 +31,7 @@ class Worker:
 
     async def death(self) -> int:
         """Its exit code; negative when it was killed."""
-        await until(f"worker {self.pid} ends", self.has_ended)
+        await eventually(self.has_ended, f"worker {self.pid} ends")
         code: int = self._process.returncode
         return code
 
@@ -116,7 +105,7 @@ class Processes:
             assert not any(worker.has_ended() for worker in workers), "a worker ended before it was ready"
             return pids <= {entry.pid for entry in self.journal.entries(Did.READY)}
 
-        await until("workers are ready", all_are)
+        await eventually(all_are, "workers are ready")
 
     @asynccontextmanager
     async def successor(self, name: str = "successor") -> AsyncIterator[Kernel]:
@@ -132,20 +121,19 @@ class Processes:
 
 async def over(kernel: Kernel, turn_id: str, *, unless: Callable[[], bool] = lambda: False) -> Turn:
     """Poll until the turn has ended, or `unless` holds. Its workers are in other processes."""
-    deadline = time.monotonic() + _TIMEOUT
-    while (turn := await kernel.turn(turn_id)).outcome is None and not unless():
-        assert time.monotonic() < deadline, f"turn {turn_id} never ended"
-        await asyncio.sleep(_POLL_SECONDS)
+
+    async def ended() -> Turn | None:
+        turn = await kernel.turns.get(turn_id)
+        return turn if turn.outcome is not None or unless() else None
+
+    turn = await eventually(ended, f"turn {turn_id} ends")
+    assert turn is not None
     return turn
 
 
 async def first_run(kernel: Kernel, job_id: str) -> Run:
     """The run of a job's first slot, when there is one."""
-    deadline = time.monotonic() + _TIMEOUT
-    while not (runs := await kernel.runs_of(job_id)):
-        assert time.monotonic() < deadline, f"job {job_id} never ran"
-        await asyncio.sleep(_POLL_SECONDS)
-    return runs[-1]
+    return (await eventually(lambda: kernel.runs.list(job=job_id), f"job {job_id} runs"))[-1]
 
 
 @asynccontextmanager

@@ -17,7 +17,8 @@ from segue.times.trigger import At
 from tests.crash.figures import Record, p99
 from tests.crash.journal import Did, fences_out_of_order, overlaps
 from tests.crash.kill_switch import Point
-from tests.crash.processes import LONG, Processes, Worker, first_run, processes, running, until
+from tests.crash.processes import LONG, Processes, Worker, first_run, processes, running
+from tests.eventually import eventually
 
 ROUNDS, PAIRS = (5, 5) if LONG else (1, 1)
 """A pair is two kills: one in a user's turn, one in a job's."""
@@ -99,7 +100,7 @@ async def _all_die(doomed: Processes, workers: list[Worker]) -> bool:
     def starved() -> bool:
         return any(entry.pid in pids for entry in doomed.journal.entries(Did.RESCUED))
 
-    await until("all have ended", lambda: all(worker.has_ended() for worker in workers) or starved())
+    await eventually(lambda: all(worker.has_ended() for worker in workers) or starved(), "all have ended")
     for worker in workers:
         if not worker.has_ended():
             await worker.kill()

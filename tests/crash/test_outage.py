@@ -77,8 +77,8 @@ async def test_a_message_sent_during_the_outage_is_known_as_sent() -> None:
     at_work, gone = asyncio.Event(), asyncio.Event()
     channel = Slow(at_work, gone)
     async with three_workers(ScriptedAgent(), [channel]) as (kernel, server):
-        await kernel.open("test:1")
-        promised = await kernel.schedule_message("test:1", "in 1 second", "Your flight leaves at noon.")
+        await kernel.sessions.open("test:1")
+        promised = await kernel.scheduled_messages.add("test:1", "in 1 second", "Your flight leaves at noon.")
         await at_work.wait()
         await outage(server, gone)
         await known_as_sent(kernel, promised.message.id)

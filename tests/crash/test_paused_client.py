@@ -22,7 +22,7 @@ from segue.errors import StoreUnavailable
 from segue.kernel.kernel import Kernel
 from segue.testing import ScriptedAgent
 from tests.crash.figures import Record, p99
-from tests.crash.processes import until
+from tests.eventually import eventually
 from tests.races.by_hand import stage
 from tests.races.scenes import Scene
 
@@ -38,7 +38,7 @@ async def sleeper(url: str, session_id: str, *arguments: str) -> AsyncIterator["
     """A process that holds the session's row and has stopped."""
     process = _start(url, session_id, *arguments)
     try:
-        await until("the client has stopped", lambda: _has_stopped(process.pid))
+        await eventually(lambda: _has_stopped(process.pid), "the client has stopped")
         yield process
     finally:
         process.kill()

@@ -17,7 +17,7 @@ async def test_a_poison_turn_is_parked_and_the_others_go_on(database_url: str, t
         waiting = await kernel.receive("web:poison", "answer")
         others = [await kernel.receive(f"web:{n}", "work 100") for n in range(3)]
         deaths = await _restart_until_over(doomed, kernel, poison.turn_id, slots=1)
-        parked = await kernel.turn(poison.turn_id)
+        parked = await kernel.turns.get(poison.turn_id)
         assert (parked.state, parked.outcome) == (TurnState.FAILED, Outcome.INTERRUPTED)
         assert parked.error == "parked: its worker was lost 3 times in a row"
         for admitted in (waiting, *others):
@@ -40,7 +40,7 @@ async def test_turns_that_share_a_process_with_a_poison_turn_survive_it(
         others = [await kernel.receive(f"web:{n}", "work 1500") for n in range(3)]
         poison = await kernel.receive("web:poison", "die 500")
         await _restart_until_over(doomed, kernel, poison.turn_id, slots=4)
-        assert (await kernel.turn(poison.turn_id)).outcome is Outcome.INTERRUPTED
+        assert (await kernel.turns.get(poison.turn_id)).outcome is Outcome.INTERRUPTED
         for admitted in others:
             ended = await over(kernel, admitted.turn_id)
             assert (ended.outcome, ended.crashes) == (Outcome.OK, 2)

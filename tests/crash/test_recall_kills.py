@@ -17,7 +17,8 @@ from segue.model.records import Run
 from segue.model.states import Outcome, RecallStatus
 from tests.crash.journal import Did, fences_out_of_order, overlaps
 from tests.crash.kill_switch import Point
-from tests.crash.processes import Processes, first_run, over, processes, running, until
+from tests.crash.processes import Processes, first_run, over, processes, running
+from tests.eventually import eventually
 
 KEY = "web:1"
 
@@ -28,14 +29,15 @@ CLOSED = (Outcome.INTERRUPTED, 1, "cancelled")
 _SETS_ONE_AND_WAITS = """
 import asyncio, sys
 from segue import Kernel
+from tests.eventually import eventually
 
 async def no_agent(turn):
     raise AssertionError("no agent runs here")
 
 async def main():
     async with Kernel(sys.argv[1], agent=no_agent) as kernel:
-        await kernel.write("web:1", "user", "Watch the build.")
-        await kernel.set_recall("web:1", "tool", when="1s")
+        await kernel.log.write("web:1", "user", "Watch the build.")
+        await kernel.recalls.add("web:1", "tool", when="1s")
         print("set", flush=True)
         await asyncio.Event().wait()
 
@@ -44,11 +46,11 @@ asyncio.run(main())
 
 
 async def one_end(kernel: Kernel, doomed: Processes) -> tuple[Outcome | None, int, str]:
-    [recall] = await kernel.recalls(KEY)
+    [recall] = await kernel.recalls.list(KEY)
     run = await first_run(kernel, recall.id)
     assert run.turn_id is not None
     await over(kernel, run.turn_id)
-    [run] = await kernel.runs_of(recall.id)
+    [run] = await kernel.runs.list(job=recall.id)
     messages = [message for message in await kernel.messages(KEY) if message.source is not None]
     assert [message.role for message in messages] == ["user", "assistant"], "one trigger, one closure"
     entries = doomed.journal.entries()
@@ -56,7 +58,7 @@ async def one_end(kernel: Kernel, doomed: Processes) -> tuple[Outcome | None, in
     assert not overlaps(entries)
     assert len([entry for entry in entries if entry.did is Did.ACTED]) == 1, "a tool ran twice, or never"
     assert not await kernel.audit()
-    [recall] = await kernel.recalls(KEY)
+    [recall] = await kernel.recalls.list(KEY)
     return run.outcome, run.attempt, str(recall.status)
 
 
@@ -87,7 +89,7 @@ async def test_the_process_that_has_claimed_it_is_killed(database_url: str, tmp_
         run = await _called_back(kernel)
         assert (run.state, run.outcome) == ("queued", None)
         await worker.kill()
-        waiting = await kernel.recall(KEY)
+        waiting = await kernel.recalls.get(KEY)
         assert waiting is not None
         assert waiting.status is RecallStatus.PENDING
         async with running(kernel):
@@ -124,19 +126,19 @@ async def test_a_recall_that_is_set_sooner_wakes_a_worker_in_another_process(
     """C4.4: it would sleep until tomorrow, and no process rings its bell."""
     async with processes(database_url, tmp_path) as works, works.successor() as kernel:
         for key in ("web:late", KEY):
-            await kernel.write(key, "user", "Watch the build.")
-        await kernel.set_recall("web:late", "tool", when="1 day")
+            await kernel.log.write(key, "user", "Watch the build.")
+        await kernel.recalls.add("web:late", "tool", when="1 day")
         worker = works.start()
         await works.ready(worker)
-        await kernel.set_recall(KEY, "tool", when="2s")
-        await until("it acts", lambda: bool(works.journal.entries(Did.ACTED)))
-        [run] = await kernel.runs(KEY)
+        await kernel.recalls.add(KEY, "tool", when="2s")
+        await eventually(lambda: bool(works.journal.entries(Did.ACTED)), "it acts")
+        [run] = await kernel.runs.list(KEY)
         assert run.lateness_ms >= 0, "and not before its time"
-        assert (await kernel.recalls("web:late"))[0].status == "pending"
+        assert (await kernel.recalls.list("web:late"))[0].status == "pending"
 
 
 async def _called_back(kernel: Kernel) -> Run:
     """The run of a recall that is due at once, once a worker has claimed it."""
-    await kernel.write(KEY, "user", "Watch the build.")
-    recall = await kernel.set_recall(KEY, "tool", call_type="immediate")
+    await kernel.log.write(KEY, "user", "Watch the build.")
+    recall = await kernel.recalls.add(KEY, "tool", call_type="immediate")
     return await first_run(kernel, recall.id)

@@ -5,7 +5,8 @@ from pathlib import Path
 from segue.model.states import Outcome
 from segue.store import queries
 from tests.crash.journal import Did
-from tests.crash.processes import LONG, over, processes, until
+from tests.crash.processes import LONG, over, processes
+from tests.eventually import eventually
 from tests.postgres import empty_database
 
 ROUNDS = 20 if LONG else 2
@@ -46,7 +47,7 @@ async def test_a_process_that_joins_during_a_turn_does_not_run_it_again(
         end = both.gate()
         long = await kernel.receive("web:long", f"wait {end}")
         both.start()
-        await until("the turn is under way", lambda: bool(both.journal.entries(Did.STARTED)))
+        await eventually(lambda: bool(both.journal.entries(Did.STARTED)), "the turn is under way")
         # The first worker has one slot, so whatever else is answered, the second one has answered.
         both.start()
         quick = [await kernel.receive(f"web:{n}", "work 500") for n in range(4)]

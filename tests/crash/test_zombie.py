@@ -12,7 +12,8 @@ from segue.kernel.kernel import Kernel
 from segue.model.states import Outcome
 from tests.crash.figures import Record, p99
 from tests.crash.journal import Did, Entry
-from tests.crash.processes import LONG, Processes, Worker, processes, running, until
+from tests.crash.processes import LONG, Processes, Worker, processes, running
+from tests.eventually import eventually
 
 ROUNDS = 20 if LONG else 1
 ZOMBIES = 5
@@ -44,12 +45,12 @@ async def _wake_zombies(zombies: Processes, kernel: Kernel, key: str, rng: rando
     await zombies.ready(*workers)
     turns = [(await kernel.receive(f"{key}-{n}", f"stop {over}")).turn_id for n in range(ZOMBIES)]
     go.touch()
-    await until("all have stopped", lambda: len(_told(zombies, Did.STOPPED)) == ZOMBIES)
+    await eventually(lambda: len(_told(zombies, Did.STOPPED)) == ZOMBIES, "all have stopped")
     async with running(kernel):
-        await until("all are taken over", lambda: len(_told(zombies, Did.STARTED)) == 2 * ZOMBIES)
+        await eventually(lambda: len(_told(zombies, Did.STARTED)) == 2 * ZOMBIES, "all are taken over")
         await asyncio.gather(*(_resume(worker, rng.uniform(0, 2 * LEASE)) for worker in workers))
         refusals = ZOMBIES * len(LATE_WRITES)
-        await until("all have tried to write", lambda: len(_told(zombies, *_TRIED)) >= refusals)
+        await eventually(lambda: len(_told(zombies, *_TRIED)) >= refusals, "all have tried to write")
         over.touch()
         ended = [await kernel.wait(turn_id) for turn_id in turns]
     assert not _told(zombies, Did.ACCEPTED)

@@ -29,8 +29,9 @@ from segue.store.database import Begin, Params, Transaction
 from segue.store.open import open_database
 from tests.crash.journal import Did, Journal
 from tests.crash.kill_switch import KillSwitch, Point
+from tests.eventually import eventually
 
-_POLL_SECONDS = 0.005
+_WITHIN_SECONDS = 600
 _DIE_WITH_THE_PARENT = 1
 """prctl's PR_SET_PDEATHSIG."""
 
@@ -81,8 +82,7 @@ class JournalAgent:
 
     async def _stop_between_writes(self, held: HeldLane) -> None:
         """Stop between two writes: a process stopped inside a write locks a SQLite file (another test)."""
-        while self.database.under_way:  # noqa: ASYNC110
-            await asyncio.sleep(0)
+        await eventually(lambda: not self.database.under_way, "no write is under way", every=0)
         self._note(Did.STOPPED, held)
         os.kill(os.getpid(), signal.SIGSTOP)
 
@@ -99,9 +99,8 @@ class JournalAgent:
 
 
 async def _appears(file: str) -> None:
-    """Poll for a file, by which the test signals this process."""
-    while not os.path.exists(file):  # noqa: ASYNC110, ASYNC240
-        await asyncio.sleep(_POLL_SECONDS)
+    """Wait for a file, by which the test signals this process."""
+    await eventually(lambda: os.path.exists(file), file, within=_WITHIN_SECONDS)
 
 
 def _late_writes(held: HeldLane) -> dict[str, Begin[bool]]:

@@ -16,7 +16,17 @@ from typing import Any, get_args
 
 import segue
 from segue import Kernel
-from segue.kernel.api.base import OPERATOR
+from segue.kernel.api.context import OPERATOR
+from segue.kernel.api.guests import GuestsApi
+from segue.kernel.api.health import HealthApi
+from segue.kernel.api.jobs import JobsApi
+from segue.kernel.api.log import LogApi
+from segue.kernel.api.memory import MemoryApi
+from segue.kernel.api.recalls import RecallsApi
+from segue.kernel.api.runs import RunsApi
+from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
+from segue.kernel.api.sessions import SessionsApi
+from segue.kernel.api.turns import TurnsApi
 from segue.model.records import NEWEST
 from tests.docs.pages import ROOT
 
@@ -46,14 +56,35 @@ SECTIONS = {
     ),
     "Records": (
         "Values, as they were when they were read.",
-        "Session Overview Owner() Operator() Turn TurnState Outcome Job JobKind JobState Run Recall CallType "
-        "RecallStatus ScheduledMessage MessageStatus Event Message Source Delivery Place() Request()",
+        "Session Overview Owner() Operator() Turn TurnState Outcome Job OwnedJob JobKind JobState Run Recall "
+        "CallType RecallStatus ScheduledMessage MessageStatus Event LiveText Message Source Delivery "
+        "PageStart() Request()",
     ),
 }
 """For each section an introduction and its names. A name with brackets is shown with its arguments."""
 
-GROUPS = ("Kernel", "Turns", "Jobs", "Scheduled messages", "Recalls", "Reading", "Memory", "Sessions")
-"""The order of the kernel's verbs. Groups that are not named here follow."""
+PARTS: dict[str, type] = {
+    "sessions": SessionsApi,
+    "turns": TurnsApi,
+    "jobs": JobsApi,
+    "runs": RunsApi,
+    "recalls": RecallsApi,
+    "scheduled_messages": ScheduledMessagesApi,
+    "memory": MemoryApi,
+    "log": LogApi,
+    "guests": GuestsApi,
+    "health": HealthApi,
+}
+"""The parts of the kernel's API, in the order of the page."""
+
+SHORTCUTS = {
+    "turns.receive": "receive",
+    "turns.wait": "wait",
+    "turns.ask": "ask",
+    "jobs.add": "schedule",
+    "log.messages": "messages",
+    "log.follow": "follow",
+}
 
 NAMED = ((OPERATOR, "OPERATOR"), (NEWEST, "NEWEST"))
 """Defaults that are shown by the name of a constant."""
@@ -94,34 +125,18 @@ def _entry(name: str, *, with_arguments: bool) -> Iterator[str]:
 
 
 def _verbs() -> Iterator[str]:
-    """The kernel's public methods, grouped by the class that defines them."""
-    groups: dict[str, list[type]] = {}
-    for cls in Kernel.__mro__:
-        if _functions(cls):
-            groups.setdefault(_title(cls), []).append(cls)
-    order = [*GROUPS, *groups]
-    for title in sorted(groups, key=order.index):
-        classes = groups[title]
-        if Kernel not in classes:
-            yield f"### {title}"
-            yield _introduction(classes[0])
-        for cls in reversed(classes):
-            for name, function in _functions(cls).items():
-                yield f"#### `kernel.{name}{_signature(function)}`"
-                yield _text(function.__doc__, f"{cls.__name__}.{name}")
-
-
-def _title(cls: type) -> str:
-    """`ScheduledMessagesApi` gives "Scheduled messages". `ApiBase`, from which all read, gives "Reading"."""
-    name = cls.__name__.replace("Api", "").replace("Base", "") or "Reading"
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).capitalize()
-
-
-def _introduction(cls: type) -> str:
-    """The docstring of a class, else the first paragraph of its module's."""
-    if cls.__doc__:
-        return _text(cls.__doc__, cls.__name__)
-    return _text(sys.modules[cls.__module__].__doc__, cls.__module__).partition("\n\n")[0]
+    """The kernel's own public methods, then those of its parts."""
+    for name, function in _functions(Kernel).items():
+        yield f"#### `kernel.{name}{_signature(function)}`"
+        yield _text(function.__doc__, f"Kernel.{name}")
+    for part, cls in PARTS.items():
+        yield f"### `kernel.{part}`"
+        yield _text(cls.__doc__, cls.__name__)
+        for name, function in _functions(cls).items():
+            yield f"#### `kernel.{part}.{name}{_signature(function)}`"
+            yield _text(function.__doc__, f"{cls.__name__}.{name}")
+            if shortcut := SHORTCUTS.get(f"{part}.{name}"):
+                yield f"Shortcut: `kernel.{shortcut}`."
 
 
 def _functions(cls: type) -> dict[str, Any]:

@@ -75,14 +75,14 @@ async def test_every_event_is_documented() -> None:
         )
         await kernel.receive("web:1", "What is the weather?")
         await kernel.receive("web:1", "And tomorrow?")
-        await kernel.write("web:1", "system", "The window is open.")
+        await kernel.log.write("web:1", "system", "The window is open.")
         await kernel.schedule("web:1", Every(600), Ask("Look again."))
         await kernel.schedule("web:1", Every(600), Ask("Remember."), kind=JobKind.RECALL)
         await kernel.schedule("web:1", Every(600), Call("f"))
-        await kernel.schedule_message("web:1", "in 5 minutes", "Take an umbrella.")
+        await kernel.scheduled_messages.add("web:1", "in 5 minutes", "Take an umbrella.")
         clock.advance(minutes=10)
         await quiet(kernel)
-        happened = {event.type for event in await kernel.events("web:1")}
+        happened = {event.type for event in await kernel.log.events("web:1")}
     assert set(rows(section(page("events.md"), "In the log"))) == happened
 
 

@@ -12,9 +12,12 @@ import pytest
 import pytest_asyncio
 
 from segue import Kernel, Stored
+from segue.store.database import Database
+from segue.store.open import open_database
+from segue.store.settings import StoreSettings
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent
 
-__all__ = ["agent", "channel", "clock", "kernel", "open_kernel"]
+__all__ = ["agent", "channel", "clock", "kernel", "open_kernel", "store_settings"]
 
 
 class OpenKernel(Protocol):
@@ -39,9 +42,19 @@ def channel() -> RecordingChannel:
     return RecordingChannel("test")
 
 
+@pytest.fixture
+def store_settings() -> StoreSettings | None:
+    """The settings of the database driver, if they differ from those of production."""
+    return None
+
+
 @pytest_asyncio.fixture
 async def open_kernel(
-    database_url: str, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
+    database_url: str,
+    store_settings: StoreSettings | None,
+    clock: ManualClock,
+    agent: ScriptedAgent,
+    channel: RecordingChannel,
 ) -> AsyncIterator[OpenKernel]:
     async with AsyncExitStack() as stack:
         opened: list[Kernel] = []
@@ -50,7 +63,11 @@ async def open_kernel(
             name = f"worker-{len(opened) + 1}"
             usual: dict[str, Any] = {"agent": agent, "clock": clock, "name": name}
             usual["channels"] = [channel, Stored("web")]
-            kernel = Kernel(database_url, **{**usual, "rng": random.Random(len(opened)), **options})
+            database: str | Database = database_url
+            if store_settings is not None:
+                database = await open_database(database_url, store_settings)
+                stack.push_async_callback(database.close)
+            kernel = Kernel(database, **{**usual, "rng": random.Random(len(opened)), **options})
             opened.append(await stack.enter_async_context(kernel))
             return kernel
 

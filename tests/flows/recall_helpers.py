@@ -9,9 +9,9 @@ CHECK = "Read build.log with read_file and report errors."
 
 
 async def set_one(kernel: Kernel, key: str = CHAT, **options: Any) -> Recall:
-    if not await kernel.sessions():
-        await kernel.write(key, "user", "Watch the build.")
-    return await kernel.set_recall(key, CHECK, **{"when": "30m", **options})
+    if not await kernel.sessions.list():
+        await kernel.log.write(key, "user", "Watch the build.")
+    return await kernel.recalls.add(key, CHECK, **{"when": "30m", **options})
 
 
 async def poll(kernel: Kernel) -> Recall:

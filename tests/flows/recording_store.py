@@ -10,6 +10,7 @@ from segue.store.database import Begin, Transaction
 from segue.store.open import open_database
 from segue.testing import FaultyStore
 from segue.testing.faults import Fault
+from tests.eventually import eventually
 
 T = TypeVar("T")
 
@@ -49,6 +50,9 @@ class RecordingStore(FaultyStore):
             return result
         finally:
             transaction.close()
+
+    async def has_committed(self, query: str, count: int) -> None:
+        await eventually(lambda: len(self.transactions_with(query)) >= count, f"{count} of {query}")
 
     def transactions_with(self, query: str) -> list[list[str]]:
         return [queries for queries in self.commits if query in queries]

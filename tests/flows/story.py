@@ -7,6 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 from segue import Delta, Event, Job, Kernel, OpenTurn, Owner, Run
 from segue.store import queries
 from segue.testing import ScriptedAgent, quiet
+from tests.eventually import eventually
 
 CHAT = "web:1"
 """A session without a registered channel: storing a message is sending it."""
@@ -28,13 +29,13 @@ async def said(kernel: Kernel, key: str = CHAT, *, owner: Owner = ME) -> list[tu
 
 async def log(kernel: Kernel, key: str = CHAT) -> list[str]:
     """The types of the session's events, in the order of the log."""
-    return [event.type for event in await kernel.events(key, limit=1000)]
+    return [event.type for event in await kernel.log.events(key, limit=1000)]
 
 
 async def slots(kernel: Kernel, job: Job) -> list[Run]:
     """The runs of a job, oldest slot first."""
     session = await kernel.store.session_by_id(job.session_id)
-    return (await kernel.runs_of(job.id, owner=session.owner, limit=1000))[::-1]
+    return (await kernel.runs.list(job=job.id, owner=session.owner, limit=1000))[::-1]
 
 
 async def outcomes(kernel: Kernel, job: Job) -> list[str | None]:
@@ -43,10 +44,13 @@ async def outcomes(kernel: Kernel, job: Job) -> list[str | None]:
 
 async def known_as_sent(kernel: Kernel, message_id: str) -> None:
     """Wait until the message is sent; any status but `pending` before that fails."""
-    async with asyncio.timeout(20):
-        while (message := await kernel.scheduled_message(message_id)).status != "sent":
-            assert message.status == "pending", message.last_error
-            await asyncio.sleep(0.1)
+
+    async def is_sent() -> bool:
+        message = await kernel.scheduled_messages.get(message_id)
+        assert message.status in ("pending", "sent"), message.last_error
+        return message.status == "sent"
+
+    await eventually(is_sent, "the message is sent")
 
 
 async def count_rows(kernel: Kernel) -> dict[str, int]:

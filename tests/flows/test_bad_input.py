@@ -135,10 +135,10 @@ async def test_a_key_that_makes_no_sense(kernel: Kernel, key: str) -> None:
     before = await count_rows(kernel)
     verbs: list[Callable[[], Any]] = [
         lambda: kernel.receive(key, "Hello"),
-        lambda: kernel.write(key, "user", "Hello"),
+        lambda: kernel.log.write(key, "user", "Hello"),
         lambda: kernel.schedule(key, Every(60), Ask("Look.")),
-        lambda: kernel.session(key),
-        lambda: kernel.delete(key),
+        lambda: kernel.sessions.get(key),
+        lambda: kernel.sessions.delete(key),
     ]
     for verb in verbs:
         with pytest.raises(BadKey) as refused:
@@ -152,7 +152,7 @@ async def test_a_key_that_makes_no_sense(kernel: Kernel, key: str) -> None:
 )
 async def test_a_message_that_makes_no_sense(kernel: Kernel, text: str) -> None:
     before = await count_rows(kernel)
-    for verb in (kernel.receive(CHAT, text), kernel.write(CHAT, "user", text)):
+    for verb in (kernel.receive(CHAT, text), kernel.log.write(CHAT, "user", text)):
         with pytest.raises(BadText) as refused:
             await verb
         _sentence(refused.value)
@@ -206,7 +206,7 @@ async def test_an_id_that_is_taken(kernel: Kernel, clock: ManualClock, wait: int
             await kernel.schedule(key, trigger, Ask("Look."), job_id="look")
         _sentence(refused.value)
     assert await count_rows(kernel) == before
-    assert await kernel.job("look") == first
+    assert await kernel.jobs.get("look") == first
 
 
 @pytest.mark.parametrize(
@@ -224,27 +224,27 @@ async def test_an_id_that_is_taken(kernel: Kernel, clock: ManualClock, wait: int
 async def test_an_edit_that_makes_no_sense_changes_nothing(kernel: Kernel, edit: dict[str, Any]) -> None:
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     with pytest.raises(Invalid) as refused:
-        await kernel.edit(job.id, **edit)
+        await kernel.jobs.update(job.id, **edit)
     _sentence(refused.value)
-    assert await kernel.job(job.id) == job
+    assert await kernel.jobs.get(job.id) == job
 
 
 async def test_the_longest_that_is_allowed_is_stored(kernel: Kernel) -> None:
     key = "web:" + "k" * 196
     job = await kernel.schedule(key, Every(60), Ask("x" * 100_000), name="n" * 200, job_id="i" * 200)
-    await kernel.write(key, "user", "🜂" * 100_000)
-    assert await kernel.job(job.id) == job
+    await kernel.log.write(key, "user", "🜂" * 100_000)
+    assert await kernel.jobs.get(job.id) == job
 
 
 async def test_an_edit_to_an_unknown_function_is_refused(kernel: Kernel) -> None:
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     with pytest.raises(BadSetting):
-        await kernel.edit(job.id, action=Call("dream"))
-    assert await kernel.job(job.id) == job
+        await kernel.jobs.update(job.id, action=Call("dream"))
+    assert await kernel.jobs.get(job.id) == job
 
 
 async def test_with_a_zone_the_same_words_make_sense(open_kernel: OpenKernel) -> None:
     kernel = await open_kernel(settings=Settings(timezone="Europe/Berlin"))
     await kernel.schedule(CHAT, At("tomorrow at 08:00"), Ask("Look."))
     await kernel.schedule(CHAT, Cron("0 9 * * *"), Ask("Look."))
-    assert len(await kernel.jobs(CHAT)) == 2
+    assert len(await kernel.jobs.list(CHAT, ended=True)) == 2

@@ -33,7 +33,7 @@ async def test_a_due_job_that_postpones_stays_out_of_the_lane_for_a_minute(
         clock.advance(seconds=10)
         await kernel.workers.timer.step()
         assert await slots(kernel, job) == []
-        assert (await kernel.job(job.id)).next_at == clock.ms() + 60_000
+        assert (await kernel.jobs.get(job.id)).next_at == clock.ms() + 60_000
     assert await slots(kernel, job) == []
     clock.advance(minutes=1)
     await quiet(kernel)

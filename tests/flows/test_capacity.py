@@ -8,6 +8,7 @@ import asyncio
 from segue import Kernel, Settings
 from segue.model.states import TurnState
 from segue.testing import ManualClock
+from tests.eventually import eventually
 from tests.flows.recording_store import RecordingStore
 from tests.flows.story import BlockingAgent, working
 
@@ -42,10 +43,10 @@ async def test_a_store_that_falls_behind_is_not_given_ever_more(
     async with Kernel(recording_store, agent=agent, clock=clock, settings=ONE_SLOT) as kernel:
         async with working(kernel):
             admitted = [await kernel.receive(key, "Hi") for key in ("web:1", "web:2", "web:3")]
-            while len(recording_store.transactions_with(ENDS)) < 2:  # noqa: ASYNC110
-                await asyncio.sleep(0.002)
-            await asyncio.sleep(0.05)  # in which a third one would have started
-            assert (await kernel.turn(admitted[-1].turn_id)).state is TurnState.QUEUED
+            await recording_store.has_committed(ENDS, 2)
+            async with asyncio.timeout(10):
+                assert await kernel.workers.user_runner.step() == 0, "asked for more, it takes nothing"
+            assert (await kernel.turns.get(admitted[-1].turn_id)).state is TurnState.QUEUED
             recording_store.release.set()
             await agent.is_waiting_in("web:3")
             agent.release()
@@ -59,10 +60,13 @@ async def test_a_turn_whose_lease_has_run_out_is_not_begun(recording_store: Reco
     settings = Settings(lease_seconds=0.3)
     async with Kernel(recording_store, agent=agent, settings=settings) as kernel:
         admitted = await kernel.receive("web:1", "Hi")
+
+        async def is_reclaimed() -> bool:
+            return (await kernel.turns.get(admitted.turn_id)).crashes > 0
+
         recording_store.release.clear()
         async with working(kernel):
-            while (await kernel.turn(admitted.turn_id)).crashes == 0:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+            await eventually(is_reclaimed, "another attempt")
             recording_store.release.set()
             ended = await kernel.wait(admitted)
         assert (ended.attempt, agent.answered) == (2, ["web:1"])

@@ -57,7 +57,7 @@ class Scene:
 
     async def outcomes(self, job: Job) -> list[str]:
         """Of the job's runs, the oldest first."""
-        return [str(run.outcome) for run in reversed(await self.other.runs_of(job.id))]
+        return [str(run.outcome) for run in reversed(await self.other.runs.list(job=job.id))]
 
 
 @pytest_asyncio.fixture
@@ -77,7 +77,7 @@ async def scene(database_url: str) -> AsyncIterator[Scene]:
 async def test_a_pause_holds_though_the_job_fires_at_the_same_time(scene: Scene, times: int) -> None:
     job = await scene.other.schedule(CHAT, Every(60), Ask("Look."))
     scene.before_write(scene.fires, times=times)
-    paused = await scene.asked.pause(job.id, reason="not now")
+    paused = await scene.asked.jobs.pause(job.id, reason="not now")
     assert (paused.state, paused.state_reason, paused.next_at) == (JobState.PAUSED, "not now", None)
     await scene.fires()
     assert await scene.outcomes(job) == ["ok"] * times
@@ -86,7 +86,7 @@ async def test_a_pause_holds_though_the_job_fires_at_the_same_time(scene: Scene,
 async def test_a_skip_lets_the_slot_after_the_fired_one_go_by(scene: Scene) -> None:
     job = await scene.other.schedule(CHAT, Every(60), Ask("Look."))
     scene.before_write(scene.fires)
-    await scene.asked.skip(job.id)
+    await scene.asked.jobs.skip(job.id)
     await scene.fires()
     await scene.fires()
     assert await scene.outcomes(job) == ["ok", "skipped", "ok"]
@@ -95,7 +95,7 @@ async def test_a_skip_lets_the_slot_after_the_fired_one_go_by(scene: Scene) -> N
 async def test_a_removal_holds_though_the_job_fires_at_the_same_time(scene: Scene) -> None:
     job = await scene.other.schedule(CHAT, Every(60), Ask("Look."))
     scene.before_write(scene.fires)
-    assert (await scene.asked.remove(job.id)).state is JobState.REMOVED
+    assert (await scene.asked.jobs.delete(job.id)).state is JobState.REMOVED
     await scene.fires()
     assert await scene.outcomes(job) == ["ok"]
 
@@ -103,7 +103,7 @@ async def test_a_removal_holds_though_the_job_fires_at_the_same_time(scene: Scen
 async def test_one_that_fires_once_is_removed_after_it_fired(scene: Scene) -> None:
     job = await scene.other.schedule(CHAT, At(scene.clock.now() + MINUTE), Ask("Look."))
     scene.before_write(scene.fires)
-    assert (await scene.asked.remove(job.id)).state is JobState.REMOVED
+    assert (await scene.asked.jobs.delete(job.id)).state is JobState.REMOVED
     assert await scene.outcomes(job) == ["ok"]
 
 
@@ -111,14 +111,14 @@ async def test_one_that_fires_once_cannot_be_paused_after_it_fired(scene: Scene)
     job = await scene.other.schedule(CHAT, At(scene.clock.now() + MINUTE), Ask("Look."))
     scene.before_write(scene.fires)
     with pytest.raises(Conflict, match="is ended; only an active one can be paused"):
-        await scene.asked.pause(job.id)
+        await scene.asked.jobs.pause(job.id)
 
 
 async def test_a_resume_holds_though_the_job_is_renamed_at_the_same_time(scene: Scene) -> None:
     job = await scene.other.schedule(CHAT, Every(60), Ask("Look."))
-    await scene.other.pause(job.id)
-    scene.before_write(lambda: scene.other.edit(job.id, name="Another name"))
-    resumed = await scene.asked.resume(job.id)
+    await scene.other.jobs.pause(job.id)
+    scene.before_write(lambda: scene.other.jobs.update(job.id, name="Another name"))
+    resumed = await scene.asked.jobs.resume(job.id)
     assert (resumed.state, resumed.name) == (JobState.ACTIVE, "Another name")
     await scene.fires()
     assert await scene.outcomes(job) == ["ok"]
@@ -128,14 +128,14 @@ async def test_a_job_that_changes_at_every_look_is_a_conflict_in_the_end(scene: 
     job = await scene.other.schedule(CHAT, Every(60), Ask("Look."))
     scene.before_write(scene.fires, times=100)
     with pytest.raises(Conflict, match="was changed meanwhile; read it again"):
-        await scene.asked.pause(job.id)
+        await scene.asked.jobs.pause(job.id)
     scene.before_write(scene.fires, times=0)
 
 
 async def test_an_edit_is_not_disturbed_by_a_run(scene: Scene) -> None:
     job = await scene.other.schedule(CHAT, Every(60), Ask("Look."))
     scene.before_write(scene.fires)
-    edited = await scene.asked.edit(job.id, name="Another name", trigger=Every(120))
+    edited = await scene.asked.jobs.update(job.id, name="Another name", trigger=Every(120))
     assert (edited.name, edited.state) == ("Another name", JobState.ACTIVE)
     await scene.fires()
     await scene.fires()
@@ -144,9 +144,9 @@ async def test_an_edit_is_not_disturbed_by_a_run(scene: Scene) -> None:
 
 async def test_an_edit_conflicts_with_another_edit(scene: Scene) -> None:
     job = await scene.other.schedule(CHAT, Every(60), Ask("Look."))
-    scene.before_write(lambda: scene.other.edit(job.id, trigger=Every(600)))
+    scene.before_write(lambda: scene.other.jobs.update(job.id, trigger=Every(600)))
     with pytest.raises(Conflict, match="was changed meanwhile; read it again"):
-        await scene.asked.edit(job.id, trigger=Every(120))
+        await scene.asked.jobs.update(job.id, trigger=Every(120))
     scene.clock.advance(minutes=5)
     await quiet(scene.other)
     assert await scene.outcomes(job) == [], "the edit that came first holds"
@@ -156,7 +156,7 @@ async def test_an_edit_of_one_that_has_just_fired_for_the_last_time_is_a_conflic
     job = await scene.other.schedule(CHAT, At(scene.clock.now() + MINUTE), Ask("Look."))
     scene.before_write(scene.fires)
     with pytest.raises(Conflict, match="was changed meanwhile; read it again"):
-        await scene.asked.edit(job.id, trigger=At(scene.clock.now() + timedelta(hours=1)))
+        await scene.asked.jobs.update(job.id, trigger=At(scene.clock.now() + timedelta(hours=1)))
 
 
 async def test_a_hundred_times_each_verb_runs_beside_the_timer(scene: Scene) -> None:
@@ -169,8 +169,8 @@ async def test_a_hundred_times_each_verb_runs_beside_the_timer(scene: Scene) -> 
         return changed.state
 
     for _ in range(100):
-        assert await beside_the_timer(scene.asked.skip(job.id)) is JobState.ACTIVE
-        assert await beside_the_timer(scene.asked.pause(job.id)) is JobState.PAUSED
-        assert await beside_the_timer(scene.asked.resume(job.id)) is JobState.ACTIVE
-    assert await beside_the_timer(scene.asked.remove(job.id)) is JobState.REMOVED
+        assert await beside_the_timer(scene.asked.jobs.skip(job.id)) is JobState.ACTIVE
+        assert await beside_the_timer(scene.asked.jobs.pause(job.id)) is JobState.PAUSED
+        assert await beside_the_timer(scene.asked.jobs.resume(job.id)) is JobState.ACTIVE
+    assert await beside_the_timer(scene.asked.jobs.delete(job.id)) is JobState.REMOVED
     await quiet(scene.other)

@@ -48,13 +48,15 @@ async def test_a_turn_that_had_not_acted_runs_again(
 ) -> None:
     admitted = await kernel.receive(CHAT, "Hello")
     await lose_the_worker(kernel, agent, clock)
-    waiting = await kernel.turn(admitted.turn_id)
+    waiting = await kernel.turns.get(admitted.turn_id)
     assert (waiting.state, waiting.attempt, waiting.crashes) == ("queued", 1, 1)
     await quiet(kernel)
-    done = await kernel.turn(admitted.turn_id)
+    done = await kernel.turns.get(admitted.turn_id)
     assert (done.state, done.attempt) == ("done", 2)
     assert await said(kernel) == [("user", "Hello"), ("assistant", "ok")]
-    starts = [event.body["attempt"] for event in await kernel.events(CHAT) if event.type == "stream_start"]
+    starts = [
+        event.body["attempt"] for event in await kernel.log.events(CHAT) if event.type == "stream_start"
+    ]
     assert starts == [1, 2]
 
 
@@ -73,7 +75,7 @@ async def test_a_turn_that_had_acted_ends_as_interrupted_where_people_see_it(
     assert run.error == "its worker was lost after it may have acted"
     assert "interrupted" in (await said(kernel))[-1][1]
     assert len(agent.asked) == 1
-    assert (await kernel.job(job.id)).failures == 1
+    assert (await kernel.jobs.get(job.id)).failures == 1
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ async def test_an_agent_that_does_not_report_its_tools_may_have_acted(
     kernel = await open_kernel(agent=agent)
     admitted = await kernel.receive(CHAT, "Hello")
     await lose_the_worker(kernel, agent, clock)
-    assert (await kernel.turn(admitted.turn_id)).outcome == "interrupted"
+    assert (await kernel.turns.get(admitted.turn_id)).outcome == "interrupted"
 
 
 async def test_a_function_may_have_acted(open_kernel: OpenKernel, clock: ManualClock) -> None:
@@ -149,7 +151,7 @@ async def test_a_turn_that_takes_its_worker_down_three_times_is_parked(
     assert (run.outcome, run.attempt) == ("interrupted", 3)
     assert run.error == "parked: its worker was lost 3 times in a row"
     assert len(agent.asked) == 3
-    assert not (await kernel.session(CHAT)).busy
+    assert not (await kernel.sessions.get(CHAT)).busy
 
 
 async def test_a_worker_that_wakes_too_late_writes_nothing(
@@ -164,11 +166,11 @@ async def test_a_worker_that_wakes_too_late_writes_nothing(
     await agent.under_way()
     clock.advance(seconds=LEASE)
     await quiet(awake)
-    assert (await awake.turn(admitted.turn_id)).state == "done"
-    before = await awake.events(CHAT)
+    assert (await awake.turns.get(admitted.turn_id)).state == "done"
+    before = await awake.log.events(CHAT)
     agent.go_on()
     await worker
-    assert await awake.events(CHAT) == before
+    assert await awake.log.events(CHAT) == before
     assert await said(awake) == [("user", "Hello"), ("assistant", "ok")]
 
 
@@ -228,7 +230,7 @@ async def test_words_from_outside_stand_after_the_turn_that_crashed_and_came_bac
     agent.pause()
     worker = asyncio.create_task(kernel.workers.user_runner.step())
     await agent.under_way()
-    await kernel.write(CHAT, "assistant", "Your flight leaves at noon.")
+    await kernel.log.write(CHAT, "assistant", "Your flight leaves at noon.")
     clock.advance(seconds=LEASE)
     await kernel.workers.reaper.step()
     worker.cancel()
@@ -293,7 +295,7 @@ async def test_a_shutdown_lets_a_turn_end_within_the_grace(
         run.cancel()
         await asyncio.sleep(0)
         agent.go_on()
-    assert (await kernel.turn(admitted.turn_id)).state == "done"
+    assert (await kernel.turns.get(admitted.turn_id)).state == "done"
 
 
 async def test_a_queued_run_survives_a_restart(

@@ -16,14 +16,14 @@ from tests.flows.story import CHAT, count_rows, under_way
 async def test_every_channels_session_names_its_jobs_before_it_goes(kernel: Kernel, key: str) -> None:
     """9.1, 9.2, 9.3: the first step changes nothing; paused jobs block too."""
     job = await kernel.schedule(key, Every(60), Ask("Look."), name="Monitor")
-    paused = await kernel.pause(job.id)
+    paused = await kernel.jobs.pause(job.id)
     with pytest.raises(SessionHasJobs) as refused:
-        await kernel.delete(key)
+        await kernel.sessions.delete(key)
     assert refused.value.jobs == [paused]
-    assert await kernel.job(job.id) == paused
-    await kernel.delete(key, with_jobs=True)
+    assert await kernel.jobs.get(job.id) == paused
+    await kernel.sessions.delete(key, with_jobs=True)
     with pytest.raises(NotFound):
-        await kernel.job(job.id)
+        await kernel.jobs.get(job.id)
 
 
 async def test_a_running_turn_is_stopped_first(
@@ -35,7 +35,7 @@ async def test_a_running_turn_is_stopped_first(
         async with asyncio.timeout(10), asyncio.TaskGroup() as group:
             waiter = group.create_task(kernel.wait(admitted.turn_id))
             await asyncio.sleep(0)
-            await kernel.delete(CHAT)
+            await kernel.sessions.delete(CHAT)
         assert len(kernel.workers.turns) == 0
     assert waiter.result().outcome == "stopped"
     assert set((await count_rows(kernel)).values()) == {0}
@@ -47,8 +47,8 @@ async def test_a_refused_deletion_stops_nothing(kernel: Kernel, agent: ScriptedA
     admitted = await kernel.receive(CHAT, "Hello")
     async with under_way(kernel, agent):
         with pytest.raises(SessionHasJobs):
-            await kernel.delete(CHAT)
-    assert (await kernel.turn(admitted.turn_id)).outcome == "ok"
+            await kernel.sessions.delete(CHAT)
+    assert (await kernel.turns.get(admitted.turn_id)).outcome == "ok"
 
 
 async def test_a_run_that_waits_does_not_bring_its_session_back(
@@ -58,11 +58,11 @@ async def test_a_run_that_waits_does_not_bring_its_session_back(
     await kernel.schedule(CHAT, Every(60), Ask("Look."))
     clock.advance(minutes=1)
     await kernel.workers.timer.step()
-    await kernel.delete(CHAT, with_jobs=True)
+    await kernel.sessions.delete(CHAT, with_jobs=True)
     clock.advance(minutes=5)
     await quiet(kernel)
     assert agent.asked == []
-    assert await kernel.sessions() == []
+    assert await kernel.sessions.list() == []
 
 
 async def test_recalls_and_scheduled_messages_go_with_it(
@@ -71,7 +71,7 @@ async def test_recalls_and_scheduled_messages_go_with_it(
     """9.3"""
     await kernel.schedule("test:42", At("in 1 hour"), Ask("Ask."), kind=JobKind.RECALL)
     await kernel.schedule("test:42", At("in 1 hour"), Say("Water!"))
-    await kernel.delete("test:42")
+    await kernel.sessions.delete("test:42")
     clock.advance(hours=1)
     await quiet(kernel)
     assert channel.texts == []
@@ -80,7 +80,7 @@ async def test_recalls_and_scheduled_messages_go_with_it(
 
 async def test_who_follows_a_session_hears_its_end(open_kernel: OpenKernel) -> None:
     kernel = await open_kernel()
-    await kernel.open(CHAT)
+    await kernel.sessions.open(CHAT)
 
     async def listen() -> str:
         try:
@@ -94,5 +94,5 @@ async def test_who_follows_a_session_hears_its_end(open_kernel: OpenKernel) -> N
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         listening = group.create_task(listen())
         await quiet(kernel)
-        await kernel.delete(CHAT)
+        await kernel.sessions.delete(CHAT)
         assert await listening == "gone"

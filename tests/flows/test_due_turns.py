@@ -7,6 +7,7 @@ from datetime import timedelta
 from segue import Ask, At, Delta, Event, Job, Kernel, OpenTurn, Settings
 from segue.model.states import TurnState
 from segue.testing import ManualClock, ScriptedAgent
+from tests.eventually import eventually
 from tests.flows.house import OpenKernel
 from tests.flows.recording_store import RecordingStore
 from tests.flows.story import CHAT, BlockingAgent, log, outcomes, slots, until, working
@@ -90,8 +91,7 @@ async def test_a_process_that_runs_no_turns_leaves_them_in_their_lanes(
         job = await soon(kernel, clock)
         async with working(kernel):
             clock.advance(seconds=5)
-            while not await kernel.store.runs_of_job(job.id, 1):  # noqa: ASYNC110
-                await asyncio.sleep(0.002)
+            await eventually(lambda: kernel.store.runs_of_job(job.id, 1), "a run")
         (turn,) = await kernel.store.queued_turns(job.session_id)
         assert turn.attempt == 0
 
@@ -125,11 +125,13 @@ async def test_a_store_that_fails_costs_no_capacity(
         recording_store.failing = LEASES
         async with working(kernel):
             clock.advance(seconds=5)
-            while recording_store.failing:  # noqa: ASYNC110
-                await asyncio.sleep(0.002)
-            while "stream_start" not in await log(kernel):  # the runner tries again after a pause
+            await eventually(lambda: not recording_store.failing, "the store has failed")
+
+            async def starts_later() -> bool:  # the runner tries again after a pause
                 clock.advance(milliseconds=200)
-                await asyncio.sleep(0.002)
+                return "stream_start" in await log(kernel)
+
+            await eventually(starts_later, "a start")
             await until(kernel, "session_sync")
         assert await outcomes(kernel, job) == ["ok"]
         assert not await kernel.audit()
@@ -140,9 +142,9 @@ async def test_of_a_recall_it_is_told_first_that_it_was_claimed(
 ) -> None:
     """In the log, and for listeners."""
     kernel = await open_kernel()
-    await kernel.open(CHAT)
-    session = await kernel.session(CHAT)
-    await kernel.set_recall(CHAT, "Look.", when="in 5 seconds")
+    await kernel.sessions.open(CHAT)
+    session = await kernel.sessions.get(CHAT)
+    await kernel.recalls.add(CHAT, "Look.", when="in 5 seconds")
     heard: list[str] = []
     with kernel.hub.listen(session.id) as listener:
         async with working(kernel):

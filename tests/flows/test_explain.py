@@ -22,7 +22,7 @@ async def hourly(kernel: Kernel, policy: Policy | None = None) -> Job:
 
 async def test_a_job_ahead_of_its_time_tells_the_next_five(kernel: Kernel) -> None:
     job = await hourly(kernel)
-    told = await kernel.explain(job.id)
+    told = await kernel.jobs.explain(job.id)
     assert (told.verdict, told.slot, told.run_id) == ("scheduled", None, None)
     assert [each.at for each in told.next] == [START + n * HOUR for n in range(1, 6)]
     assert told.sentences[:2] == ("It runs next on:", f"- {TEN}")
@@ -33,17 +33,22 @@ async def test_the_next_moments_end_where_the_job_does(kernel: Kernel) -> None:
     until = await hourly(kernel, Policy(until=START + 3 * HOUR))
     once = await kernel.schedule(CHAT, At(START + HOUR), Ask("Look."))
     silent = await kernel.schedule(CHAT, Idle(60), Ask("Look."))
-    assert [len((await kernel.explain(job.id)).next) for job in (few, until, once, silent)] == [2, 3, 1, 1]
+    assert [len((await kernel.jobs.explain(job.id)).next) for job in (few, until, once, silent)] == [
+        2,
+        3,
+        1,
+        1,
+    ]
 
 
 async def test_a_run_that_ended_is_told_from_due_to_end(kernel: Kernel, clock: ManualClock) -> None:
     job = await hourly(kernel)
     clock.advance(hours=1)
     await quiet(kernel)
-    told = await kernel.explain(job.id, slot=START + HOUR)
+    told = await kernel.jobs.explain(job.id, slot=START + HOUR)
     assert (told.verdict, told.run_id) == ("ok", (await slots(kernel, job))[0].id)
     assert told.sentences[:2] == (f"'look' was due on {TEN}.", f"It ended as ok on {TEN}.")
-    assert (await kernel.explain(job.id)).verdict == "scheduled"
+    assert (await kernel.jobs.explain(job.id)).verdict == "scheduled"
 
 
 async def test_a_run_that_failed_says_its_error(
@@ -53,7 +58,7 @@ async def test_a_run_that_failed_says_its_error(
     agent.script(AgentFailed("the provider said 401"))
     clock.advance(hours=1)
     await quiet(kernel)
-    told = await kernel.explain(job.id, slot=START + HOUR)
+    told = await kernel.jobs.explain(job.id, slot=START + HOUR)
     assert told.verdict == "error"
     assert "The error was: " in told.text
     assert "the provider said 401" in told.text
@@ -70,14 +75,14 @@ async def test_a_run_that_waits_names_the_turn_it_waits_for(
         clock.advance(minutes=2)
         await kernel.workers.timer.step()
         clock.advance(minutes=1)
-        told = await kernel.explain(job.id)
+        told = await kernel.jobs.explain(job.id)
         assert told.verdict == "queued"
         assert (
             f"It waits for 1 min now: its session is busy with a user's turn ({admitted.turn_id}) for 3 min."
             in told.sentences
         )
         assert (told.facts["busy_with"], told.facts["ahead"]) == (admitted.turn_id, 0)
-    told = await kernel.explain(job.id, slot=START + HOUR)
+    told = await kernel.jobs.explain(job.id, slot=START + HOUR)
     assert told.verdict == "ok"
     assert (
         f"It then waited 1 min, while its session was busy with a user's turn ({admitted.turn_id}, 3 min)."
@@ -94,7 +99,7 @@ async def test_a_run_in_a_free_session_waits_for_a_runner(
     job = await hourly(kernel)
     clock.advance(hours=1)
     await kernel.workers.timer.step()
-    told = await kernel.explain(job.id)
+    told = await kernel.jobs.explain(job.id)
     assert told.verdict == "queued"
     assert "its session is free, but no worker has taken it up" in told.text
     assert (told.facts["at_work"], told.facts["runners"]) == (0, 0)
@@ -107,7 +112,7 @@ async def test_a_run_that_will_be_tried_again_says_when(
     agent.script(AgentFailed("no"))
     clock.advance(hours=1)
     await quiet(kernel)
-    told = await kernel.explain(job.id)
+    told = await kernel.jobs.explain(job.id)
     assert (told.verdict, "an attempt failed, and the next is on" in told.text) == ("queued", True)
 
 
@@ -118,7 +123,7 @@ async def test_what_runs_is_told_with_its_attempt(
     clock.advance(hours=1)
     async with under_way(kernel, agent):
         clock.advance(minutes=2)
-        told = await kernel.explain(job.id)
+        told = await kernel.jobs.explain(job.id)
         assert (told.verdict, "It is running for 2 min now." in told.sentences) == ("running", True)
 
 
@@ -130,7 +135,7 @@ async def test_a_skipped_slot_says_why(kernel: Kernel, clock: ManualClock, agent
     async with under_way(kernel, agent):
         clock.advance(minutes=1)
         await kernel.workers.timer.step()
-    told = await kernel.explain(job.id, slot=START + HOUR)
+    told = await kernel.jobs.explain(job.id, slot=START + HOUR)
     assert (told.verdict, told.facts["reason"]) == ("skipped", reason)
     assert f"It was skipped on {TEN}: {reason}." in told.sentences
 
@@ -142,7 +147,7 @@ async def test_an_overlap_is_told(kernel: Kernel, clock: ManualClock, agent: Scr
         for _ in range(2):
             clock.advance(hours=1)
             await kernel.workers.timer.step()
-    told = await kernel.explain(job.id, slot=START + 3 * HOUR)
+    told = await kernel.jobs.explain(job.id, slot=START + 3 * HOUR)
     assert (told.verdict, told.facts["reason"]) == ("skipped", "overlap: an earlier run is still waiting")
 
 
@@ -152,12 +157,12 @@ async def test_a_slot_that_was_late_beyond_its_grace_says_so(kernel: Kernel, clo
     clock.advance(hours=5, minutes=30)
     await quiet(kernel)
     for hour in range(1, 6):
-        told = await kernel.explain(job.id, slot=START + hour * HOUR)
+        told = await kernel.jobs.explain(job.id, slot=START + hour * HOUR)
         assert told.verdict == "missed", hour
         assert (
             "late: it came due 30 min ago, and late slots are skipped. It stands for 5 moments" in told.text
         )
-    assert (await kernel.explain(job.id, slot=START + 6 * HOUR)).verdict == "scheduled"
+    assert (await kernel.jobs.explain(job.id, slot=START + 6 * HOUR)).verdict == "scheduled"
 
 
 async def test_a_postponed_slot_says_when_it_is_looked_at_again(
@@ -169,8 +174,8 @@ async def test_a_postponed_slot_says_when_it_is_looked_at_again(
     async with under_way(kernel, agent):
         clock.advance(minutes=1)
         await kernel.workers.timer.step()
-        told = await kernel.explain(job.id)
-        listed = (await kernel.job(job.id)).state_reason
+        told = await kernel.jobs.explain(job.id)
+        listed = (await kernel.jobs.get(job.id)).state_reason
     assert told.verdict == "postponed"
     assert (
         f"It was due on {TEN} and was put off (busy: the session was at work): it looks again on "
@@ -181,13 +186,13 @@ async def test_a_postponed_slot_says_when_it_is_looked_at_again(
     await quiet(kernel)
     [run] = await slots(kernel, job)
     assert (run.outcome, run.reason) == ("ok", "put off: busy: the session was at work")
-    told = await kernel.explain(job.id, slot=START + HOUR)
+    told = await kernel.jobs.explain(job.id, slot=START + HOUR)
     assert (
         "Its moment was taken up 1 min late, because it was put off (busy: the session was at work)."
         in told.sentences
     )
     assert "It ended as ok on Mon 16 Nov 2026, 10:01 (UTC)." in told.sentences
-    assert (await kernel.job(job.id)).state_reason is None
+    assert (await kernel.jobs.get(job.id)).state_reason is None
 
 
 async def test_slots_that_passed_while_the_session_was_busy_say_so(
@@ -206,7 +211,7 @@ async def test_slots_that_passed_while_the_session_was_busy_say_so(
     why = "busy: the session was at work; 3 slots passed, and a later one ran instead"
     assert (passed.outcome, passed.reason, passed.missed_count) == ("missed", why, 3)
     assert (ran.outcome, ran.reason, ran.missed_count) == ("ok", None, 3)
-    assert why in (await kernel.explain(job.id, slot=to_moment(passed.slot))).text
+    assert why in (await kernel.jobs.explain(job.id, slot=to_moment(passed.slot))).text
 
 
 async def test_another_schedule_forgets_why_the_slot_was_put_off(
@@ -217,36 +222,36 @@ async def test_another_schedule_forgets_why_the_slot_was_put_off(
     async with under_way(kernel, agent):
         clock.advance(hours=1)
         await kernel.workers.timer.step()
-        edited = await kernel.edit(job.id, trigger=Every(7200))
+        edited = await kernel.jobs.update(job.id, trigger=Every(7200))
         assert edited.state_reason is None
 
 
 async def test_a_paused_job_says_who_paused_it_and_since_when(kernel: Kernel, clock: ManualClock) -> None:
     job = await hourly(kernel)
-    await kernel.pause(job.id, reason="paused by the user")
+    await kernel.jobs.pause(job.id, reason="paused by the user")
     clock.advance(hours=2)
-    told = await kernel.explain(job.id)
+    told = await kernel.jobs.explain(job.id)
     assert (told.verdict, told.next) == ("paused", ())
     assert "The job is paused since Mon 16 Nov 2026, 09:00 (UTC): paused by the user." in told.text
-    assert (await kernel.explain(job.id, slot=START + HOUR)).verdict == "paused"
+    assert (await kernel.jobs.explain(job.id, slot=START + HOUR)).verdict == "paused"
 
 
 async def test_a_job_that_no_worker_takes_asks_for_a_worker(kernel: Kernel, clock: ManualClock) -> None:
     job = await hourly(kernel)
     clock.advance(hours=1)
-    told = await kernel.explain(job.id)
+    told = await kernel.jobs.explain(job.id)
     assert (told.verdict, "no worker has looked yet" in told.text) == ("due", True)
-    assert (await kernel.explain(job.id, slot=START + HOUR)).verdict == "due"
+    assert (await kernel.jobs.explain(job.id, slot=START + HOUR)).verdict == "due"
 
 
 async def test_a_job_that_is_over_says_why(kernel: Kernel, clock: ManualClock) -> None:
     job = await kernel.schedule(CHAT, At(START + HOUR), Ask("Look."), name="look")
     clock.advance(hours=1)
     await quiet(kernel)
-    told = await kernel.explain(job.id)
+    told = await kernel.jobs.explain(job.id)
     assert (told.verdict, f"The job is over since {TEN}: ran once." in told.text) == ("ended", True)
-    await kernel.remove(job.id)
-    assert "its job was removed" in (await kernel.explain(job.id)).text
+    await kernel.jobs.delete(job.id)
+    assert "its job was removed" in (await kernel.jobs.explain(job.id)).text
 
 
 async def test_a_moment_that_is_none_of_the_jobs_is_told_apart(kernel: Kernel, clock: ManualClock) -> None:
@@ -259,11 +264,11 @@ async def test_a_moment_that_is_none_of_the_jobs_is_told_apart(kernel: Kernel, c
         START + 2 * HOUR: "has not come yet",
     }
     for slot, words in cases.items():
-        assert words in (await kernel.explain(job.id, slot=slot)).text
-    await kernel.pause(job.id)
+        assert words in (await kernel.jobs.explain(job.id, slot=slot)).text
+    await kernel.jobs.pause(job.id)
     clock.advance(hours=1)
-    await kernel.resume(job.id)
-    assert "Nothing is recorded for" in (await kernel.explain(job.id, slot=START + 2 * HOUR)).text
+    await kernel.jobs.resume(job.id)
+    assert "Nothing is recorded for" in (await kernel.jobs.explain(job.id, slot=START + 2 * HOUR)).text
 
 
 @pytest.mark.parametrize(
@@ -285,8 +290,8 @@ async def test_what_a_change_of_the_clocks_does_to_a_slot_is_told(
     job = await kernel.schedule(CHAT, Cron(line, tz=zone), Ask("Look."))
     told: list[str] = []
     while not told:
-        told = [each.note for each in (await kernel.explain(job.id)).next if each.note]
-        await kernel.skip(job.id)
+        told = [each.note for each in (await kernel.jobs.explain(job.id)).next if each.note]
+        await kernel.jobs.skip(job.id)
     assert note in told[0]
 
 
@@ -296,13 +301,15 @@ async def test_a_slot_of_an_earlier_schedule_is_not_blamed_on_the_clocks(
     job = await hourly(kernel)
     clock.advance(hours=1)
     await quiet(kernel)
-    await kernel.edit(job.id, trigger=Cron("30 7 * * *", tz="Europe/Berlin"))
-    told = await kernel.explain(job.id, slot=START + HOUR)
+    await kernel.jobs.update(job.id, trigger=Cron("30 7 * * *", tz="Europe/Berlin"))
+    told = await kernel.jobs.explain(job.id, slot=START + HOUR)
     assert not any("clocks" in sentence for sentence in told.sentences)
 
 
 async def test_a_job_of_another_user_is_not_explained(kernel: Kernel) -> None:
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."), owner=Owner("acme", "ann"))
     with pytest.raises(NotFound):
-        await kernel.explain(job.id)
-    assert (await kernel.explain(job.id, owner=Owner("acme", "ann"))).next[0].at == to_moment(job.slot or 0)
+        await kernel.jobs.explain(job.id)
+    assert (await kernel.jobs.explain(job.id, owner=Owner("acme", "ann"))).next[0].at == to_moment(
+        job.slot or 0
+    )

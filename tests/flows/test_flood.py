@@ -39,7 +39,7 @@ async def test_five_hundred_jobs_fall_due_while_twenty_sessions_are_busy(
 
 
 async def outcomes(kernel: Kernel, key: str) -> list[str | None]:
-    return [run.outcome for run in await kernel.runs(key)]
+    return [run.outcome for run in await kernel.runs.list(key)]
 
 
 async def ended(kernel: Kernel, key: str, *, times: int) -> None:

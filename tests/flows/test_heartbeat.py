@@ -55,7 +55,7 @@ async def test_every_half_hour_the_active_tasks_are_seen_to(
     assert agent.asked[-1].turn.prompt.endswith("\n\n- Watch the build")
     assert channel.texts == ["ok", "The build is red."]
     assert (await said(kernel, PHONE))[-1] == ("assistant", "The build is red.")
-    [run] = await kernel.runs_of(JOB_ID)
+    [run] = await kernel.runs.list(job=JOB_ID)
     assert run.outcome == "ok"
 
 
@@ -72,7 +72,7 @@ async def test_without_an_active_task_no_model_is_asked(
     clock.advance(minutes=30)
     await quiet(kernel)
     assert [asked.text for asked in agent.asked] == ["Hello"]
-    [run] = await kernel.runs_of(JOB_ID)
+    [run] = await kernel.runs.list(job=JOB_ID)
     assert run.outcome == "empty"
 
 
@@ -111,7 +111,7 @@ async def test_a_gate_that_fails_keeps_it_silent_and_its_run_failed(
     clock.advance(minutes=30)
     await quiet(kernel)
     assert channel.texts == ["ok"]
-    [run] = await kernel.runs_of(JOB_ID)
+    [run] = await kernel.runs.list(job=JOB_ID)
     assert run.outcome == "error"
     assert "the judge is ill" in (run.error or "")
 
@@ -122,11 +122,11 @@ async def test_it_does_not_speak_in_sessions_without_a_user(
     """Groups, sessions of jobs and chats without a word are not eligible."""
     kernel = await open_heartbeat()
     (tmp_path / FILE).write_text(TASKS)
-    await kernel.open("test:group", chat_type="group")
-    await kernel.write("test:group", "user", "Hello")
-    await kernel.open("websocket:empty")
+    await kernel.sessions.open("test:group", chat_type="group")
+    await kernel.log.write("test:group", "user", "Hello")
+    await kernel.sessions.open("websocket:empty")
     await kernel.schedule("cron:old", Every(86_400), Ask("Look."), kind=JobKind.LEGACY)
-    await kernel.write("cron:old", "user", "Hello")
+    await kernel.log.write("cron:old", "user", "Hello")
     clock.advance(minutes=30)
     await quiet(kernel)
     assert agent.asked == []
@@ -139,24 +139,24 @@ async def test_it_is_made_once_and_survives_a_restart(
     first = await open_heartbeat()
     clock.advance(minutes=30)
     await quiet(first)
-    before = await first.job(JOB_ID)
+    before = await first.jobs.get(JOB_ID)
     again = await open_heartbeat()
-    assert await again.job(JOB_ID) == before
-    assert len(await again.runs_of(JOB_ID)) == 1
+    assert await again.jobs.get(JOB_ID) == before
+    assert len(await again.runs.list(job=JOB_ID)) == 1
     assert (await count_rows(again))["jobs"] == 1
 
 
 async def test_it_can_be_neither_changed_nor_removed(open_heartbeat: OpenHeartbeat) -> None:
     """11.2"""
     kernel = await open_heartbeat()
-    job = await kernel.job(JOB_ID)
+    job = await kernel.jobs.get(JOB_ID)
     assert (job.kind, job.protected) == (JobKind.SYSTEM, True)
-    for verb in (kernel.remove, kernel.pause, kernel.skip):
+    for verb in (kernel.jobs.delete, kernel.jobs.pause, kernel.jobs.skip):
         with pytest.raises(Conflict, match="belongs to the system"):
             await verb(JOB_ID)
     with pytest.raises(Conflict, match="belongs to the system"):
-        await kernel.edit(JOB_ID, name="mine")
-    assert await kernel.job(JOB_ID) == job
+        await kernel.jobs.update(JOB_ID, name="mine")
+    assert await kernel.jobs.get(JOB_ID) == job
 
 
 async def test_after_it_gave_up_a_restart_sets_it_going(
@@ -170,9 +170,9 @@ async def test_after_it_gave_up_a_restart_sets_it_going(
     for _ in range(10):
         clock.advance(minutes=30)
         await quiet(kernel)
-    assert (await kernel.job(JOB_ID)).state == "paused"
+    assert (await kernel.jobs.get(JOB_ID)).state == "paused"
     assert "paused" in (await said(kernel, SESSION))[-1][1]
-    assert (await (await open_heartbeat()).job(JOB_ID)).state == "active"
+    assert (await (await open_heartbeat()).jobs.get(JOB_ID)).state == "active"
 
 
 async def test_a_file_outside_the_workspace_is_not_read(

@@ -11,7 +11,7 @@ async def test_it_acts_once_the_session_has_been_quiet_for_so_long(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     job = await kernel.schedule(CHAT, Idle(600), Ask("Sum up."))
-    await kernel.write(CHAT, "user", "Hello")
+    await kernel.log.write(CHAT, "user", "Hello")
     clock.advance(minutes=9, seconds=59)
     await quiet(kernel)
     assert agent.asked == []
@@ -24,9 +24,9 @@ async def test_a_busy_chat_writes_no_job_row_per_message(kernel: Kernel, clock: 
     job = await kernel.schedule(CHAT, Idle(600), Ask("Sum up."))
     for _ in range(50):
         clock.advance(seconds=5)
-        await kernel.write(CHAT, "user", "Hello")
+        await kernel.log.write(CHAT, "user", "Hello")
         await kernel.workers.timer.step()
-    assert (await kernel.job(job.id)).revision == job.revision
+    assert (await kernel.jobs.get(job.id)).revision == job.revision
 
 
 async def test_when_it_comes_due_it_looks_at_the_last_message(
@@ -34,10 +34,10 @@ async def test_when_it_comes_due_it_looks_at_the_last_message(
 ) -> None:
     job = await kernel.schedule(CHAT, Idle(600), Ask("Sum up."))
     clock.advance(minutes=8)
-    await kernel.write(CHAT, "user", "Hello")
+    await kernel.log.write(CHAT, "user", "Hello")
     clock.advance(minutes=2)
     await quiet(kernel)
-    waiting = await kernel.job(job.id)
+    waiting = await kernel.jobs.get(job.id)
     assert agent.asked == []
     assert waiting.next_at == clock.ms() + 8 * 60_000
     assert waiting.revision == job.revision + 1
@@ -60,10 +60,10 @@ async def test_the_next_message_arms_it_again(
     job = await kernel.schedule(CHAT, Idle(600), Ask("Sum up."))
     clock.advance(minutes=10)
     await quiet(kernel)
-    assert (await kernel.job(job.id)).next_at is None
+    assert (await kernel.jobs.get(job.id)).next_at is None
     clock.advance(hours=5)
     await kernel.receive(CHAT, "I am back.")
-    assert (await kernel.job(job.id)).next_at == clock.ms() + 600_000
+    assert (await kernel.jobs.get(job.id)).next_at == clock.ms() + 600_000
     clock.advance(minutes=10)
     await quiet(kernel)
     assert await outcomes(kernel, job) == ["ok", "ok"]
@@ -92,7 +92,7 @@ async def test_after_a_skip_it_still_waits_for_the_next_message(
         await kernel.workers.keeper.step()
         await kernel.workers.timer.step()
     assert await outcomes(kernel, job) == ["skipped"]
-    await kernel.write(CHAT, "user", "Thanks")
+    await kernel.log.write(CHAT, "user", "Thanks")
     clock.advance(minutes=10)
     await quiet(kernel)
     assert await outcomes(kernel, job) == ["skipped", "ok"]
@@ -101,11 +101,11 @@ async def test_after_a_skip_it_still_waits_for_the_next_message(
 async def test_two_silences_are_kept_apart(kernel: Kernel, clock: ManualClock) -> None:
     short = await kernel.schedule(CHAT, Idle(600), Ask("Sum up."))
     long = await kernel.schedule(CHAT, Idle(3600), Ask("Forget."))
-    await kernel.write(CHAT, "user", "Hello")
+    await kernel.log.write(CHAT, "user", "Hello")
     clock.advance(minutes=10)
     await quiet(kernel)
     clock.advance(minutes=5)
-    await kernel.write(CHAT, "user", "Hello again")
+    await kernel.log.write(CHAT, "user", "Hello again")
     clock.advance(minutes=10)
     await quiet(kernel)
     assert (len(await slots(kernel, short)), len(await slots(kernel, long))) == (2, 0)
@@ -116,7 +116,7 @@ async def test_two_silences_are_kept_apart(kernel: Kernel, clock: ManualClock) -
 
 async def test_a_skip_by_request_leaves_it_armed(kernel: Kernel, clock: ManualClock) -> None:
     job = await kernel.schedule(CHAT, Idle(600), Ask("Sum up."))
-    skipped = await kernel.skip(job.id)
+    skipped = await kernel.jobs.skip(job.id)
     assert (skipped.next_at or 0) > (job.next_at or 0)
     assert await outcomes(kernel, job) == ["skipped"]
     clock.advance(minutes=30)

@@ -62,7 +62,7 @@ async def test_the_channel_gets_the_metadata_of_the_session_and_that_of_a_legacy
     kernel: Kernel, clock: ManualClock, channel: RecordingChannel
 ) -> None:
     """1.3, 3.2: a legacy job's own words come last."""
-    await kernel.open(TELEGRAM, metadata={"colour": "red", "message_thread_id": 1})
+    await kernel.sessions.open(TELEGRAM, metadata={"colour": "red", "message_thread_id": 1})
     await kernel.receive(TELEGRAM, "Hello")
     await kernel.receive(TELEGRAM, "Hello", metadata={"message_thread_id": 2})
     await quiet(kernel)
@@ -85,7 +85,7 @@ async def test_the_prompt_of_a_legacy_job_names_the_word_that_keeps_quiet(
         await quiet(kernel)
     assert f"answer {QUIET} and nothing else" in agent.asked[0].turn.prompt
     assert channel.texts == ["It snowed."]
-    spoke, quietly = await kernel.runs_of("old")
+    spoke, quietly = await kernel.runs.list(job="old")
     assert (quietly.outcome, quietly.reason) == ("ok", "held back by evaluate_response")
     assert spoke.prompt_ref is not None
     assert spoke.prompt_ref.id == "cron.agent_turn.legacy"
@@ -117,11 +117,11 @@ async def test_what_the_gate_holds_back_is_neither_sent_nor_in_the_transcript(
     await quiet(kernel)
     assert channel.texts == []
     assert (await said(kernel, "cron:old"))[-1] == ("assistant", "(nothing worth saying)")
-    [run] = await kernel.runs_of("old")
+    [run] = await kernel.runs.list(job="old")
     assert (run.outcome, run.reason) == ("ok", "held back by evaluate_response")
     assert run.turn_id is not None
-    assert (await kernel.turn(run.turn_id)).reply == "Nothing has changed."
-    assert all("Nothing has changed." not in str(event.body) for event in await kernel.events("cron:old"))
+    assert (await kernel.turns.get(run.turn_id)).reply == "Nothing has changed."
+    assert all("Nothing has changed." not in str(event.body) for event in await kernel.log.events("cron:old"))
 
 
 @pytest.mark.parametrize("verdict", [RuntimeError("the judge is ill"), None, "yes", 1])
@@ -139,7 +139,7 @@ async def test_a_gate_that_fails_or_does_not_say_true_is_closed(
     await legacy(kernel)
     clock.advance(minutes=1)
     await quiet(kernel)
-    [run] = await kernel.runs_of("old")
+    [run] = await kernel.runs.list(job="old")
     assert channel.texts == []
     if isinstance(verdict, Exception):
         assert run.outcome == "error"
@@ -166,9 +166,9 @@ async def test_a_bound_turn_is_given_its_session_as_it_is_when_it_fires(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
 ) -> None:
     """3.2: it knows its job, run and prompt; channel, chat and metadata are those of that moment."""
-    await kernel.open(TELEGRAM, metadata={"thread": "old"})
+    await kernel.sessions.open(TELEGRAM, metadata={"thread": "old"})
     job = await kernel.schedule(TELEGRAM, Every(60), Ask("Look."), name="Look")
-    await kernel.change(TELEGRAM, metadata={"thread": "new"})
+    await kernel.sessions.update(TELEGRAM, metadata={"thread": "new"})
     clock.advance(minutes=1)
     await quiet(kernel)
     [run] = await slots(kernel, job)
@@ -198,7 +198,7 @@ async def test_a_users_job_called_like_a_system_job_is_a_users_job(
     clock.advance(minutes=1)
     await quiet(kernel)
     assert agent.asked[0].text == "What did I dream?"
-    await kernel.remove(job.id)
+    await kernel.jobs.delete(job.id)
 
 
 async def test_a_system_job_blocks_no_deletion_and_is_protected(open_kernel: OpenKernel) -> None:
@@ -210,9 +210,9 @@ async def test_a_system_job_blocks_no_deletion_and_is_protected(open_kernel: Ope
     kernel = await open_kernel(functions={"dream": dream})
     await kernel.schedule(CHAT, Every(7200), Call("dream"), protected=True)
     await legacy(kernel)
-    await kernel.delete(CHAT)
-    await kernel.delete("cron:old")
-    assert await kernel.sessions() == []
+    await kernel.sessions.delete(CHAT)
+    await kernel.sessions.delete("cron:old")
+    assert await kernel.sessions.list() == []
 
 
 @pytest.mark.parametrize("answer", ["NOTHING_TO_REPORT", None])
@@ -231,7 +231,7 @@ async def test_a_check_with_nothing_to_say_is_one_quiet_line(
     [run] = await slots(kernel, job)
     assert (run.outcome, run.reason) == ("empty", "nothing to report")
     assert (await said(kernel, TELEGRAM))[-1] == ("assistant", "(nothing to report)")
-    assert [e.body["quiet"] for e in await kernel.events(TELEGRAM) if e.type == "stream_end"] == [True]
+    assert [e.body["quiet"] for e in await kernel.log.events(TELEGRAM) if e.type == "stream_end"] == [True]
     assert channel.texts == []
     assert run.prompt_ref is not None
     assert run.prompt_ref.id == "cron.agent_turn.check"

@@ -29,7 +29,7 @@ async def _passage(kernel: Kernel, agent: ScriptedAgent, key: str) -> tuple[str 
     """Who holds the session while its turn runs, and what its listeners hear of the turn."""
     heard: list[str] = []
     begun = asyncio.Event()
-    before = (await kernel.session(key)).last_seq
+    before = (await kernel.sessions.get(key)).last_seq
 
     async def listen() -> None:
         async with aclosing(kernel.follow(key, after=before)) as following:
@@ -44,7 +44,7 @@ async def _passage(kernel: Kernel, agent: ScriptedAgent, key: str) -> tuple[str 
         group.create_task(listen())
         async with under_way(kernel, agent):
             await begun.wait()
-            holder = (await kernel.session(key)).holder
+            holder = (await kernel.sessions.get(key)).holder
     return holder, heard
 
 

@@ -16,7 +16,7 @@ async def test_a_jobs_last_outcome_is_that_of_its_newest_slot(
         clock.advance(minutes=1)
         await kernel.workers.timer.step()
     assert await outcomes(kernel, job) == ["ok", "skipped"]
-    told, ran = await kernel.job(job.id), (await slots(kernel, job))[0]
+    told, ran = await kernel.jobs.get(job.id), (await slots(kernel, job))[0]
     assert (told.last_outcome, told.last_error, told.last_run_at) == ("skipped", None, ran.finished_at)
 
 
@@ -30,13 +30,13 @@ async def test_failures_are_in_a_row_until_a_run_does_not_fail(
         agent.script(answer)
         clock.advance(minutes=1)
         await quiet(kernel)
-        counted.append((await kernel.job(job.id)).failures)
+        counted.append((await kernel.jobs.get(job.id)).failures)
     assert counted == [1, 2, 0, 1]
-    await kernel.pause(job.id)
+    await kernel.jobs.pause(job.id)
     clock.advance(minutes=1)
-    resumed = await kernel.resume(job.id)
+    resumed = await kernel.jobs.resume(job.id)
     assert resumed.failures == 0
     agent.script(OSError("down"))
     clock.advance(minutes=1)
     await quiet(kernel)
-    assert (await kernel.job(job.id)).failures == 1
+    assert (await kernel.jobs.get(job.id)).failures == 1

@@ -101,7 +101,7 @@ async def test_a_one_shot_that_runs_late_says_how_late(kernel: Kernel, clock: Ma
     await quiet(kernel)
     [run] = await slots(kernel, job)
     assert run.lateness_ms == 2 * 3_600_000
-    assert (await kernel.job(job.id)).state == "ended"
+    assert (await kernel.jobs.get(job.id)).state == "ended"
 
 
 async def test_a_one_shot_past_its_grace_ends_as_missed_where_people_see_it(
@@ -113,7 +113,7 @@ async def test_a_one_shot_past_its_grace_ends_as_missed_where_people_see_it(
     [(role, words)] = await said(kernel)
     assert role == "assistant"
     assert words.startswith("Missed: The look.")
-    ended = await kernel.job(job.id)
+    ended = await kernel.jobs.get(job.id)
     assert (ended.state, ended.next_at, ended.last_outcome) == ("ended", None, "missed")
 
 

@@ -30,7 +30,7 @@ async def test_jitter_moves_the_look_and_not_the_slot(kernel: Kernel, clock: Man
     assert all(0 <= delay < 300_000 for delay in delays)
     assert len(set(delays)) == 20
     clock.advance(minutes=-30)
-    again = await kernel.edit(made[0].id, policy=policy)
+    again = await kernel.jobs.update(made[0].id, policy=policy)
     assert again.next_at == made[0].next_at, "the same job and slot give the same moment"
 
 
@@ -53,25 +53,25 @@ async def test_a_job_ends_after_max_runs(kernel: Kernel, clock: ManualClock, age
         clock.advance(minutes=1)
         await quiet(kernel)
     assert await outcomes(kernel, job) == ["ok"] * 3
-    ended = await kernel.job(job.id)
+    ended = await kernel.jobs.get(job.id)
     assert (ended.state, ended.state_reason, ended.next_at) == ("ended", "max_runs reached", None)
 
 
 async def test_an_idle_job_ends_after_max_runs(kernel: Kernel, clock: ManualClock) -> None:
     job = await kernel.schedule(CHAT, Idle(600), Ask("Sum up."), policy=Policy(max_runs=2))
     for _ in range(4):
-        await kernel.write(CHAT, "user", "Hello")
+        await kernel.log.write(CHAT, "user", "Hello")
         clock.advance(minutes=10)
         await quiet(kernel)
     assert await outcomes(kernel, job) == ["ok", "ok"]
-    assert (await kernel.job(job.id)).state == "ended"
+    assert (await kernel.jobs.get(job.id)).state == "ended"
 
 
 async def test_slots_that_were_skipped_do_not_count_towards_max_runs(
     kernel: Kernel, clock: ManualClock
 ) -> None:
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."), policy=Policy(max_runs=1))
-    await kernel.skip(job.id)
+    await kernel.jobs.skip(job.id)
     clock.advance(minutes=2)
     await quiet(kernel)
     assert await outcomes(kernel, job) == ["skipped", "ok"]
@@ -84,7 +84,7 @@ async def test_a_job_ends_with_its_last_slot_before_until(kernel: Kernel, clock:
         clock.advance(minutes=1)
         await quiet(kernel)
     assert await outcomes(kernel, job) == ["ok", "ok"]
-    ended = await kernel.job(job.id)
+    ended = await kernel.jobs.get(job.id)
     assert (ended.state, ended.state_reason) == ("ended", "until passed")
 
 
@@ -108,7 +108,7 @@ async def test_a_turn_that_takes_too_long_ends_as_an_error_and_frees_its_session
     [run] = await slots(kernel, job)
     assert (run.outcome, run.error) == ("error", "no answer within 30 s")
     assert (await said(kernel))[-1] == ("assistant", "No answer within 30 seconds; given up.")
-    assert not (await kernel.session(CHAT)).busy
+    assert not (await kernel.sessions.get(CHAT)).busy
 
 
 async def test_an_agent_that_ignores_its_cancellation_does_not_keep_its_session(
@@ -137,7 +137,7 @@ async def test_an_agent_that_ignores_its_cancellation_does_not_keep_its_session(
         await kernel.workers.keeper.step()
         clock.advance(seconds=2)
         await kernel.workers.keeper.step()
-        assert (await kernel.turn(first.turn_id)).outcome == "error"
+        assert (await kernel.turns.get(first.turn_id)).outcome == "error"
         await kernel.receive(CHAT, "Quick one")
         await kernel.workers.user_runner.step()
         end.set()
@@ -156,7 +156,7 @@ async def test_after_ten_failures_in_a_row_a_job_pauses_itself_and_says_so_once(
         clock.advance(minutes=1)
         await quiet(kernel)
     assert await outcomes(kernel, job) == ["error"] * 10
-    paused = await kernel.job(job.id)
+    paused = await kernel.jobs.get(job.id)
     assert (paused.state, paused.failures, paused.next_at) == ("paused", 10, None)
     assert "10 times in a row" in (paused.state_reason or "")
     told = [words for _, words in await said(kernel) if "is paused" in words]
@@ -170,7 +170,7 @@ async def test_one_success_resets_the_count(kernel: Kernel, clock: ManualClock, 
     for _ in range(19):
         clock.advance(minutes=1)
         await quiet(kernel)
-    assert (await kernel.job(job.id)).state == "active"
+    assert (await kernel.jobs.get(job.id)).state == "active"
 
 
 async def test_a_job_that_is_resumed_has_ten_tries_again(
@@ -181,12 +181,12 @@ async def test_a_job_that_is_resumed_has_ten_tries_again(
     for _ in range(10):
         clock.advance(minutes=1)
         await quiet(kernel)
-    resumed = await kernel.resume(job.id)
+    resumed = await kernel.jobs.resume(job.id)
     assert (resumed.state, resumed.failures) == ("active", 0)
     for _ in range(9):
         clock.advance(minutes=1)
         await quiet(kernel)
-    assert (await kernel.job(job.id)).state == "active"
+    assert (await kernel.jobs.get(job.id)).state == "active"
 
 
 async def test_a_message_that_could_not_be_sent_ten_times_pauses_its_job_visibly(
@@ -197,7 +197,7 @@ async def test_a_message_that_could_not_be_sent_ten_times_pauses_its_job_visibly
     for _ in range(11):
         clock.advance(minutes=1)
         await quiet(kernel)
-    assert (await kernel.job(job.id)).state == "paused"
+    assert (await kernel.jobs.get(job.id)).state == "paused"
     assert len([words for _, words in await said(kernel, "test:1") if "is paused" in words]) == 1
 
 
@@ -212,7 +212,7 @@ async def test_a_function_that_failed_ten_times_pauses_its_job_visibly(
     for _ in range(11):
         clock.advance(minutes=1)
         await quiet(kernel)
-    assert (await kernel.job(job.id)).state == "paused"
+    assert (await kernel.jobs.get(job.id)).state == "paused"
     assert len([words for _, words in await said(kernel) if "is paused" in words]) == 1
 
 
@@ -224,6 +224,6 @@ async def test_the_outcome_of_the_last_run_is_on_the_job(
     job = await kernel.schedule(CHAT, trigger, Ask("Look."))
     clock.advance(minutes=1)
     await quiet(kernel)
-    after = await kernel.job(job.id)
+    after = await kernel.jobs.get(job.id)
     assert (after.last_outcome, after.last_error) == ("error", "no answer from the provider")
     assert after.last_run_at == clock.ms()

@@ -21,7 +21,7 @@ from segue import (
     ToolStarted,
 )
 from segue.errors import AgentFailed
-from segue.kernel.live.hub import MOST_WAITING, Heard, LiveText
+from segue.kernel.live.hub import MOST_WAITING, LiveText
 from segue.kernel.live.running import MOST_REMEMBERED
 from segue.store.store import Store
 from segue.testing import ManualClock, ScriptedAgent, quiet
@@ -40,19 +40,19 @@ async def test_the_numbers_of_events_have_no_gap(
     await kernel.schedule(CHAT, Every(60), Say("Drink."))
     for n in range(3):
         await kernel.receive(CHAT, f"Message {n}")
-        await kernel.write(CHAT, "user", "By the way")
+        await kernel.log.write(CHAT, "user", "By the way")
         clock.advance(minutes=1)
         await quiet(kernel)
-    events = await kernel.events(CHAT, limit=500)
+    events = await kernel.log.events(CHAT, limit=500)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert (await kernel.session(CHAT)).last_seq == len(events)
+    assert (await kernel.sessions.get(CHAT)).last_seq == len(events)
 
 
 async def test_a_turn_is_a_start_its_tools_an_end_and_a_sync(kernel: Kernel, agent: ScriptedAgent) -> None:
     agent.script(["Let me see. ", TOOL, TOOL_DONE, "Green."])
     admitted = await kernel.receive(CHAT, "How is the build?")
     await quiet(kernel)
-    events = await kernel.events(CHAT)
+    events = await kernel.log.events(CHAT)
     assert [event.type for event in events] == [
         "stream_start",
         "tool_started",
@@ -78,14 +78,14 @@ async def test_the_sync_is_last_however_a_turn_ends(
     agent.script(line)
     await kernel.receive(CHAT, "Hello")
     await quiet(kernel)
-    end, sync = (await kernel.events(CHAT))[-2:]
+    end, sync = (await kernel.log.events(CHAT))[-2:]
     assert (end.type, end.body["outcome"], sync.type) == ("stream_end", outcome, "session_sync")
 
 
 async def test_the_sync_is_last_after_a_stop(kernel: Kernel, agent: ScriptedAgent) -> None:
     await kernel.receive(CHAT, "Hello")
     async with under_way(kernel, agent):
-        await kernel.stop(CHAT)
+        await kernel.turns.stop(CHAT)
         await kernel.workers.keeper.step()
     assert (await log(kernel))[-2:] == ["stream_end", "session_sync"]
 
@@ -105,9 +105,9 @@ async def test_a_tool_is_in_the_log_before_the_agent_goes_on(open_kernel: OpenKe
 
 async def _heard(
     kernel: Kernel, *, after: int = 0, last: str = "session_sync", came_at: int | None = None
-) -> list[Heard]:
+) -> list[Event | LiveText]:
     """What a follower hears, up to the first event of that type."""
-    heard: list[Heard] = []
+    heard: list[Event | LiveText] = []
     async with aclosing(kernel.follow(CHAT, after=after, came_at=came_at)) as following:
         async for one in following:
             heard.append(one)
@@ -141,7 +141,7 @@ async def test_a_follower_from_any_number_hears_each_event_once(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, after: int
 ) -> None:
     await kernel.receive(CHAT, "First")
-    await kernel.write(CHAT, "user", "By the way")
+    await kernel.log.write(CHAT, "user", "By the way")
     await quiet(kernel)
     async with asyncio.TaskGroup() as group:
         follower = group.create_task(_heard(kernel, after=after, last="the end"))
@@ -150,7 +150,7 @@ async def test_a_follower_from_any_number_hears_each_event_once(
         await kernel.receive(CHAT, "Second")
         await kernel.receive(CHAT, "Third")
         await quiet(kernel)
-        events = await kernel.events(CHAT)
+        events = await kernel.log.events(CHAT)
         end = Event(session_id=events[0].session_id, seq=len(events) + 1, type="the end", at=clock.ms())
         kernel.hub.publish([end])
     heard = [one.seq for one in follower.result() if isinstance(one, Event)]
@@ -201,7 +201,7 @@ async def test_a_follower_who_comes_in_the_middle_of_a_turn_is_given_its_thought
                 if isinstance(one, LiveText):
                     text.append(one)
                     agent.may_speak.set()
-                elif isinstance(one, Event) and one.type == "session_sync":
+                elif one.type == "session_sync":
                     break
     assert [(one.type, one.offset, one.text, one.replay) for one in text] == [
         ("thinking_delta", 0, "Hmm.", True),
@@ -217,7 +217,7 @@ async def test_thoughts_of_turns_that_ended_are_forgotten_in_time(
         agent.script([Thinking("x" * (MOST_REMEMBERED // 2 + 1)), "Green."])
         await kernel.receive(CHAT, "How is the build?")
         await quiet(kernel)
-    heard: list[Heard] = []
+    heard: list[Event | LiveText] = []
     async with aclosing(kernel.follow(CHAT, after=0, came_at=0)) as following:
         async for one in following:
             heard.append(one)
@@ -263,7 +263,7 @@ async def test_who_comes_in_the_middle_of_a_turn_is_given_what_was_said_so_far(
         await agent.spoken()
         agent.go_on()
         await agent.spoken()
-        heard: asyncio.Queue[Heard] = asyncio.Queue()
+        heard: asyncio.Queue[Event | LiveText] = asyncio.Queue()
         follower = group.create_task(_tell(kernel, heard))
         first, draft = await heard.get(), await heard.get()
         assert isinstance(first, Event)
@@ -277,7 +277,7 @@ async def test_who_comes_in_the_middle_of_a_turn_is_given_what_was_said_so_far(
         await follower
 
 
-async def _tell(kernel: Kernel, heard: asyncio.Queue[Heard]) -> None:
+async def _tell(kernel: Kernel, heard: asyncio.Queue[Event | LiveText]) -> None:
     async with aclosing(kernel.follow(CHAT)) as following:
         async for one in following:
             heard.put_nowait(one)
@@ -319,13 +319,14 @@ class SlowLog(Store):
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
 async def test_who_comes_back_while_its_turn_ends_is_not_told_as_news_what_it_may_have_heard(
-    open_kernel: OpenKernel, elsewhere: bool
+    open_kernel: OpenKernel, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = Pausing()
     speaks = await open_kernel(agent=agent)
     reads = await open_kernel() if elsewhere else speaks
     await speaks.receive(CHAT, "Count")
-    reads.store = store = SlowLog(reads)
+    store = SlowLog(reads)
+    monkeypatch.setattr(reads.store, "events", store.events)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         turn = group.create_task(speaks.workers.user_runner.step())
         await agent.spoken()
@@ -341,8 +342,8 @@ async def test_who_comes_back_while_its_turn_ends_is_not_told_as_news_what_it_ma
 
 
 async def test_a_listener_that_cannot_keep_up_reads_on_from_the_log(kernel: Kernel) -> None:
-    await kernel.write(CHAT, "user", "Hello")
-    session = await kernel.session(CHAT)
+    await kernel.log.write(CHAT, "user", "Hello")
+    session = await kernel.sessions.get(CHAT)
     async with aclosing(kernel.follow(CHAT)) as following:
         first = await anext(following)
         second = asyncio.ensure_future(anext(following))
@@ -359,7 +360,7 @@ async def test_a_listener_that_cannot_keep_up_reads_on_from_the_log(kernel: Kern
                     text="x",
                 )
             )
-        written = await kernel.write(CHAT, "user", "Still there?")
+        written = await kernel.log.write(CHAT, "user", "Still there?")
         heard = await second
         while not isinstance(heard, Event):
             heard = await anext(following)
@@ -370,10 +371,10 @@ async def test_a_listener_that_cannot_keep_up_reads_on_from_the_log(kernel: Kern
 
 async def test_a_follower_hears_what_another_process_wrote(open_kernel: OpenKernel) -> None:
     here, there = await open_kernel(), await open_kernel()
-    await here.write(CHAT, "user", "Hello")
+    await here.log.write(CHAT, "user", "Hello")
     async with aclosing(here.follow(CHAT)) as following:
         await anext(following)
-        await there.write(CHAT, "user", "From elsewhere")
+        await there.log.write(CHAT, "user", "From elsewhere")
         here.hub.look_again()
         heard = await anext(following)
     assert isinstance(heard, Event)
@@ -382,8 +383,8 @@ async def test_a_follower_hears_what_another_process_wrote(open_kernel: OpenKern
 
 async def test_events_can_be_read_from_a_number_on_and_by_pages(kernel: Kernel) -> None:
     for n in range(5):
-        await kernel.write(CHAT, "user", f"Message {n}")
-    assert [event.seq for event in await kernel.events(CHAT, after=2, limit=2)] == [3, 4]
+        await kernel.log.write(CHAT, "user", f"Message {n}")
+    assert [event.seq for event in await kernel.log.events(CHAT, after=2, limit=2)] == [3, 4]
     assert [message.seq for message in await kernel.messages(CHAT, after=3)] == [4, 5]
 
 
@@ -394,7 +395,7 @@ async def test_a_retry_is_marked_in_the_log_with_its_moment(
     await kernel.schedule(CHAT, Every(60), Ask("Look."), policy=Policy(retries=1))
     clock.advance(minutes=1)
     await quiet(kernel)
-    end = (await kernel.events(CHAT))[-2]
+    end = (await kernel.log.events(CHAT))[-2]
     assert (end.type, end.role, end.body["outcome"]) == ("stream_end", None, None)
     assert end.body["retry_at"] > clock.ms()
     clock.advance(minutes=1)

@@ -21,18 +21,18 @@ PHONE = "test:1"
 
 async def statuses(kernel: Kernel, key: str = PHONE) -> dict[str, str]:
     """What became of each text."""
-    return {one.text: str(one.status) for one in await kernel.scheduled_messages(key)}
+    return {one.text: str(one.status) for one in await kernel.scheduled_messages.list(key)}
 
 
 async def write(
     kernel: Kernel, text: str, send_at: str = "in 1 hour", **options: bool | str
 ) -> MessageScheduled:
-    await kernel.open(PHONE)
-    return await kernel.schedule_message(PHONE, send_at, text, **options)  # type: ignore[arg-type]
+    await kernel.sessions.open(PHONE)
+    return await kernel.scheduled_messages.add(PHONE, send_at, text, **options)  # type: ignore[arg-type]
 
 
 async def look(kernel: Kernel, promised: MessageScheduled) -> ScheduledMessage:
-    return await kernel.scheduled_message(promised.message.id)
+    return await kernel.scheduled_messages.get(promised.message.id)
 
 
 async def test_a_message_is_sent_at_its_time_word_for_word_and_no_model_is_asked(
@@ -63,7 +63,7 @@ async def test_the_record_of_a_message_says_everything_about_it(
     before = clock.ms()
     promised = await write(kernel, "Drink water.", tool_call_id="call-7")
     first = promised.message
-    session = await kernel.session(PHONE)
+    session = await kernel.sessions.get(PHONE)
     assert (first.session_id, first.chat_type, first.text) == (session.id, "private", "Drink water.")
     assert (first.send_at, first.created_at, first.updated_at) == (before + 3_600_000, before, before)
     assert (first.status, first.sent_at, first.sent_message_id) == ("pending", None, None)
@@ -81,13 +81,13 @@ async def test_where_stored_is_sent_the_record_names_the_stored_message(
     kernel: Kernel, clock: ManualClock
 ) -> None:
     """B4.5: a web chat has no id of its own for it, so it is the transcript's."""
-    await kernel.write(CHAT, "user", "Remind me.")
-    promised = await kernel.schedule_message(CHAT, "in 1 hour", "Drink water.")
+    await kernel.log.write(CHAT, "user", "Remind me.")
+    promised = await kernel.scheduled_messages.add(CHAT, "in 1 hour", "Drink water.")
     clock.advance(hours=1)
     await quiet(kernel)
     message = (await kernel.messages(CHAT))[-1]
     assert message.content == "Drink water."
-    session = await kernel.session(CHAT)
+    session = await kernel.sessions.get(CHAT)
     assert (await look(kernel, promised)).sent_message_id == message_id(session.id, message.seq)
 
 
@@ -147,8 +147,8 @@ async def test_replacing_cancels_all_that_wait_in_this_session_and_nothing_else(
     old = [await write(kernel, text) for text in ("one", "two")]
     plain = await kernel.schedule(PHONE, At(clock.now() + timedelta(hours=1)), Say("a plain job"))
     cron = await kernel.schedule(PHONE, Every(3600), Ask("Look."))
-    await kernel.open("test:2")
-    other = await kernel.schedule_message("test:2", "in 1 hour", "of another chat")
+    await kernel.sessions.open("test:2")
+    other = await kernel.scheduled_messages.add("test:2", "in 1 hour", "of another chat")
     new = await write(kernel, "new", replace_existing=True, tool_call_id="call-9")
     assert new.cancelled == (old[0].message.id, old[1].message.id, plain.id)
     assert new.message.replace_existing
@@ -156,7 +156,7 @@ async def test_replacing_cancels_all_that_wait_in_this_session_and_nothing_else(
         gone = await look(kernel, each)
         assert (gone.status, gone.cancelled_by_tool_call_id) == ("cancelled", "call-9")
         assert gone.replaced_by == new.message.id
-    assert (await kernel.job(cron.id)).state == "active"
+    assert (await kernel.jobs.get(cron.id)).state == "active"
     assert (await look(kernel, other)).status == "pending"
     clock.advance(hours=1)
     await quiet(kernel)
@@ -194,18 +194,18 @@ async def test_what_is_refused_leaves_nothing_and_cancels_nothing(
 
 async def test_a_group_is_no_place_for_it(kernel: Kernel) -> None:
     """B1.3, B9.1."""
-    await kernel.open("test:team", chat_type="group")
+    await kernel.sessions.open("test:team", chat_type="group")
     with pytest.raises(NotPrivateChat) as refusal:
-        await kernel.schedule_message("test:team", "in 1 hour", "Hello")
+        await kernel.scheduled_messages.add("test:team", "in 1 hour", "Hello")
     assert refusal.value.code == "not_private_chat"
-    assert await kernel.scheduled_messages("test:team") == []
+    assert await kernel.scheduled_messages.list("test:team") == []
 
 
 async def test_without_a_session_there_is_no_message(kernel: Kernel) -> None:
     """B2.5."""
     with pytest.raises(NotFound):
-        await kernel.schedule_message("test:unknown", "in 1 hour", "Hello")
-    assert await kernel.sessions() == []
+        await kernel.scheduled_messages.add("test:unknown", "in 1 hour", "Hello")
+    assert await kernel.sessions.list() == []
 
 
 async def test_a_message_that_could_not_be_stored_says_so_and_cancels_nothing(
@@ -217,7 +217,7 @@ async def test_a_message_that_could_not_be_stored_says_so_and_cancels_nothing(
     for n in count(1):
         kernel.store.database = FaultyStore(whole, fail_at=n)
         try:
-            await kernel.schedule_message(PHONE, "in 1 hour", "new", replace_existing=True)
+            await kernel.scheduled_messages.add(PHONE, "in 1 hour", "new", replace_existing=True)
             break
         except NotStored:
             assert await statuses(kernel) == {"waits": "pending"}
@@ -231,9 +231,9 @@ async def test_a_naive_time_is_of_the_sessions_zone_and_an_offset_is_exact(
     kernel: Kernel, clock: ManualClock
 ) -> None:
     """B3.1, B3.2, B3.3."""
-    await kernel.open(PHONE, timezone="Asia/Tokyo")
+    await kernel.sessions.open(PHONE, timezone="Asia/Tokyo")
     promised = [
-        await kernel.schedule_message(PHONE, when, "Hello")
+        await kernel.scheduled_messages.add(PHONE, when, "Hello")
         for when in ("2026-11-17T09:00:00", "2026-11-17T09:00:00+01:00", "in 2h")
     ]
     midnight = clock.ms() - 9 * 3_600_000
@@ -250,7 +250,7 @@ async def test_a_cancelled_message_is_not_sent(
     """B4.3, B4.5, B5.5."""
     promised = await write(kernel, "Drink water.")
     clock.advance(minutes=1)
-    cancelled = await kernel.cancel_message(promised.message.id, tool_call_id="call-8")
+    cancelled = await kernel.scheduled_messages.cancel(promised.message.id, tool_call_id="call-8")
     assert (cancelled.status, cancelled.cancelled_by_tool_call_id) == ("cancelled", "call-8")
     assert cancelled.updated_at == clock.ms()
     clock.advance(hours=1)
@@ -268,7 +268,7 @@ async def test_one_that_came_due_and_waits_to_be_sent_can_still_be_cancelled(
     clock.advance(hours=1)
     await quiet(kernel)
     assert (await look(kernel, promised)).status == "pending"
-    cancelled = await kernel.cancel_message(promised.message.id)
+    cancelled = await kernel.scheduled_messages.cancel(promised.message.id)
     assert cancelled.status == "cancelled"
     clock.advance(minutes=2)
     await quiet(kernel)
@@ -284,13 +284,13 @@ async def test_an_end_is_an_end(
     if end == "failed":
         channel.fail(ConnectionResetError("gone"))
     if end == "cancelled":
-        await kernel.cancel_message(promised.message.id, tool_call_id="first")
+        await kernel.scheduled_messages.cancel(promised.message.id, tool_call_id="first")
     clock.advance(hours=1)
     await quiet(kernel)
     there = await look(kernel, promised)
     assert there.status == end
     with pytest.raises(AlreadyStarted):
-        await kernel.cancel_message(promised.message.id, tool_call_id="second")
+        await kernel.scheduled_messages.cancel(promised.message.id, tool_call_id="second")
     await write(kernel, "new", replace_existing=True)
     assert await look(kernel, promised) == there
 
@@ -358,8 +358,8 @@ async def test_the_workers_send_it_by_themselves(open_kernel: OpenKernel) -> Non
     """B6.1: a running kernel, by the machine's clock."""
     channel = RecordingChannel("test")
     kernel = await open_kernel(clock=None, channels=[channel])
-    await kernel.open(PHONE)
-    promised = await kernel.schedule_message(PHONE, "in 1 second", "Drink water.")
+    await kernel.sessions.open(PHONE)
+    promised = await kernel.scheduled_messages.add(PHONE, "in 1 second", "Drink water.")
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
         async for heard in kernel.follow(PHONE):
@@ -371,7 +371,7 @@ async def test_the_workers_send_it_by_themselves(open_kernel: OpenKernel) -> Non
 
 async def told(kernel: Kernel) -> list[str]:
     """Which of them the session's listeners were told of, in order."""
-    return [each.body["job_id"] for each in await kernel.events(PHONE) if each.type == "message_update"]
+    return [each.body["job_id"] for each in await kernel.log.events(PHONE) if each.type == "message_update"]
 
 
 async def test_who_watches_is_told_of_each_that_is_written_replaced_or_cancelled(kernel: Kernel) -> None:
@@ -380,7 +380,7 @@ async def test_who_watches_is_told_of_each_that_is_written_replaced_or_cancelled
     heard: list[str] = []
     follower = kernel.follow(PHONE, after=1)
     two = (await write(kernel, "two", replace_existing=True)).message.id
-    await kernel.cancel_message(two)
+    await kernel.scheduled_messages.cancel(two)
     async for event in follower:
         heard.append(event.body["job_id"])  # type: ignore[union-attr]
         if len(heard) == 3:
@@ -397,7 +397,7 @@ async def test_who_watches_is_told_that_one_that_was_due_is_taken_back(
     clock.advance(hours=1)
     await quiet(kernel)
     assert await told(kernel) == [promised]
-    await kernel.cancel_message(promised)
+    await kernel.scheduled_messages.cancel(promised)
     assert await told(kernel) == [promised, promised]
 
 
@@ -420,19 +420,19 @@ async def test_a_list_shows_what_became_of_them_the_newest_first(
         clock.advance(milliseconds=1)
     clock.advance(minutes=2)
     await quiet(kernel)
-    [third] = [one for one in await kernel.scheduled_messages(PHONE) if one.text == "cancelled"]
-    await kernel.cancel_message(third.id)
-    assert [one.text for one in await kernel.scheduled_messages(PHONE)] == [
+    [third] = [one for one in await kernel.scheduled_messages.list(PHONE) if one.text == "cancelled"]
+    await kernel.scheduled_messages.cancel(third.id)
+    assert [one.text for one in await kernel.scheduled_messages.list(PHONE)] == [
         "pending",
         "cancelled",
         "sent",
         "failed",
     ]
     for status in MessageStatus:
-        found = await kernel.scheduled_messages(PHONE, status=status)
+        found = await kernel.scheduled_messages.list(PHONE, status=status)
         assert [one.text for one in found] == [status]
-    newest = await kernel.scheduled_messages(PHONE, limit=2)
-    rest = await kernel.scheduled_messages(PHONE, limit=2, before=newest[-1].place)
+    newest = await kernel.scheduled_messages.list(PHONE, limit=2)
+    rest = await kernel.scheduled_messages.list(PHONE, limit=2, before=newest[-1].page_start)
     assert [one.text for one in (*newest, *rest)] == ["pending", "cancelled", "sent", "failed"]
 
 
@@ -440,18 +440,18 @@ async def test_messages_of_another_user_are_not_found(kernel: Kernel) -> None:
     promised = await write(kernel, "Drink water.")
     stranger = Owner("default", "eve")
     with pytest.raises(NotFound):
-        await kernel.scheduled_message(promised.message.id, owner=stranger)
+        await kernel.scheduled_messages.get(promised.message.id, owner=stranger)
     with pytest.raises(NotFound):
-        await kernel.cancel_message(promised.message.id, owner=stranger)
+        await kernel.scheduled_messages.cancel(promised.message.id, owner=stranger)
     with pytest.raises(NotFound):
-        await kernel.schedule_message(PHONE, "in 1 hour", "Hello", owner=stranger)
+        await kernel.scheduled_messages.add(PHONE, "in 1 hour", "Hello", owner=stranger)
 
 
 async def test_a_request_that_comes_twice_is_one_message_and_one_answer(kernel: Kernel) -> None:
     await write(kernel, "old")
     request = Request(owner=Owner(), name="same", digest="1")
     first, again = [
-        await kernel.schedule_message(PHONE, "in 1 hour", "new", replace_existing=True, request=request)
+        await kernel.scheduled_messages.add(PHONE, "in 1 hour", "new", replace_existing=True, request=request)
         for _ in range(2)
     ]
     assert first == again
@@ -461,6 +461,6 @@ async def test_a_request_that_comes_twice_is_one_message_and_one_answer(kernel: 
 
 async def test_a_repeating_say_is_a_job_and_no_scheduled_message(kernel: Kernel, clock: ManualClock) -> None:
     job = await kernel.schedule(CHAT, Every(3600), Say("Drink water."))
-    assert await kernel.scheduled_messages(CHAT) == []
-    await kernel.schedule_message(CHAT, "in 1 hour", "Hello", replace_existing=True)
-    assert (await kernel.job(job.id)).state == "active"
+    assert await kernel.scheduled_messages.list(CHAT) == []
+    await kernel.scheduled_messages.add(CHAT, "in 1 hour", "Hello", replace_existing=True)
+    assert (await kernel.jobs.get(job.id)).state == "active"

@@ -53,49 +53,49 @@ async def test_a_call_without_an_owner_reaches_the_session_of_the_chats_user(
 ) -> None:
     admitted = await kernel.receive(CHAT, "Hello")
     job = await kernel.schedule(CHAT, Every(3600), Ask("Look."))
-    await kernel.set_recall(CHAT, "Look.", when="in 2 hours")
+    await kernel.recalls.add(CHAT, "Look.", when="in 2 hours")
     await quiet(kernel)
-    assert (await kernel.session(CHAT)).owner == PERSON
-    assert job.id in {one.id for one in await kernel.jobs(CHAT, owner=PERSON)}
-    assert (await kernel.turn(admitted.turn_id, owner=PERSON)).reply == "ok"
-    assert await kernel.recall(CHAT, owner=PERSON) == await kernel.recall(CHAT)
+    assert (await kernel.sessions.get(CHAT)).owner == PERSON
+    assert job.id in {one.id for one in await kernel.jobs.list(CHAT, owner=PERSON, ended=True)}
+    assert (await kernel.turns.get(admitted.turn_id, owner=PERSON)).reply == "ok"
+    assert await kernel.recalls.get(CHAT, owner=PERSON) == await kernel.recalls.get(CHAT)
     with pytest.raises(NotFound):
-        await kernel.session(CHAT, owner=Owner())
+        await kernel.sessions.get(CHAT, owner=Owner())
     with pytest.raises(NotFound):
-        await kernel.job(job.id, owner=ALICE)
+        await kernel.jobs.get(job.id, owner=ALICE)
 
 
 async def test_of_two_sessions_of_one_key_the_operators_own_comes_first(kernel: Kernel) -> None:
     """Else the only one; and of several, the operator has to choose."""
-    await kernel.write("web:1", "user", "Of Alice.", owner=ALICE)
-    assert (await kernel.session("web:1")).owner == ALICE
-    await kernel.write("web:1", "user", "To Alice.")
+    await kernel.log.write("web:1", "user", "Of Alice.", owner=ALICE)
+    assert (await kernel.sessions.get("web:1")).owner == ALICE
+    await kernel.log.write("web:1", "user", "To Alice.")
     assert len(await kernel.messages("web:1", owner=ALICE)) == 2
-    await kernel.write("web:1", "user", "Of Bob.", owner=BOB)
+    await kernel.log.write("web:1", "user", "Of Bob.", owner=BOB)
     calls = (
-        kernel.session("web:1"),
+        kernel.sessions.get("web:1"),
         kernel.receive("web:1", "Which?"),
-        kernel.open("web:1"),
-        kernel.write("web:1", "user", "Which?"),
+        kernel.sessions.open("web:1"),
+        kernel.log.write("web:1", "user", "Which?"),
         kernel.schedule("web:1", Every(3600), Ask("Look.")),
     )
     for call in calls:
         with pytest.raises(AmbiguousKey, match="alice, bob; say whose you mean"):
             await call
-    await kernel.write("web:1", "user", "My own.", owner=Owner())
-    assert (await kernel.session("web:1")).owner == Owner()
-    assert (await kernel.receive("web:1", "Hello")).session_id == (await kernel.session("web:1")).id
-    listed = {session.owner for session in await kernel.sessions()}
+    await kernel.log.write("web:1", "user", "My own.", owner=Owner())
+    assert (await kernel.sessions.get("web:1")).owner == Owner()
+    assert (await kernel.receive("web:1", "Hello")).session_id == (await kernel.sessions.get("web:1")).id
+    listed = {session.owner for session in await kernel.sessions.list()}
     assert listed == {Owner(), ALICE, BOB}
-    assert [session.owner for session in await kernel.sessions(owner=BOB)] == [BOB]
+    assert [session.owner for session in await kernel.sessions.list(owner=BOB)] == [BOB]
 
 
 async def test_another_account_is_not_the_operators(kernel: Kernel) -> None:
-    await kernel.write("web:1", "user", "Hello", owner=Owner("acme", "ann"))
+    await kernel.log.write("web:1", "user", "Hello", owner=Owner("acme", "ann"))
     with pytest.raises(NotFound):
-        await kernel.session("web:1")
-    assert (await kernel.session("web:1", owner=Operator("acme"))).owner == Owner("acme", "ann")
-    assert await kernel.sessions() == []
+        await kernel.sessions.get("web:1")
+    assert (await kernel.sessions.get("web:1", owner=Operator("acme"))).owner == Owner("acme", "ann")
+    assert await kernel.sessions.list() == []
 
 
 async def test_in_unified_mode_each_person_has_a_lane(open_kernel: OpenKernel, agent: ScriptedAgent) -> None:
@@ -107,7 +107,7 @@ async def test_in_unified_mode_each_person_has_a_lane(open_kernel: OpenKernel, a
     assert seen == [[], [], [], ["By web:1."], [f"By {CHAT}."]]
     assert {asked.turn.session.owner for asked in agent.asked} == {PERSON, Owner(user="telegram:43"), Owner()}
     # The same key, for many: the operator's own.
-    assert (await kernel.session(KEY)).owner == Owner()
+    assert (await kernel.sessions.get(KEY)).owner == Owner()
 
 
 async def test_what_all_chats_of_a_person_own_is_the_persons(
@@ -128,9 +128,9 @@ async def test_a_legacy_job_belongs_to_the_chat_in_which_it_speaks(
     await kernel.receive(CHAT, "Hello")
     await quiet(kernel)
     await kernel.schedule("cron:1", At("in 1 hour"), Ask("Look.", to=CHAT), kind=JobKind.LEGACY)
-    assert (await kernel.session("cron:1")).owner == PERSON
+    assert (await kernel.sessions.get("cron:1")).owner == PERSON
     agent.script("All is well.")
     clock.advance(hours=1)
     await quiet(kernel)
     assert telegram.texts[-1] == "All is well."
-    assert [session.key for session in await kernel.sessions(owner=Owner())] == []
+    assert [session.key for session in await kernel.sessions.list(owner=Owner())] == []

@@ -42,7 +42,7 @@ async def test_the_record_of_a_run_holds_its_prompt_and_the_trigger_names_it(
     trigger, answer = await kernel.messages(CHAT)
     assert trigger.prompt_ref == run.prompt_ref.to_json()
     assert answer.prompt_ref is None
-    assert await kernel.record(run.id) == run
+    assert await kernel.runs.get(run.id) == run
 
 
 async def test_a_run_under_way_shows_its_prompt_and_one_that_waits_has_none(
@@ -107,7 +107,7 @@ async def test_each_attempt_is_told_its_own_time_and_the_record_holds_the_last(
     [run] = await slots(kernel, job)
     first, second = (asked.turn for asked in agent.asked)
     assert run.rendered_prompt == second.prompt != first.prompt
-    starts = [event for event in await kernel.events(CHAT) if event.type == "stream_start"]
+    starts = [event for event in await kernel.log.events(CHAT) if event.type == "stream_start"]
     assert first.prompt_ref is not None
     assert second.prompt_ref is not None
     refs = [first.prompt_ref.to_json(), second.prompt_ref.to_json()]
@@ -152,7 +152,7 @@ async def test_the_zone_is_the_jobs_else_the_sessions(
     session_zone: str | None,
     told: str,
 ) -> None:
-    await kernel.open(CHAT, timezone=session_zone)
+    await kernel.sessions.open(CHAT, timezone=session_zone)
     job = await kernel.schedule(CHAT, trigger, Ask("Look."))
     clock.advance(days=1)
     await quiet(kernel)

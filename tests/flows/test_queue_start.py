@@ -13,10 +13,12 @@ from segue.kernel.workers.timer import Timer
 from segue.kernel.workers.worker_context import WorkerTuning
 from segue.model.decision import POSTPONED_BY
 from segue.model.policy import Busy, Late
-from segue.store import queries, queue_start
+from segue.store import queries
 from segue.store.database import Begin, Database, Params, Rows, T, Transaction, Value
 from segue.store.open import open_database
 from segue.store.queries import Query
+from segue.store.queue_start import BOTTOM
+from segue.store.settings import ScanSettings, StoreSettings
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from segue.testing.forwarding import ForwardingDatabase
 from tests.flows.house import OpenKernel
@@ -29,14 +31,14 @@ QUEUES = (queries.jobs, queries.sessions, queries.deliveries)
 LOOKS = {query.name for queue in QUEUES for query in queue if "since" in query.parameters}
 
 
-@pytest.fixture(autouse=True)
-def every_look_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And after the first one, none begins at the bottom."""
-    at_once, never = 0.0, 1e9
-    monkeypatch.setattr(queue_start, "LONG_SECONDS", at_once)
-    monkeypatch.setattr(queue_start, "STALE_SECONDS", at_once)
-    monkeypatch.setattr(queue_start, "ONE_IN", never)
-    monkeypatch.setattr(queue_start, "LONGEST_SECONDS", never)
+SLOW = StoreSettings(scans=ScanSettings(long_seconds=0, stale_seconds=0, one_in=1e9, longest_seconds=1e9))
+"""Every scan counts as slow, and after the first one none begins at the bottom."""
+BEHIND_MS = SLOW.scans.behind_ms
+
+
+@pytest.fixture
+def store_settings() -> StoreSettings:
+    return SLOW
 
 
 async def test_a_message_that_waited_behind_a_long_turn(open_kernel: OpenKernel, clock: ManualClock) -> None:
@@ -47,7 +49,7 @@ async def test_a_message_that_waited_behind_a_long_turn(open_kernel: OpenKernel,
         await agent.is_waiting_in(CHAT)
         waiting = await kernel.receive(CHAT, "Are you there?")
         for _ in range(4):  # until lanes that have been ready for so long are not looked for any more
-            clock.advance(milliseconds=queue_start.BEHIND_MS // 3)
+            clock.advance(milliseconds=BEHIND_MS // 3)
             await kernel.wait(await kernel.receive("web:2", "Hello"))
         agent.release()
         async with asyncio.timeout(10):
@@ -60,10 +62,10 @@ async def test_a_turn_that_was_taken_back(
 ) -> None:
     kernel = await open_kernel(agent=agent)
     await kernel.receive(CHAT, "Hello")
-    lost = terms_of("elsewhere", lease_ms=queue_start.BEHIND_MS, lease_now=clock.ms())
+    lost = terms_of("elsewhere", lease_ms=BEHIND_MS, lease_now=clock.ms())
     assert await kernel.store.commit(lease.lease, lost, pool=Pool.USER, after="", limit=1, now=clock.ms())
     assert await kernel.workers.user_runner.step() == 0
-    clock.advance(milliseconds=2 * queue_start.BEHIND_MS)
+    clock.advance(milliseconds=2 * BEHIND_MS)
     assert await kernel.store.next_ready(Pool.USER) is None
     assert await kernel.workers.reaper.step() == 1
     assert await kernel.workers.user_runner.step() == 1
@@ -125,7 +127,7 @@ async def test_a_scan_does_not_begin_at_the_bottom(
     postgres_url: str, clock: ManualClock, channel: RecordingChannel
 ) -> None:
     """Whatever it looks for: one who did would walk over all who have left."""
-    database = Noting(await open_database(postgres_url))
+    database = Noting(await open_database(postgres_url, SLOW))
     async with Kernel(database, agent=ScriptedAgent(), clock=clock, channels=[channel]) as kernel:
         # So that two jobs are a flood, which is shared out.
         kernel.workers.timer = Timer(replace(kernel.workers.context, tuning=WorkerTuning(due_jobs=1)))
@@ -142,4 +144,4 @@ async def test_a_scan_does_not_begin_at_the_bottom(
         assert not await kernel.audit()
     await database.close()
     assert len(channel.sent) == 3
-    assert [name for name, places in database.began.items() if queue_start.BOTTOM in places] == []
+    assert [name for name, places in database.began.items() if BOTTOM in places] == []

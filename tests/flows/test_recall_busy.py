@@ -55,7 +55,7 @@ async def test_one_that_postpones_stays_pending_and_the_session_is_told(
         for _ in range(2):
             told = (await log(kernel)).count("recall_update")
             await kernel.workers.timer.step()
-            pending = await kernel.recall(CHAT)
+            pending = await kernel.recalls.get(CHAT)
             assert pending is not None
             assert to_moment(pending.trigger_at) == clock.now() + timedelta(seconds=60)
             assert (await log(kernel)).count("recall_update") == told + 1
@@ -85,7 +85,7 @@ async def test_one_that_waits_in_the_lane_can_still_be_cancelled(
     async with under_way(kernel, agent):
         clock.advance(minutes=1)
         await kernel.workers.timer.step()
-        await kernel.cancel_recall(CHAT)
+        await kernel.recalls.cancel(CHAT)
     assert await ended(kernel, recall) == ["cancelled"]
     assert await status(kernel, recall) == "cancelled"
     assert [asked.text for asked in agent.asked] == ["Hello"]
@@ -102,26 +102,26 @@ async def test_one_that_waits_is_pending_then_running_then_fired(
     async with under_way(kernel, agent):
         clock.advance(minutes=1)
         await kernel.workers.timer.step()
-        assert await kernel.recall(CHAT) == replace(recall, updated_at=clock.ms())
-        assert [str(one.status) for one in await kernel.recalls(CHAT)] == ["pending"]
-        assert [one.session.key for one in await kernel.overviews(pending_recall=True)] == [CHAT]
-        assert (await kernel.overview(CHAT)).recall == await kernel.recall(CHAT)
+        assert await kernel.recalls.get(CHAT) == replace(recall, updated_at=clock.ms())
+        assert [str(one.status) for one in await kernel.recalls.list(CHAT)] == ["pending"]
+        assert [one.session.key for one in await kernel.sessions.overviews(pending_recall=True)] == [CHAT]
+        assert (await kernel.sessions.overview(CHAT)).recall == await kernel.recalls.get(CHAT)
         with pytest.raises(RecallPending, match=recall.id):
-            await kernel.set_recall(CHAT, CHECK, when="1h")
+            await kernel.recalls.add(CHAT, CHECK, when="1h")
         agent.go_on()
         agent.pause()
         await agent.under_way()
         assert await status(kernel, recall) == "running"
-        running = await kernel.recall(CHAT)
+        running = await kernel.recalls.get(CHAT)
         assert running is not None
         assert (running.id, str(running.status)) == (recall.id, "running")
-        assert (await kernel.overview(CHAT)).recall == running
+        assert (await kernel.sessions.overview(CHAT)).recall == running
         with pytest.raises(NotFound):
-            await kernel.cancel_recall(CHAT)
-        following = await kernel.set_recall(CHAT, CHECK, when="1h")
-        assert await kernel.recall(CHAT) == following, "the pending one comes first"
+            await kernel.recalls.cancel(CHAT)
+        following = await kernel.recalls.add(CHAT, CHECK, when="1h")
+        assert await kernel.recalls.get(CHAT) == following, "the pending one comes first"
     assert await status(kernel, recall) == "fired"
-    assert await kernel.recall(CHAT) == following
+    assert await kernel.recalls.get(CHAT) == following
 
 
 async def test_a_recurring_one_that_waits_is_shown_with_the_moment_it_waits_for(
@@ -132,10 +132,10 @@ async def test_a_recurring_one_that_waits_is_shown_with_the_moment_it_waits_for(
     async with under_way(kernel, agent):
         clock.advance(minutes=10)
         await kernel.workers.timer.step()
-        waiting = await kernel.recall(CHAT)
+        waiting = await kernel.recalls.get(CHAT)
         assert waiting is not None
         assert (str(waiting.status), waiting.trigger_at) == ("pending", recall.trigger_at)
-        skipped = await kernel.skip_recall(CHAT)
+        skipped = await kernel.recalls.skip(CHAT)
         assert to_moment(skipped.trigger_at) == clock.now() + timedelta(minutes=5)
     assert await ended(kernel, recall) == ["skipped"]
     assert [asked.text for asked in agent.asked] == ["Hello"]
@@ -147,11 +147,11 @@ async def test_a_cancelled_recurring_one_keeps_its_last_moment(
     await poll(kernel)
     clock.advance(minutes=10)
     await quiet(kernel)
-    last = await kernel.recall(CHAT)
+    last = await kernel.recalls.get(CHAT)
     assert last is not None
     assert to_moment(last.trigger_at) == clock.now() + timedelta(minutes=5)
-    await kernel.cancel_recall(CHAT)
-    [cancelled] = await kernel.recalls(CHAT)
+    await kernel.recalls.cancel(CHAT)
+    [cancelled] = await kernel.recalls.list(CHAT)
     assert (str(cancelled.status), cancelled.trigger_at) == ("cancelled", last.trigger_at)
 
 
@@ -170,7 +170,7 @@ async def test_in_unified_mode_it_belongs_to_its_chat_and_runs_in_the_common_one
     async with under_way(kernel, agent):
         clock.advance(minutes=1)
         await kernel.workers.timer.step()
-        await kernel.cancel_recall(CHAT)
+        await kernel.recalls.cancel(CHAT)
     assert await ended(kernel, waiting) == ["cancelled"]
 
 
@@ -184,11 +184,11 @@ async def test_one_that_is_stopped_is_not_run_again(
     async with working(kernel):
         clock.advance(minutes=10)
         await agent.under_way()
-        await kernel.stop(CHAT)
+        await kernel.turns.stop(CHAT)
         await until(kernel, "stream_end")
         await until(kernel, "session_sync")
     assert await ended(kernel, recall) == ["stopped"]
-    pending = await kernel.recall(CHAT)
+    pending = await kernel.recalls.get(CHAT)
     if recurring:
         assert pending is not None
         assert to_moment(pending.trigger_at) == clock.now() + timedelta(minutes=5)

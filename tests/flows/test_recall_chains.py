@@ -14,7 +14,7 @@ CHECK = "Read build.log with read_file and report errors."
 
 
 async def begin(kernel: Kernel) -> None:
-    await kernel.write(CHAT, "user", "Watch the build.")
+    await kernel.log.write(CHAT, "user", "Watch the build.")
 
 
 async def chain(kernel: Kernel, agent: ScriptedAgent, links: list[dict[str, Any]]) -> list[str | None]:
@@ -23,7 +23,7 @@ async def chain(kernel: Kernel, agent: ScriptedAgent, links: list[dict[str, Any]
     said: list[str | None] = []
     for link in links:
         try:
-            await kernel.set_recall(CHAT, CHECK, set_in=source, **link)
+            await kernel.recalls.add(CHAT, CHECK, set_in=source, **link)
         except TooManyRecalls as refused:
             said.append(str(refused))
             break
@@ -48,9 +48,9 @@ async def test_one_that_was_refused_left_nothing_behind(kernel: Kernel, agent: S
     await chain(kernel, agent, [{"call_type": "immediate"}] * DEEPEST)
     before = await count_rows(kernel)
     with pytest.raises(TooManyRecalls):
-        await kernel.set_recall(CHAT, CHECK, call_type="immediate", set_in=agent.asked[-1].turn.source)
+        await kernel.recalls.add(CHAT, CHECK, call_type="immediate", set_in=agent.asked[-1].turn.source)
     assert await count_rows(kernel) == before
-    assert await kernel.recall(CHAT) is None
+    assert await kernel.recalls.get(CHAT) is None
 
 
 async def test_the_depth_is_known_to_another_process(
@@ -61,7 +61,7 @@ async def test_the_depth_is_known_to_another_process(
     await chain(kernel, agent, [{"call_type": "immediate"}] * DEEPEST)
     other = await open_kernel()
     with pytest.raises(TooManyRecalls, match="have set each other"):
-        await other.set_recall(CHAT, CHECK, call_type="immediate", set_in=agent.asked[-1].turn.source)
+        await other.recalls.add(CHAT, CHECK, call_type="immediate", set_in=agent.asked[-1].turn.source)
 
 
 async def test_a_later_one_from_the_deepest_is_allowed_and_starts_a_new_chain(
@@ -69,18 +69,18 @@ async def test_a_later_one_from_the_deepest_is_allowed_and_starts_a_new_chain(
 ) -> None:
     await begin(kernel)
     await chain(kernel, agent, [{"call_type": "immediate"}] * DEEPEST)
-    await kernel.set_recall(CHAT, CHECK, when="1m", set_in=agent.asked[-1].turn.source)
+    await kernel.recalls.add(CHAT, CHECK, when="1m", set_in=agent.asked[-1].turn.source)
     clock.advance(minutes=1)
     await quiet(kernel)
-    await kernel.set_recall(CHAT, CHECK, call_type="immediate", set_in=agent.asked[-1].turn.source)
-    assert await kernel.recall(CHAT) is not None
+    await kernel.recalls.add(CHAT, CHECK, call_type="immediate", set_in=agent.asked[-1].turn.source)
+    assert await kernel.recalls.get(CHAT) is not None
 
 
 async def test_a_user_begins_a_new_chain(kernel: Kernel, agent: ScriptedAgent) -> None:
     await begin(kernel)
     await chain(kernel, agent, [{"call_type": "immediate"}] * DEEPEST)
-    await kernel.set_recall(CHAT, CHECK, call_type="immediate")
-    assert await kernel.recall(CHAT) is not None
+    await kernel.recalls.add(CHAT, CHECK, call_type="immediate")
+    assert await kernel.recalls.get(CHAT) is not None
 
 
 async def test_twenty_may_be_set_within_an_hour_and_not_one_more(
@@ -88,21 +88,21 @@ async def test_twenty_may_be_set_within_an_hour_and_not_one_more(
 ) -> None:
     await begin(kernel)
     for _ in range(MOST_AN_HOUR):
-        await kernel.set_recall(CHAT, CHECK, when="1m")
+        await kernel.recalls.add(CHAT, CHECK, when="1m")
         clock.advance(minutes=1)
         await quiet(kernel)
     with pytest.raises(TooManyRecalls, match="20 recalls were set in web:1 within an hour"):
-        await kernel.set_recall(CHAT, CHECK, when="1m")
+        await kernel.recalls.add(CHAT, CHECK, when="1m")
     assert len(agent.asked) == MOST_AN_HOUR
-    await kernel.write("web:2", "user", "Hello.")
-    await kernel.set_recall("web:2", CHECK, when="1m")
+    await kernel.log.write("web:2", "user", "Hello.")
+    await kernel.recalls.add("web:2", CHECK, when="1m")
 
 
 async def test_an_hour_later_recalls_may_be_set_again(kernel: Kernel, clock: ManualClock) -> None:
     await begin(kernel)
     for _ in range(MOST_AN_HOUR):
-        await kernel.set_recall(CHAT, CHECK, when="1m")
-        await kernel.cancel_recall(CHAT)
+        await kernel.recalls.add(CHAT, CHECK, when="1m")
+        await kernel.recalls.cancel(CHAT)
     clock.advance(hours=1)
-    await kernel.set_recall(CHAT, CHECK, when="1m")
-    assert await kernel.recall(CHAT) is not None
+    await kernel.recalls.add(CHAT, CHECK, when="1m")
+    assert await kernel.recalls.get(CHAT) is not None

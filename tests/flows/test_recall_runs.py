@@ -41,8 +41,8 @@ async def test_the_agent_is_given_the_instruction_as_the_systems_words(
 async def test_without_a_comment_the_trigger_reads_as_the_instruction_begins(
     kernel: Kernel, clock: ManualClock
 ) -> None:
-    await kernel.write(CHAT, "user", "Hello.")
-    await kernel.set_recall(CHAT, "Read notes.md.\nThen report.", when="1m")
+    await kernel.log.write(CHAT, "user", "Hello.")
+    await kernel.recalls.add(CHAT, "Read notes.md.\nThen report.", when="1m")
     clock.advance(minutes=1)
     await quiet(kernel)
     assert ("user", "Recall: Read notes.md.") in await said(kernel)
@@ -58,7 +58,7 @@ async def test_one_that_went_well_has_fired(
     clock.advance(minutes=30)
     await quiet(kernel)
     assert await status(kernel, recall) == "fired"
-    assert await kernel.recall(CHAT) is None
+    assert await kernel.recalls.get(CHAT) is None
 
 
 @pytest.mark.parametrize("call_type", ["once", "immediate"])
@@ -85,7 +85,7 @@ async def test_a_recurring_one_that_failed_goes_on(
     agent.script(AgentFailed("no"))
     clock.advance(minutes=10)
     await quiet(kernel)
-    pending = await kernel.recall(CHAT)
+    pending = await kernel.recalls.get(CHAT)
     assert pending is not None
     assert to_moment(pending.trigger_at) == clock.now() + timedelta(minutes=5)
     clock.advance(minutes=5)
@@ -101,7 +101,7 @@ async def test_after_a_downtime_it_fires_once_and_rests_an_interval(
     clock.advance(days=3)
     await quiet(kernel)
     assert await ended(kernel, recall) == ["ok"]
-    pending = await kernel.recall(CHAT)
+    pending = await kernel.recalls.get(CHAT)
     assert pending is not None
     assert to_moment(pending.trigger_at) == clock.now() + timedelta(minutes=5)
 
@@ -119,7 +119,7 @@ async def test_during_a_long_run_its_moments_pass_and_no_burst_follows(
     await quiet(kernel)
     assert await ended(kernel, recall) == ["ok", "skipped", "skipped", "skipped"]
     assert len(agent.asked) == 1
-    pending = await kernel.recall(CHAT)
+    pending = await kernel.recalls.get(CHAT)
     assert pending is not None
     assert to_moment(pending.trigger_at) == clock.now() + timedelta(minutes=5)
 
@@ -192,10 +192,10 @@ async def test_one_may_set_the_next(
     user_of_tools.lines.append(("schedule_recall", again))
     clock.advance(minutes=30)
     await quiet(kernel)
-    assert [str(one.status) for one in await kernel.recalls(CHAT)] == ["pending", "fired"]
+    assert [str(one.status) for one in await kernel.recalls.list(CHAT)] == ["pending", "fired"]
     clock.advance(minutes=30)
     await quiet(kernel)
-    assert [str(one.status) for one in await kernel.recalls(CHAT)] == ["fired", "fired"]
+    assert [str(one.status) for one in await kernel.recalls.list(CHAT)] == ["fired", "fired"]
 
 
 async def test_its_tools_act_as_the_owner_of_the_session(
@@ -205,8 +205,8 @@ async def test_its_tools_act_as_the_owner_of_the_session(
     kernel = await opened(open_kernel, user_of_tools)
     ada, ben = Owner("one", "ada"), Owner("one", "ben")
     for owner in (ada, ben):
-        await kernel.write(CHAT, "user", "Hello.", owner=owner)
-        await kernel.set_recall(CHAT, CHECK, when="1m", owner=owner)
+        await kernel.log.write(CHAT, "user", "Hello.", owner=owner)
+        await kernel.recalls.add(CHAT, CHECK, when="1m", owner=owner)
     clock.advance(minutes=1)
     await quiet(kernel)
     assert sorted(user_of_tools.owners) == [ada, ben]
@@ -248,13 +248,13 @@ async def test_at_most_three_run_at_once_and_the_fourth_waits(
     kernel = await open_kernel(agent=crowd)
     keys = [f"web:{number}" for number in range(4)]
     for key in keys:
-        await kernel.write(key, "user", "Hello.")
-        await kernel.set_recall(key, CHECK, when="1m")
+        await kernel.log.write(key, "user", "Hello.")
+        await kernel.recalls.add(key, CHECK, when="1m")
     clock.advance(minutes=1)
     await kernel.workers.timer.step()
     async with working(kernel):
         await crowd.full.wait()
-        states = [(await kernel.runs(key))[0].state for key in keys]
+        states = [(await kernel.runs.list(key))[0].state for key in keys]
         assert sorted(map(str, states)) == ["queued", "running", "running", "running"]
         crowd.release()
         for key in keys:
@@ -268,13 +268,13 @@ async def test_a_sooner_one_wakes_a_loop_that_sleeps(
     """C4.3, C4.4: first on an empty table, then with a later one in another session."""
     kernel = await open_kernel()
     for key in ("web:late", "web:soon"):
-        await kernel.write(key, "user", "Hello.")
+        await kernel.log.write(key, "user", "Hello.")
     async with working(kernel):
-        await kernel.set_recall("web:late", CHECK, when="in 10 hours")
-        await kernel.set_recall("web:soon", CHECK, when="5s")
+        await kernel.recalls.add("web:late", CHECK, when="in 10 hours")
+        await kernel.recalls.add("web:soon", CHECK, when="5s")
         clock.advance(seconds=5)
         await until(kernel, "stream_end", "web:soon")
-    [fired] = await kernel.runs("web:soon")
+    [fired] = await kernel.runs.list("web:soon")
     assert (fired.outcome, fired.lateness_ms) == ("ok", 0)
     assert len(agent.asked) == 1
 
@@ -284,12 +284,12 @@ async def test_a_failure_of_one_is_not_the_failure_of_the_others(
 ) -> None:
     """C4.6."""
     for key in ("web:1", "web:2", "web:3"):
-        await kernel.write(key, "user", "Hello.")
-        await kernel.set_recall(key, CHECK, when="1m")
+        await kernel.log.write(key, "user", "Hello.")
+        await kernel.recalls.add(key, CHECK, when="1m")
     agent.script(RuntimeError("boom"))
     clock.advance(minutes=1)
     await quiet(kernel)
-    fates = [str((await kernel.recalls(key))[0].status) for key in ("web:1", "web:2", "web:3")]
+    fates = [str((await kernel.recalls.list(key))[0].status) for key in ("web:1", "web:2", "web:3")]
     assert sorted(fates) == ["cancelled", "fired", "fired"]
 
 
@@ -306,6 +306,6 @@ async def test_one_whose_worker_was_lost_runs_again_and_says_so(
     await quiet(heir)
     [run] = await slots(heir, await heir.store.job(recall.id))
     assert (run.outcome, run.attempt) == ("ok", 2)
-    starts = [event.body["attempt"] for event in await heir.events(CHAT) if event.type == "stream_start"]
+    starts = [event.body["attempt"] for event in await heir.log.events(CHAT) if event.type == "stream_start"]
     assert starts == [1, 2]
     assert (await said(heir)).count(("user", f"Recall: {CHECK}")) == 1

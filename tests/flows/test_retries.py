@@ -32,7 +32,7 @@ async def test_a_failed_turn_succeeds_on_its_second_attempt(
         ("user", "Scheduled cron job triggered: Look\n\nLook."),
         ("assistant", "All is well."),
     ]
-    assert (await kernel.job(job.id)).failures == 0
+    assert (await kernel.jobs.get(job.id)).failures == 0
 
 
 async def test_no_attempt_comes_before_its_time(
@@ -43,7 +43,7 @@ async def test_no_attempt_comes_before_its_time(
     clock.advance(hours=1)
     await quiet(kernel)
     [run] = await slots(kernel, job)
-    turn = await kernel.turn(run.turn_id or "")
+    turn = await kernel.turns.get(run.turn_id or "")
     assert clock.ms() < turn.not_before <= clock.ms() + 10_000
     clock.set(to_moment(turn.not_before - 1))
     await quiet(kernel)
@@ -68,7 +68,7 @@ async def test_when_all_attempts_failed_there_is_one_error_and_one_closure(
     assert [words for role, words in await said(kernel) if role == "assistant"] == [
         "The model is not answering."
     ]
-    assert (await kernel.job(job.id)).failures == 1
+    assert (await kernel.jobs.get(job.id)).failures == 1
 
 
 async def test_between_two_attempts_a_user_is_served(
@@ -96,9 +96,9 @@ async def test_each_attempt_begins_and_ends_in_the_log(
     clock.advance(seconds=10)
     await quiet(kernel)
     assert (await log(kernel))[1:] == ["stream_start", "stream_end", "session_sync"] * 2
-    starts = [event for event in await kernel.events(CHAT) if event.type == "stream_start"]
+    starts = [event for event in await kernel.log.events(CHAT) if event.type == "stream_start"]
     assert [event.body["attempt"] for event in starts] == [1, 2]
-    ends = [event for event in await kernel.events(CHAT) if event.type == "stream_end"]
+    ends = [event for event in await kernel.log.events(CHAT) if event.type == "stream_end"]
     assert [event.body["state"] for event in ends] == ["queued", "done"]
 
 
@@ -121,7 +121,7 @@ async def test_a_users_turn_is_not_tried_again(kernel: Kernel, agent: ScriptedAg
     agent.script(RuntimeError("boom"))
     turn = await kernel.receive(CHAT, "Hello")
     await quiet(kernel)
-    failed = await kernel.turn(turn.turn_id)
+    failed = await kernel.turns.get(turn.turn_id)
     assert (failed.state, failed.outcome) == ("failed", "error")
     assert "boom" in (failed.error or "")
     assert "boom" not in (await said(kernel))[-1][1]
@@ -141,7 +141,7 @@ async def test_a_thousand_failures_at_once_do_not_come_back_at_once(
     moments = []
     for job in jobs:
         [run] = await slots(kernel, job)
-        moments.append((await kernel.turn(run.turn_id or "")).not_before)
+        moments.append((await kernel.turns.get(run.turn_id or "")).not_before)
     assert len(set(moments)) == 20
     assert max(moments) - min(moments) > 5_000
 

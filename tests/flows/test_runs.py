@@ -83,14 +83,14 @@ class Ends:
         job = await kernel.schedule(CHAT, Every(3600), Ask("Look."))
         self._clock.advance(hours=1)
         async with under_way(kernel, self._agent):
-            await kernel.stop(CHAT)
+            await kernel.turns.stop(CHAT)
             await kernel.workers.keeper.step()
         return kernel, job.id
 
     async def skipped(self) -> tuple[Kernel, str]:
         kernel = await self._open()
         job = await kernel.schedule(CHAT, Every(3600), Ask("Look."))
-        await kernel.skip(job.id)
+        await kernel.jobs.skip(job.id)
         return kernel, job.id
 
     async def missed(self) -> tuple[Kernel, str]:
@@ -116,7 +116,7 @@ class Ends:
         self._clock.advance(hours=1)
         await kernel.workers.timer.step()
         [run] = await slots(kernel, job)
-        await kernel.cancel(run.turn_id or "")
+        await kernel.turns.cancel(run.turn_id or "")
         return kernel, job.id
 
 
@@ -144,12 +144,12 @@ async def test_each_end_is_a_row_that_says_why(
     open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent, end: str, why: str | None
 ) -> None:
     kernel, job_id = await getattr(Ends(open_kernel, clock, agent), end)()
-    [run] = await kernel.runs_of(job_id)
+    [run] = await kernel.runs.list(job=job_id)
     assert (run.outcome, run.state) == (end, None)
     assert run.finished_at is not None
     if why is not None:
         assert why in (run.reason or run.error or "")
-    assert [one.id for one in await kernel.runs(CHAT)] == [run.id]
+    assert [one.id for one in await kernel.runs.list(CHAT)] == [run.id]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ async def test_a_run_that_started_has_one_visible_end_and_any_other_none(
     """7.1: no word of an exception in it, and none more when another process comes."""
     kernel, job_id = await getattr(Ends(open_kernel, clock, agent), end)()
     await quiet(await open_kernel())
-    [run] = await kernel.runs_of(job_id)
+    [run] = await kernel.runs.list(job=job_id)
     answers = [m for m in await kernel.messages(CHAT) if m.role == "assistant"]
     assert [m.content for m in answers] == shown
     assert [m.source and m.source.run_id for m in answers] == [run.id] * len(shown)

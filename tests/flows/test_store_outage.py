@@ -76,7 +76,7 @@ async def test_its_words_wait_for_the_store(database_url: str, place: str) -> No
         turn = await kernel.wait(await kernel.receive("test:1", "How is the weather?"))
         assert (turn.outcome, turn.reply) == (Outcome.OK, "Let me see. The sun shines.")
         assert (turn.attempt, agent.calls) == (1, 1)
-        events = [event.type for event in await kernel.events("test:1")]
+        events = [event.type for event in await kernel.log.events("test:1")]
         assert [events.count(kind) for kind in ("tool_started", "tool_call", "stream_end")] == [1, 1, 1]
         assert not await kernel.audit()
 
@@ -98,8 +98,8 @@ async def test_a_message_that_was_sent_is_known_to_be(database_url: str) -> None
     channel.away = away
     async with Kernel(away, agent=ScriptedAgent(), channels=[channel]) as kernel:
         working = asyncio.create_task(kernel.run())
-        await kernel.open("test:1")
-        promised = await kernel.schedule_message("test:1", "in 1 second", "Your flight leaves at noon.")
+        await kernel.sessions.open("test:1")
+        promised = await kernel.scheduled_messages.add("test:1", "in 1 second", "Your flight leaves at noon.")
         await known_as_sent(kernel, promised.message.id)
         working.cancel()
         await asyncio.wait([working])
@@ -122,8 +122,8 @@ class Unsure(ForwardingDatabase):
 async def test_no_caller_is_told_that_a_message_will_not_be_sent_when_it_may_be(database_url: str) -> None:
     unsure = Unsure(await open_database(database_url))
     async with Kernel(unsure, agent=ScriptedAgent()) as kernel:
-        await kernel.open("test:1")
+        await kernel.sessions.open("test:1")
         unsure.lost = True
         with pytest.raises(Undecided):
-            await kernel.schedule_message("test:1", "in 1 hour", "Your flight leaves at noon.")
+            await kernel.scheduled_messages.add("test:1", "in 1 hour", "Your flight leaves at noon.")
     await unsure.close()

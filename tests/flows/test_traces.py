@@ -1,6 +1,5 @@
 """One trace for each run: due, wait, turn, delivery."""
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from segue import Ask, At, Kernel, Say
 from segue.model.records import Run
 from segue.telemetry.tracing import traced
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
+from tests.eventually import eventually
 
 SECRET = "the code is 4711"
 
@@ -31,9 +31,7 @@ def provider(exporter: InMemorySpanExporter) -> TracerProvider:
 
 async def told(exporter: InMemorySpanExporter, count: int) -> dict[str, ReadableSpan]:
     """The spans by their names, when there are so many."""
-    async with asyncio.timeout(10):
-        while len(exporter.get_finished_spans()) < count:  # noqa: ASYNC110 — an exporter rings no bell
-            await asyncio.sleep(0.01)
+    await eventually(lambda: len(exporter.get_finished_spans()) >= count, f"{count} spans")
     return {span.name: span for span in exporter.get_finished_spans()}
 
 
@@ -52,7 +50,7 @@ async def played(
     ):
         job = await kernel.schedule("telegram:42", At(clock.now()), action, name=SECRET)
         await quiet(kernel)
-        (run,) = await kernel.runs_of(job.id)
+        (run,) = await kernel.runs.list(job=job.id)
         return run, await told(exporter, spans)
 
 

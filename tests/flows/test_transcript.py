@@ -40,7 +40,7 @@ async def test_words_join_when_their_turn_starts_and_not_when_they_arrive(
         await kernel.receive(CHAT, "Second")
         assert await said(kernel) == [("user", "First")]
         assert [
-            turn.content for turn in await kernel.store.queued_turns((await kernel.session(CHAT)).id)
+            turn.content for turn in await kernel.store.queued_turns((await kernel.sessions.get(CHAT)).id)
         ] == ["Second"]
     assert await said(kernel) == [
         ("user", "First"),
@@ -62,12 +62,12 @@ async def test_a_running_model_call_sees_nothing_that_came_later(open_kernel: Op
         return "Done."
 
     kernel = await open_kernel(agent=looks_again)
-    await kernel.write(CHAT, "user", "Before")
+    await kernel.log.write(CHAT, "user", "Before")
     await kernel.receive(CHAT, "Now")
     async with asyncio.TaskGroup() as group:
         group.create_task(kernel.workers.user_runner.step())
         await begun.wait()
-        await kernel.write(CHAT, "user", "Later")
+        await kernel.log.write(CHAT, "user", "Later")
         await kernel.receive(CHAT, "Later still")
         late.set()
     assert seen == [["Before"], ["Before"]]
@@ -85,13 +85,13 @@ async def test_history_is_not_crowded_out_by_what_came_later(open_kernel: OpenKe
 
     kernel = await open_kernel(agent=reads_late)
     for n in range(5):
-        await kernel.write(CHAT, "user", f"Before {n}")
+        await kernel.log.write(CHAT, "user", f"Before {n}")
     await kernel.receive(CHAT, "Now")
     async with asyncio.TaskGroup() as group:
         group.create_task(kernel.workers.user_runner.step())
         await begun.wait()
         for n in range(10):
-            await kernel.write(CHAT, "user", f"Later {n}")
+            await kernel.log.write(CHAT, "user", f"Later {n}")
         late.set()
     assert seen == ["Before 2", "Before 3", "Before 4"]
 
@@ -121,7 +121,7 @@ async def test_a_written_message_is_sent_at_once_and_stands_after_the_turn_it_in
         await kernel.workers.courier.step()
         assert (await said(kernel))[-1] == ("assistant", "Your flight leaves at noon.")
         sent.set()
-    types = [event.type for event in await kernel.events(CHAT)]
+    types = [event.type for event in await kernel.log.events(CHAT)]
     assert types.index("tool_started") < types.index("message") < types.index("tool_call")
     await kernel.receive(CHAT, "Thanks")
     await quiet(kernel)
@@ -229,7 +229,7 @@ async def test_a_turn_of_a_broken_agent_fails_and_the_next_one_is_well(
     agent.script(line)
     broken = await kernel.receive(CHAT, "Hello")
     await quiet(kernel)
-    failed = await kernel.turn(broken.turn_id)
+    failed = await kernel.turns.get(broken.turn_id)
     assert failed.outcome == "error"
     assert error in (failed.error or "")
     await kernel.receive(CHAT, "Still there?")
@@ -245,11 +245,11 @@ async def test_words_no_database_can_hold_are_kept_less_what_cannot(
     await kernel.receive(CHAT, "Hello")
     await quiet(kernel)
     assert (await said(kernel))[-1] == ("assistant", "a\ufffdbc\ufffdd")
-    assert "tool_call" in [event.type for event in await kernel.events(CHAT)]
+    assert "tool_call" in [event.type for event in await kernel.log.events(CHAT)]
 
 
 async def test_the_first_words_of_a_chat_are_its_title(kernel: Kernel) -> None:
     await kernel.receive(CHAT, "\n  Plan the trip\nto Rome")
     await kernel.receive(CHAT, "And back")
     await quiet(kernel)
-    assert (await kernel.session(CHAT)).title == "Plan the trip"
+    assert (await kernel.sessions.get(CHAT)).title == "Plan the trip"

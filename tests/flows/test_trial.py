@@ -38,11 +38,11 @@ async def suspects(kernel: Kernel, clock: ManualClock, count: int) -> list[str]:
 
 async def test_one_suspect_is_started_at_a_time(kernel: Kernel, clock: ManualClock) -> None:
     turns = await suspects(kernel, clock, 3)
-    before = {turn_id: await kernel.turn(turn_id) for turn_id in turns}
+    before = {turn_id: await kernel.turns.get(turn_id) for turn_id in turns}
     (first,) = await leased(kernel, clock)
     assert first.turn.crashes == 2
     for turn_id in set(turns) - {first.turn.id}:
-        waiting = await kernel.turn(turn_id)
+        waiting = await kernel.turns.get(turn_id)
         assert waiting.state is TurnState.QUEUED
         assert waiting.attempt == before[turn_id].attempt == 2
         assert (
@@ -80,7 +80,7 @@ async def test_each_of_them_has_its_turn(kernel: Kernel, clock: ManualClock, age
         await quiet(kernel)
         clock.advance(milliseconds=SUSPECT_PAUSE_MS)
     for turn_id in turns:
-        ended = await kernel.turn(turn_id)
+        ended = await kernel.turns.get(turn_id)
         assert (ended.outcome, ended.attempt) == (Outcome.OK, 3)
 
 

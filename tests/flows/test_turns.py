@@ -37,16 +37,16 @@ async def test_stopping_a_turn_leaves_what_was_said_so_far(open_kernel: OpenKern
     admitted = await kernel.receive(CHAT, "Rome")
     async with working(kernel):
         await agent.begun.wait()
-        assert await kernel.stop(CHAT) == admitted.turn_id
+        assert await kernel.turns.stop(CHAT) == admitted.turn_id
         stopped = await kernel.wait(admitted.turn_id)
     assert (stopped.state, stopped.outcome, stopped.reply) == ("cancelled", "stopped", "Half a")
     assert (await said(kernel))[-1] == ("assistant", "Half a\n\n(stopped)")
-    assert not (await kernel.session(CHAT)).busy
+    assert not (await kernel.sessions.get(CHAT)).busy
 
 
 async def test_stopping_a_session_that_rests_does_nothing(kernel: Kernel) -> None:
-    await kernel.write(CHAT, "user", "Hello")
-    assert await kernel.stop(CHAT) is None
+    await kernel.log.write(CHAT, "user", "Hello")
+    assert await kernel.turns.stop(CHAT) is None
 
 
 async def test_any_process_can_stop_a_turn(
@@ -55,7 +55,7 @@ async def test_any_process_can_stop_a_turn(
     works, watches = await open_kernel(), await open_kernel()
     await works.receive(CHAT, "Hello")
     async with under_way(works, agent):
-        await watches.stop(CHAT)
+        await watches.turns.stop(CHAT)
         await works.workers.keeper.step()
     assert (await said(watches))[-1] == ("assistant", "(stopped)")
 
@@ -66,18 +66,18 @@ async def test_a_stopped_run_of_a_job_leaves_the_job_its_next_slot(
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     clock.advance(minutes=1)
     async with under_way(kernel, agent):
-        await kernel.stop(CHAT)
+        await kernel.turns.stop(CHAT)
         await kernel.workers.keeper.step()
     assert await outcomes(kernel, job) == ["stopped"]
-    assert (await kernel.job(job.id)).next_at == clock.ms() + 60_000
+    assert (await kernel.jobs.get(job.id)).next_at == clock.ms() + 60_000
 
 
 async def test_a_turn_that_waits_can_be_cancelled(kernel: Kernel, agent: ScriptedAgent) -> None:
     await kernel.receive(CHAT, "First")
     async with under_way(kernel, agent):
         second = await kernel.receive(CHAT, "Second")
-        await kernel.cancel(second.turn_id)
-    assert (await kernel.turn(second.turn_id)).state == "cancelled"
+        await kernel.turns.cancel(second.turn_id)
+    assert (await kernel.turns.get(second.turn_id)).state == "cancelled"
     assert [asked.text for asked in agent.asked] == ["First"]
     assert await said(kernel) == [("user", "First"), ("assistant", "ok")]
 
@@ -86,21 +86,21 @@ async def test_cancelling_a_turn_that_has_started_is_too_late(kernel: Kernel, ag
     admitted = await kernel.receive(CHAT, "Hello")
     async with under_way(kernel, agent):
         with pytest.raises(AlreadyStarted):
-            await kernel.cancel(admitted.turn_id)
+            await kernel.turns.cancel(admitted.turn_id)
     with pytest.raises(AlreadyStarted):
-        await kernel.cancel(admitted.turn_id)
+        await kernel.turns.cancel(admitted.turn_id)
     assert (await said(kernel))[-1] == ("assistant", "ok")
 
 
 async def test_cancelling_what_is_not_there_says_so(kernel: Kernel) -> None:
     with pytest.raises(NotFound):
-        await kernel.cancel("nothing")
+        await kernel.turns.cancel("nothing")
 
 
 async def test_cancelling_the_only_turn_leaves_the_session_at_rest(kernel: Kernel) -> None:
     admitted = await kernel.receive(CHAT, "Hello")
-    await kernel.cancel(admitted.turn_id)
-    session = await kernel.session(CHAT)
+    await kernel.turns.cancel(admitted.turn_id)
+    session = await kernel.sessions.get(CHAT)
     assert (session.busy, session.ready_at) == (False, None)
 
 
@@ -110,7 +110,7 @@ async def test_a_message_is_enqueued_by_default(kernel: Kernel, agent: ScriptedA
         assert (await kernel.receive(CHAT, "Second")).position == 1
         assert (await kernel.receive(CHAT, "Third")).position == 2
         updates = [
-            event.body["queued"] for event in await kernel.events(CHAT) if event.type == "queue_update"
+            event.body["queued"] for event in await kernel.log.events(CHAT) if event.type == "queue_update"
         ]
         assert updates == [1, 2]
     assert [asked.text for asked in agent.asked] == ["First", "Second", "Third"]
@@ -163,7 +163,7 @@ async def test_an_injected_message_joins_the_users_turn_and_its_waiter_gets_that
         reply = (await waiter).reply
     assert reply == "Half a sentence about Rome"
     assert agent.joined == ["and Pisa"]
-    assert (await kernel.turn(guest.turn_id)).joined_into == host.turn_id
+    assert (await kernel.turns.get(guest.turn_id)).joined_into == host.turn_id
     assert await said(kernel) == [
         ("user", "Rome"),
         ("user", "and Pisa"),
@@ -248,7 +248,7 @@ async def test_a_rule_for_busy_sessions_that_does_not_exist_is_refused(kernel: K
 
 
 async def test_a_message_can_be_written_without_a_turn(kernel: Kernel, agent: ScriptedAgent) -> None:
-    written = await kernel.write(CHAT, "system", "The user is in Rome.")
+    written = await kernel.log.write(CHAT, "system", "The user is in Rome.")
     await quiet(kernel)
     assert (written.role, written.content, written.seq) == ("system", "The user is in Rome.", 1)
     assert agent.asked == []
@@ -259,7 +259,7 @@ async def test_a_message_can_be_written_without_a_turn(kernel: Kernel, agent: Sc
 
 async def test_an_unknown_role_is_refused(kernel: Kernel) -> None:
     with pytest.raises(BadSetting):
-        await kernel.write(CHAT, "narrator", "Meanwhile")
+        await kernel.log.write(CHAT, "narrator", "Meanwhile")
 
 
 async def test_waiting_for_a_turn_that_has_ended_returns_at_once(
@@ -276,7 +276,7 @@ async def test_a_waiter_hears_of_a_cancellation(kernel: Kernel) -> None:
     async with asyncio.TaskGroup() as group:
         waiter = group.create_task(kernel.wait(admitted.turn_id))
         await asyncio.sleep(0)
-        await kernel.cancel(admitted.turn_id)
+        await kernel.turns.cancel(admitted.turn_id)
     assert waiter.result().state == "cancelled"
 
 
@@ -285,7 +285,7 @@ async def test_a_waiter_hears_that_its_session_is_gone(kernel: Kernel) -> None:
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         waiter = group.create_task(_refused(kernel.wait(admitted.turn_id)))
         await asyncio.sleep(0)
-        await kernel.delete(CHAT)
+        await kernel.sessions.delete(CHAT)
         assert isinstance(await waiter, NotFound)
 
 

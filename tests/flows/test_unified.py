@@ -6,7 +6,7 @@ from contextlib import aclosing
 import pytest
 import pytest_asyncio
 
-from segue import Ask, At, Event, Every, Kernel, Owner, Policy, Say, Settings
+from segue import Ask, At, Event, Every, JobKind, Kernel, Owner, Policy, Say, Settings
 from segue.errors import SessionHasJobs
 from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions.unified import KEY
@@ -58,10 +58,10 @@ async def test_a_job_belongs_to_the_chat_it_was_made_in_and_runs_in_the_common_s
 ) -> None:
     """8.1, 8.2, 1.2: the job reports, the user answers anywhere, and the next run sees both."""
     job = await kernel.schedule(WEB, Every(3600), Ask("How is the build?"), name="Build")
-    assert [one.id for one in await kernel.jobs(WEB)] == [job.id]
+    assert [one.id for one in await kernel.jobs.list(WEB, ended=True)] == [job.id]
     await kernel.receive(OTHER, "Hello")
     await quiet(kernel)
-    assert await kernel.jobs(OTHER) == await kernel.jobs(KEY) == []
+    assert await kernel.jobs.list(OTHER, ended=True) == await kernel.jobs.list(KEY, ended=True) == []
     agent.script("It is red.", "I will wait.")
     clock.advance(hours=1)
     await quiet(kernel)
@@ -101,11 +101,11 @@ async def test_deleting_the_chat_blocks_on_its_jobs_and_takes_them_along(
         await kernel.workers.timer.step()
         assert await outcomes(kernel, job) == [None]
         with pytest.raises(SessionHasJobs):
-            await kernel.delete(WEB)
-        await kernel.delete(WEB, with_jobs=True)
+            await kernel.sessions.delete(WEB)
+        await kernel.sessions.delete(WEB, with_jobs=True)
     await quiet(kernel)
     assert [asked.text for asked in agent.asked] == ["Hello"]
-    assert {session.key for session in await kernel.sessions()} == {OTHER, KEY}
+    assert {session.key for session in await kernel.sessions.list()} == {OTHER, KEY}
 
 
 async def test_a_chats_runs_outlive_the_common_session(
@@ -120,12 +120,12 @@ async def test_a_chats_runs_outlive_the_common_session(
         clock.advance(hours=1)
         await kernel.workers.timer.step()
         assert await outcomes(kernel, job) == ["ok", None]
-        await kernel.delete(KEY)
-        told = await kernel.runs_of(job.id)
+        await kernel.sessions.delete(KEY)
+        told = await kernel.runs.list(job=job.id)
     assert [run.outcome for run in told] in (["cancelled", "ok"], ["stopped", "ok"]), (
         "or begun as the other left"
     )
-    assert await kernel.runs_of(job.id) == told
+    assert await kernel.runs.list(job=job.id) == told
     assert not await kernel.audit()
 
 
@@ -135,18 +135,18 @@ async def test_a_turn_that_came_by_a_chat_is_stopped_before_the_chat_goes(
     """9.3"""
     admitted = await kernel.receive(WEB, "Hello")
     async with under_way(kernel, agent):
-        await kernel.delete(WEB)
-        assert (await kernel.turn(admitted.turn_id)).outcome == "stopped"
+        await kernel.sessions.delete(WEB)
+        assert (await kernel.turns.get(admitted.turn_id)).outcome == "stopped"
     assert (await said(kernel, KEY))[-1] == ("assistant", "(stopped)")
 
 
 async def test_another_chats_turn_goes_on_when_a_chat_is_deleted(
     kernel: Kernel, agent: ScriptedAgent
 ) -> None:
-    await kernel.open(OTHER)
+    await kernel.sessions.open(OTHER)
     await kernel.receive(WEB, "Hello")
     async with under_way(kernel, agent):
-        await kernel.delete(OTHER)
+        await kernel.sessions.delete(OTHER)
     assert await said(kernel, WEB) == [("user", "Hello"), ("assistant", "ok")]
 
 
@@ -154,13 +154,13 @@ async def test_another_chats_turn_goes_on_when_a_chat_is_deleted(
 async def test_stop_and_state_reach_the_lane_from_every_key(
     kernel: Kernel, agent: ScriptedAgent, key: str
 ) -> None:
-    await kernel.open(OTHER)
+    await kernel.sessions.open(OTHER)
     admitted = await kernel.receive(WEB, "Hello")
     async with under_way(kernel, agent):
-        assert (await kernel.overview(key)).session.holder is not None
-        assert await kernel.stop(key) == admitted.turn_id
+        assert (await kernel.sessions.overview(key)).session.holder is not None
+        assert await kernel.turns.stop(key) == admitted.turn_id
         await kernel.workers.keeper.step()
-    assert (await kernel.turn(admitted.turn_id)).outcome == "stopped"
+    assert (await kernel.turns.get(admitted.turn_id)).outcome == "stopped"
 
 
 @pytest.mark.parametrize("key", [WEB, KEY])
@@ -170,7 +170,7 @@ async def test_live_events_are_heard_under_both_keys(kernel: Kernel, agent: Scri
     await kernel.receive(WEB, "Before")
     await quiet(kernel)
     agent.script(["It is ", "green."])
-    start = (await kernel.session(key)).last_seq
+    start = (await kernel.sessions.get(key)).last_seq
     heard: list[Event | LiveText] = []
 
     async def listen() -> None:
@@ -223,7 +223,7 @@ async def test_a_written_message_is_in_the_chat_and_in_the_common_memory(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent, channel: RecordingChannel
 ) -> None:
     await kernel.schedule(PHONE, At("in 1 hour"), Say("Your flight leaves at noon."))
-    await kernel.write(WEB, "system", "The user is travelling.")
+    await kernel.log.write(WEB, "system", "The user is travelling.")
     clock.advance(hours=1)
     await quiet(kernel)
     assert channel.texts == ["Your flight leaves at noon."]
@@ -255,15 +255,15 @@ async def test_jobs_can_belong_to_all_chats_together(
     """8.3: owned by the common session, listed by every chat; deleting a chat neither blocks nor removes."""
     kernel = await open_kernel(settings=TOGETHER)
     job = await kernel.schedule(WEB, Every(3600), Ask("Look."))
-    await kernel.open(WEB)
-    await kernel.open(OTHER)
+    await kernel.sessions.open(WEB)
+    await kernel.sessions.open(OTHER)
     for key in (WEB, OTHER, KEY):
-        assert [one.id for one in await kernel.jobs(key)] == [job.id]
-        assert [one.id for one in await kernel.cron_jobs(key)] == [job.id]
-    await kernel.delete(WEB)
-    assert await kernel.job(job.id) == job
+        assert [one.id for one in await kernel.jobs.list(key, ended=True)] == [job.id]
+        assert [one.id for one in await kernel.jobs.list(key, kind=JobKind.CRON)] == [job.id]
+    await kernel.sessions.delete(WEB)
+    assert await kernel.jobs.get(job.id) == job
     with pytest.raises(SessionHasJobs):
-        await kernel.delete(KEY)
+        await kernel.sessions.delete(KEY)
 
 
 async def test_a_job_of_all_chats_speaks_through_the_one_used_last(
@@ -297,13 +297,13 @@ async def test_a_job_of_all_chats_speaks_through_the_newest_one_that_is_still_th
         await kernel.receive(key, "Hello")
         await quiet(kernel)
         clock.advance(seconds=1)
-    await kernel.open("web:never-used")
-    await kernel.delete(WEB)
+    await kernel.sessions.open("web:never-used")
+    await kernel.sessions.delete(WEB)
     agent.script("All is well.")
     clock.advance(hours=1)
     await quiet(kernel)
     assert channel.texts == ["ok", "All is well."]
-    await kernel.delete(PHONE)
+    await kernel.sessions.delete(PHONE)
     agent.script("Still well.")
     clock.advance(hours=1)
     await quiet(kernel)
@@ -323,14 +323,14 @@ async def test_a_chat_deleted_while_a_job_of_all_chats_waits_or_runs_is_replaced
     clock.advance(hours=1)
     agent.script("While it ran.")
     async with under_way(kernel, agent):
-        await kernel.delete(WEB)
+        await kernel.sessions.delete(WEB)
     assert (await said(kernel, OTHER))[-1] == ("assistant", "While it ran.")
     await kernel.receive(OTHER, "Wait.")
     async with under_way(kernel, agent):
         clock.advance(hours=1)
         await kernel.workers.timer.step()
         agent.script("While it waited.")
-        await kernel.delete(OTHER)
+        await kernel.sessions.delete(OTHER)
     await quiet(kernel)
     assert channel.texts == ["ok", "While it waited."]
     assert await outcomes(kernel, job) == ["ok", "ok"]
@@ -351,8 +351,8 @@ async def test_toggling_moves_no_job(
     clock.advance(hours=1)
     await quiet(apart)
     assert {asked.turn.session.key for asked in agent.asked} == {KEY, WEB}
-    assert [one.id for one in await apart.jobs(WEB)] == [own.id]
-    assert [one.id for one in await apart.jobs(KEY)] == [shared.id]
+    assert [one.id for one in await apart.jobs.list(WEB, ended=True)] == [own.id]
+    assert [one.id for one in await apart.jobs.list(KEY, ended=True)] == [shared.id]
 
 
 async def test_toggling_moves_no_words(open_kernel: OpenKernel, agent: ScriptedAgent) -> None:

@@ -37,17 +37,17 @@ async def test_a_job_with_a_guard_that_cannot_be_read_is_paused_and_says_which(
     """An older worker must not run what a newer guard may forbid."""
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     await written_by_a_newer(kernel, job, **fields)
-    assert told in (await kernel.explain(job.id)).text
+    assert told in (await kernel.jobs.explain(job.id)).text
     before = (await log(kernel)).count("automation_update")
     clock.advance(minutes=1)
     await quiet(kernel)
     assert await outcomes(kernel, job) == []
-    [paused] = await kernel.jobs(CHAT)
+    [paused] = await kernel.jobs.list(CHAT, ended=True)
     reason = f"its policy has {told}, which this version of Segue cannot read; "
     assert paused.state is JobState.PAUSED
     assert (paused.state_reason or "").startswith(reason)
     assert (await log(kernel)).count("automation_update") == before + 1
-    explained = await kernel.explain(job.id)
+    explained = await kernel.jobs.explain(job.id)
     assert explained.verdict == "paused"
     assert reason in explained.text
     assert "Resume it" not in explained.text
@@ -57,12 +57,12 @@ async def test_what_cannot_be_read_is_written_back_as_it_is(kernel: Kernel, cloc
     """A newer worker finds its guard, whatever an older one changed; and a job that is resumed is paused."""
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     await written_by_a_newer(kernel, job, quiet_hours="22-7", busy="ask_first")
-    await kernel.pause(job.id)
-    await kernel.edit(job.id, name="another name")
-    await kernel.resume(job.id)
+    await kernel.jobs.pause(job.id)
+    await kernel.jobs.update(job.id, name="another name")
+    await kernel.jobs.resume(job.id)
     clock.advance(minutes=1)
     await quiet(kernel)
-    there = await kernel.job(job.id)
+    there = await kernel.jobs.get(job.id)
     assert (there.state, there.name, there.policy.retries) == (JobState.PAUSED, "another name", 2)
     assert there.policy.to_json() == {
         **Policy(retries=2).to_json(),
@@ -76,12 +76,12 @@ async def test_another_policy_sets_it_going_again(kernel: Kernel, clock: ManualC
     await written_by_a_newer(kernel, job, quiet_hours="22-7", busy="ask_first")
     clock.advance(minutes=1)
     await quiet(kernel)
-    there = (await kernel.job(job.id)).policy
+    there = (await kernel.jobs.get(job.id)).policy
     half = there.changed({"busy": "skip"})
     assert (half.busy, half.retries, half.to_json()["quiet_hours"]) == (Busy.SKIP, 2, "22-7")
     assert half.unreadable is not None
-    await kernel.change_cron_job(job.id, policy=half.changed({"quiet_hours": None}))
-    await kernel.resume(job.id)
+    await kernel.jobs.update(job.id, policy=half.changed({"quiet_hours": None}))
+    await kernel.jobs.resume(job.id)
     clock.advance(minutes=1)
     await quiet(kernel)
     assert await outcomes(kernel, job) == ["ok"]
@@ -102,7 +102,7 @@ async def test_a_policy_that_is_none_at_all_pauses_its_job(kernel: Kernel, clock
     clock.advance(minutes=1)
     await quiet(kernel)
     await kernel.store.commit(write, job.id, "policy", "{}")
-    paused = await kernel.job(job.id)
+    paused = await kernel.jobs.get(job.id)
     assert (paused.state, paused.state_reason) == (
         JobState.PAUSED,
         "cannot be read: a stored policy is an object, got []",
@@ -113,7 +113,7 @@ async def test_one_job_that_cannot_be_read_does_not_hide_the_others(kernel: Kern
     spoilt = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     well = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     await kernel.store.commit(write, spoilt.id, "trigger", "{}")
-    assert [job.id for job in await kernel.jobs(CHAT)] == [well.id]
+    assert [job.id for job in await kernel.jobs.list(CHAT, ended=True)] == [well.id]
 
 
 async def test_a_session_with_a_job_that_cannot_be_read_can_still_be_deleted(kernel: Kernel) -> None:
@@ -121,14 +121,14 @@ async def test_a_session_with_a_job_that_cannot_be_read_can_still_be_deleted(ker
     spoilt = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     await kernel.store.commit(write, spoilt.id, "trigger", "{}")
     with pytest.raises(SessionHasJobs):
-        await kernel.delete(CHAT)
-    await kernel.delete(CHAT, with_jobs=True)
-    assert await kernel.sessions() == []
+        await kernel.sessions.delete(CHAT)
+    await kernel.sessions.delete(CHAT, with_jobs=True)
+    assert await kernel.sessions.list() == []
 
 
 async def test_a_recall_that_cannot_be_read_does_not_hide_its_session(kernel: Kernel) -> None:
-    await kernel.write(CHAT, "user", "Hello.")
-    spoilt = await kernel.set_recall(CHAT, "Read notes.md.", when="1h")
+    await kernel.log.write(CHAT, "user", "Hello.")
+    spoilt = await kernel.recalls.add(CHAT, "Read notes.md.", when="1h")
     await kernel.store.commit(write, spoilt.id, "trigger", "{}")
-    assert [(one.session.key, one.recall) for one in await kernel.overviews()] == [(CHAT, None)]
-    assert (await kernel.recall(CHAT), await kernel.recalls(CHAT)) == (None, [])
+    assert [(one.session.key, one.recall) for one in await kernel.sessions.overviews()] == [(CHAT, None)]
+    assert (await kernel.recalls.get(CHAT), await kernel.recalls.list(CHAT)) == (None, [])

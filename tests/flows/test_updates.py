@@ -21,7 +21,7 @@ async def test_a_job_that_starts_at_once_is_told_of_by_its_turn(
     before = len(await log(kernel))
     clock.advance(minutes=1)
     await quiet(kernel)
-    events = (await kernel.events(CHAT))[before:]
+    events = (await kernel.log.events(CHAT))[before:]
     assert [event.type for event in events] == ["stream_start", "stream_end", "session_sync"]
     assert [event.source and event.source.job_id for event in events[:2]] == [job.id, job.id]
 
@@ -128,7 +128,7 @@ _QUEUE_EVENTS = ("stream_start", "queue_update")
 
 async def queue(kernel: Kernel, key: str = CHAT) -> list[tuple[str, int | None]]:
     """Starts of turns and updates of the queue, in the order of the log."""
-    events = [event for event in await kernel.events(key, limit=1000) if event.type in _QUEUE_EVENTS]
+    events = [event for event in await kernel.log.events(key, limit=1000) if event.type in _QUEUE_EVENTS]
     return [(event.type, event.body.get("queued")) for event in events]
 
 
@@ -156,7 +156,7 @@ async def test_a_turn_that_did_not_wait_updates_no_queue(kernel: Kernel, agent: 
     await kernel.receive(CHAT, "Three")
     async with under_way(kernel, agent):
         withdrawn = await kernel.receive(CHAT, "Four")
-        await kernel.cancel(withdrawn.turn_id)
+        await kernel.turns.cancel(withdrawn.turn_id)
     await kernel.receive(CHAT, "Five")
     await quiet(kernel)
     starts = [("stream_start", None)] * 3

@@ -1,8 +1,8 @@
 import pytest
 
-from tests.flows.house import agent, channel, clock, kernel, open_kernel
+from tests.flows.house import agent, channel, clock, kernel, open_kernel, store_settings
 
-__all__ = ["agent", "channel", "clock", "kernel", "open_kernel"]
+__all__ = ["agent", "channel", "clock", "kernel", "open_kernel", "store_settings"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

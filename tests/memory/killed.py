@@ -67,7 +67,7 @@ async def work_until_killed(url: str, now: str, work: str, statement: int) -> No
         if work == "archivist":
             await kernel.workers.archivist.step()
         else:
-            await kernel.commit(work)
+            await kernel.memory.commit(work)
         database.arm(0)
 
 

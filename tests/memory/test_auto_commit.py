@@ -27,29 +27,29 @@ LONG = "abcd" * 10
 
 async def archives(kernel: Kernel, key: str = CHAT) -> list[tuple[int, str, int]]:
     """Oldest first: number, reason, messages."""
-    found = await kernel.archives(key, limit=500)
+    found = await kernel.memory.archives(key, limit=500)
     return [(each.n, each.reason, each.message_count) for each in reversed(found)]
 
 
 async def members(kernel: Kernel) -> list[str]:
-    return [each.key for each in (await kernel.auto_commit_index()).members]
+    return [each.key for each in (await kernel.memory.auto_commit_index()).members]
 
 
 async def test_a_write_that_reaches_the_threshold_commits(kernel: Kernel) -> None:
     """A4.1, A4.5, A2.11: the write answers first; the archivist commits."""
-    await kernel.write_all(CHAT, [("user", "abcd" * 9)], auto_commit_policy=BY_TOKENS)
+    await kernel.log.write_all(CHAT, [("user", "abcd" * 9)], auto_commit_policy=BY_TOKENS)
     await quiet(kernel)
     assert await archives(kernel) == []
-    written = await kernel.write_all(CHAT, [("user", "abcd")])
+    written = await kernel.log.write_all(CHAT, [("user", "abcd")])
     assert written.pending_tokens == 10
     await quiet(kernel)
     assert await archives(kernel) == [(1, "token_threshold", 2)]
-    assert (await kernel.overview(CHAT)).pending_tokens == 0
+    assert (await kernel.sessions.overview(CHAT)).pending_tokens == 0
 
 
 async def test_a_turn_that_reaches_the_threshold_commits(kernel: Kernel, agent: ScriptedAgent) -> None:
     """A4.1: messages of turns count too."""
-    await kernel.open(CHAT, auto_commit_policy=BY_TOKENS)
+    await kernel.sessions.open(CHAT, auto_commit_policy=BY_TOKENS)
     agent.script(LONG)
     await kernel.receive(CHAT, "hello")
     await quiet(kernel)
@@ -60,8 +60,8 @@ async def test_a_scheduled_message_that_reaches_the_threshold_is_committed_at_on
     kernel: Kernel, clock: ManualClock
 ) -> None:
     """A4.1: the clock stands still, so the archivist's periodic check cannot do it."""
-    await kernel.write(CHAT, "user", "Remind me.", auto_commit_policy=BY_TOKENS)
-    await kernel.schedule_message(CHAT, "in 1 hour", LONG)
+    await kernel.log.write(CHAT, "user", "Remind me.", auto_commit_policy=BY_TOKENS)
+    await kernel.scheduled_messages.add(CHAT, "in 1 hour", LONG)
     async with working(kernel):
         clock.advance(hours=1)
         await until(kernel, "session_sync")
@@ -71,16 +71,16 @@ async def test_a_scheduled_message_that_reaches_the_threshold_is_committed_at_on
 async def test_the_newest_messages_stay_live(kernel: Kernel) -> None:
     """A4.4, A5.5."""
     policy = AutoCommitPolicy(enabled=True, token_threshold=10, keep_recent_count=2)
-    await kernel.write_all(CHAT, [("user", f"{LONG} {n}") for n in range(5)], auto_commit_policy=policy)
+    await kernel.log.write_all(CHAT, [("user", f"{LONG} {n}") for n in range(5)], auto_commit_policy=policy)
     await quiet(kernel)
     assert await archives(kernel) == [(1, "token_threshold", 3)]
-    assert (await kernel.overview(CHAT)).message_count == 2
+    assert (await kernel.sessions.overview(CHAT)).message_count == 2
 
 
 async def test_a_threshold_works_with_the_idle_switch_off_and_is_no_member(open_kernel: OpenKernel) -> None:
     """A4.2, A4.3, A6.3."""
     kernel = await open_kernel(settings=Settings(idle_commits=False))
-    await kernel.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
+    await kernel.log.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
     assert await members(kernel) == []
     await quiet(kernel)
     assert await archives(kernel) == [(1, "token_threshold", 1)]
@@ -88,19 +88,19 @@ async def test_a_threshold_works_with_the_idle_switch_off_and_is_no_member(open_
 
 async def test_the_decision_is_made_again_when_its_moment_comes(kernel: Kernel) -> None:
     """A4.6, A5.4, A11.2: between the write and the check, the policy was removed."""
-    await kernel.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
-    await kernel.change(CHAT, auto_commit_policy=None)
+    await kernel.log.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
+    await kernel.sessions.update(CHAT, auto_commit_policy=None)
     await quiet(kernel)
     assert await archives(kernel) == []
-    assert (await kernel.session(CHAT)).live.last_error == ""
+    assert (await kernel.sessions.get(CHAT)).live.last_error == ""
 
 
 async def test_a_quiet_session_is_committed_once(kernel: Kernel, clock: ManualClock) -> None:
     """A5.1, A5.2, A7.15, A12.4."""
-    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     for _ in range(5):
         clock.advance(minutes=9)
-        await kernel.write(CHAT, "user", "still here")
+        await kernel.log.write(CHAT, "user", "still here")
         await quiet(kernel)
     assert await archives(kernel) == []
     clock.advance(minutes=10)
@@ -110,25 +110,25 @@ async def test_a_quiet_session_is_committed_once(kernel: Kernel, clock: ManualCl
     clock.advance(days=1)
     await quiet(kernel)
     assert len(await archives(kernel)) == 1
-    await kernel.write(CHAT, "user", "back again")
+    await kernel.log.write(CHAT, "user", "back again")
     assert await members(kernel) == [CHAT]
 
 
 async def test_a_busy_chat_arms_one_moment(kernel: Kernel, clock: ManualClock) -> None:
     """DESIGN 3.9, A7.11: armed by the first message, not moved by the others."""
-    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
-    armed = (await kernel.session(CHAT)).live.commit_at
+    await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    armed = (await kernel.sessions.get(CHAT)).live.commit_at
     for _ in range(10):
         clock.advance(seconds=5)
-        await kernel.write(CHAT, "user", "and more")
-    assert (await kernel.session(CHAT)).live.commit_at == armed == clock.ms() - 50_000 + 600_000
+        await kernel.log.write(CHAT, "user", "and more")
+    assert (await kernel.sessions.get(CHAT)).live.commit_at == armed == clock.ms() - 50_000 + 600_000
 
 
 async def test_a_user_who_talks_in_turns_is_waited_for(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     """A5.2."""
-    await kernel.open(CHAT, auto_commit_policy=BY_SILENCE)
+    await kernel.sessions.open(CHAT, auto_commit_policy=BY_SILENCE)
     await kernel.receive(CHAT, "hello")
     await quiet(kernel)
     clock.advance(minutes=9)
@@ -146,7 +146,7 @@ async def test_scheduled_turns_are_no_user_activity_but_are_committed(
     kernel: Kernel, clock: ManualClock
 ) -> None:
     """An hourly job does not delay the archiving of a chat, and its messages are archived too."""
-    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     await kernel.schedule(CHAT, Every(120), Ask("Look."))
     for _ in range(6):
         clock.advance(minutes=2)
@@ -161,9 +161,9 @@ async def test_scheduled_turns_are_no_user_activity_but_are_committed(
 async def test_what_is_kept_is_nothing_to_wait_for(kernel: Kernel, clock: ManualClock) -> None:
     """A5.6, A7.6: the tail stays live until the next message."""
     policy = AutoCommitPolicy(enabled=True, idle_timeout_seconds=600, keep_recent_count=2)
-    await kernel.write_all(CHAT, [("user", "one"), ("user", "two")], auto_commit_policy=policy)
+    await kernel.log.write_all(CHAT, [("user", "one"), ("user", "two")], auto_commit_policy=policy)
     assert await members(kernel) == []
-    await kernel.write(CHAT, "user", "three")
+    await kernel.log.write(CHAT, "user", "three")
     assert await members(kernel) == [CHAT]
     clock.advance(minutes=10)
     await quiet(kernel)
@@ -174,15 +174,15 @@ async def test_what_is_kept_is_nothing_to_wait_for(kernel: Kernel, clock: Manual
 async def test_the_switch_is_off_and_on_again(open_kernel: OpenKernel, clock: ManualClock) -> None:
     """A6.4, A6.5, A7.8: the policy is stored; no session is a member; no policy has to change."""
     on = await open_kernel()
-    await on.write("web:0", "user", "hello", auto_commit_policy=BY_SILENCE)
+    await on.log.write("web:0", "user", "hello", auto_commit_policy=BY_SILENCE)
     off = await open_kernel(settings=Settings(idle_commits=False))
-    await off.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await off.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     assert await members(off) == []
     clock.advance(minutes=10)
     await quiet(off)
     assert await archives(off) == []
     assert await members(on) == []
-    await on.write(CHAT, "user", "hello again")
+    await on.log.write(CHAT, "user", "hello again")
     clock.advance(minutes=10)
     await quiet(on)
     assert await archives(on) == [(1, "idle_timeout", 2)]
@@ -193,36 +193,36 @@ async def test_the_switch_is_off_and_on_again(open_kernel: OpenKernel, clock: Ma
 )
 async def test_a_member_leaves_with_its_reason(kernel: Kernel, policy: AutoCommitPolicy | None) -> None:
     """A7.7, A7.8."""
-    await kernel.write(CHAT, "user", "hi", auto_commit_policy=BY_SILENCE)
+    await kernel.log.write(CHAT, "user", "hi", auto_commit_policy=BY_SILENCE)
     assert await members(kernel) == [CHAT]
-    await kernel.change(CHAT, auto_commit_policy=policy)
+    await kernel.sessions.update(CHAT, auto_commit_policy=policy)
     assert await members(kernel) == []
 
 
 async def test_a_manual_commit_and_a_deletion_end_membership(kernel: Kernel) -> None:
     """A7.8, A13.1."""
-    await kernel.write("web:a", "user", "hello", auto_commit_policy=BY_SILENCE)
-    await kernel.write("web:b", "user", "hello", auto_commit_policy=BY_SILENCE)
-    await kernel.commit("web:a")
+    await kernel.log.write("web:a", "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.log.write("web:b", "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.memory.commit("web:a")
     assert await members(kernel) == ["web:b"]
-    await kernel.delete("web:b")
+    await kernel.sessions.delete("web:b")
     assert await members(kernel) == []
 
 
 async def test_only_members_are_checked(kernel: Kernel, clock: ManualClock) -> None:
     """A9.2, A12.1: sessions that do not wait are not read."""
     for number in range(20):
-        await kernel.write(f"web:{number}", "user", "hello")
-    await kernel.write("web:due", "user", "hello", auto_commit_policy=BY_SILENCE)
+        await kernel.log.write(f"web:{number}", "user", "hello")
+    await kernel.log.write("web:due", "user", "hello", auto_commit_policy=BY_SILENCE)
     clock.advance(minutes=10)
-    due = await kernel.shelf.due_commits(clock.ms(), 100)
-    assert due == [(await kernel.session("web:due")).id]
+    due = await kernel.memory_reader.due_commits(clock.ms(), 100)
+    assert due == [(await kernel.sessions.get("web:due")).id]
 
 
 async def test_a_restart_forgets_nothing(open_kernel: OpenKernel, clock: ManualClock) -> None:
     """A8.1, A12.2, A12.5, A12.6, A9.3: a session that came due before it is committed in the first step."""
     first = await open_kernel()
-    await first.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await first.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     clock.advance(hours=1)
     second = await open_kernel()
     assert await second.workers.archivist.step() > 0
@@ -260,7 +260,7 @@ async def test_two_checks_and_two_reasons_make_one_archive(
     """A10.1, A10.2, A10.3, A10.4."""
     both = AutoCommitPolicy(enabled=True, token_threshold=1, idle_timeout_seconds=1)
     one, two = await open_kernel(), await open_kernel()
-    await one.write(CHAT, "user", LONG, auto_commit_policy=both)
+    await one.log.write(CHAT, "user", LONG, auto_commit_policy=both)
     clock.advance(minutes=1)
     await asyncio.gather(*(kernel.workers.archivist.step() for kernel in (one, two, one, two)))
     assert await archives(one) == [(1, "token_threshold", 1)]
@@ -268,8 +268,8 @@ async def test_two_checks_and_two_reasons_make_one_archive(
 
 async def test_many_writes_at_once_make_one_commit(kernel: Kernel) -> None:
     """A10.4."""
-    await kernel.open(CHAT, auto_commit_policy=BY_TOKENS)
-    await asyncio.gather(*(kernel.write(CHAT, "user", LONG) for _ in range(20)))
+    await kernel.sessions.open(CHAT, auto_commit_policy=BY_TOKENS)
+    await asyncio.gather(*(kernel.log.write(CHAT, "user", LONG) for _ in range(20)))
     await quiet(kernel)
     assert await archives(kernel) == [(1, "token_threshold", 20)]
 
@@ -277,13 +277,13 @@ async def test_many_writes_at_once_make_one_commit(kernel: Kernel) -> None:
 async def test_owners_are_committed_apart(kernel: Kernel) -> None:
     """A9.6, A10.5."""
     other = Owner("elsewhere", "other")
-    await kernel.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
-    await kernel.write_all(CHAT, [("user", LONG)], owner=other, auto_commit_policy=BY_TOKENS)
+    await kernel.log.write(CHAT, "user", LONG, auto_commit_policy=BY_TOKENS)
+    await kernel.log.write_all(CHAT, [("user", LONG)], owner=other, auto_commit_policy=BY_TOKENS)
     await quiet(kernel)
-    mine, theirs = await kernel.tasks(), await kernel.tasks(owner=other)
+    mine, theirs = await kernel.memory.tasks(), await kernel.memory.tasks(owner=other)
     assert [task.owner for task in (*mine, *theirs)] == [Owner(), other]
     with pytest.raises(NotFound):
-        await kernel.task(theirs[0].id)
+        await kernel.memory.task(theirs[0].id)
 
 
 class Broken(FaultyStore):
@@ -311,21 +311,21 @@ async def test_a_commit_that_fails_is_reported_and_tried_again(
     """A11.1, A11.3: 60 s, then twice as long; and it stays a member."""
     database = Broken(await open_database(database_url))
     async with Kernel(database, agent=agent, clock=clock) as kernel:
-        await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+        await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
         clock.advance(minutes=10)
         failed_at = clock.ms()
         await kernel.workers.archivist.step()
-        live = (await kernel.session(CHAT)).live
+        live = (await kernel.sessions.get(CHAT)).live
         assert (live.last_error, live.last_error_at) == ("disk full, api_key=…", failed_at)
         assert live.commit_at == failed_at + 60_000
         assert await members(kernel) == [CHAT]
         clock.advance(minutes=1)
         await kernel.workers.archivist.step()
-        assert (await kernel.session(CHAT)).live.commit_at == clock.ms() + 120_000
+        assert (await kernel.sessions.get(CHAT)).live.commit_at == clock.ms() + 120_000
         database.broken = False
         clock.advance(minutes=2)
         await quiet(kernel)
-        live = (await kernel.session(CHAT)).live
+        live = (await kernel.sessions.get(CHAT)).live
         assert (live.last_error, live.last_error_at, live.failures) == ("", None, 0)
         assert await archives(kernel) == [(1, "idle_timeout", 1)]
         assert not await kernel.audit()
@@ -338,23 +338,23 @@ async def test_a_new_message_resets_the_pause_after_failed_commits(
     """60 s doubling to 1 h, reset by a new message: the next silence is waited for as the first was."""
     database = Broken(await open_database(database_url))
     async with Kernel(database, agent=agent, clock=clock) as kernel:
-        await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+        await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
         clock.advance(minutes=10)
         for _ in range(8):
             await kernel.workers.archivist.step()
             clock.advance(hours=1)
         await kernel.workers.archivist.step()
-        assert (await kernel.session(CHAT)).live.commit_at == clock.ms() + 3_600_000
+        assert (await kernel.sessions.get(CHAT)).live.commit_at == clock.ms() + 3_600_000
         await kernel.receive(CHAT, "are you there?")
         await quiet(kernel)
-        live = (await kernel.session(CHAT)).live
+        live = (await kernel.sessions.get(CHAT)).live
         assert (live.failures, live.commit_at) == (0, clock.ms() + 600_000)
         assert live.last_error, "it stays until a commit succeeds"
         clock.advance(minutes=10)
         await kernel.workers.archivist.step()
-        assert (await kernel.session(CHAT)).live.commit_at == clock.ms() + 60_000
+        assert (await kernel.sessions.get(CHAT)).live.commit_at == clock.ms() + 60_000
         database.broken = False
-        await kernel.write(CHAT, "user", "and now?")
+        await kernel.log.write(CHAT, "user", "and now?")
         clock.advance(minutes=10)
         await quiet(kernel)
         assert await archives(kernel) == [(1, "idle_timeout", 4)]
@@ -369,22 +369,22 @@ async def test_one_that_fails_does_not_stop_the_others(
     database = Broken(await open_database(database_url))
     async with Kernel(database, agent=agent, clock=clock) as kernel:
         for key in ("web:a", "web:b"):
-            await kernel.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+            await kernel.log.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
         clock.advance(minutes=10)
         await kernel.workers.archivist.step()
-        errors = [(await kernel.session(key)).live.last_error for key in ("web:a", "web:b")]
+        errors = [(await kernel.sessions.get(key)).live.last_error for key in ("web:a", "web:b")]
         assert all(errors)
     await database.close()
 
 
 async def test_a_deleted_session_ends_its_task(kernel: Kernel) -> None:
     """A13.2."""
-    await kernel.write(CHAT, "user", "hello")
-    done = await kernel.commit(CHAT)
+    await kernel.log.write(CHAT, "user", "hello")
+    done = await kernel.memory.commit(CHAT)
     assert isinstance(done, ArchiveMade)
-    await kernel.delete(CHAT)
+    await kernel.sessions.delete(CHAT)
     await quiet(kernel)
-    task = await kernel.task(done.task_id)
+    task = await kernel.memory.task(done.task_id)
     assert task.state is TaskState.FAILED
     assert "no longer exists" in (task.error or "")
 
@@ -392,9 +392,9 @@ async def test_a_deleted_session_ends_its_task(kernel: Kernel) -> None:
 async def test_automatic_commits_keep_their_distance(kernel: Kernel, clock: ManualClock) -> None:
     """A14.4."""
     policy = AutoCommitPolicy(enabled=True, message_count_threshold=2, min_commit_interval_seconds=3600)
-    await kernel.write_all(CHAT, [("user", "one"), ("user", "two")], auto_commit_policy=policy)
+    await kernel.log.write_all(CHAT, [("user", "one"), ("user", "two")], auto_commit_policy=policy)
     await quiet(kernel)
-    await kernel.write_all(CHAT, [("user", "three"), ("user", "four")])
+    await kernel.log.write_all(CHAT, [("user", "three"), ("user", "four")])
     await quiet(kernel)
     assert await archives(kernel) == [(1, "message_count_threshold", 2)]
     clock.advance(hours=1)
@@ -413,9 +413,9 @@ async def test_a_message_write_costs_no_statement_for_its_policy(
     cost = []
     async with Kernel(counting, agent=agent, clock=clock) as kernel:
         for key, policy in {"web:plain": None, "web:idle": BY_SILENCE}.items():
-            await kernel.open(key, auto_commit_policy=policy)
+            await kernel.sessions.open(key, auto_commit_policy=policy)
             before = counting.statements
-            await kernel.write(key, "user", "hello")
+            await kernel.log.write(key, "user", "hello")
             cost.append(counting.statements - before)
     assert cost[0] == cost[1]
     await counting.close()

@@ -17,7 +17,7 @@ def given(agent: ScriptedAgent) -> list[tuple[str, str]]:
 
 
 async def test_without_archives_a_turn_is_given_the_messages(kernel: Kernel, agent: ScriptedAgent) -> None:
-    await kernel.write_all(CHAT, [("user", "one"), ("assistant", "two")])
+    await kernel.log.write_all(CHAT, [("user", "one"), ("assistant", "two")])
     await kernel.receive(CHAT, "three")
     await quiet(kernel)
     assert given(agent) == [("user", "one"), ("assistant", "two")]
@@ -26,8 +26,8 @@ async def test_without_archives_a_turn_is_given_the_messages(kernel: Kernel, age
 async def test_an_archive_that_is_not_summed_up_yet_is_given_word_for_word(
     kernel: Kernel, agent: ScriptedAgent
 ) -> None:
-    await kernel.write(CHAT, "user", "The parrot sings.")
-    await kernel.commit(CHAT)
+    await kernel.log.write(CHAT, "user", "The parrot sings.")
+    await kernel.memory.commit(CHAT)
     await kernel.receive(CHAT, "hello")
     await kernel.workers.user_runner.step()
     assert ("user", "The parrot sings.") in given(agent)
@@ -37,10 +37,10 @@ async def test_after_everything_is_committed_a_turn_answers_from_memory(
     kernel: Kernel, agent: ScriptedAgent
 ) -> None:
     """The agent is given the archived fact, from a passage and from the summary."""
-    await kernel.write_all(CHAT, [("user", "The door code is 4711."), ("assistant", "Noted.")])
-    await kernel.commit(CHAT)
+    await kernel.log.write_all(CHAT, [("user", "The door code is 4711."), ("assistant", "Noted.")])
+    await kernel.memory.commit(CHAT)
     await quiet(kernel)
-    assert (await kernel.overview(CHAT)).message_count == 0
+    assert (await kernel.sessions.overview(CHAT)).message_count == 0
     await kernel.receive(CHAT, "What is the door code?")
     await quiet(kernel)
     ((role, notes),) = given(agent)
@@ -52,8 +52,8 @@ async def test_after_everything_is_committed_a_turn_answers_from_memory(
 async def test_a_recall_answers_from_memory_in_another_session(
     kernel: Kernel, agent: ScriptedAgent, clock: ManualClock
 ) -> None:
-    await kernel.write(CHAT, "user", "My flight leaves from gate 22.")
-    await kernel.commit(CHAT)
+    await kernel.log.write(CHAT, "user", "My flight leaves from gate 22.")
+    await kernel.memory.commit(CHAT)
     await quiet(kernel)
     soon = At(clock.now().replace(minute=30))
     await kernel.schedule("web:2", soon, Ask("Say which gate the flight leaves from."), kind=JobKind.RECALL)
@@ -63,14 +63,14 @@ async def test_a_recall_answers_from_memory_in_another_session(
 
 
 async def test_context_keeps_within_its_budget(kernel: Kernel) -> None:
-    await kernel.write_all(CHAT, [("user", "abcd" * 10) for _ in range(10)])
-    context = await kernel.context(CHAT, token_budget=35)
+    await kernel.log.write_all(CHAT, [("user", "abcd" * 10) for _ in range(10)])
+    context = await kernel.memory.context(CHAT, token_budget=35)
     assert (len(context.messages), context.left_out, context.message_tokens) == (3, 7, 30)
-    await kernel.commit(CHAT, keep_recent_count=1)
+    await kernel.memory.commit(CHAT, keep_recent_count=1)
     await quiet(kernel)
-    small = await kernel.context(CHAT, token_budget=12)
+    small = await kernel.memory.context(CHAT, token_budget=12)
     assert (small.summary, len(small.messages)) == (None, 1)
-    large = await kernel.context(CHAT, token_budget=100_000)
+    large = await kernel.memory.context(CHAT, token_budget=100_000)
     assert large.summary is not None
 
 
@@ -120,7 +120,7 @@ def test_views_show_less() -> None:
 async def test_a_jobs_view_decides_how_much_it_is_given(
     kernel: Kernel, agent: ScriptedAgent, clock: ManualClock
 ) -> None:
-    await kernel.write(CHAT, "user", "hello")
+    await kernel.log.write(CHAT, "user", "hello")
     await kernel.schedule(CHAT, Every(60), Ask("Look.", view=View.SUMMARY))
     clock.advance(minutes=1)
     await quiet(kernel)

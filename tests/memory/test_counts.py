@@ -20,7 +20,7 @@ def spoil(session_id: str, columns: str) -> Transaction[None]:
 
 
 async def spoilt(kernel: Kernel, columns: str) -> None:
-    await kernel.store.commit(spoil, (await kernel.session(CHAT)).id, columns)
+    await kernel.store.commit(spoil, (await kernel.sessions.get(CHAT)).id, columns)
 
 
 @pytest.mark.parametrize(
@@ -40,43 +40,43 @@ async def test_a_session_that_is_loaded_with_wrong_counts_has_them_rebuilt(
 ) -> None:
     """A3.6, A3.7: a stale 0 and a message in the log give 1."""
     policy = AutoCommitPolicy(enabled=True, token_threshold=1000, keep_recent_count=1)
-    await kernel.write_all(CHAT, [("user", "Hello there."), ("user", LONG)], auto_commit_policy=policy)
-    before = await kernel.overview(CHAT)
+    await kernel.log.write_all(CHAT, [("user", "Hello there."), ("user", LONG)], auto_commit_policy=policy)
+    before = await kernel.sessions.overview(CHAT)
     await spoilt(kernel, wrong)
-    after = await kernel.overview(CHAT)
+    after = await kernel.sessions.overview(CHAT)
     assert (after.message_count, after.pending_tokens) == (2, before.pending_tokens)
-    assert (await kernel.session(CHAT)).live == before.session.live
+    assert (await kernel.sessions.get(CHAT)).live == before.session.live
 
 
 async def test_a_long_live_part_is_not_read_unless_its_counts_are_impossible(kernel: Kernel) -> None:
     for _ in range(MOST_READ // 100 + 1):
-        await kernel.write_all(CHAT, [("user", "Hello.")] * 100)
+        await kernel.log.write_all(CHAT, [("user", "Hello.")] * 100)
     await spoilt(kernel, "live_messages = 2")
-    assert (await kernel.overview(CHAT)).message_count == 2
+    assert (await kernel.sessions.overview(CHAT)).message_count == 2
     await spoilt(kernel, "live_messages = 0")
-    assert (await kernel.overview(CHAT)).message_count == MOST_READ + 100
+    assert (await kernel.sessions.overview(CHAT)).message_count == MOST_READ + 100
 
 
 async def test_rebuilt_counts_that_cross_the_threshold_are_committed(kernel: Kernel) -> None:
-    await kernel.open(CHAT, auto_commit_policy=None)
-    await kernel.write(CHAT, "user", LONG)
+    await kernel.sessions.open(CHAT, auto_commit_policy=None)
+    await kernel.log.write(CHAT, "user", LONG)
     await spoilt(kernel, "live_messages = 0, live_tokens = 0")
-    await kernel.change(CHAT, auto_commit_policy=BY_TOKENS)
+    await kernel.sessions.update(CHAT, auto_commit_policy=BY_TOKENS)
     await quiet(kernel)
-    assert await kernel.archives(CHAT) == []
-    await kernel.overview(CHAT)
+    assert await kernel.memory.archives(CHAT) == []
+    await kernel.sessions.overview(CHAT)
     await quiet(kernel)
-    [archive] = await kernel.archives(CHAT)
+    [archive] = await kernel.memory.archives(CHAT)
     assert (archive.reason, archive.message_count) == ("token_threshold", 1)
 
 
 async def test_a_commit_that_is_due_decides_by_the_log(kernel: Kernel, clock: ManualClock) -> None:
     """A4.6: with counts by which there is nothing to archive."""
-    await kernel.write(CHAT, "user", "Hello.", auto_commit_policy=BY_SILENCE)
+    await kernel.log.write(CHAT, "user", "Hello.", auto_commit_policy=BY_SILENCE)
     await spoilt(kernel, "live_messages = 0, live_tokens = 0")
     clock.advance(minutes=10)
     await quiet(kernel)
-    [archive] = await kernel.archives(CHAT)
+    [archive] = await kernel.memory.archives(CHAT)
     assert (archive.reason, archive.message_count) == ("idle_timeout", 1)
 
 
@@ -84,13 +84,13 @@ async def test_the_words_of_a_turn_under_way_are_not_counted_twice(
     kernel: Kernel, agent: ScriptedAgent
 ) -> None:
     policy = AutoCommitPolicy(enabled=True, token_threshold=1000, keep_recent_count=2)
-    await kernel.write(CHAT, "user", "Hello.", auto_commit_policy=policy)
+    await kernel.log.write(CHAT, "user", "Hello.", auto_commit_policy=policy)
     await kernel.receive(CHAT, LONG)
     async with under_way(kernel, agent):
-        await kernel.write(CHAT, "user", "And this.")
-        live = (await kernel.session(CHAT)).live
+        await kernel.log.write(CHAT, "user", "And this.")
+        live = (await kernel.sessions.get(CHAT)).live
         assert (live.messages, live.kept_tokens) == (2, live.tokens)
-        assert (await kernel.overview(CHAT)).message_count == 3
-        assert (await kernel.session(CHAT)).live == live
+        assert (await kernel.sessions.overview(CHAT)).message_count == 3
+        assert (await kernel.sessions.get(CHAT)).live == live
     await quiet(kernel)
-    assert (await kernel.overview(CHAT)).message_count == 4
+    assert (await kernel.sessions.overview(CHAT)).message_count == 4

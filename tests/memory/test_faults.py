@@ -30,17 +30,17 @@ async def test_a_commit_that_fails_at_any_statement_leaves_nothing(
         for statement in count(1):
             assert statement < MOST_STATEMENTS
             key = f"web:{statement}"
-            await sound.write_all(key, SAID)
+            await sound.log.write_all(key, SAID)
             faulty = FaultyStore(database, fail_at=statement)
             async with Kernel(faulty, agent=agent, clock=clock) as kernel:
                 try:
-                    await kernel.commit(key)
+                    await kernel.memory.commit(key)
                     break
                 except Fault:
                     assert not await audit(database)
-                    assert await sound.archives(key) == []
-                    assert (await sound.overview(key)).message_count == 3
-            assert isinstance(await sound.commit(key), ArchiveMade)
+                    assert await sound.memory.archives(key) == []
+                    assert (await sound.sessions.overview(key)).message_count == 3
+            assert isinstance(await sound.memory.commit(key), ArchiveMade)
         assert not await audit(database)
         assert statement > 4
     await database.close()
@@ -56,7 +56,7 @@ async def test_an_archivist_that_fails_at_any_statement_does_its_work_the_next_t
         for statement in count(1):
             assert statement < MOST_STATEMENTS
             owner = Owner("default", f"user-{statement}")  # a user without memories
-            await sound.write_all(CHAT, SAID, auto_commit_policy=policy, owner=owner)
+            await sound.log.write_all(CHAT, SAID, auto_commit_policy=policy, owner=owner)
             faulty = FaultyStore(database, fail_at=statement)
             async with Kernel(faulty, agent=agent, clock=clock) as kernel:
                 with suppress(Fault, ExceptionGroup):
@@ -67,10 +67,10 @@ async def test_an_archivist_that_fails_at_any_statement_does_its_work_the_next_t
             clock.advance(minutes=10)
             await quiet(sound)
             assert not await audit(database)
-            (archive,) = await sound.archives(CHAT, owner=owner)
+            (archive,) = await sound.memory.archives(CHAT, owner=owner)
             assert archive.state is ArchiveState.DONE
-            assert (await sound.task(archive.task_id, owner=owner)).state is TaskState.COMPLETED
-            known = [memory.content for memory in await sound.memories(owner=owner)]
+            assert (await sound.memory.task(archive.task_id, owner=owner)).state is TaskState.COMPLETED
+            known = [memory.content for memory in await sound.memory.list(owner=owner)]
             assert sorted(known) == ["I moved to Lisbon.", "My name is Ada."]
             if faulty.statements < statement:
                 break
@@ -87,10 +87,10 @@ async def silent(turn):
 async def main(url):
     async with Kernel(url, agent=silent) as kernel:
         for number in range(1_000_000):
-            await kernel.write_all("web:1", [("user", f"word {number}"), ("assistant", "noted")])
+            await kernel.log.write_all("web:1", [("user", f"word {number}"), ("assistant", "noted")])
             print(number, flush=True)
             if number % 3 == 2:
-                await kernel.commit("web:1", keep_recent_count=number % 4)
+                await kernel.memory.commit("web:1", keep_recent_count=number % 4)
                 await kernel.workers.archivist.step()
 
 asyncio.run(main(sys.argv[1]))
@@ -121,11 +121,11 @@ async def test_a_process_that_is_killed_loses_no_message(
         log = [m.content for m in await kernel.messages(CHAT, limit=100_000) if m.role == "user"]
         assert log[: acknowledged + 1] == [f"word {number}" for number in range(acknowledged + 1)]
         assert len(log) in (acknowledged + 1, acknowledged + 2)
-        await kernel.commit(CHAT)
+        await kernel.memory.commit(CHAT)
         put_away = [
             message.content
-            for archive in reversed(await kernel.archives(CHAT, limit=100_000))
-            for message in await kernel.archived(CHAT, archive.n)
+            for archive in reversed(await kernel.memory.archives(CHAT, limit=100_000))
+            for message in await kernel.memory.archived_messages(CHAT, archive.n)
             if message.role == "user"
         ]
         assert put_away == log

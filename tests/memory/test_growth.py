@@ -44,12 +44,12 @@ def reports(report: str) -> list[str]:
 async def a_hundred_days(
     kernel: Kernel, clock: ManualClock, *, policy: AutoCommitPolicy | None = None
 ) -> None:
-    await kernel.write_all(CHAT, [("user", FACT), ("assistant", "Noted.")], auto_commit_policy=policy)
+    await kernel.log.write_all(CHAT, [("user", FACT), ("assistant", "Noted.")], auto_commit_policy=policy)
     await kernel.schedule(CHAT, Cron("0 9 * * *", "UTC"), Ask("How full is the disk?"), name="disk")
     for _ in range(RUNS):
         clock.advance(days=1)
         await quiet(kernel)
-    assert len(await kernel.runs(CHAT, limit=RUNS + 1)) == RUNS
+    assert len(await kernel.runs.list(CHAT, limit=RUNS + 1)) == RUNS
 
 
 @pytest.mark.parametrize("report", ["", REPORT], ids=["short", "long"])
@@ -75,7 +75,7 @@ async def test_with_commits_it_does_not_grow_either(
     the conversation; of all that a model is sent it is little (`test_whole_request`)."""
     agent.script(*reports(report))
     await a_hundred_days(kernel, clock, policy=COMMITS)
-    assert len(await kernel.archives(CHAT)) > 3
+    assert len(await kernel.memory.archives(CHAT)) > 3
     second, middle, last = agent.asked[1], agent.asked[RUNS // 2], agent.asked[-1]
     assert given(last) <= 1.2 * given(middle)
     assert given(last) <= 1.2 * given(second) + SUMMARY
@@ -113,7 +113,7 @@ async def test_users_messages_are_not_displaced_by_runs(open_kernel: OpenKernel,
         return "ok"
 
     kernel = await open_kernel(agent=answer)
-    await kernel.write(CHAT, "user", FACT)
+    await kernel.log.write(CHAT, "user", FACT)
     await kernel.schedule(CHAT, Every(60), Ask("Look."), name="look")
     for _ in range(61):
         clock.advance(minutes=1)

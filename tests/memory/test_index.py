@@ -29,12 +29,12 @@ def spoil(key: str, policy: str) -> Transaction[None]:
 
 
 async def members(kernel: Kernel) -> list[str]:
-    return sorted(each.key for each in (await kernel.auto_commit_index()).members)
+    return sorted(each.key for each in (await kernel.memory.auto_commit_index()).members)
 
 
 async def reasons(kernel: Kernel, key: str = CHAT) -> list[str]:
     """Of its archives, the oldest first."""
-    return [each.reason for each in reversed(await kernel.archives(key))]
+    return [each.reason for each in reversed(await kernel.memory.archives(key))]
 
 
 async def test_without_members_there_is_nothing_to_do(
@@ -49,9 +49,9 @@ async def test_without_members_there_is_nothing_to_do(
 async def test_every_process_knows_the_members_at_once(open_kernel: OpenKernel) -> None:
     """A7.10, A8.1: a change by one is seen by the other; no process has an index of its own."""
     one, two = await open_kernel(), await open_kernel()
-    await one.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await one.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     assert await members(two) == [CHAT]
-    await two.change(CHAT, auto_commit_policy=None)
+    await two.sessions.update(CHAT, auto_commit_policy=None)
     assert await members(one) == []
 
 
@@ -59,19 +59,19 @@ async def test_the_index_tells_when_it_last_changed(kernel: Kernel, clock: Manua
     """A7.10, A7.11: when a session joined or was committed; not when it is read, nor with every message."""
 
     async def changed_at() -> int | None:
-        return (await kernel.auto_commit_index()).changed_at
+        return (await kernel.memory.auto_commit_index()).changed_at
 
     assert await changed_at() is None
-    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     joined = clock.ms()
     for _ in range(10):
         clock.advance(seconds=30)
-        await kernel.write(CHAT, "user", "more")
+        await kernel.log.write(CHAT, "user", "more")
         assert await changed_at() == joined
-    await kernel.write("web:2", "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.log.write("web:2", "user", "hello", auto_commit_policy=BY_SILENCE)
     assert await changed_at() == clock.ms() > joined
     clock.advance(minutes=1)
-    await kernel.commit(CHAT)
+    await kernel.memory.commit(CHAT)
     committed = clock.ms()
     clock.advance(minutes=1)
     assert await changed_at() == committed
@@ -80,10 +80,10 @@ async def test_the_index_tells_when_it_last_changed(kernel: Kernel, clock: Manua
 async def test_a_commit_that_fails_is_no_change_in_the_future(kernel: Kernel, clock: ManualClock) -> None:
     """A11.3: it stays a member, and is tried again after a pause longer than its silence."""
     briefly = AutoCommitPolicy(enabled=True, idle_timeout_seconds=1)
-    await kernel.write(CHAT, "user", "hello", auto_commit_policy=briefly)
-    session = await kernel.session(CHAT)
+    await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=briefly)
+    session = await kernel.sessions.get(CHAT)
     await kernel.store.commit(failed, session.id, "no", clock.ms())
-    index = await kernel.auto_commit_index()
+    index = await kernel.memory.auto_commit_index()
     assert [each.key for each in index.members] == [CHAT]
     assert index.changed_at == clock.ms()
 
@@ -92,9 +92,9 @@ async def test_a_check_respects_what_another_process_did(open_kernel: OpenKernel
     """A8.3, A8.4: a session that was committed or deleted elsewhere is not committed here."""
     one, two = await open_kernel(), await open_kernel()
     for key in ("web:archived", "web:deleted", "web:stays"):
-        await one.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
-    await two.commit("web:archived")
-    await two.delete("web:deleted")
+        await one.log.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await two.memory.commit("web:archived")
+    await two.sessions.delete("web:deleted")
     clock.advance(minutes=10)
     await quiet(one)
     assert await reasons(one, "web:archived") == ["manual"]
@@ -106,8 +106,8 @@ async def test_the_index_is_no_file(tmp_path: Path, agent: ScriptedAgent) -> Non
     """A7.1, A7.2, A7.14: the folder is made, and holds the database and its own companions alone."""
     folder = tmp_path / "not" / "there yet"
     async with Kernel(f"sqlite:///{folder}/segue.db", agent=agent) as kernel:
-        await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
-        await kernel.commit(CHAT)
+        await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+        await kernel.memory.commit(CHAT)
         await quiet(kernel)
         there = {path.name for path in folder.iterdir()}
     companions = {f"segue.db{ending}" for ending in ("-wal", "-shm", ".lock", ".next")}
@@ -120,13 +120,13 @@ async def test_sessions_that_join_at_once_are_all_members(open_kernel: OpenKerne
     keys = [f"web:{n:02}" for n in range(20)]
     await asyncio.gather(
         *(
-            kernels[n % 2].write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+            kernels[n % 2].log.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
             for n, key in enumerate(keys)
         )
     )
     assert await members(kernels[0]) == keys
     await asyncio.gather(
-        *(kernels[n % 2].change(key, auto_commit_policy=None) for n, key in enumerate(keys[:10]))
+        *(kernels[n % 2].sessions.update(key, auto_commit_policy=None) for n, key in enumerate(keys[:10]))
     )
     assert await members(kernels[1]) == keys[10:]
 
@@ -142,10 +142,10 @@ async def test_a_message_and_its_membership_are_written_together(
             faulty = FaultyStore(database, fail_at=statement)
             async with Kernel(faulty, agent=agent, clock=clock) as kernel:
                 try:
-                    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+                    await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
                     break
                 except Fault:
-                    assert (await members(sound), await sound.sessions()) == ([], [])
+                    assert (await members(sound), await sound.sessions.list()) == ([], [])
         assert statement > 3
         assert await members(sound) == [CHAT]
         assert not await audit(database)
@@ -157,11 +157,11 @@ async def test_a_check_commits_only_sessions_whose_silence_is_over(
 ) -> None:
     """A9.1: each due session is checked again by its current state."""
     for key in ("web:silent", "web:talks", "web:left"):
-        await kernel.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+        await kernel.log.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
     clock.advance(minutes=5)
-    await kernel.write("web:talks", "user", "still here")
-    await kernel.write("web:new", "user", "hello", auto_commit_policy=BY_SILENCE)
-    await kernel.change("web:left", auto_commit_policy=None)
+    await kernel.log.write("web:talks", "user", "still here")
+    await kernel.log.write("web:new", "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.sessions.update("web:left", auto_commit_policy=None)
     clock.advance(minutes=5)
     await kernel.workers.archivist.step()
     keys = ("web:silent", "web:talks", "web:left", "web:new")
@@ -174,9 +174,9 @@ async def test_another_timeout_counts_from_the_last_message(
     kernel: Kernel, clock: ManualClock, seconds: int, minutes: int
 ) -> None:
     """A8.2: the armed moment is armed again."""
-    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     clock.advance(minutes=2)
-    await kernel.change(CHAT, auto_commit_policy={"idle_timeout_seconds": seconds})
+    await kernel.sessions.update(CHAT, auto_commit_policy={"idle_timeout_seconds": seconds})
     clock.advance(minutes=minutes - 3)
     await quiet(kernel)
     assert await reasons(kernel) == []
@@ -188,15 +188,15 @@ async def test_another_timeout_counts_from_the_last_message(
 async def test_a_commit_by_size_ends_the_wait_for_a_silence(kernel: Kernel, clock: ManualClock) -> None:
     """A4.7, A8.2: until the next message."""
     both = AutoCommitPolicy(enabled=True, token_threshold=10, idle_timeout_seconds=600)
-    await kernel.write(CHAT, "user", "hi", auto_commit_policy=both)
+    await kernel.log.write(CHAT, "user", "hi", auto_commit_policy=both)
     assert await members(kernel) == [CHAT]
-    await kernel.write(CHAT, "user", "abcd" * 10)
+    await kernel.log.write(CHAT, "user", "abcd" * 10)
     await kernel.workers.archivist.step()
     assert (await reasons(kernel), await members(kernel)) == (["token_threshold"], [])
     clock.advance(hours=1)
     await quiet(kernel)
     assert await reasons(kernel) == ["token_threshold"]
-    await kernel.write(CHAT, "user", "hi again")
+    await kernel.log.write(CHAT, "user", "hi again")
     assert await members(kernel) == [CHAT]
     clock.advance(minutes=10)
     await quiet(kernel)
@@ -208,8 +208,8 @@ async def test_a_silence_is_as_long_in_every_zone(
     kernel: Kernel, clock: ManualClock, zone: str | None
 ) -> None:
     """A5.3: moments are numbers, so none has to be parsed or converted."""
-    await kernel.open(CHAT, timezone=zone, auto_commit_policy=BY_SILENCE)
-    await kernel.write(CHAT, "user", "hello")
+    await kernel.sessions.open(CHAT, timezone=zone, auto_commit_policy=BY_SILENCE)
+    await kernel.log.write(CHAT, "user", "hello")
     clock.advance(minutes=9, seconds=59)
     await quiet(kernel)
     assert await reasons(kernel) == []
@@ -225,7 +225,7 @@ async def test_an_unreadable_policy_counts_as_none_and_stops_no_other_session(
     """A5.3, A7.13, A8.4: it is logged, the others are committed, and a new policy replaces it."""
     rows.auto_commit_policy.cache_clear()  # each text is complained of once
     for key in ("web:spoilt", "web:well"):
-        await kernel.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
+        await kernel.log.write(key, "user", "hello", auto_commit_policy=BY_SILENCE)
     await kernel.store.commit(spoil, "web:spoilt", policy)
     assert await members(kernel) == ["web:well"]
     assert "unreadable auto_commit_policy" in caplog.text
@@ -233,12 +233,12 @@ async def test_an_unreadable_policy_counts_as_none_and_stops_no_other_session(
     await quiet(kernel)
     assert await reasons(kernel, "web:well") == ["idle_timeout"]
     assert await reasons(kernel, "web:spoilt") == []
-    await kernel.write("web:spoilt", "user", "still here", auto_commit_policy=BY_SILENCE)
+    await kernel.log.write("web:spoilt", "user", "still here", auto_commit_policy=BY_SILENCE)
     assert await members(kernel) == ["web:spoilt"]
 
 
 async def test_a_policy_with_a_field_from_a_newer_version_goes_on(kernel: Kernel, clock: ManualClock) -> None:
-    await kernel.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
+    await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=BY_SILENCE)
     newer = '{"enabled": true, "idle_timeout_seconds": 600, "mood": "patient"}'
     await kernel.store.commit(spoil, CHAT, newer)
     assert await members(kernel) == [CHAT]

@@ -45,16 +45,16 @@ class Talk:
 
     async def _write(self) -> None:
         word = self._word()
-        await self.kernel.write(self.key, self._rng.choice(["user", "assistant"]), word)
+        await self.kernel.log.write(self.key, self._rng.choice(["user", "assistant"]), word)
         self.stored.append(word)
 
     async def _write_some(self) -> None:
         words = [self._word() for _ in range(self._rng.randint(1, 4))]
-        await self.kernel.write_all(self.key, [("user", word) for word in words])
+        await self.kernel.log.write_all(self.key, [("user", word) for word in words])
         self.stored += words
 
     async def _commit(self) -> None:
-        await self.kernel.commit(self.key, keep_recent_count=self._rng.choice([0, 0, 1, 3, 10]))
+        await self.kernel.memory.commit(self.key, keep_recent_count=self._rng.choice([0, 0, 1, 3, 10]))
 
     async def _take_turn(self) -> None:
         word = self._word()
@@ -98,12 +98,12 @@ class Talk:
 async def nothing_is_lost(kernel: Kernel, talk: Talk) -> None:
     log = [message.content for message in await kernel.messages(talk.key, limit=100_000)]
     assert sorted(log) == sorted(talk.stored)
-    session = await kernel.session(talk.key)
-    archives = await kernel.archives(talk.key, limit=100_000)
+    session = await kernel.sessions.get(talk.key)
+    archives = await kernel.memory.archives(talk.key, limit=100_000)
     put_away = [
         message.content
         for archive in reversed(archives)
-        for message in await kernel.archived(talk.key, archive.n)
+        for message in await kernel.memory.archived_messages(talk.key, archive.n)
     ]
     live = [
         m.content for m in await kernel.messages(talk.key, after=session.live.archived_seq, limit=100_000)
@@ -118,7 +118,7 @@ async def test_interleaved_at_random_nothing_is_lost_and_nothing_is_twice(open_k
     kernel = await open_kernel()
     for number in range(max(1, ROUNDS // ROUNDS_PER_SESSION)):
         talk = Talk(kernel, f"web:{number}", rng)
-        await kernel.write(talk.key, "user", "first")
+        await kernel.log.write(talk.key, "user", "first")
         talk.stored.append("first")
         for _ in range(ROUNDS_PER_SESSION):
             await talk.round()
@@ -131,7 +131,7 @@ async def test_interleaved_at_random_nothing_is_lost_and_nothing_is_twice(open_k
 
 async def test_two_commits_at_once_make_one_archive(kernel: Kernel) -> None:
     """A10.1, A10.4: under the row's lock, and a commit of nothing is none."""
-    await kernel.write_all("web:1", [("user", "one"), ("user", "two")])
-    done = await asyncio.gather(*(kernel.commit("web:1") for _ in range(20)))
+    await kernel.log.write_all("web:1", [("user", "one"), ("user", "two")])
+    done = await asyncio.gather(*(kernel.memory.commit("web:1") for _ in range(20)))
     assert len([one for one in done if isinstance(one, ArchiveMade)]) == 1
-    assert len(await kernel.archives("web:1")) == 1
+    assert len(await kernel.memory.archives("web:1")) == 1

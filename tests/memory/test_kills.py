@@ -57,16 +57,18 @@ async def test_a_commit_killed_at_any_statement_is_complete_or_absent(
         for statement in count(1):
             assert statement < MOST_STATEMENTS
             key = f"web:{statement}"
-            await successor.write_all(key, SAID)
+            await successor.log.write_all(key, SAID)
             if not await processes.killed(database_url, clock, key, statement):
                 break
             assert not await audit(database)
-            found = await successor.archives(key)
+            found = await successor.memory.archives(key)
             put_away.append(bool(found))
-            assert (await successor.session(key)).live.messages == (0 if found else len(SAID))
-            await successor.commit(key)
-            (archive,) = await successor.archives(key)
-            assert [(m.role, m.content) for m in await successor.archived(key, archive.n)] == SAID
+            assert (await successor.sessions.get(key)).live.messages == (0 if found else len(SAID))
+            await successor.memory.commit(key)
+            (archive,) = await successor.memory.archives(key)
+            assert [
+                (m.role, m.content) for m in await successor.memory.archived_messages(key, archive.n)
+            ] == SAID
             assert not await audit(database)
     await database.close()
     assert len(put_away) > 6
@@ -83,17 +85,17 @@ async def test_the_work_of_an_archivist_killed_at_any_statement_is_completed_by_
         for statement in count(1):
             assert statement < MOST_STATEMENTS
             owner = Owner("default", f"user-{statement}")  # a user without memories
-            await successor.write_all(CHAT, SAID, auto_commit_policy=policy, owner=owner)
+            await successor.log.write_all(CHAT, SAID, auto_commit_policy=policy, owner=owner)
             came_to_it = await processes.killed(database_url, clock, "archivist", statement)
             assert not await audit(database)
             for _ in range(2):
                 clock.advance(minutes=10)
                 await quiet(successor)
             assert not await audit(database)
-            (archive,) = await successor.archives(CHAT, owner=owner)
+            (archive,) = await successor.memory.archives(CHAT, owner=owner)
             assert archive.state is ArchiveState.DONE
-            assert (await successor.task(archive.task_id, owner=owner)).state is TaskState.COMPLETED
-            known = [memory.content for memory in await successor.memories(owner=owner)]
+            assert (await successor.memory.task(archive.task_id, owner=owner)).state is TaskState.COMPLETED
+            known = [memory.content for memory in await successor.memory.list(owner=owner)]
             assert sorted(known) == ["I moved to Lisbon.", "My name is Ada."]
             if not came_to_it:
                 break

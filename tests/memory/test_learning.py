@@ -44,26 +44,26 @@ def lesson(content: str, seq: int, *, topic: str = "home city") -> Lesson:
 
 
 async def put_away(kernel: Kernel, *words: str, key: str = CHAT) -> ArchiveMade:
-    await kernel.write_all(key, [("user", word) for word in words])
-    done = await kernel.commit(key)
+    await kernel.log.write_all(key, [("user", word) for word in words])
+    done = await kernel.memory.commit(key)
     assert isinstance(done, ArchiveMade)
     return done
 
 
 async def known(kernel: Kernel) -> list[str]:
-    return [memory.content for memory in await kernel.memories()]
+    return [memory.content for memory in await kernel.memory.list()]
 
 
 async def test_an_archive_is_readable_at_once_and_then_learned_from(kernel: Kernel) -> None:
     done = await put_away(kernel, "My name is Ada.", "I prefer tea.")
-    archive = await kernel.archive(CHAT, 1)
+    archive = await kernel.memory.archive(CHAT, 1)
     assert (archive.state, archive.summary) == (ArchiveState.EXTRACTING, None)
-    assert len(await kernel.archived(CHAT, 1)) == 2
+    assert len(await kernel.memory.archived_messages(CHAT, 1)) == 2
     await quiet(kernel)
-    archive = await kernel.archive(CHAT, 1)
+    archive = await kernel.memory.archive(CHAT, 1)
     assert archive.state is ArchiveState.DONE
     assert "no model was asked" in (archive.summary or "")
-    task = await kernel.task(done.task_id)
+    task = await kernel.memory.task(done.task_id)
     assert task.state is TaskState.COMPLETED
     assert task.result is not None
     assert task.result["extractor"] == "rules"
@@ -75,8 +75,8 @@ async def test_a_memory_knows_where_it_comes_from(kernel: Kernel, clock: ManualC
     await put_away(kernel, "hello", "I moved to Lisbon.")
     clock.advance(hours=1)
     await quiet(kernel)
-    (memory,) = await kernel.memories()
-    session = await kernel.session(CHAT)
+    (memory,) = await kernel.memory.list()
+    session = await kernel.sessions.get(CHAT)
     assert (memory.kind, memory.topic, memory.content) == (MemoryKind.FACT, "home", "I moved to Lisbon.")
     assert (memory.session_id, memory.archive_n, memory.source_seq) == (session.id, 1, 2)
     assert (memory.updated_at, memory.confidence) == (said_at, 85)
@@ -102,14 +102,14 @@ async def test_a_memory_knows_where_it_comes_from(kernel: Kernel, clock: ManualC
 async def test_rules_understand_plain_sentences(kernel: Kernel, said: str, kind: MemoryKind) -> None:
     await put_away(kernel, said)
     await quiet(kernel)
-    assert [memory.kind for memory in await kernel.memories()] == [kind]
+    assert [memory.kind for memory in await kernel.memory.list()] == [kind]
 
 
 async def test_a_task_that_learned_nothing_reports_zero(kernel: Kernel) -> None:
     """Zero memories are zero."""
     done = await put_away(kernel, "hello", "Do I live in Rome?")
     await quiet(kernel)
-    task = await kernel.task(done.task_id)
+    task = await kernel.memory.task(done.task_id)
     assert task.result is not None
     assert (task.result["memories"], task.result["memories_extracted"]) == (0, {})
     assert await known(kernel) == []
@@ -122,17 +122,17 @@ async def test_a_newer_statement_replaces_an_older_one(kernel: Kernel, clock: Ma
     await put_away(kernel, "I moved to Lisbon.", key="web:2")
     await quiet(kernel)
     assert await known(kernel) == ["I moved to Lisbon."]
-    (memory,) = await kernel.memories()
+    (memory,) = await kernel.memory.list()
     assert memory.created_at < memory.updated_at or memory.archive_n == 1
 
 
 async def test_an_older_statement_does_not_replace_a_newer_one(kernel: Kernel, clock: ManualClock) -> None:
     """Archives of two sessions may be read in any order; what counts is the time of the statement."""
-    await kernel.write("web:old", "user", "I live in Berlin.")
+    await kernel.log.write("web:old", "user", "I live in Berlin.")
     clock.advance(days=1)
     await put_away(kernel, "I moved to Lisbon.")
     await quiet(kernel)
-    await kernel.commit("web:old")
+    await kernel.memory.commit("web:old")
     await quiet(kernel)
     assert await known(kernel) == ["I moved to Lisbon."]
 
@@ -147,7 +147,7 @@ async def test_archives_are_learned_from_in_order_each_with_the_summary_before(
     await quiet(kernel)
     assert [len(material.messages) for material in extractor.learned] == [1, 2, 3]
     assert [material.earlier for material in extractor.summarised] == [None, "<1>", "<1><2>"]
-    assert (await kernel.archive(CHAT, 3)).summary == "<1><2><3>"
+    assert (await kernel.memory.archive(CHAT, 3)).summary == "<1><2><3>"
 
 
 async def test_a_failure_is_tried_again_and_a_step_that_was_taken_is_not(
@@ -161,8 +161,8 @@ async def test_a_failure_is_tried_again_and_a_step_that_was_taken_is_not(
         await quiet(kernel)
         clock.advance(minutes=1)
     assert (len(extractor.summarised), len(extractor.learned)) == (1, 3)
-    assert (await kernel.task(done.task_id)).state is TaskState.COMPLETED
-    assert (await kernel.session(CHAT)).live.last_error == ""
+    assert (await kernel.memory.task(done.task_id)).state is TaskState.COMPLETED
+    assert (await kernel.sessions.get(CHAT)).live.last_error == ""
 
 
 async def test_a_task_that_fails_for_good_says_so_and_blocks_no_other(
@@ -177,27 +177,27 @@ async def test_a_task_that_fails_for_good_says_so_and_blocks_no_other(
     for _ in range(4):
         await quiet(kernel)
         clock.advance(minutes=1)
-    failed = await kernel.task(first.task_id)
+    failed = await kernel.memory.task(first.task_id)
     assert failed.state is TaskState.FAILED
     assert failed.error is not None
     assert "abcdef" not in failed.error
     assert len(failed.error) <= 500
-    assert (await kernel.archive(CHAT, 1)).state is ArchiveState.FAILED
-    assert (await kernel.task(second.task_id)).state is TaskState.COMPLETED
+    assert (await kernel.memory.archive(CHAT, 1)).state is ArchiveState.FAILED
+    assert (await kernel.memory.task(second.task_id)).state is TaskState.COMPLETED
 
 
 async def test_a_task_is_cancelled(open_kernel: OpenKernel) -> None:
     extractor = Scripted()
     kernel = await open_kernel(extractor=extractor)
     done = await put_away(kernel, "hello")
-    assert (await kernel.cancel_task(done.task_id)).state is TaskState.CANCELLED
+    assert (await kernel.memory.cancel_task(done.task_id)).state is TaskState.CANCELLED
     await quiet(kernel)
     assert extractor.learned == []
-    assert (await kernel.archive(CHAT, 1)).state is ArchiveState.FAILED
+    assert (await kernel.memory.archive(CHAT, 1)).state is ArchiveState.FAILED
     with pytest.raises(Conflict):
-        await kernel.cancel_task(done.task_id)
+        await kernel.memory.cancel_task(done.task_id)
     with pytest.raises(NotFound):
-        await kernel.cancel_task(done.task_id, owner=Owner("a", "b"))
+        await kernel.memory.cancel_task(done.task_id, owner=Owner("a", "b"))
 
 
 async def test_a_lesson_must_name_a_message_of_the_user(open_kernel: OpenKernel) -> None:
@@ -221,31 +221,31 @@ async def test_memory_does_not_learn_from_scheduled_turns(
     await put_away(kernel, "I live in Rome.")
     await quiet(kernel)
     assert await known(kernel) == ["I live in Rome."]
-    found = await kernel.recollect("moon cheese robot")
+    found = await kernel.memory.search("moon cheese robot")
     assert found == []
 
 
 async def test_the_memories_learned_from_an_archive_are_undone(kernel: Kernel, clock: ManualClock) -> None:
     await put_away(kernel, "I live in Berlin.")
     await quiet(kernel)
-    before = await kernel.memories()
+    before = await kernel.memory.list()
     clock.advance(days=1)
     await put_away(kernel, "I moved to Lisbon.", "I prefer tea.")
     await quiet(kernel)
-    undone = await kernel.undo(CHAT, 2)
+    undone = await kernel.memory.undo(CHAT, 2)
     assert (undone.restored, undone.kept) == (2, 0)
-    assert await kernel.memories() == before
+    assert await kernel.memory.list() == before
     with pytest.raises(Conflict):
-        await kernel.undo(CHAT, 2)
+        await kernel.memory.undo(CHAT, 2)
 
 
 async def test_a_memory_that_was_corrected_since_is_not_undone(kernel: Kernel) -> None:
     await put_away(kernel, "I live in Berlin.")
     await quiet(kernel)
-    (memory,) = await kernel.memories()
-    changed = await kernel.change_memory(memory.id, content="I live in Bern.")
+    (memory,) = await kernel.memory.list()
+    changed = await kernel.memory.update(memory.id, content="I live in Bern.")
     assert changed.confidence == 100
-    undone = await kernel.undo(CHAT, 1)
+    undone = await kernel.memory.undo(CHAT, 1)
     assert (undone.restored, undone.kept) == (0, 1)
     assert await known(kernel) == ["I live in Bern."]
 
@@ -253,22 +253,22 @@ async def test_a_memory_that_was_corrected_since_is_not_undone(kernel: Kernel) -
 async def test_a_memory_is_forgotten(kernel: Kernel) -> None:
     await put_away(kernel, "My name is Ada.")
     await quiet(kernel)
-    (memory,) = await kernel.memories()
+    (memory,) = await kernel.memory.list()
     with pytest.raises(NotFound):
-        await kernel.forget(memory.id, owner=Owner("a", "b"))
-    await kernel.forget(memory.id)
+        await kernel.memory.delete(memory.id, owner=Owner("a", "b"))
+    await kernel.memory.delete(memory.id)
     assert await known(kernel) == []
     with pytest.raises(NotFound):
-        await kernel.memory(memory.id)
+        await kernel.memory.get(memory.id)
 
 
 async def test_tasks_are_kept_for_a_while(kernel: Kernel, clock: ManualClock) -> None:
     await put_away(kernel, "hello")
     await quiet(kernel)
-    assert len(await kernel.tasks()) == 1
+    assert len(await kernel.memory.tasks()) == 1
     clock.advance(days=2)
     await kernel.workers.pruner.step()
-    assert await kernel.tasks() == []
+    assert await kernel.memory.tasks() == []
 
 
 class Slow(Scripted):
@@ -293,9 +293,9 @@ async def test_a_shutdown_lets_a_running_task_finish(open_kernel: OpenKernel) ->
         run = group.create_task(kernel.run())
         await extractor.reads.wait()
         run.cancel()
-        assert (await kernel.task(done.task_id)).state is TaskState.RUNNING
+        assert (await kernel.memory.task(done.task_id)).state is TaskState.RUNNING
         extractor.goes_on.set()
-    assert (await kernel.task(done.task_id)).state is TaskState.COMPLETED
+    assert (await kernel.memory.task(done.task_id)).state is TaskState.COMPLETED
     assert await known(kernel) == ["True."]
 
 
@@ -306,9 +306,9 @@ async def test_a_task_that_a_shutdown_interrupts_can_be_leased_at_once(open_kern
     done = await put_away(kernel, "hello")
     async with working(kernel):
         await extractor.reads.wait()
-    left = await kernel.task(done.task_id)
+    left = await kernel.memory.task(done.task_id)
     assert (left.state, left.error) == (TaskState.PENDING, "its worker was stopped")
     extractor.goes_on.set()
     await quiet(await open_kernel(extractor=extractor))
-    assert (await kernel.task(done.task_id)).state is TaskState.COMPLETED
+    assert (await kernel.memory.task(done.task_id)).state is TaskState.COMPLETED
     assert len(extractor.summarised) == 1

@@ -28,8 +28,8 @@ async def merging(open_kernel: OpenKernel) -> AsyncIterator[Kernel]:
 
 
 async def say(kernel: Kernel, *words: str, owner: Owner = ME) -> None:
-    await kernel.write_all(CHAT, [("user", word) for word in words], owner=owner)
-    await kernel.commit(CHAT, owner=owner)
+    await kernel.log.write_all(CHAT, [("user", word) for word in words], owner=owner)
+    await kernel.memory.commit(CHAT, owner=owner)
     await quiet(kernel)
 
 
@@ -37,14 +37,14 @@ async def test_memories_that_say_the_same_become_one(merging: Kernel, clock: Man
     other = Owner("default", "other")
     for owner in (ME, other):
         await say(merging, "I live in Rome, near the river.", "I prefer tea.", owner=owner)
-        (tea,) = [m for m in await merging.memories(owner=owner) if "tea" in m.content]
+        (tea,) = [m for m in await merging.memory.list(owner=owner) if "tea" in m.content]
         clock.advance(minutes=1)
-        await merging.change_memory(tea.id, content="I live in Rome near the river", kind="fact", owner=owner)
+        await merging.memory.update(tea.id, content="I live in Rome near the river", kind="fact", owner=owner)
     await merge_memories.install(merging)
     clock.advance(hours=2)
     await quiet(merging)
     for owner in (ME, other):
-        known = [memory.content for memory in await merging.memories(owner=owner)]
+        known = [memory.content for memory in await merging.memory.list(owner=owner)]
         assert known == ["I live in Rome near the river"]
 
 
@@ -54,9 +54,9 @@ async def test_it_runs_every_two_hours_and_leaves_a_record(merging: Kernel, cloc
     for _ in range(3):
         clock.advance(hours=2)
         await quiet(merging)
-    assert [run.outcome for run in await merging.runs_of(job.id)] == [Outcome.EMPTY] * 3
+    assert [run.outcome for run in await merging.runs.list(job=job.id)] == [Outcome.EMPTY] * 3
     with pytest.raises(Conflict):
-        await merging.remove(job.id)
+        await merging.jobs.delete(job.id)
 
 
 async def test_a_run_that_fails_is_recorded_as_failed(open_kernel: OpenKernel, clock: ManualClock) -> None:
@@ -67,7 +67,7 @@ async def test_a_run_that_fails_is_recorded_as_failed(open_kernel: OpenKernel, c
     job = await merge_memories.install(kernel)
     clock.advance(hours=2)
     await quiet(kernel)
-    (run,) = await kernel.runs_of(job.id)
+    (run,) = await kernel.runs.list(job=job.id)
     assert run.outcome is Outcome.ERROR
     assert "broken" in (run.error or "")
 
@@ -100,12 +100,12 @@ async def test_a_run_that_fails_in_the_store_has_the_stores_error(
         job = await merge_memories.install(kernel)
         clock.advance(hours=2)
         await quiet(kernel)
-        (run,) = await kernel.runs_of(job.id)
+        (run,) = await kernel.runs.list(job=job.id)
         assert run.outcome is Outcome.ERROR
         assert "the table of memories is damaged" in (run.error or "")
         clock.advance(minutes=1)
         await kernel.workers.reaper.step()
-        assert "the table of memories is damaged" in ((await kernel.job(job.id)).last_error or "")
+        assert "the table of memories is damaged" in ((await kernel.jobs.get(job.id)).last_error or "")
         assert not await kernel.audit()
     await database.close()
 
@@ -116,6 +116,6 @@ async def test_its_session_is_not_shown_to_users(merging: Kernel, clock: ManualC
     await merge_memories.install(merging)
     clock.advance(hours=2)
     await quiet(merging)
-    assert (await merging.session(merge_memories.SESSION)).key == merge_memories.SESSION
-    assert [session.key for session in await merging.sessions()] == [CHAT]
-    assert [there.session.key for there in await merging.overviews(limit=10)] == [CHAT]
+    assert (await merging.sessions.get(merge_memories.SESSION)).key == merge_memories.SESSION
+    assert [session.key for session in await merging.sessions.list()] == [CHAT]
+    assert [there.session.key for there in await merging.sessions.overviews(limit=10)] == [CHAT]

@@ -24,7 +24,7 @@ ON = AutoCommitPolicy(enabled=True, token_threshold=8000, idle_timeout_seconds=1
 
 
 async def policy_of(kernel: Kernel, key: str = CHAT) -> AutoCommitPolicy | None:
-    return (await kernel.session(key)).live.policy
+    return (await kernel.sessions.get(key)).live.policy
 
 
 @pytest.mark.parametrize(
@@ -59,28 +59,28 @@ def test_what_is_left_out_is_off() -> None:
 async def test_a_policy_is_kept_until_another_one_is_given(open_kernel: OpenKernel) -> None:
     """A1.1, A1.8, A2.4, A2.6: it survives the process, and is replaced as a whole."""
     first = await open_kernel()
-    await first.write(CHAT, "user", "hello", auto_commit_policy=ON)
-    await first.write(CHAT, "user", "again")
+    await first.log.write(CHAT, "user", "hello", auto_commit_policy=ON)
+    await first.log.write(CHAT, "user", "again")
     second = await open_kernel()
     assert await policy_of(second) == ON
     other = AutoCommitPolicy(enabled=True, idle_timeout_seconds=60)
-    await second.write(CHAT, "user", "once more", auto_commit_policy=other)
+    await second.log.write(CHAT, "user", "once more", auto_commit_policy=other)
     assert await policy_of(first) == other
 
 
 async def test_none_clears_a_policy_and_nothing_leaves_it(kernel: Kernel) -> None:
     """A2.5."""
-    await kernel.write(CHAT, "user", "hello", auto_commit_policy=ON)
-    await kernel.write_all(CHAT, [("user", "one"), ("user", "two")])
+    await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=ON)
+    await kernel.log.write_all(CHAT, [("user", "one"), ("user", "two")])
     assert await policy_of(kernel) == ON
-    await kernel.write_all(CHAT, [("user", "three")], auto_commit_policy=None)
+    await kernel.log.write_all(CHAT, [("user", "three")], auto_commit_policy=None)
     assert await policy_of(kernel) is None
 
 
 async def test_a_session_before_the_feature_has_no_policy_and_no_error(kernel: Kernel) -> None:
     """A1.6, A1.7, A1.9."""
-    await kernel.write(CHAT, "user", "hello")
-    live = (await kernel.session(CHAT)).live
+    await kernel.log.write(CHAT, "user", "hello")
+    live = (await kernel.sessions.get(CHAT)).live
     assert (live.policy, live.last_error, live.last_error_at) == (None, "", None)
     kept = {field.name for field in dataclasses.fields(live)}
     assert not kept & {"auto_commit_pending", "auto_commit_in_flight_task_id"}
@@ -88,10 +88,10 @@ async def test_a_session_before_the_feature_has_no_policy_and_no_error(kernel: K
 
 async def test_a_policy_copies_its_keep_count_and_recounts_at_once(kernel: Kernel) -> None:
     """A3.1, A3.2."""
-    written = await kernel.write_all(CHAT, [("user", "one two three"), ("user", "four five six")])
+    written = await kernel.log.write_all(CHAT, [("user", "one two three"), ("user", "four five six")])
     assert written.pending_tokens > 0
-    await kernel.change(CHAT, auto_commit_policy=AutoCommitPolicy(enabled=True, keep_recent_count=2))
-    overview = await kernel.overview(CHAT)
+    await kernel.sessions.update(CHAT, auto_commit_policy=AutoCommitPolicy(enabled=True, keep_recent_count=2))
+    overview = await kernel.sessions.overview(CHAT)
     assert (overview.session.live.keep_recent_count, overview.pending_tokens) == (2, 0)
 
 
@@ -102,10 +102,10 @@ async def test_pending_tokens_are_those_of_all_but_the_kept(kernel: Kernel, keep
     sizes = []
     for number in range(1, 8):
         sizes.append(number)
-        written = await kernel.write_all(CHAT, [("user", "abcd" * number)], auto_commit_policy=policy)
+        written = await kernel.log.write_all(CHAT, [("user", "abcd" * number)], auto_commit_policy=policy)
         assert written.message_count == number
         assert written.pending_tokens == sum(sizes[: max(0, len(sizes) - keep)])
-        assert (await kernel.overview(CHAT)).pending_tokens == written.pending_tokens
+        assert (await kernel.sessions.overview(CHAT)).pending_tokens == written.pending_tokens
 
 
 @pytest.mark.parametrize(
@@ -131,13 +131,13 @@ async def test_turns_are_counted_when_they_end(kernel: Kernel, agent: ScriptedAg
     agent.script("abcd" * 5)
     await kernel.receive(CHAT, "abcd" * 3)
     await quiet(kernel)
-    overview = await kernel.overview(CHAT)
+    overview = await kernel.sessions.overview(CHAT)
     assert (overview.message_count, overview.pending_tokens) == (2, 8)
 
 
 async def test_a_session_is_made_with_the_policy_it_is_given(kernel: Kernel) -> None:
     """A14.1."""
-    opened = await kernel.open(CHAT, auto_commit_policy=ON)
+    opened = await kernel.sessions.open(CHAT, auto_commit_policy=ON)
     assert opened.session.live.policy == ON
     assert opened.session.live.keep_recent_count == 10
 
@@ -145,35 +145,35 @@ async def test_a_session_is_made_with_the_policy_it_is_given(kernel: Kernel) -> 
 async def test_a_deployment_may_have_a_policy_for_all_new_sessions(open_kernel: OpenKernel) -> None:
     """A14.1: absent means the default, null means none."""
     kernel = await open_kernel(settings=Settings(auto_commit_policy=ON))
-    await kernel.write("web:written", "user", "hello")
+    await kernel.log.write("web:written", "user", "hello")
     await kernel.receive("web:received", "hello")
-    await kernel.open("web:opened")
-    await kernel.open("web:off", auto_commit_policy=None)
+    await kernel.sessions.open("web:opened")
+    await kernel.sessions.open("web:off", auto_commit_policy=None)
     policies = [await policy_of(kernel, f"web:{how}") for how in ("written", "received", "opened", "off")]
     assert policies == [ON, ON, ON, None]
 
 
 async def test_a_patch_merges_the_fields_that_it_names(kernel: Kernel) -> None:
     """A14.2."""
-    await kernel.open(CHAT, auto_commit_policy=ON)
-    await kernel.change(CHAT, auto_commit_policy={"token_threshold": 5})
+    await kernel.sessions.open(CHAT, auto_commit_policy=ON)
+    await kernel.sessions.update(CHAT, auto_commit_policy={"token_threshold": 5})
     assert await policy_of(kernel) == dataclasses.replace(ON, token_threshold=5)
-    await kernel.change(CHAT, title="Travel")
+    await kernel.sessions.update(CHAT, title="Travel")
     assert await policy_of(kernel) == dataclasses.replace(ON, token_threshold=5)
     with pytest.raises(BadPolicy, match="auto_commit_policy=null"):
-        await kernel.change(CHAT, auto_commit_policy={"token_threshold": None})
-    await kernel.change(CHAT, auto_commit_policy=None)
+        await kernel.sessions.update(CHAT, auto_commit_policy={"token_threshold": None})
+    await kernel.sessions.update(CHAT, auto_commit_policy=None)
     assert await policy_of(kernel) is None
     with pytest.raises(BadPolicy, match="enabled"):
-        await kernel.change(CHAT, auto_commit_policy={"token_threshold": 5})
+        await kernel.sessions.update(CHAT, auto_commit_policy={"token_threshold": 5})
 
 
 async def test_the_same_key_of_another_user_has_its_own(kernel: Kernel) -> None:
     """A10.5."""
     other = Owner("default", "other")
-    await kernel.write(CHAT, "user", "hello", auto_commit_policy=ON)
-    await kernel.write(CHAT, "user", "hello", owner=other)
-    assert (await kernel.session(CHAT, owner=other)).live.policy is None
+    await kernel.log.write(CHAT, "user", "hello", auto_commit_policy=ON)
+    await kernel.log.write(CHAT, "user", "hello", owner=other)
+    assert (await kernel.sessions.get(CHAT, owner=other)).live.policy is None
 
 
 LIVE = Unarchived(messages=3, tokens=100, policy=AutoCommitPolicy(enabled=True, idle_timeout_seconds=60))

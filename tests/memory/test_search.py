@@ -61,11 +61,11 @@ async def filled(url: str, clock: ManualClock, agent: ScriptedAgent) -> list[lis
     database = await open_database(url)
     async with Kernel(database, agent=agent, clock=clock) as kernel:
         for number, said in enumerate(SAID):
-            await kernel.write_all(f"web:{number}", [("user", said), ("assistant", "Noted.")])
-            await kernel.commit(f"web:{number}")
+            await kernel.log.write_all(f"web:{number}", [("user", said), ("assistant", "Noted.")])
+            await kernel.memory.commit(f"web:{number}")
         await quiet(kernel)
         found = [
-            [(each.memory.content, each.score) for each in await kernel.recollect(question, limit=5)]
+            [(each.memory.content, each.score) for each in await kernel.memory.search(question, limit=5)]
             for question, _ in QUESTIONS
         ]
     await database.close()
@@ -83,25 +83,25 @@ async def test_both_databases_find_and_rank_the_same(
 
 
 async def test_a_user_does_not_find_another_users_memories(kernel: Kernel) -> None:
-    await kernel.write(CHAT, "user", "The door code is 4711.")
-    await kernel.commit(CHAT)
+    await kernel.log.write(CHAT, "user", "The door code is 4711.")
+    await kernel.memory.commit(CHAT)
     await quiet(kernel)
-    assert await kernel.recollect("door code")
-    assert await kernel.recollect("door code", owner=Owner("default", "other")) == []
+    assert await kernel.memory.search("door code")
+    assert await kernel.memory.search("door code", owner=Owner("default", "other")) == []
 
 
 async def test_passages_go_with_their_session_and_memories_stay(kernel: Kernel) -> None:
-    await kernel.write_all(CHAT, [("user", "I live in Rome."), ("user", "The parrot sings.")])
-    await kernel.commit(CHAT)
+    await kernel.log.write_all(CHAT, [("user", "I live in Rome."), ("user", "The parrot sings.")])
+    await kernel.memory.commit(CHAT)
     await quiet(kernel)
-    await kernel.delete(CHAT)
-    assert await kernel.recollect("parrot") == []
-    assert [each.memory.content for each in await kernel.recollect("Rome")] == ["I live in Rome."]
+    await kernel.sessions.delete(CHAT)
+    assert await kernel.memory.search("parrot") == []
+    assert [each.memory.content for each in await kernel.memory.search("Rome")] == ["I live in Rome."]
 
 
 @pytest.mark.parametrize("query", ["' OR 1=1 --", '"%_', "\\", "😀"])
 async def test_any_words_may_be_asked(kernel: Kernel, query: str) -> None:
-    await kernel.write(CHAT, "user", "hello")
-    await kernel.commit(CHAT)
+    await kernel.log.write(CHAT, "user", "hello")
+    await kernel.memory.commit(CHAT)
     await quiet(kernel)
-    assert await kernel.recollect(query) == []
+    assert await kernel.memory.search(query) == []

@@ -74,14 +74,14 @@ def test_a_turn_of_two_attempts_is_one() -> None:
 
 async def test_a_commit_of_nothing_gives_its_reason(kernel: Kernel) -> None:
     """A11.2; the two reasons of a skip."""
-    await kernel.open(CHAT)
-    assert await kernel.commit(CHAT) == CommitSkipped("no_messages")
-    await kernel.write(CHAT, "user", "hello")
-    assert await kernel.commit(CHAT, keep_recent_count=1) == CommitSkipped("all_within_keep_window")
+    await kernel.sessions.open(CHAT)
+    assert await kernel.memory.commit(CHAT) == CommitSkipped("no_messages")
+    await kernel.log.write(CHAT, "user", "hello")
+    assert await kernel.memory.commit(CHAT, keep_recent_count=1) == CommitSkipped("all_within_keep_window")
     with pytest.raises(BadSetting):
-        await kernel.commit(CHAT, keep_recent_count=-1)
+        await kernel.memory.commit(CHAT, keep_recent_count=-1)
     with pytest.raises(NotFound):
-        await kernel.commit("web:nowhere")
+        await kernel.memory.commit("web:nowhere")
 
 
 async def test_a_commit_in_the_middle_of_a_turn_leaves_it_whole(kernel: Kernel, agent: ScriptedAgent) -> None:
@@ -90,15 +90,19 @@ async def test_a_commit_in_the_middle_of_a_turn_leaves_it_whole(kernel: Kernel, 
     await quiet(kernel)
     await kernel.receive(CHAT, "second")
     async with under_way(kernel, agent):
-        await kernel.write(CHAT, "user", "meanwhile")
-        done = await kernel.commit(CHAT)
+        await kernel.log.write(CHAT, "user", "meanwhile")
+        done = await kernel.memory.commit(CHAT)
         assert isinstance(done, ArchiveMade)
-        assert [m.content for m in await kernel.archived(CHAT, 1)] == ["first", "ok"]
-        assert (await kernel.overview(CHAT)).message_count == 2
+        assert [m.content for m in await kernel.memory.archived_messages(CHAT, 1)] == ["first", "ok"]
+        assert (await kernel.sessions.overview(CHAT)).message_count == 2
         assert not await kernel.audit()
-    assert (await kernel.overview(CHAT)).message_count == 3
-    await kernel.commit(CHAT)
-    assert [m.content for m in await kernel.archived(CHAT, 2)] == ["second", "meanwhile", "ok"]
+    assert (await kernel.sessions.overview(CHAT)).message_count == 3
+    await kernel.memory.commit(CHAT)
+    assert [m.content for m in await kernel.memory.archived_messages(CHAT, 2)] == [
+        "second",
+        "meanwhile",
+        "ok",
+    ]
 
 
 async def test_a_turn_that_waits_for_its_second_attempt_is_not_archived(
@@ -111,18 +115,18 @@ async def test_a_turn_that_waits_for_its_second_attempt_is_not_archived(
         await agent.under_way()
         clock.advance(minutes=1)
         await kernel.workers.reaper.step()
-        assert await kernel.commit(CHAT) == CommitSkipped("all_within_keep_window")
+        assert await kernel.memory.commit(CHAT) == CommitSkipped("all_within_keep_window")
         assert not await kernel.audit()
         agent.go_on()
         await lost
     await quiet(kernel)
-    assert isinstance(await kernel.commit(CHAT), ArchiveMade)
-    assert [m.content for m in await kernel.archived(CHAT, 1)] == ["hello", "ok"]
+    assert isinstance(await kernel.memory.commit(CHAT), ArchiveMade)
+    assert [m.content for m in await kernel.memory.archived_messages(CHAT, 1)] == ["hello", "ok"]
 
 
 async def test_the_transcript_stays_whole(kernel: Kernel) -> None:
     for number in range(3):
-        await kernel.write(CHAT, "user", f"word {number}")
-        await kernel.commit(CHAT)
+        await kernel.log.write(CHAT, "user", f"word {number}")
+        await kernel.memory.commit(CHAT)
     assert [m.content for m in await kernel.messages(CHAT)] == ["word 0", "word 1", "word 2"]
-    assert [each.n for each in await kernel.archives(CHAT)] == [3, 2, 1]
+    assert [each.n for each in await kernel.memory.archives(CHAT)] == [3, 2, 1]

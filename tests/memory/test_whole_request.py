@@ -100,7 +100,7 @@ async def test_the_hundredth_request_is_as_long_as_the_second_within_a_fifth(
     provider = Provider(report)
     async with open_kernel_with(tmp_path, provider, clock, monkeypatch) as kernel:
         await a_hundred_days(kernel, clock, policy=COMMITS)
-        assert len(await kernel.archives(CHAT)) > 3
+        assert len(await kernel.memory.archives(CHAT)) > 3
     second, last = provider.runs[1], provider.runs[RUNS - 1]
     figure("tokens", f"the second {sent(second):,}, the hundredth {sent(last):,}")
     assert sent(last) <= 1.2 * sent(second)

@@ -39,7 +39,7 @@ async def test_a_lease_of_a_worker_whose_clock_is_wrong_is_as_good_as_any(
         assert await right.workers.reaper.step() == 0
         agent.go_on()
         await step
-        turn = await right.turn(admitted.turn_id)
+        turn = await right.turns.get(admitted.turn_id)
         assert (turn.outcome, turn.attempt) == ("ok", 1)
 
 

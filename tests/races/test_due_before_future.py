@@ -34,11 +34,11 @@ async def test_a_message_starts_at_once_beside_a_future_job_and_a_turn_that_wait
 
         admitted = await kernel.receive("web:1", "hello")
         await quiet(kernel)
-        assert (await kernel.turn(admitted.turn_id)).outcome is Outcome.OK
-        assert (await kernel.turn(waits.id)).state is TurnState.QUEUED
+        assert (await kernel.turns.get(admitted.turn_id)).outcome is Outcome.OK
+        assert (await kernel.turns.get(waits.id)).state is TurnState.QUEUED
         clock.advance(minutes=2)
         await quiet(kernel)
-        assert (await kernel.turn(waits.id)).outcome is Outcome.OK
+        assert (await kernel.turns.get(waits.id)).outcome is Outcome.OK
         assert not await kernel.audit()
 
 

@@ -32,7 +32,7 @@ async def test_the_rescued_run_and_its_successor_become_one(database_url: str) -
         (waiting,) = await heir.store.queued_turns(job.session_id)
         assert waiting.attempt == 1
         await quiet(heir)
-        newer, older = await heir.runs_of(job.id)
+        newer, older = await heir.runs.list(job=job.id)
         assert (older.outcome, older.attempt) == (Outcome.OK, 2)
         assert newer.outcome is Outcome.SKIPPED
         assert newer.reason == f"overlap: run {older.id} came back after a crash"
@@ -55,9 +55,9 @@ async def test_of_many_reapers_one_reclaims_the_lane(database_url: str, rescues:
         clock.advance(minutes=1)
         taken = await asyncio.gather(*(kernel.workers.reaper.step() for _ in range(rescues)))
         assert sum(taken) == 1
-        assert (await kernel.turn(admitted.turn_id)).crashes == 1
+        assert (await kernel.turns.get(admitted.turn_id)).crashes == 1
         lost.go_on()
         await never_ends
         await quiet(kernel)
-        assert (await kernel.turn(admitted.turn_id)).attempt == 2
+        assert (await kernel.turns.get(admitted.turn_id)).attempt == 2
         assert not await kernel.audit()

@@ -54,7 +54,7 @@ async def test_an_automation_has_a_view(http: httpx2.AsyncClient, kernel: Kernel
     assert (await http.patch(where, json={"name": "report"})).json()["view"] == "summary"
     changed = await http.patch(where, json={"view": "since_last_run"})
     assert (changed.json()["view"], changed.json()["message"]) == ("since_last_run", "What is new?")
-    stored = (await kernel.job(job["id"])).action
+    stored = (await kernel.jobs.get(job["id"])).action
     assert isinstance(stored, Ask)
     assert stored.view is View.SINCE_LAST_RUN
     refused = await http.patch(where, json={"view": "everything"})
@@ -106,7 +106,7 @@ async def test_an_invalid_automation_is_refused_and_creates_nothing(
     http: httpx2.AsyncClient, kernel: Kernel, body: dict[str, Any], code: str, words: str
 ) -> None:
     """2.4"""
-    await kernel.open("web:1")
+    await kernel.sessions.open("web:1")
     given = {"message": "Go.", **body} if "message" not in body else body
     refused = await http.post(WHERE, json=given)
     assert (refused.status_code, refused.json()["code"]) == (422, code), refused.text
@@ -193,7 +193,7 @@ async def test_the_list_is_paged_and_shows_more_on_request(http: httpx2.AsyncCli
     names = [(await added(http, name=f"job {number}"))["name"] for number in range(5)]
     over = await added(http, name="over", schedule="2090-01-01T09:00:00Z")
     await http.post(f"/automations/{over['id']}/skip")
-    kernel.functions = {"beat": nothing}
+    kernel.functions["beat"] = nothing
     beat = await kernel.schedule("system:beat", Every(1800), Call("beat"), name="beat", protected=True)
     seen: list[str] = []
     cursor: str | None = ""

@@ -93,7 +93,7 @@ async def test_followers_get_the_job_when_its_turn_starts_and_ends(
 ) -> None:
     """After the event that changed it, with the same seq, and before the final sync."""
     job = await kernel.schedule(CHAT, Every(3600), Ask("Look."), name="Look")
-    session = await kernel.session(CHAT)
+    session = await kernel.sessions.get(CHAT)
     there = asyncio.Event()
 
     async def listen() -> list[dict[str, Any]]:

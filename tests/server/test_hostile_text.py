@@ -131,7 +131,7 @@ def test_the_cache_is_limited() -> None:
 async def test_a_conversation_of_hostile_texts_opens(
     http: httpx2.AsyncClient, kernel: Kernel, path: str
 ) -> None:
-    await kernel.write_all("web:1", [("user", text) for text in HOSTILE.values()])
+    await kernel.log.write_all("web:1", [("user", text) for text in HOSTILE.values()])
     answer = await http.get(f"/sessions/web:1/{path}")
     assert answer.status_code == 200
     assert (await http.post("/markdown", json={"text": HOSTILE["open links"]})).status_code == 200
@@ -141,7 +141,7 @@ async def test_a_conversation_of_hostile_texts_opens(
 async def test_a_page_has_a_limit_of_characters(
     http: httpx2.AsyncClient, kernel: Kernel, path: str, plural: str
 ) -> None:
-    await kernel.write_all("web:1", [("user", f"{number:03}" + "a" * 99_997) for number in range(25)])
+    await kernel.log.write_all("web:1", [("user", f"{number:03}" + "a" * 99_997) for number in range(25)])
     sizes, seqs = [], []
     cursor: dict[str, str] = {}
     while True:

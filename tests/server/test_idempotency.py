@@ -90,10 +90,10 @@ async def test_a_key_expires_after_a_day(database_url: str) -> None:
     clock = ManualClock()
     request = Request(owner=Owner(), name="a", digest="1")
     async with Kernel(database_url, agent=ScriptedAgent(), clock=clock) as kernel:
-        await kernel.write_all("web:1", [("user", "Hi")], request=request)
+        await kernel.log.write_all("web:1", [("user", "Hi")], request=request)
         clock.advance(hours=23)
         await kernel.workers.pruner.step()
-        assert (await kernel.write_all("web:1", [("user", "Hi")], request=request)).message_count == 1
+        assert (await kernel.log.write_all("web:1", [("user", "Hi")], request=request)).message_count == 1
         clock.advance(hours=2)
         await kernel.workers.pruner.step()
-        assert (await kernel.write_all("web:1", [("user", "Hi")], request=request)).message_count == 2
+        assert (await kernel.log.write_all("web:1", [("user", "Hi")], request=request)).message_count == 2

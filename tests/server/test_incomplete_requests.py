@@ -138,7 +138,7 @@ async def test_a_long_response_is_not_cut(database_url: str) -> None:
         listening(kernel, SOON) as port,
         connect(f"ws://127.0.0.1:{port}/ws") as socket,
     ):
-        await kernel.open("web:1")
+        await kernel.sessions.open("web:1")
         turn = await begin(port, waited)
         events = await begin(port, b"GET /sessions/web:1/events?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         # The deadlines of these pass, and so did those of the connections that were opened before them.

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from segue import Kernel, OpenTurn
+from tests.eventually import eventually
 from tests.server.process import Served, served
 
 HEADERS = {"Idempotency-Key": "order-1"}
@@ -64,9 +65,8 @@ async def _send_and_lose_connection(server: Served) -> None:
 
 async def _wait_until_stored(url: str) -> None:
     """Wait until another process sees the stored message."""
-    async with Kernel(url, agent=_no_agent) as kernel, asyncio.timeout(30):
-        while not await kernel.sessions():  # noqa: ASYNC110 — another process writes it
-            await asyncio.sleep(0.01)
+    async with Kernel(url, agent=_no_agent) as kernel:
+        await eventually(kernel.sessions.list, "the message is stored")
 
 
 async def _no_agent(turn: OpenTurn) -> str:

@@ -217,15 +217,15 @@ async def test_the_index_has_the_shape_of_the_contract(http: httpx2.AsyncClient,
     """A7.3, A7.4, A7.5, A7.9: any account, user and key, and only membership."""
     policy = AutoCommitPolicy(enabled=True, idle_timeout_seconds=60)
     for owner in (Owner("meta", "data"), Owner("_meta", "a:b")):
-        await kernel.write_all("web:1", [("user", "hi")], owner=owner, auto_commit_policy=policy)
-    await kernel.write(
+        await kernel.log.write_all("web:1", [("user", "hi")], owner=owner, auto_commit_policy=policy)
+    await kernel.log.write(
         "web:tokens", "user", "hi", auto_commit_policy=AutoCommitPolicy(enabled=True, token_threshold=9)
     )
     index = (await http.get("/system/auto-commit/index")).json()
     assert set(index) == {"meta", "data"}
     assert set(index["meta"]) == {"updated_at"}
     assert index["data"] == {"meta": {"data": {"web:1": {}}}, "_meta": {"a:b": {"web:1": {}}}}
-    await kernel.commit("web:1", owner=Owner("meta", "data"))
+    await kernel.memory.commit("web:1", owner=Owner("meta", "data"))
     assert "meta" not in (await http.get("/system/auto-commit/index")).json()["data"]
 
 

@@ -1,6 +1,5 @@
 """Scheduled messages over HTTP: schedule, list, send without an open page, cancel."""
 
-import asyncio
 from typing import Any
 
 import httpx2
@@ -11,6 +10,7 @@ from segue.config import Configuration
 from segue.server import create_app
 from segue.server.schemas import events
 from segue.testing import FaultyStore, ManualClock, RecordingChannel, ScriptedAgent, quiet
+from tests.eventually import eventually
 from tests.server.conftest import ADA, BEN, bearer, reach
 
 KEY = "websocket:1"
@@ -28,12 +28,12 @@ async def listed(http: httpx2.AsyncClient, **params: str) -> list[dict[str, Any]
 
 
 async def wait_until_sent_or_failed(http: httpx2.AsyncClient) -> dict[str, Any]:
-    async with asyncio.timeout(20):
-        while True:
-            [message] = await listed(http)
-            if message["status"] != "pending":
-                return message
-            await asyncio.sleep(0.05)
+    async def not_pending() -> list[dict[str, Any]]:
+        return [message for message in await listed(http) if message["status"] != "pending"]
+
+    message: dict[str, Any]
+    [message] = await eventually(not_pending, "it is sent or has failed")
+    return message
 
 
 async def test_a_message_is_scheduled_listed_and_cancelled(http: httpx2.AsyncClient) -> None:
@@ -71,16 +71,16 @@ async def test_every_change_sends_the_current_message(http: httpx2.AsyncClient, 
     """A page updates without a reload."""
     await open_chat(http)
     made = (await http.post(PATH, json=LATER)).json()["task_id"]
-    session = await kernel.session(KEY)
-    [written] = await kernel.events(KEY)
+    session = await kernel.sessions.get(KEY)
+    [written] = await kernel.log.events(KEY)
     event = await events.to_wire(kernel, session, written, overview=None)
     assert (event["type"], event["seq"]) == ("message_update", 1)
     assert event["scheduled_message"] == (await listed(http))[0]
     await http.delete(f"/scheduled-messages/{made}")
-    *_, cancelled = await kernel.events(KEY)
+    *_, cancelled = await kernel.log.events(KEY)
     event = await events.to_wire(kernel, session, cancelled, overview=None)
     assert event["scheduled_message"]["status"] == "cancelled"
-    await kernel.delete(KEY)
+    await kernel.sessions.delete(KEY)
     assert (await events.to_wire(kernel, session, cancelled, overview=None))["scheduled_message"] is None
 
 

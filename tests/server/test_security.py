@@ -1,7 +1,6 @@
 """Authentication, ownership, host and origin checks, limits and security headers."""
 
 import ast
-import asyncio
 import inspect
 import json
 import logging
@@ -15,6 +14,7 @@ from websockets.exceptions import InvalidStatus
 
 from segue import Ask, Every, Kernel, Owner
 from segue.server import auth
+from tests.eventually import eventually
 from tests.server.conftest import ADA, BEN, KEYS, ROOT_KEY, bearer, reach, running
 from tests.server.process import served
 
@@ -52,10 +52,8 @@ async def test_objects_of_other_users_are_not_found(guarded: httpx2.AsyncClient,
     ada = bearer(ADA)
     turn = (await guarded.post("/sessions/web:1/turns?wait=20", json={"content": "Hi"}, headers=ada)).json()
     job = await kernel.schedule("web:1", Every(1), Ask("Look."), owner=Owner("one", "ada"))
-    async with asyncio.timeout(20):
-        while not (runs := await kernel.runs("web:1", owner=Owner("one", "ada"))):
-            pass
-    await kernel.remove(job.id, owner=Owner("one", "ada"))
+    runs = await eventually(lambda: kernel.runs.list("web:1", owner=Owner("one", "ada")), "a run")
+    await kernel.jobs.delete(job.id, owner=Owner("one", "ada"))
     asked = [
         ("GET", "/sessions/web:1"),
         ("PATCH", "/sessions/web:1"),

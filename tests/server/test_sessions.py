@@ -1,11 +1,12 @@
 """Sessions, turns and messages over HTTP, on both databases."""
 
-import asyncio
+from typing import Any
 
 import httpx2
 
 from segue import Ask, Every, Kernel, Usage
 from segue.testing import ScriptedAgent
+from tests.eventually import eventually
 
 FIELDS = [
     "key",
@@ -156,11 +157,13 @@ async def test_automations_prevent_a_deletion(http: httpx2.AsyncClient, kernel: 
 
 async def test_runs_are_listed_and_shown(http: httpx2.AsyncClient, kernel: Kernel) -> None:
     job = await kernel.schedule("web:1", Every(1), Ask("Look."), name="often")
-    async with asyncio.timeout(20):
-        while len((page := (await http.get("/sessions/web:1/runs")).json())["runs"]) < 2:
-            pass
-    await kernel.remove(job.id)
-    newest = page["runs"][0]
+
+    async def two_runs() -> list[dict[str, Any]]:
+        runs: list[dict[str, Any]] = (await http.get("/sessions/web:1/runs")).json()["runs"]
+        return runs if len(runs) >= 2 else []
+
+    newest, *_ = await eventually(two_runs, "two runs")
+    await kernel.jobs.delete(job.id)
     assert newest["job_id"] == job.id
     shown = (await http.get(f"/runs/{newest['run_id']}")).json()
     assert (shown["run_id"], shown["session_key"], shown["slot"]) == (

@@ -20,7 +20,7 @@ async def test_messages_runs_and_live_events_say_that_an_answer_was_refused(data
             await http.post("/sessions", json={"key": KEY})
             body = {"message": "Look.", "schedule": "every 10s"}
             job = (await http.post(f"/sessions/{KEY}/automations", json=body)).json()
-            session = await kernel.session(KEY)
+            session = await kernel.sessions.get(KEY)
             async with asyncio.timeout(30), aclosing(live.session_events(kernel, session, 0)) as stream:
                 note = await anext(wired async for wired in stream if "undelivered" in wired)
             await http.post(f"/automations/{job['id']}/pause")

@@ -107,22 +107,22 @@ class Clients:
 
     async def _write(self, kernel: Kernel) -> None:
         owner, key = self._anywhere()
-        await kernel.write(key, "user", "a note", owner=owner)
+        await kernel.log.write(key, "user", "a note", owner=owner)
 
     async def _stop(self, kernel: Kernel) -> None:
         owner, key = self._anywhere()
-        await kernel.stop(key, owner=owner)
+        await kernel.turns.stop(key, owner=owner)
 
     async def _cancel(self, kernel: Kernel) -> None:
         if self.turns:
             turn_id = self.rng.choice(list(self.turns))
-            await kernel.cancel(turn_id, owner=self.turns[turn_id][0])
+            await kernel.turns.cancel(turn_id, owner=self.turns[turn_id][0])
             self.cancelled[turn_id] = self.scenario.loop.time()
 
     async def _delete(self, kernel: Kernel) -> None:
         owner, key = self._anywhere()
         self.deleted.add((owner, key))
-        await kernel.delete(key, owner=owner, with_jobs=self.rng.random() < 0.7)
+        await kernel.sessions.delete(key, owner=owner, with_jobs=self.rng.random() < 0.7)
 
     async def _schedule(self, kernel: Kernel) -> None:
         owner, key = self._anywhere()
@@ -178,20 +178,20 @@ class Clients:
 
     async def _pause(self, kernel: Kernel) -> None:
         promise = self._touch()
-        await kernel.pause(promise.job.id, owner=promise.owner)
+        await kernel.jobs.pause(promise.job.id, owner=promise.owner)
 
     async def _resume(self, kernel: Kernel) -> None:
         promise = self._touch()
-        await kernel.resume(promise.job.id, owner=promise.owner)
+        await kernel.jobs.resume(promise.job.id, owner=promise.owner)
 
     async def _skip(self, kernel: Kernel) -> None:
         promise = self._some_job()
-        await kernel.skip(promise.job.id, owner=promise.owner)
+        await kernel.jobs.skip(promise.job.id, owner=promise.owner)
 
     async def _edit(self, kernel: Kernel) -> None:
         promise = self._touch()
         change = self.rng.randrange(3)
-        await kernel.edit(
+        await kernel.jobs.update(
             promise.job.id,
             owner=promise.owner,
             name="another name" if change == 0 else None,
@@ -201,7 +201,7 @@ class Clients:
 
     async def _remove(self, kernel: Kernel) -> None:
         promise = self._touch()
-        await kernel.remove(promise.job.id, owner=promise.owner)
+        await kernel.jobs.delete(promise.job.id, owner=promise.owner)
         promise.removed_at = self.scenario.loop.time()
 
     def _touch(self) -> Promise:

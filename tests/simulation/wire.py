@@ -91,6 +91,7 @@ class Wire:
     def __init__(self, server: Server, host: Host) -> None:
         self.dialect = server.database.dialect
         self.last_write = server.database.last_write
+        self.scans = server.database.scans
         self._server = server
         self._host = host
         self._ring: Callable[[], None] | None = None

@@ -29,6 +29,8 @@ class Network:
         self._servers: dict[asyncio.StreamReader, asyncio.StreamReader] = {}
         self._answers: dict[asyncio.StreamReader, asyncio.StreamWriter] = {}
         self._next_commit: Lost | None = None
+        self._lost_on: asyncio.StreamReader | None = None
+        self._is_over = asyncio.Event()
 
     async def __aenter__(self) -> "Network":
         self._listening = await asyncio.start_unix_server(self._serve, self._socket)
@@ -52,6 +54,11 @@ class Network:
     def has_lost_it(self) -> bool:
         return self._next_commit is None
 
+    async def what_was_late_has_come(self) -> None:
+        """Wait until the server has ended the connection on which a COMMIT was lost."""
+        async with asyncio.timeout(30):
+            await self._is_over.wait()
+
     async def _serve(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
         length = await client.readexactly(4)
         settings = await client.readexactly(int.from_bytes(length) - 4)
@@ -73,13 +80,17 @@ class Network:
             elif source in self._working:
                 target.write(data)
         target.close()
+        if source is self._lost_on:
+            self._is_over.set()
 
     async def _lose(
         self, commit: bytes, client: asyncio.StreamReader, requests: asyncio.StreamWriter
     ) -> None:
         """Disconnect the client; `lost` says whether and when the COMMIT reaches the server."""
         lost, self._next_commit = self._next_commit, None
-        self._working -= {client, self._servers[client]}
+        self._lost_on = self._servers[client]
+        self._is_over.clear()
+        self._working -= {client, self._lost_on}
         if lost is Lost.THE_ANSWER:
             requests.write(commit)
             await asyncio.sleep(0.1)

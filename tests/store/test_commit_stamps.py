@@ -12,11 +12,11 @@ from segue import Ask, Every, Kernel
 from segue.errors import StoreUnavailable, Undecided
 from segue.store.database import Begin, Transaction
 from segue.store.migrate import MIGRATIONS, load
-from segue.store.postgres import writers
 from segue.store.postgres.commit_stamps import Stamps, was_committed
 from segue.store.postgres.connection import BEGIN
 from segue.store.postgres.database import Postgres
 from segue.store.queries import translate
+from segue.store.settings import DEFAULTS, StoreSettings
 from segue.testing import ScriptedAgent
 from tests.postgres import temporary_server
 from tests.store import counting
@@ -46,8 +46,8 @@ async def make_tables(url: str) -> None:
 
 
 @asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Postgres]:
-    database = await Postgres.open(url)
+async def opened(url: str, settings: StoreSettings = DEFAULTS) -> AsyncIterator[Postgres]:
+    database = await Postgres.open(url, settings)
     try:
         yield database
     finally:
@@ -66,7 +66,7 @@ async def test_a_committed_transaction_is_not_driven_again(
         work = map(add, SESSIONS[:callers])
         assert await asyncio.gather(*map(database.run, work)) == [2] * callers
         assert network.has_lost_it
-        await asyncio.sleep(0.5)  # what comes late has come
+        await network.what_was_late_has_come()
         assert [await database.run(add(session)) for session in SESSIONS[:callers]] == [3] * callers
 
 
@@ -99,9 +99,9 @@ async def test_a_call_is_not_refused_because_of_itself(postgres_url: str, tmp_pa
     ):
         job = await kernel.schedule("test:1", Every(60), Ask("What is new?"))
         network.lose_the_next_commit(Lost.THE_ANSWER)
-        await kernel.write("test:1", "user", "a note")
+        await kernel.log.write("test:1", "user", "a note")
         network.lose_the_next_commit(Lost.THE_ANSWER)
-        edited = await kernel.edit(job.id, trigger=Every(90))
+        edited = await kernel.jobs.update(job.id, trigger=Every(90))
         assert network.has_lost_it
         assert [message.content for message in await kernel.messages("test:1")] == ["a note"]
         assert edited.revision == job.revision + 1
@@ -133,11 +133,9 @@ async def test_the_stamp_of_a_connection_is_one_row_and_old_stamps_are_deleted(p
 
 
 async def test_a_caller_that_was_told_of_a_failure_is_not_committed_later(
-    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str,
 ) -> None:
     await make_tables(postgres_url)
-    monkeypatch.setattr(writers, "PATIENCE_SECONDS", 0.3)
-    monkeypatch.setattr(writers, "CHECK_SECONDS", 0.05)
     sleep = translate("sessions.sleep", "SELECT pg_sleep(1) WHERE :id <> ''")
 
     def slowly(session: str) -> Transaction[int]:
@@ -145,19 +143,18 @@ async def test_a_caller_that_was_told_of_a_failure_is_not_committed_later(
         yield sleep, {"id": session}
         return counted
 
-    async with opened(postgres_url) as database:
+    async with opened(postgres_url, StoreSettings(patience_seconds=0.3, check_seconds=0.05)) as database:
         with pytest.raises(StoreUnavailable, match="did not answer"):
             await database.run(lambda: slowly("s000"))
-        monkeypatch.undo()
+    async with opened(postgres_url) as database:
         assert await database.run(add("s000")) == 1
 
 
-async def test_a_caller_whose_commit_is_undecided_is_told_so(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_caller_whose_commit_is_undecided_is_told_so(postgres_url: str, tmp_path: Path) -> None:
     await make_tables(postgres_url)
-    monkeypatch.setattr(writers, "PATIENCE_SECONDS", 0.4)
-    async with Network(postgres_url, tmp_path) as network, opened(network.url) as database:
+    # With one connection for groups, both transactions use the same.
+    hasty = StoreSettings(patience_seconds=0.4, connections=6)
+    async with Network(postgres_url, tmp_path) as network, opened(network.url, hasty) as database:
         await database.run(add("s000"))
         network.lose_the_next_commit(Lost.THE_ANSWER)
         network.refuse_new_connections()

@@ -92,11 +92,11 @@ class History:
         self.turns.append((admitted.turn_id, owner))
         if self.rng.random() < 0.2:
             turn_id, whose = self.rng.choice(self.turns)
-            await self.kernel.cancel(turn_id, owner=whose)
+            await self.kernel.turns.cancel(turn_id, owner=whose)
 
     async def write(self) -> None:
         key, owner = self.where()
-        await self.kernel.write(key, "user", "a note — ✓", owner=owner)
+        await self.kernel.log.write(key, "user", "a note — ✓", owner=owner)
 
     async def order(self) -> None:
         key, owner = self.where()
@@ -130,20 +130,20 @@ class History:
         job_id, owner = self.rng.choice(self.jobs)
         match self.rng.randrange(5):
             case 0:
-                await self.kernel.pause(job_id, owner=owner)
+                await self.kernel.jobs.pause(job_id, owner=owner)
             case 1:
-                await self.kernel.resume(job_id, owner=owner)
+                await self.kernel.jobs.resume(job_id, owner=owner)
             case 2:
-                await self.kernel.skip(job_id, owner=owner)
+                await self.kernel.jobs.skip(job_id, owner=owner)
             case 3:
-                await self.kernel.edit(job_id, owner=owner, trigger=self.trigger())
+                await self.kernel.jobs.update(job_id, owner=owner, trigger=self.trigger())
             case _:
-                await self.kernel.remove(job_id, owner=owner)
+                await self.kernel.jobs.delete(job_id, owner=owner)
 
     async def delete(self) -> None:
         key, owner = self.where()
         if self.rng.random() < 0.3:
-            await self.kernel.delete(key, owner=owner, with_jobs=self.rng.random() < 0.7)
+            await self.kernel.sessions.delete(key, owner=owner, with_jobs=self.rng.random() < 0.7)
 
 
 class MoodyAgent:

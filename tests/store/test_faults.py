@@ -61,7 +61,7 @@ class Prepared:
             await kernel.schedule(KEY, Idle(60), Ask("Quiet?")),
         ]
         admitted = await kernel.receive(KEY, "hello")
-        return await kernel.turn(admitted.turn_id), orders
+        return await kernel.turns.get(admitted.turn_id), orders
 
 
 @pytest.fixture
@@ -82,15 +82,15 @@ def much_later(prepared: Prepared) -> None:
 CALLS: dict[str, Callable[[Kernel, Turn, list[Job]], Awaitable[object]]] = {
     "receive": lambda kernel, turn, jobs: kernel.receive(KEY, "again"),
     "receive in a new session": lambda kernel, turn, jobs: kernel.receive("test:2", "first"),
-    "write": lambda kernel, turn, jobs: kernel.write(KEY, "user", "a note"),
-    "stop": lambda kernel, turn, jobs: kernel.stop(KEY),
-    "cancel": lambda kernel, turn, jobs: kernel.cancel(turn.id),
+    "write": lambda kernel, turn, jobs: kernel.log.write(KEY, "user", "a note"),
+    "stop": lambda kernel, turn, jobs: kernel.turns.stop(KEY),
+    "cancel": lambda kernel, turn, jobs: kernel.turns.cancel(turn.id),
     "schedule": lambda kernel, turn, jobs: kernel.schedule(KEY, Every(60), Ask("More?")),
-    "pause": lambda kernel, turn, jobs: kernel.pause(jobs[3].id),
-    "edit": lambda kernel, turn, jobs: kernel.edit(jobs[3].id, trigger=Every(90)),
-    "skip": lambda kernel, turn, jobs: kernel.skip(jobs[3].id),
-    "remove": lambda kernel, turn, jobs: kernel.remove(jobs[3].id),
-    "delete": lambda kernel, turn, jobs: kernel.delete(KEY, with_jobs=True),
+    "pause": lambda kernel, turn, jobs: kernel.jobs.pause(jobs[3].id),
+    "edit": lambda kernel, turn, jobs: kernel.jobs.update(jobs[3].id, trigger=Every(90)),
+    "skip": lambda kernel, turn, jobs: kernel.jobs.skip(jobs[3].id),
+    "remove": lambda kernel, turn, jobs: kernel.jobs.delete(jobs[3].id),
+    "delete": lambda kernel, turn, jobs: kernel.sessions.delete(KEY, with_jobs=True),
 }
 
 WORKERS: dict[str, tuple[Callable[[Prepared], None], Trial]] = {
@@ -120,14 +120,14 @@ async def test_a_call_that_fails_leaves_nothing_behind_and_works_the_next_time(
                     await CALLS[call](kernel, turn, jobs)
                 except Fault:
                     assert await in_order(prepared)
-                    assert await sound.turn(turn.id) == turn
+                    assert await sound.turns.get(turn.id) == turn
                     await CALLS[call](sound, turn, jobs)
             assert await in_order(prepared)
             await quiet(sound)
             if faulty.statements < statement:
                 break
             if call != "delete":
-                await sound.delete(KEY, with_jobs=True)
+                await sound.sessions.delete(KEY, with_jobs=True)
 
 
 @pytest.mark.parametrize("worker", WORKERS)
@@ -145,7 +145,7 @@ async def test_a_worker_that_fails_does_its_work_the_next_time(prepared: Prepare
                     await work(kernel)
             assert await in_order(prepared)
             await everything_is_done(prepared, sound, turn, jobs)
-            await sound.delete(KEY, with_jobs=True)
+            await sound.sessions.delete(KEY, with_jobs=True)
             if faulty.statements < statement:
                 break
 
@@ -157,8 +157,8 @@ async def everything_is_done(prepared: Prepared, kernel: Kernel, turn: Turn, job
     prepared.clock.advance(minutes=2)
     await quiet(kernel)
     assert await in_order(prepared)
-    assert (await kernel.turn(turn.id)).finished_at is not None
+    assert (await kernel.turns.get(turn.id)).finished_at is not None
     for job in jobs:
-        runs = await kernel.runs_of(job.id)
+        runs = await kernel.runs.list(job=job.id)
         assert runs
         assert all(run.outcome is not None for run in runs)

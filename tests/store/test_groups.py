@@ -3,10 +3,9 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,22 +29,11 @@ from tests.store.counting import (
 )
 
 SESSIONS = names(20)
-SIZES = {65: 2, 127: 7, 130: 3}
-"""Sizes of groups that do not fit into one statement, and how many statements SQLite uses."""
 
 create_again = [
     translate("counters.remove", "DELETE FROM counters WHERE id = 's000'"),
     translate("counters.create", "INSERT INTO counters (id, key) VALUES ('new', 'key of s000')"),
 ]
-
-
-@pytest.fixture
-async def file(tmp_path: Path) -> AsyncIterator[Sqlite]:
-    """A SQLite file, because only SQLite can trace its statements."""
-    await counting.create(f"sqlite:///{tmp_path}/segue.db", *SESSIONS)
-    file = await Sqlite.open(f"{tmp_path}/segue.db")
-    yield file
-    await file.close()
 
 
 @dataclass
@@ -54,8 +42,6 @@ class GroupResult:
 
     outcomes: list[Any]
     commits: int
-    statements: Sequence[str] = ()
-    """Traced on SQLite only."""
 
     @property
     def results(self) -> list[Any]:
@@ -63,14 +49,6 @@ class GroupResult:
             if isinstance(outcome, BaseException):
                 raise outcome
         return self.outcomes
-
-    @property
-    def one_by_one(self) -> bool:
-        """Whether SQLite drove them together, failed, and then gave each a savepoint."""
-        return "SAVEPOINT caller" in self.statements
-
-    def count(self, beginning: str) -> int:
-        return sum(statement.startswith(beginning) for statement in self.statements)
 
 
 async def at_once(database: Database, *work: Begin[Any]) -> GroupResult:
@@ -108,7 +86,7 @@ async def at_once_on_sqlite(database: Sqlite, work: Sequence[Begin[Any]]) -> Gro
         outcomes = await group
     connection.set_trace_callback(None)
     assert statements.count("COMMIT") == 2, "callers that came at once are one group"
-    return GroupResult(outcomes, 1, statements[statements.index("COMMIT") + 1 :])
+    return GroupResult(outcomes, 1)
 
 
 async def count(database: Database, session: str) -> int:
@@ -121,14 +99,7 @@ async def test_callers_share_commits(database: Database) -> None:
     assert group.commits <= 4
 
 
-async def test_callers_share_statements(file: Sqlite) -> None:
-    group = await at_once(file, *(increment(name, name) for name in SESSIONS))
-    # Twenty executions are statements of sixteen and of four.
-    assert [group.count(verb) for verb in ("SELECT", "INSERT", "UPDATE")] == [2, 2, 2]
-    assert not group.one_by_one
-
-
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [2, 65, 130])
 async def test_in_a_large_group_each_caller_gets_its_own_rows(bare_url: str, size: int) -> None:
     def visit(number: int, session: str) -> Transaction[tuple[list[Any], ...]]:
         """A row that exists, one that is changed, one that is added, and one that is missing."""
@@ -153,16 +124,12 @@ async def test_in_a_large_group_each_caller_gets_its_own_rows(bare_url: str, siz
         await database.close()
     assert group.results == [([name], [n], [f"mark of {name}"], []) for n, name in enumerate(sessions)]
     assert marks == {f"mark of {name}": n for n, name in enumerate(sessions)}
-    if isinstance(database, Sqlite):
-        verbs = [group.count(verb) for verb in ("SELECT", "INSERT", "UPDATE")]
-        assert verbs == [SIZES[size], SIZES[size], SIZES[size] * 2]
 
 
 async def test_callers_of_one_session_never_come_between_each_other(database: Database) -> None:
     work = [increment(name, f"{name} {number}") for number in range(30) for name in SESSIONS[:3]]
     group = await at_once(database, *work)
     assert sorted(group.results) == [number for number in range(30) for _ in range(3)]
-    assert not group.one_by_one
     assert [await count(database, name) for name in SESSIONS[:3]] == [30, 30, 30]
 
 
@@ -193,7 +160,6 @@ async def test_unknown_keys_share_commits(database: Database) -> None:
     group = await at_once(database, *(increment_by_key(name, name) for name in SESSIONS))
     assert group.results == [0] * len(SESSIONS)
     assert group.commits <= 4
-    assert not group.one_by_one
 
 
 async def test_a_key_may_later_name_another_session(database: Database) -> None:
@@ -216,7 +182,6 @@ async def test_a_caller_that_names_no_session_sees_nothing_half_done(database: D
     work: list[Begin[Any]] = [move(*pair, 5) for pair in pairs]
     group = await at_once(database, *work, sum_up_twice, *(move(*pair, 3) for pair in pairs))
     assert group.results[len(work)] == [0, 0]
-    assert not group.one_by_one
     assert [await count(database, name) for name in SESSIONS] == [-8, 8] * len(pairs)
 
 
@@ -242,7 +207,6 @@ async def test_a_caller_that_raises_before_it_has_written_does_not_even_hold_up_
     work[1:1] = [look_then_raise("s000"), increment("s000", "after it")]
     group = await at_once(database, *work)
     assert [type(outcome) for outcome in group.outcomes] == [int, Conflict, *[int] * len(SESSIONS)]
-    assert not group.one_by_one
     assert [await count(database, name) for name in SESSIONS] == [2, *[1] * (len(SESSIONS) - 1)]
 
 
@@ -277,7 +241,6 @@ async def test_a_list_runs_for_each_and_its_rows_come_in_order(database: Databas
 
     group = await at_once(database, *(partial(transaction, name) for name in SESSIONS))
     assert group.results == [[f"{name} {n}" for n in (2, 1, 3)] for name in SESSIONS]
-    assert not group.one_by_one
 
 
 async def test_a_list_may_come_to_one_row_twice(database: Database) -> None:
@@ -287,3 +250,24 @@ async def test_a_list_may_come_to_one_row_twice(database: Database) -> None:
 
     group = await at_once(database, *(partial(transaction, name) for name in SESSIONS))
     assert group.results == [[1, 3, 7]] * len(SESSIONS)
+
+
+async def test_a_statement_sees_the_writes_before_it(database: Database) -> None:
+    def transaction(session: str) -> Transaction[int]:
+        yield counting.store, {"id": session, "n": 7}
+        found = yield counting.lock, {"id": session}
+        return int(found[0]["n"])
+
+    group = await at_once(database, *(partial(transaction, name) for name in SESSIONS))
+    assert group.results == [7] * len(SESSIONS)
+
+
+async def test_a_write_at_the_end_is_committed(database: Database) -> None:
+    def transaction(session: str) -> Transaction[str]:
+        yield counting.lock, {"id": session}
+        yield counting.store, {"id": session, "n": 7}
+        return "done"
+
+    group = await at_once(database, *(partial(transaction, name) for name in SESSIONS))
+    assert group.results == ["done"] * len(SESSIONS)
+    assert [await count(database, name) for name in SESSIONS] == [7] * len(SESSIONS)

@@ -10,8 +10,8 @@ import pytest
 from segue.errors import SchemaTooNew, StoreUnusable
 from segue.store.database import Database, Transaction
 from segue.store.migrate import MIGRATIONS, Status, load, migrate, schema_of, status
-from segue.store.postgres import connection, writers
 from segue.store.queries import translate
+from segue.store.settings import DEFAULTS, StoreSettings
 from segue.testing.inline_sqlite import InlineSqlite
 
 FIRST = """
@@ -54,14 +54,14 @@ async def database(bare_url: str) -> AsyncIterator[Database]:
     await opened.close()
 
 
-async def _open(url: str) -> Database:
+async def _open(url: str, settings: StoreSettings = DEFAULTS) -> Database:
     if url.startswith("sqlite"):
         from segue.store.sqlite.database import Sqlite
 
-        return await Sqlite.open(url.removeprefix("sqlite:///"))
+        return await Sqlite.open(url.removeprefix("sqlite:///"), settings)
     from segue.store.postgres.database import Postgres
 
-    return await Postgres.open(url)
+    return await Postgres.open(url, settings)
 
 
 @pytest.fixture
@@ -182,18 +182,11 @@ async def test_of_two_processes_that_start_at_once_one_applies(bare_url: str, fo
     assert sorted(name for names in applied for name in names) == ["0001_first", "0002_second"]
 
 
-async def test_a_migration_has_no_time_limit(
-    bare_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_migration_has_no_time_limit(bare_url: str, folder: Path) -> None:
     """Processes that start during it wait for it: there may be very many rows."""
-    for module, name in (
-        (connection, "COMMAND_SECONDS"),
-        (writers, "PATIENCE_SECONDS"),
-        (writers, "CHECK_SECONDS"),
-    ):
-        monkeypatch.setattr(module, name, 0.2)
+    hasty = StoreSettings(command_seconds=0.2, patience_seconds=0.2, check_seconds=0.2)
     written(folder, slow="/*pg SELECT pg_sleep(1) *//*lite SELECT 1 */;")
-    both = [await _open(bare_url) for _ in range(2)]
+    both = [await _open(bare_url, hasty) for _ in range(2)]
     applied = await asyncio.gather(*(migrate(each, folder) for each in both))
     for each in both:
         await each.close()

@@ -11,24 +11,22 @@ import re
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import asyncpg
-import pytest
 
 from segue.store import queries
-from segue.store.batching.sets import joined
 from segue.store.open import open_database
 from segue.store.postgres.connection import BY_INDEX
-from segue.store.postgres.run_group import text_of_set
-from segue.store.sqlite.execute import _set_of
 from tests.store.seeds import seed
 
-QUERIES = [
+ALL = [
     query for table in queries.TABLES if table not in ("audit", "schema") for query in getattr(queries, table)
 ]
+MANY = [query.many for query in ALL if query.many is not None]
+"""The set forms, which only PostgreSQL has."""
+QUERIES = [query for query in ALL if query not in MANY]
 
 WALKS = {
     "tasks.expired": "over the archives that are being learned from just now",
@@ -61,9 +59,6 @@ AMONG_FEW = {
 }
 """Queries that scan all active rows when PostgreSQL believes that there are none; they run rarely."""
 
-HELD = {"sessions.reclaim", "tasks.finish", "tasks.requeue", "tasks.reach"}
-"""For many callers at once PostgreSQL may scan all held rows, and look up each caller among them."""
-
 AT_REST = (
     "UPDATE sessions SET ready_at = NULL, user_waits = 0, holder = NULL, lease_until = NULL",
     "UPDATE turns SET state = 'done', stop_asked = 0, finished_at = 1",
@@ -86,32 +81,16 @@ VALUES = {
 """Values of parameters by name. Of the others, `…_id` names a row and the rest are moments."""
 
 
+TWICE = "{{{0},{0}}}"
+"""How a value is written where a query takes arrays."""
+
+
 async def test_sqlite_finds_every_row_by_an_index(tmp_path: Path) -> None:
     path = tmp_path / "segue.db"
     await seed(f"sqlite:///{path}")
     with closing(sqlite3.connect(path)) as connection:
         walks = {query.name: walks_in_sqlite(connection, query) for query in QUERIES}
     assert surprising(walks, WALKS) == {}
-
-
-@pytest.mark.parametrize("size", [2, 64])
-async def test_sqlite_finds_the_rows_of_many_callers_as_it_finds_those_of_one(
-    tmp_path: Path, size: int
-) -> None:
-    """SQLite takes one set of parameters after the other, and uses the same index for each."""
-    path = tmp_path / "segue.db"
-    await (await open_database(f"sqlite:///{path}")).close()
-    with closing(sqlite3.connect(path)) as connection:
-        steps = {
-            query.name: (
-                steps_in_sqlite(connection, query.sqlite, dict.fromkeys(query.parameters, "1")),
-                steps_in_sqlite(connection, _set_of(query, size)[1], ["1"] * len(query.parameters) * size),
-            )
-            for query in QUERIES
-            if joined(query, "sqlite")
-        }
-    assert len(steps) > 75
-    assert {name: both for name, both in steps.items() if both[0] != both[1]} == {}
 
 
 async def test_postgres_finds_every_row_by_an_index(postgres_url: str) -> None:
@@ -130,14 +109,9 @@ async def test_postgres_finds_the_rows_of_many_callers_by_an_index(postgres_url:
             await connection.execute(
                 "; ".join(f"SET LOCAL {name} = {value}" for name, value in BY_INDEX.items())
             )
-            walks = {
-                query.name: await walks_in_postgres(connection, replace(query, postgres=text), "{{{0},{0}}}")
-                for query in QUERIES
-                if (shape := joined(query, "postgres"))
-                and (text := await text_of_set(connection, query, shape))
-            }
-        assert len(walks) > 50
-        assert {name for name, found in walks.items() if found} <= HELD, mode
+            walks = {query.name: await walks_in_postgres(connection, query, TWICE) for query in MANY}
+        assert queries.turns.finish_many.name in walks
+        assert {name: found for name, found in walks.items() if found} == {}, mode
 
 
 async def test_a_row_selected_by_id_is_found_by_id_even_if_nothing_is_active(postgres_url: str) -> None:
@@ -150,18 +124,11 @@ async def test_a_row_selected_by_id_is_found_by_id_even_if_nothing_is_active(pos
                 "; ".join(f"SET LOCAL {name} = {value}" for name, value in BY_INDEX.items())
             )
             alone = {query.name: await walks_in_postgres(connection, query) for query in QUERIES}
-            together = {
-                query.name: await walks_in_postgres(connection, replace(query, postgres=text), "{{{0},{0}}}")
-                for query in QUERIES
-                if (shape := joined(query, "postgres"))
-                and (text := await text_of_set(connection, query, shape))
-            }
+            together = {query.name: await walks_in_postgres(connection, query, TWICE) for query in MANY}
         assert {
             name: found for name, found in alone.items() if found and name not in SEEN | AMONG_FEW
         } == {}, mode
-        assert {name: found for name, found in together.items() if found and name not in AMONG_FEW} == {}, (
-            mode
-        )
+        assert {name: found for name, found in together.items() if found} == {}, mode
 
 
 async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgres_url: str) -> None:
@@ -235,15 +202,6 @@ def walks_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> lis
     return [line for *_, line in plan if line.startswith("SCAN") and line.split()[1] not in names]
 
 
-def steps_in_sqlite(
-    connection: sqlite3.Connection, text: str, values: dict[str, str] | list[str]
-) -> list[str]:
-    """Its searches and scans, except those over the parameters; covering or not does not matter."""
-    plan = connection.execute(f"EXPLAIN QUERY PLAN {text}", values).fetchall()
-    lines = [line.replace("COVERING ", "") for *_, line in plan if line.startswith(("SCAN", "SEARCH"))]
-    return sorted(line for line in lines if not re.match(r"SCAN (given$|\d)", line))
-
-
 def sorts_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> list[str]:
     """Sorts of anything but a page."""
     values = dict.fromkeys(query.parameters, "1")
@@ -266,12 +224,11 @@ async def analysed(
 
 
 async def plan_in_postgres(
-    connection: "asyncpg.Connection[Any]", query: queries.Query, given: str | None = None
+    connection: "asyncpg.Connection[Any]", query: queries.Query, given: str = "{}"
 ) -> dict[str, Any]:
-    """`given`: how a value is written where the query takes arrays, the last of which counts executions."""
+    """`given`: how a value is written."""
     await connection.execute(f"PREPARE asked AS {query.postgres}")
-    quoted = [(given or "{}").format(_value(query, name)) for name in query.parameters]
-    values = ", ".join(f"'{value}'" for value in ([*quoted, "{0,1}"] if given else quoted))
+    values = ", ".join(f"'{given.format(_value(query, name))}'" for name in query.parameters)
     answer = await connection.fetchval(
         f"EXPLAIN (FORMAT JSON) EXECUTE asked{f'({values})' if values else ''}"
     )
@@ -288,7 +245,7 @@ def sorts_under_a_limit(plan: dict[str, Any], *, limited: bool = False) -> Itera
 
 
 async def walks_in_postgres(
-    connection: "asyncpg.Connection[Any]", query: queries.Query, given: str | None = None
+    connection: "asyncpg.Connection[Any]", query: queries.Query, given: str = "{}"
 ) -> list[str]:
     return [
         f"{node['Node Type']} {node.get('Relation Name', '')} {node.get('Index Name', '')}".strip()

@@ -11,12 +11,10 @@ import asyncpg
 import pytest
 
 from segue.errors import StoreUnavailable, StoreUnusable
-from segue.store.postgres import connection as server
-from segue.store.postgres import database as postgres
-from segue.store.postgres import writers
 from segue.store.postgres.connection import ErrorKind, error_kind, without_password
 from segue.store.postgres.database import Postgres
 from segue.store.queries import translate
+from segue.store.settings import StoreSettings
 from tests.postgres import Server, in_database, temporary_server
 from tests.store import counting
 from tests.store.counting import increment, names
@@ -93,18 +91,15 @@ async def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(mortal:
 
 
 async def test_a_server_that_stays_away_is_an_error_and_its_return_is_noticed(
-    mortal: Server, monkeypatch: pytest.MonkeyPatch
+    mortal: Server,
 ) -> None:
-    monkeypatch.setattr(writers, "PATIENCE_SECONDS", 0.3)
-    monkeypatch.setattr(postgres, "PATIENCE_SECONDS", 0.3)
-    database = await Postgres.open(mortal.url)
+    database = await Postgres.open(mortal.url, StoreSettings(patience_seconds=2))
     await asyncio.to_thread(mortal.stop)
     with pytest.raises(StoreUnavailable, match="did not answer"):
         await database.run(counting.which_transaction("any"))
     with pytest.raises(StoreUnavailable, match="did not answer"):
         await database.read(counting.transaction_id, {"id": "any"})
     await asyncio.to_thread(mortal.start)
-    monkeypatch.undo()
     assert await database.run(counting.which_transaction("any"))
     assert await database.read(counting.transaction_id, {"id": "any"})
     await database.close()
@@ -190,9 +185,8 @@ async def test_a_changed_table_costs_one_retry(database: Postgres, postgres_url:
 
 
 async def test_an_unusable_server_is_refused_in_one_sentence_without_the_password(
-    postgres_url: str, mortal: Server, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, mortal: Server
 ) -> None:
-    monkeypatch.setattr(postgres, "OPEN_SECONDS", 0.0)
     cases = {
         with_password(in_database(postgres_url, "nowhere"), "postgres"): "no such database",
         "postgresql://me:s3cret@127.0.0.1:1/segue": "no server answers",
@@ -201,7 +195,7 @@ async def test_an_unusable_server_is_refused_in_one_sentence_without_the_passwor
     }
     for url, sentence in cases.items():
         with pytest.raises(StoreUnusable, match=sentence) as caught:
-            await Postgres.open(url)
+            await Postgres.open(url, StoreSettings(open_seconds=0))
         assert "s3cret" not in str(caught.value)
         assert caught.value.__cause__ is None
 
@@ -246,13 +240,10 @@ async def test_behind_a_pooler_the_limits_go_with_each_transaction(postgres_url:
         await database.close()
 
 
-async def test_connections_that_went_silent_are_replaced(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "COMMAND_SECONDS", 0.5)
+async def test_connections_that_went_silent_are_replaced(postgres_url: str, tmp_path: Path) -> None:
     await counting.create(postgres_url, *SESSIONS)
     async with Network(postgres_url, tmp_path) as network:
-        database = await Postgres.open(network.url)
+        database = await Postgres.open(network.url, StoreSettings(command_seconds=0.5))
         await asyncio.gather(*(database.run(increment(name, f"{name} before")) for name in SESSIONS))
         network.swallow_open_connections()
         await asyncio.gather(*(database.run(increment(name, f"{name} after")) for name in SESSIONS))

@@ -10,12 +10,11 @@ import asyncpg
 import pytest
 
 from segue.errors import StoreError, StoreUnavailable
-from segue.store.batching.group import Group
-from segue.store.batching.transaction import BatchedTransaction, SessionKeys
 from segue.store.database import Begin, Database, Transaction
 from segue.store.postgres.connection import BEGIN
 from segue.store.postgres.database import Postgres
-from segue.store.postgres.run_group import drive_together, open_together
+from segue.store.postgres.group import Group
+from segue.store.postgres.transaction import CallerTransaction, SessionKeys
 from segue.store.queries import translate
 from tests.store import counting
 from tests.store.counting import increment, make_mark, move, names
@@ -39,6 +38,10 @@ async def run_until_not_blocked(database: Database, work: Begin[None]) -> None:
         except StoreUnavailable as error:
             if "has held" not in str(error):
                 raise
+
+
+def caller(begin: Begin[int], keys: SessionKeys) -> CallerTransaction:
+    return CallerTransaction(begin, asyncio.get_running_loop().create_future(), keys)
 
 
 async def count(database: Database, session: str) -> int:
@@ -105,16 +108,17 @@ async def test_a_group_leaves_out_callers_whose_session_another_process_has(
     database: Postgres, postgres_url: str
 ) -> None:
     keys = SessionKeys()
-    callers = [BatchedTransaction(increment(name, f"mark of {name}"), keys) for name in SESSIONS[:3]]
+    callers = [caller(increment(name, f"mark of {name}"), keys) for name in SESSIONS[:3]]
     here, there = [await asyncpg.connect(postgres_url) for _ in range(2)]
-    assert await open_together(there, Group(callers[:1], keys, beginning_seconds=1), BEGIN) == []
-    group = Group(callers, keys, beginning_seconds=1)
-    assert await open_together(here, group, BEGIN) == callers[:1]
-    await drive_together(here, group)
+    assert await Group(callers[:1], keys).begin(there, BEGIN) == []
+    group = Group(callers, keys)
+    assert await group.begin(here, BEGIN) == callers[:1]
+    await group.drive(here)
+    await group.commit(here)
     await there.execute("ROLLBACK")
     for connection in (here, there):
         await connection.close()
-    assert [caller.finished for caller in callers] == [False, True, True]
+    assert [each.query is None for each in callers] == [False, True, True]
     assert [await count(database, name) for name in SESSIONS[:3]] == [0, 1, 1]
 
 
@@ -122,8 +126,8 @@ async def test_a_caller_that_was_left_out_runs_later_and_blocks_no_other(
     database: Postgres, postgres_url: str
 ) -> None:
     elsewhere = await asyncpg.connect(postgres_url)
-    busy = BatchedTransaction(increment("s000", "elsewhere"), SessionKeys())
-    await open_together(elsewhere, Group([busy], SessionKeys(), beginning_seconds=1), BEGIN)
+    busy = caller(increment("s000", "elsewhere"), SessionKeys())
+    await Group([busy], SessionKeys()).begin(elsewhere, BEGIN)
     left_out, *others = [asyncio.ensure_future(database.run(increment(n, n))) for n in SESSIONS]
     await asyncio.gather(*others)
     assert not left_out.done()

@@ -6,23 +6,39 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from segue.store.postgres import database as postgres
 from segue.store.postgres.clock_offset import Offset
 from segue.store.postgres.database import Postgres
 from segue.store.queries import translate
+from segue.store.settings import DEFAULTS, StoreSettings
+from tests.eventually import eventually
 from tests.store import counting
 from tests.store.counting import increment
 
 NEVER = 3600.0
 CLOCK = translate("any.clock", "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS ms")
 
+LAST_POLL = """
+SELECT max(query_start) FROM pg_stat_activity
+WHERE query LIKE '%pg_current_snapshot%' AND pid <> pg_backend_pid() AND datname = current_database()
+"""
+
 
 @pytest.fixture
-async def database(postgres_url: str) -> AsyncIterator[Postgres]:
+def settings() -> StoreSettings:
+    """The settings of `database`; a test may replace them by a parameter."""
+    return DEFAULTS
+
+
+@pytest.fixture
+async def database(postgres_url: str, settings: StoreSettings) -> AsyncIterator[Postgres]:
     await counting.create(postgres_url, "s000")
-    database = await Postgres.open(postgres_url)
+    database = await Postgres.open(postgres_url, settings)
     yield database
     await database.close()
+
+
+def with_settings(**settings: float) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("settings", [StoreSettings(**settings)], ids=[""])  # type: ignore[arg-type]
 
 
 class Listener:
@@ -43,10 +59,8 @@ async def other_client(postgres_url: str) -> AsyncIterator["asyncpg.Connection[a
     await connection.close()
 
 
-async def test_another_process_that_commits_rings(
-    database: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(postgres, "POLL_SECONDS", NEVER)
+@with_settings(poll_seconds=NEVER)
+async def test_another_process_that_commits_rings(database: Postgres, postgres_url: str) -> None:
     rung = asyncio.Event()
     other = await Postgres.open(postgres_url)
     async with database.watch(rung.set):
@@ -57,11 +71,10 @@ async def test_another_process_that_commits_rings(
     await other.close()
 
 
+@with_settings(poll_seconds=NEVER, ring_seconds=0.0)
 async def test_commits_of_this_process_do_not_ring(
-    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
-    monkeypatch.setattr(postgres, "POLL_SECONDS", NEVER)
-    monkeypatch.setattr(postgres, "RING_SECONDS", 0.0)
     rings: asyncio.Queue[None] = asyncio.Queue()
     listener = Listener()
     await other_client.add_listener("segue", listener)
@@ -79,10 +92,10 @@ async def test_commits_of_this_process_do_not_ring(
         assert rings.empty()
 
 
+@with_settings(notify_seconds=NEVER)
 async def test_many_commits_make_one_notification(
-    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
-    monkeypatch.setattr(postgres, "NOTIFY_SECONDS", NEVER)
     listener = Listener()
     await other_client.add_listener("segue", listener)
     await database.run(increment("s000", "the first is told at once"))
@@ -107,10 +120,10 @@ async def test_a_commit_that_changes_nothing_does_not_notify(
     assert await listener.notifications.get() == other_client.get_server_pid()
 
 
+@with_settings(poll_seconds=0.01)
 async def test_a_process_that_lost_its_listening_connection_still_polls(
-    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
-    monkeypatch.setattr(postgres, "POLL_SECONDS", 0.01)
     rings: asyncio.Queue[None] = asyncio.Queue()
     async with database.watch(lambda: rings.put_nowait(None)):
         await rings.get()
@@ -130,30 +143,36 @@ async def test_a_process_that_lost_its_listening_connection_still_polls(
 
 
 @pytest.mark.serial  # what others write to the server rings too
+@with_settings(poll_seconds=0.02)
 async def test_nothing_rings_while_nothing_is_written(
-    database: Postgres, other_client: "asyncpg.Connection[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+    database: Postgres, postgres_url: str, other_client: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     """An open transaction rings when it commits, though it got its number before."""
-    monkeypatch.setattr(postgres, "POLL_SECONDS", 0.02)
     rings: asyncio.Queue[None] = asyncio.Queue()
     async with database.watch(lambda: rings.put_nowait(None)):
         transaction = other_client.transaction()
         await transaction.start()
         await other_client.execute("CREATE TABLE under_way ()")
         await rings.get()
-        async with asyncio.timeout(10):
-            await _quiet(rings)
+        await eventually(lambda: _did_not_ring(rings, postgres_url), "some polls without a ring")
         await transaction.commit()
         await rings.get()
 
 
-async def _quiet(rings: asyncio.Queue[None]) -> None:
-    while True:
-        await asyncio.sleep(0.3)
-        if rings.empty():
-            return
-        while not rings.empty():
-            rings.get_nowait()
+async def _did_not_ring(rings: asyncio.Queue[None], url: str) -> bool:
+    """Whether nothing rang during the next polls of the server."""
+    while not rings.empty():
+        rings.get_nowait()
+    watcher = await asyncpg.connect(url)
+    polls: set[object] = set()
+
+    async def polled() -> bool:
+        polls.add(await watcher.fetchval(LAST_POLL))
+        return len(polls) > 5
+
+    await eventually(polled, "five polls")
+    await watcher.close()
+    return rings.empty()
 
 
 def database_tasks(database: Postgres) -> set[asyncio.Task[None]]:

@@ -3,33 +3,40 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import asyncpg
 import pytest
 
 from segue.errors import StoreError
-from segue.store import queries, queue_start
+from segue.store import queries
 from segue.store.database import Database, Params, Rows, Transaction
 from segue.store.open import open_database
 from segue.store.queries import Query
-from segue.store.queue_start import BEHIND_MS, BOTTOM, QueueStart
+from segue.store.queue_start import BOTTOM, QueueStart
+from segue.store.settings import ScanSettings
 from segue.testing.forwarding import ForwardingDatabase
+from tests.eventually import eventually
 from tests.store.seeds import seed
 from tests.store.test_plans import AT_REST
 
 NOW = 1_000_000
 NEVER = 1e9
 ROWS = 1000
+BEHIND_MS = ScanSettings().behind_ms
+AT_EVERY_CALL = ScanSettings(stale_seconds=0, fresh_seconds=0)
+"""A queue start that scans at every call."""
 
 
 class SlowDatabase(ForwardingDatabase):
     """A database whose reads take `seconds`; it records where each scan started."""
 
-    seconds = queue_start.LONG_SECONDS
+    seconds = ScanSettings().long_seconds
     error: Exception | None = None
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
+        self.scans: ScanSettings = AT_EVERY_CALL
         self.began: list[object] = []
         self.asked = asyncio.Event()
         self.may_answer = asyncio.Event()
@@ -55,18 +62,14 @@ async def database(postgres_url: str) -> AsyncIterator[SlowDatabase]:
 
 
 @pytest.fixture
-def lanes(database: SlowDatabase, monkeypatch: pytest.MonkeyPatch) -> QueueStart:
-    """A queue start that scans at every call."""
-    monkeypatch.setattr(queue_start, "STALE_SECONDS", 0.0)
-    monkeypatch.setattr(queue_start, "FRESH_SECONDS", 0.0)
+def lanes(database: SlowDatabase) -> QueueStart:
     return QueueStart(database, queries.sessions.first_ready)
 
 
 @pytest.fixture
-def once(monkeypatch: pytest.MonkeyPatch) -> None:
+def once(database: SlowDatabase) -> None:
     """Only the first scan is a full scan."""
-    monkeypatch.setattr(queue_start, "ONE_IN", NEVER)
-    monkeypatch.setattr(queue_start, "LONGEST_SECONDS", NEVER)
+    database.scans = replace(AT_EVERY_CALL, one_in=NEVER, longest_seconds=NEVER)
 
 
 async def no_lane_is_ready(database: SlowDatabase) -> None:
@@ -123,17 +126,20 @@ async def test_a_row_that_enters_now_is_found(database: SlowDatabase, lanes: Que
 
 
 async def test_a_row_below_the_scan_start_is_found_by_the_next_full_scan(
-    database: SlowDatabase, lanes: QueueStart, monkeypatch: pytest.MonkeyPatch
+    database: SlowDatabase, lanes: QueueStart
 ) -> None:
-    monkeypatch.setattr(queue_start, "ONE_IN", NEVER)
-    monkeypatch.setattr(queue_start, "LONGEST_SECONDS", 0.3)
+    database.scans = replace(AT_EVERY_CALL, one_in=NEVER, longest_seconds=1.0)
     await no_lane_is_ready(database)
     await ready(database, 5000)
     await lanes.since(NOW)
     await ready(database, 4000, "session-8")
     assert await lanes.since(NOW) == 5000
-    await asyncio.sleep(0.3)
-    assert await lanes.since(NOW) == 4000
+
+    async def is_found() -> bool:
+        return await lanes.since(NOW) == 4000
+
+    await eventually(is_found, "the row")
+    assert database.began.count(BOTTOM) == 2
 
 
 @pytest.mark.parametrize("scans_before", [0, 1])
@@ -165,7 +171,7 @@ async def test_when_scans_are_fast_again_they_start_at_the_bottom(
     await no_lane_is_ready(database)
     assert await lanes.since(NOW) == NOW - BEHIND_MS
     monkeypatch.setattr(lanes, "_full_scan_at", 0.0)
-    monkeypatch.setattr(queue_start, "LONG_SECONDS", NEVER)
+    database.scans = replace(AT_EVERY_CALL, long_seconds=NEVER)
     assert await lanes.since(NOW) == BOTTOM
 
 

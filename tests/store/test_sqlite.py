@@ -14,7 +14,7 @@ import pytest
 from segue.errors import Conflict, StoreError, StoreUnavailable
 from segue.store.database import Begin, Database, Transaction
 from segue.store.queries import translate
-from segue.store.sqlite import threads
+from segue.store.settings import StoreSettings
 from segue.store.sqlite.database import Sqlite
 from segue.testing.inline_sqlite import InlineSqlite
 
@@ -296,9 +296,10 @@ async def test_a_loop_that_never_sleeps_does_not_starve_the_writer(file: Sqlite)
 
 
 async def test_what_another_connection_wrote_rings(
-    file: Sqlite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(threads, "POLL_SECONDS", 0.001)
+    file = await Sqlite.open(str(tmp_path / "words.db"), StoreSettings(poll_seconds=0.001))
+    await file.run(make_table)
     rung = asyncio.Event()
     async with file.watch(rung.set), asyncio.timeout(60):
         for number in range(20):
@@ -309,6 +310,7 @@ async def test_what_another_connection_wrote_rings(
             other.execute("INSERT INTO words (word) VALUES ('theirs')")
         other.close()
         await rung.wait()
+    await file.close()
 
 
 async def test_handles_on_one_inline_database_behave_like_several_processes() -> None:

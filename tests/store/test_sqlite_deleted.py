@@ -146,5 +146,6 @@ async def test_a_second_handle_in_this_process_does_not_release_the_locks_of_the
     )
     await asyncio.to_thread(subprocess.run, [sys.executable, "-c", elsewhere, str(path)], check=True)
     await first.run(adding("still there"))
+    assert "still there" in await notes(second)
     await first.close()
     await second.close()

@@ -18,6 +18,7 @@ import pytest
 
 from segue.errors import StoreUnavailable
 from segue.store.queries import translate
+from segue.store.settings import StoreSettings
 from segue.store.sqlite.database import Sqlite
 from tests.store import sqlite_process
 from tests.store.sqlite_process import (
@@ -89,7 +90,7 @@ def test_processes_that_start_at_once_make_the_schema_once(tmp_path: Path) -> No
 
 
 async def test_a_process_that_stops_in_the_middle_is_not_waited_for_without_end(path: Path) -> None:
-    database = await Sqlite.open(str(path), busy_seconds=0.2)
+    database = await Sqlite.open(str(path), StoreSettings(busy_seconds=0.2))
     with process(stop_in_the_middle, path) as child:
         assert await asyncio.to_thread(line_of, child) == "inside"
         refused = await asyncio.gather(
@@ -105,7 +106,7 @@ async def test_a_process_that_stops_in_the_middle_is_not_waited_for_without_end(
 
 
 async def test_closing_does_not_wait_for_a_process_that_has_stopped(path: Path) -> None:
-    database = await Sqlite.open(str(path), busy_seconds=0.2)
+    database = await Sqlite.open(str(path), StoreSettings(busy_seconds=0.2))
     with process(stop_in_the_middle, path) as child:
         assert await asyncio.to_thread(line_of, child) == "inside"
         waiting = asyncio.create_task(database.run(adding("too late")))
@@ -126,7 +127,7 @@ async def test_a_process_that_is_killed_in_the_middle_leaves_nothing(path: Path)
 
 
 async def test_another_programs_lock_is_not_waited_for_without_end(path: Path) -> None:
-    database = await Sqlite.open(str(path), busy_seconds=0.1)
+    database = await Sqlite.open(str(path), StoreSettings(busy_seconds=0.1))
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable, match="another program has locked it"):

@@ -12,5 +12,5 @@ from segue.testing import ManualClock, ScriptedAgent
 @pytest_asyncio.fixture
 async def context() -> AsyncIterator[ToolContext]:
     async with Kernel("sqlite://:memory:", agent=ScriptedAgent(), clock=ManualClock()) as kernel:
-        await kernel.write("web:1", "user", "Hello.")
-        yield ToolContext(kernel=kernel, session=await kernel.session("web:1"), turn_id="t-1")
+        await kernel.log.write("web:1", "user", "Hello.")
+        yield ToolContext(kernel=kernel, session=await kernel.sessions.get("web:1"), turn_id="t-1")

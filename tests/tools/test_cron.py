@@ -26,8 +26,8 @@ def clock() -> ManualClock:
 async def context(database_url: str, clock: ManualClock) -> AsyncIterator[ToolContext]:
     settings = Settings(timezone="Europe/Berlin", jobs_per_session=3)
     async with Kernel(database_url, agent=ScriptedAgent(), clock=clock, settings=settings) as kernel:
-        await kernel.open(CHAT)
-        yield ToolContext(kernel=kernel, session=await kernel.session(CHAT), turn_id="t-1")
+        await kernel.sessions.open(CHAT)
+        yield ToolContext(kernel=kernel, session=await kernel.sessions.get(CHAT), turn_id="t-1")
         assert not await kernel.audit()
 
 
@@ -40,7 +40,7 @@ async def refusal(context: ToolContext, action: str, **arguments: Any) -> str:
 
 
 async def jobs(context: ToolContext) -> list[Job]:
-    return await context.kernel.jobs(context.here.key, owner=context.owner)
+    return await context.kernel.jobs.list(context.here.key, owner=context.owner, ended=True)
 
 
 async def nothing(turn: object) -> None:
@@ -157,8 +157,8 @@ async def test_the_zone_is_named_or_the_sessions_or_the_configured_one(
     context: ToolContext, session_zone: str | None, tz: str | None, first: str
 ) -> None:
     """2.5: the same for a cron line and for a naive `at`."""
-    await context.kernel.change(CHAT, timezone=session_zone)
-    context = replace(context, session=await context.kernel.session(CHAT))
+    await context.kernel.sessions.update(CHAT, timezone=session_zone)
+    context = replace(context, session=await context.kernel.sessions.get(CHAT))
     named = {} if tz is None else {"tz": tz}
     assert f"Next runs: {first}," in await ask(context, "add", message="Go.", cron_expr="0 9 * * *", **named)
     naive = first[:19]
@@ -174,8 +174,8 @@ async def test_an_offset_in_the_time_is_used(context: ToolContext) -> None:
 async def test_only_this_conversations_jobs_are_found(context: ToolContext) -> None:
     """2.6"""
     kernel = context.kernel
-    await kernel.open("web:2")
-    other = replace(context, session=await kernel.session("web:2"))
+    await kernel.sessions.open("web:2")
+    other = replace(context, session=await kernel.sessions.get("web:2"))
     theirs, ours = await add(other, name="theirs"), await add(context, name="ours")
     stranger = await kernel.schedule(CHAT, Every(60), Ask("Go."), owner=Owner("default", "eve"))
     listed = await ask(context, "list")
@@ -185,7 +185,7 @@ async def test_only_this_conversations_jobs_are_found(context: ToolContext) -> N
         for hidden in (theirs, stranger.id, "no-such"):
             said = await refusal(context, action, job_id=hidden, name="mine now")
             assert said == (f"job {hidden!r} is not found here; `list` shows what this conversation has")
-    assert (await kernel.job(theirs)).state is JobState.ACTIVE
+    assert (await kernel.jobs.get(theirs)).state is JobState.ACTIVE
 
 
 async def test_the_systems_jobs_are_listed_as_such_and_cannot_be_changed(
@@ -195,9 +195,9 @@ async def test_the_systems_jobs_are_listed_as_such_and_cannot_be_changed(
     async with Kernel(
         database_url, agent=ScriptedAgent(), clock=clock, functions={"beat": nothing}
     ) as kernel:
-        await kernel.open(CHAT)
+        await kernel.sessions.open(CHAT)
         beat = await kernel.schedule("system:beat", Every(1800), Call("beat"), name="beat", protected=True)
-        context = ToolContext(kernel=kernel, session=await kernel.session(CHAT), turn_id="t-1")
+        context = ToolContext(kernel=kernel, session=await kernel.sessions.get(CHAT), turn_id="t-1")
         assert "('beat'): every 30 min." in await ask(context, "list")
         assert "(the system's; it cannot be changed)" in await ask(context, "list")
         for action in ("remove", "pause", "skip", "update"):
@@ -238,9 +238,9 @@ async def test_a_bad_update_changes_nothing(
 ) -> None:
     """2.4, 2.8"""
     job_id = await add(context)
-    before = await context.kernel.job(job_id)
+    before = await context.kernel.jobs.get(job_id)
     assert words in await refusal(context, "update", job_id=job_id, **arguments)
-    assert await context.kernel.job(job_id) == before
+    assert await context.kernel.jobs.get(job_id) == before
 
 
 async def test_a_job_is_paused_resumed_and_skipped(context: ToolContext) -> None:
@@ -252,7 +252,7 @@ async def test_a_job_is_paused_resumed_and_skipped(context: ToolContext) -> None
     skipped = await ask(context, "skip", job_id=job_id)
     assert skipped.startswith("The next run is skipped.")
     assert "Next runs: 2026-11-16T12:00:00+01:00" in skipped
-    (run,) = await context.kernel.runs_of(job_id)
+    (run,) = await context.kernel.runs.list(job=job_id)
     assert (run.outcome, run.reason) == ("skipped", "skipped by request")
     for action in ("pause", "resume", "skip", "remove", "update"):
         assert await refusal(context, action) == (

@@ -20,7 +20,7 @@ POLL = {**ONCE, "call_type": "recurring", "interval_seconds": 300}
 
 
 async def recalls(context: ToolContext) -> list[Recall]:
-    return await context.kernel.recalls(context.here.key)
+    return await context.kernel.recalls.list(context.here.key)
 
 
 async def test_it_sets_a_recall_and_says_when_it_fires(context: ToolContext) -> None:
@@ -202,22 +202,22 @@ async def test_an_unknown_action_is_refused(context: ToolContext) -> None:
 
 async def test_another_session_of_the_same_user_may_be_named(context: ToolContext) -> None:
     """C3.1."""
-    await context.kernel.write("web:2", "user", "Hello.")
-    await context.kernel.set_recall("web:2", GOOD, when="1h")
+    await context.kernel.log.write("web:2", "user", "Hello.")
+    await context.kernel.recalls.add("web:2", GOOD, when="1h")
     assert "(once, pending)" in await result(context, TOOLS, MANAGE, action="list", session_id="web:2")
     await result(context, TOOLS, MANAGE, action="cancel", session_id="web:2")
-    assert await context.kernel.recall("web:2") is None
+    assert await context.kernel.recalls.get("web:2") is None
 
 
 async def test_a_session_of_another_user_is_not_found(context: ToolContext) -> None:
     """C3.6."""
     ben = Owner("default", "ben")
-    await context.kernel.write("web:2", "user", "Hello.", owner=ben)
-    await context.kernel.set_recall("web:2", GOOD, when="1h", owner=ben)
+    await context.kernel.log.write("web:2", "user", "Hello.", owner=ben)
+    await context.kernel.recalls.add("web:2", GOOD, when="1h", owner=ben)
     for action in ("list", "skip", "cancel"):
         said = await refused(context, TOOLS, MANAGE, action=action, session_id="web:2")
         assert said == "there is no session web:2"
-    assert await context.kernel.recall("web:2", owner=ben) is not None
+    assert await context.kernel.recalls.get("web:2", owner=ben) is not None
 
 
 async def test_no_argument_can_set_one_elsewhere(context: ToolContext) -> None:

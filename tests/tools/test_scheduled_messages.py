@@ -37,8 +37,8 @@ async def context(
     async with Kernel(
         database_url, agent=ScriptedAgent(), clock=clock, settings=settings, channels=[channel]
     ) as kernel:
-        await kernel.open(CHAT)
-        yield ToolContext(kernel=kernel, session=await kernel.session(CHAT), turn_id="t-1")
+        await kernel.sessions.open(CHAT)
+        yield ToolContext(kernel=kernel, session=await kernel.sessions.get(CHAT), turn_id="t-1")
         assert not await kernel.audit()
 
 
@@ -74,8 +74,8 @@ async def test_it_is_offered_in_private_chats_and_not_in_groups(context: ToolCon
     """B1.2, B1.3: offered from the start."""
     box = await Registry(message_tools()).open(context)
     assert list(box.tools) == [SCHEDULE, LIST, CANCEL]
-    await context.kernel.open("test:team", chat_type="group")
-    group = replace(context, session=await context.kernel.session("test:team"))
+    await context.kernel.sessions.open("test:team", chat_type="group")
+    group = replace(context, session=await context.kernel.sessions.get("test:team"))
     assert dict((await Registry(message_tools()).open(group)).tools) == {}
     assert "no tool" in await refusal(group)
     [tool, *_] = message_tools()
@@ -97,7 +97,7 @@ async def test_it_answers_what_will_be_sent_and_sends_nothing(
     }
     await quiet(context.kernel)
     assert channel.texts == []
-    stored = await context.kernel.scheduled_message(told["task_id"])
+    stored = await context.kernel.scheduled_messages.get(told["task_id"])
     assert stored.created_by_tool_call_id == "c-1"
 
 
@@ -106,7 +106,7 @@ async def test_replacing_names_what_was_cancelled(context: ToolContext) -> None:
     first = await schedule(context)
     second = await schedule(context, replace_existing=True)
     assert second["cancelled"] == [first["task_id"]]
-    gone = await context.kernel.scheduled_message(first["task_id"])
+    gone = await context.kernel.scheduled_messages.get(first["task_id"])
     assert (gone.status, gone.cancelled_by_tool_call_id) == ("cancelled", "c-1")
 
 
@@ -124,15 +124,15 @@ async def test_each_refusal_has_its_own_code(
 ) -> None:
     """B2.2, B2.3, B2.4."""
     assert (await refusal(context, **arguments)).startswith(f"{code}: ")
-    assert await context.kernel.scheduled_messages(CHAT) == []
+    assert await context.kernel.scheduled_messages.list(CHAT) == []
 
 
 async def test_a_session_named_by_the_model_is_refused(context: ToolContext) -> None:
     """B1.5, B1.6."""
-    await context.kernel.open("test:2")
+    await context.kernel.sessions.open("test:2")
     assert "knows no `session_id`" in await refusal(context, session_id="test:2")
     assert "knows no `intent_key`" in await refusal(context, intent_key="reminder")
-    assert await context.kernel.scheduled_messages("test:2") == []
+    assert await context.kernel.scheduled_messages.list("test:2") == []
 
 
 async def test_a_store_failure_has_its_own_code_and_reveals_nothing(context: ToolContext) -> None:
@@ -141,12 +141,12 @@ async def test_a_store_failure_has_its_own_code_and_reveals_nothing(context: Too
     store.database = FaultyStore(whole, fail_at=1)
     assert (await refusal(context)).startswith("storage_failure: the message was not stored")
     store.database = whole
-    assert await context.kernel.scheduled_messages(CHAT) == []
+    assert await context.kernel.scheduled_messages.list(CHAT) == []
 
 
 async def test_a_deleted_conversation_takes_no_message(context: ToolContext) -> None:
     """B2.5."""
-    await context.kernel.delete(CHAT)
+    await context.kernel.sessions.delete(CHAT)
     assert (await refusal(context)).startswith("not_found: ")
 
 
@@ -177,8 +177,8 @@ async def test_a_message_is_cancelled_by_its_id_and_only_in_its_own_chat(
     context: ToolContext, clock: ManualClock, channel: RecordingChannel
 ) -> None:
     told = await schedule(context)
-    await context.kernel.open("test:2")
-    elsewhere = replace(context, session=await context.kernel.session("test:2"))
+    await context.kernel.sessions.open("test:2")
+    elsewhere = replace(context, session=await context.kernel.sessions.get("test:2"))
     assert "is not found here" in await refused(elsewhere, message_tools(), CANCEL, task_id=told["task_id"])
     assert "is not found here" in await refused(context, message_tools(), CANCEL, task_id="nothing")
     cancelled = json.loads(await result(context, message_tools(), CANCEL, task_id=told["task_id"]))
@@ -203,12 +203,12 @@ async def test_the_result_joins_the_turns_record_and_the_planner_answers_in_the_
     ) as kernel:
         await kernel.receive(CHAT, "Please tell me at 18:00 that the shop closes soon")
         await quiet(kernel)
-        kinds = [event.type for event in await kernel.events(CHAT)]
+        kinds = [event.type for event in await kernel.log.events(CHAT)]
         assert kinds.index("tool_started") < kinds.index("tool_call") < kinds.index("stream_end")
-        [called] = [event.body for event in await kernel.events(CHAT) if event.type == "tool_call"]
+        [called] = [event.body for event in await kernel.log.events(CHAT) if event.type == "tool_call"]
         assert json.loads(called["result"])["send_at"] == "2026-11-16T18:00:00+01:00"
         assert "I will write “The shop closes soon” here" in channel.texts[0]
-        [stored] = await kernel.scheduled_messages(CHAT)
+        [stored] = await kernel.scheduled_messages.list(CHAT)
         assert stored.created_by_tool_call_id == called["call_id"]
         await kernel.receive(CHAT, "list scheduled messages")
         await quiet(kernel)

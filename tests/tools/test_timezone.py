@@ -32,12 +32,12 @@ async def test_a_clock_time_is_refused_until_the_zone_is_known(
     assert "needs a time zone, and none is known" in no
     assert "Europe/Berlin" in no
     assert "ask the user in which city they are, keep the answer with set_timezone" in no
-    assert await context.kernel.jobs(context.here.key) == []
+    assert await context.kernel.jobs.list(context.here.key, ended=True) == []
     kept = await result(context, TOOLS, SET_TIMEZONE, timezone="Europe/Berlin")
     assert "Europe/Berlin" in kept
     assert "10:00" in kept
     await result(context, TOOLS, tool, **given)
-    [job] = await context.kernel.jobs(context.here.key)
+    [job] = await context.kernel.jobs.list(context.here.key, ended=True)
     assert job.slot is not None
     assert job.slot % 86_400_000 == 8 * 3_600_000, "nine o'clock in Berlin, in winter"
 
@@ -58,15 +58,17 @@ async def test_a_relative_time_and_one_with_a_zone_need_no_question(
     context: ToolContext, tool: str, given: dict[str, Any]
 ) -> None:
     await result(context, TOOLS, tool, **given)
-    assert (await context.kernel.session(context.here.key)).timezone is None, "a job's zone is not the user's"
+    assert (await context.kernel.sessions.get(context.here.key)).timezone is None, (
+        "a job's zone is not the user's"
+    )
 
 
 async def test_a_place_that_names_no_zone_changes_nothing(context: ToolContext) -> None:
-    await context.kernel.change(context.here.key, timezone="Asia/Tokyo")
+    await context.kernel.sessions.update(context.here.key, timezone="Asia/Tokyo")
     assert "no time zone is called 'Atlantis'" in await refused(
         context, TOOLS, SET_TIMEZONE, timezone="Atlantis"
     )
-    assert (await context.kernel.session(context.here.key)).timezone == "Asia/Tokyo"
+    assert (await context.kernel.sessions.get(context.here.key)).timezone == "Asia/Tokyo"
 
 
 async def test_without_the_tool_the_refusal_does_not_mention_it(context: ToolContext) -> None:

@@ -39,6 +39,7 @@ def test_only_errors_and_interruptions_are_failures() -> None:
     assert set(Outcome) - FAILURES == {
         Outcome.OK,
         Outcome.EMPTY,
+        Outcome.ASKED,
         Outcome.STOPPED,
         Outcome.SKIPPED,
         Outcome.MISSED,

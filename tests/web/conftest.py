@@ -2,11 +2,9 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -18,7 +16,9 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.browser import NEEDS_CHROMIUM, find_chromium
 from tests.docs.pages import ROOT
+from tests.eventually import eventually_blocking
 
 IMAGES = ROOT / "docs" / "images"
 PATIENCE_MS = 10_000
@@ -93,12 +93,12 @@ class Served:
             self.call("POST", f"sessions/{key}/messages/batch", {"messages": batch})
 
     def wait_for(self, path: str, true: Callable[[Any], bool]) -> Any:
-        for _ in range(400):
+        def look() -> list[Any]:
             answer = self.call("GET", path)
-            if true(answer):
-                return answer
-            time.sleep(0.05)
-        raise AssertionError(f"{path} stayed {answer}")
+            return [answer] if true(answer) else []
+
+        [answer] = eventually_blocking(look, path)
+        return answer
 
 
 @pytest.fixture(scope="session")
@@ -121,14 +121,11 @@ def own_server(tmp_path: Path) -> Iterator[Served]:
 
 @pytest.fixture(scope="package")  # while it lives, no other event loop can run in this thread
 def browser() -> Iterator[Browser]:
-    executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    executable = find_chromium()
     if executable is None:
-        sentence = (
-            "the page is tested in Chromium: install it (`apt-get install chromium`) or name it in CHROMIUM"
-        )
         if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+            pytest.fail(NEEDS_CHROMIUM)
+        pytest.skip(NEEDS_CHROMIUM)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser

@@ -5,7 +5,6 @@ A server with 500 sessions, one of which has 5,000 messages; then an answer of 6
 
 import json
 import os
-import shutil
 import statistics
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, CDPSession, sync_playwright
 
+from tests.browser import find_chromium
 from tests.web.conftest import Served
 
 ROUNDS = 7
@@ -24,7 +24,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         server = Served(f"sqlite:///{folder}/segue.db")
         server.start()
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         try:
             fill(server)
             paints = [first_paint(server, browser) for _ in range(ROUNDS)]

@@ -1,3 +1,3 @@
-from tests.flows.house import agent, channel, clock, kernel, open_kernel
+from tests.flows.house import agent, channel, clock, kernel, open_kernel, store_settings
 
-__all__ = ["agent", "channel", "clock", "kernel", "open_kernel"]
+__all__ = ["agent", "channel", "clock", "kernel", "open_kernel", "store_settings"]

@@ -24,6 +24,7 @@ from segue import (
 from segue.errors import LeaseLost
 from segue.kernel.transactions import deliveries
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
+from tests.eventually import eventually
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots
 
@@ -42,7 +43,7 @@ async def test_a_message_is_sent_through_its_channel_and_stands_in_the_chat(
     assert channel.texts == ["Your flight leaves at noon."]
     assert channel.sent[0].chat_id == "1"
     assert await said(kernel, PHONE) == [("assistant", "Your flight leaves at noon.")]
-    [delivery] = await kernel.deliveries(PHONE)
+    [delivery] = await kernel.log.deliveries(PHONE)
     assert (delivery.state, delivery.sent_at) == ("sent", clock.ms())
     assert delivery.sent_message_id == f"test-{delivery.id}"
     assert await outcomes(kernel, job) == ["ok"]
@@ -56,7 +57,7 @@ async def test_where_the_readers_look_at_the_log_stored_is_sent(
     await quiet(kernel)
     assert channel.texts == []
     assert await said(kernel) == [("assistant", "Drink water.")]
-    assert [delivery.state for delivery in await kernel.deliveries(CHAT)] == ["sent"]
+    assert [delivery.state for delivery in await kernel.log.deliveries(CHAT)] == ["sent"]
     assert await outcomes(kernel, job) == ["ok"]
 
 
@@ -79,7 +80,7 @@ async def test_answers_of_other_channels_are_not_delivered(kernel: Kernel, chann
     await kernel.receive(CHAT, "Hello")
     await quiet(kernel)
     assert channel.texts == []
-    assert await kernel.deliveries(CHAT) == []
+    assert await kernel.log.deliveries(CHAT) == []
 
 
 async def test_a_message_the_channel_did_not_take_is_sent_later(
@@ -89,13 +90,13 @@ async def test_a_message_the_channel_did_not_take_is_sent_later(
     job = await kernel.schedule(PHONE, Every(3600), Say("Drink water."))
     clock.advance(hours=1)
     await quiet(kernel)
-    [delivery] = await kernel.deliveries(PHONE)
+    [delivery] = await kernel.log.deliveries(PHONE)
     assert (delivery.state, delivery.error) == ("pending", "slow down")
     assert delivery.not_before == clock.ms() + 30_000
     assert await outcomes(kernel, job) == [None]
     clock.advance(seconds=29)
     await quiet(kernel)
-    assert (await kernel.deliveries(PHONE))[0].attempt == 1
+    assert (await kernel.log.deliveries(PHONE))[0].attempt == 1
     clock.advance(seconds=1)
     await quiet(kernel)
     clock.advance(seconds=4)
@@ -113,7 +114,7 @@ async def test_a_message_the_channel_never_takes_fails_visibly(
     for _ in range(5):
         await quiet(kernel)
         clock.advance(minutes=1)
-    [delivery] = await kernel.deliveries(PHONE)
+    [delivery] = await kernel.log.deliveries(PHONE)
     assert (delivery.state, delivery.error, delivery.attempt) == ("failed", "blocked by the user", 5)
     [run] = await slots(kernel, job)
     assert (run.outcome, run.error) == ("error", "blocked by the user")
@@ -227,7 +228,7 @@ async def test_a_courier_whose_process_stood_still_does_not_mark_what_was_taken_
     assert await outcomes(kernel, job) == ["error"]
     with pytest.raises(LeaseLost):
         await kernel.store.commit(deliveries.sent, delivery, Receipt(), clock.ms())
-    assert [delivery.state for delivery in await kernel.deliveries(PHONE)] == ["failed"]
+    assert [delivery.state for delivery in await kernel.log.deliveries(PHONE)] == ["failed"]
 
 
 async def test_a_courier_that_is_slow_keeps_its_lease(open_kernel: OpenKernel, clock: ManualClock) -> None:
@@ -272,11 +273,10 @@ async def test_a_channel_that_hangs_delays_no_other_channel(open_kernel: OpenKer
         await kernel.receive(PHONE, "Hello")
         await phone.taken.wait()
         await kernel.receive("other:1", "Hello")
-        while not other.texts:  # noqa: ASYNC110 — the machine's clock has no end of a scene to wait for
-            await asyncio.sleep(0.01)
+        await eventually(lambda: other.texts, "the other channel gets its message")
         phone.released.set()
         running.cancel()
-    assert [delivery.state for delivery in await kernel.deliveries(PHONE)] == ["sent"], (
+    assert [delivery.state for delivery in await kernel.log.deliveries(PHONE)] == ["sent"], (
         "a shutdown lets what is under way be marked"
     )
 
@@ -290,7 +290,7 @@ async def test_a_message_for_a_channel_that_no_process_has_is_not_marked_as_sent
     await poor.receive(PHONE, "Hello")
     clock.advance(hours=1)
     await quiet(poor)
-    assert [delivery.state for delivery in await poor.deliveries(PHONE)] == ["pending", "pending"]
+    assert [delivery.state for delivery in await poor.log.deliveries(PHONE)] == ["pending", "pending"]
     assert await outcomes(poor, job) == [None]
     assert await poor.store.next_delivery(",web,") is None, "it does not keep this process awake"
     rich = await open_kernel(channels=[channel])
@@ -310,7 +310,7 @@ async def test_a_delivery_that_no_process_takes_within_a_day_fails_visibly(
     await quiet(kernel)
     clock.advance(hours=24, milliseconds=1)
     await quiet(kernel)
-    states = [(delivery.state, delivery.error) for delivery in await kernel.deliveries("fax:1")]
+    states = [(delivery.state, delivery.error) for delivery in await kernel.log.deliveries("fax:1")]
     assert states == [("failed", "no process had the channel fax for a day")] * 2
     assert await outcomes(kernel, job) == ["error"]
     assert (await said(kernel, "fax:1"))[-1] == (
@@ -353,11 +353,11 @@ async def test_a_channel_that_cannot_be_reached_is_tried_for_a_day(
     for _ in range(20):
         await quiet(kernel)
         clock.advance(minutes=5)
-    [delivery] = await kernel.deliveries(PHONE)
+    [delivery] = await kernel.log.deliveries(PHONE)
     assert (delivery.state, delivery.error, delivery.attempt > 10) == ("pending", "no connection", True)
     clock.advance(days=1)
     await quiet(kernel)
-    assert [delivery.state for delivery in await kernel.deliveries(PHONE)] == ["failed"]
+    assert [delivery.state for delivery in await kernel.log.deliveries(PHONE)] == ["failed"]
 
 
 async def test_what_will_never_be_taken_fails_at_once(
@@ -367,7 +367,7 @@ async def test_what_will_never_be_taken_fails_at_once(
     await kernel.schedule(PHONE, At(clock.now() + timedelta(hours=1)), Say("Drink water."))
     clock.advance(hours=1)
     await quiet(kernel)
-    [delivery] = await kernel.deliveries(PHONE)
+    [delivery] = await kernel.log.deliveries(PHONE)
     assert (delivery.state, delivery.error, delivery.attempt) == ("failed", "the chat is gone", 1)
 
 
@@ -451,9 +451,9 @@ async def test_a_session_deleted_while_a_message_is_sent_stays_deleted(
     await kernel.workers.timer.step()
 
     async def delete_during_send(delivery: Delivery) -> Receipt:
-        await kernel.delete(PHONE, with_jobs=True)
+        await kernel.sessions.delete(PHONE, with_jobs=True)
         return Receipt(None)
 
     phone.send = delete_during_send  # type: ignore[method-assign]
     await quiet(kernel)
-    assert await kernel.sessions() == []
+    assert await kernel.sessions.list() == []

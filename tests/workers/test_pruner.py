@@ -57,7 +57,7 @@ async def test_runs_grow_old_but_the_newest_of_a_job_stays(kernel: Kernel, clock
     for _ in range(3):
         clock.advance(days=1)
         await quiet(kernel)
-    await kernel.pause(job.id)
+    await kernel.jobs.pause(job.id)
     clock.advance(days=91)
     await kernel.workers.pruner.step()
     [kept] = await slots(kernel, job)
@@ -76,14 +76,14 @@ async def test_a_run_that_waits_is_not_pruned(open_kernel: OpenKernel, clock: Ma
 
 async def test_a_job_that_is_over_and_has_no_run_goes(kernel: Kernel, clock: ManualClock) -> None:
     gone = await kernel.schedule(CHAT, Every(60), Ask("Look."))
-    await kernel.remove(gone.id)
+    await kernel.jobs.delete(gone.id)
     stays = await kernel.schedule(CHAT, Every(86_400 * 365), Ask("Look."))
     clock.advance(days=89)
     await kernel.workers.pruner.step()
     assert (await count_rows(kernel))["jobs"] == 2
     clock.advance(days=2)
     await kernel.workers.pruner.step()
-    assert [job.id for job in await kernel.jobs(CHAT)] == [stays.id]
+    assert [job.id for job in await kernel.jobs.list(CHAT, ended=True)] == [stays.id]
     with pytest.raises(NotFound):
         await kernel.store.job(gone.id)
 
@@ -119,7 +119,7 @@ async def test_nothing_of_the_transcript_is_pruned(open_kernel: OpenKernel, cloc
         clock.advance(minutes=1)
         await kernel.receive(CHAT, "Hello")
         await quiet(kernel)
-    await kernel.pause(job.id)
+    await kernel.jobs.pause(job.id)
     before, rows = await said(kernel), await count_rows(kernel)
     clock.advance(days=10)
     await kernel.workers.pruner.step()
@@ -127,7 +127,9 @@ async def test_nothing_of_the_transcript_is_pruned(open_kernel: OpenKernel, cloc
     assert await said(kernel) == before
     assert (after["events"], after["sessions"]) == (rows["events"], rows["sessions"])
     assert (after["turns"], after["runs"]) == (1, 1)
-    assert [run.outcome for run in await kernel.runs_of(job.id)] == ["ok"], "by the turn that it is told by"
+    assert [run.outcome for run in await kernel.runs.list(job=job.id)] == ["ok"], (
+        "by the turn that it is told by"
+    )
 
 
 async def test_a_turn_that_waits_is_never_too_old(open_kernel: OpenKernel, clock: ManualClock) -> None:
@@ -135,4 +137,4 @@ async def test_a_turn_that_waits_is_never_too_old(open_kernel: OpenKernel, clock
     admitted = await kernel.receive(CHAT, "Hello")
     clock.advance(days=1000)
     await kernel.workers.pruner.step()
-    assert (await kernel.turn(admitted.turn_id)).state == "queued"
+    assert (await kernel.turns.get(admitted.turn_id)).state == "queued"

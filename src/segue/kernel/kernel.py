@@ -1,4 +1,4 @@
-"""Kernel: opens the database, runs the workers, and has the public methods.
+"""Kernel: opens the database, runs the workers, and has the parts of the API.
 
     async with Kernel("sqlite:///agent.db", agent=my_agent) as kernel:
         await kernel.schedule("telegram:42", Cron("0 9 * * 1-5", tz="Europe/Berlin"), Ask("What is new?"))
@@ -14,12 +14,17 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Self
 
-from segue.kernel.api.inbound import ChannelInbox, InboundApi
+from segue.kernel.api.context import ApiContext
+from segue.kernel.api.guests import GuestsApi
+from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
+from segue.kernel.api.log import LogApi
 from segue.kernel.api.memory import MemoryApi
 from segue.kernel.api.recalls import RecallsApi
+from segue.kernel.api.runs import RunsApi
 from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
 from segue.kernel.api.sessions import SessionsApi
+from segue.kernel.api.turns import TurnsApi
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
 from segue.kernel.live.running import CrashSuspects, RunningTurns
@@ -39,21 +44,28 @@ from segue.store.store import Store
 from segue.times.clock import Clock, SystemClock
 
 
-class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi, MemoryApi):
-    """Opens the database, runs the workers and has the public verbs.
+class Kernel:
+    """Opens the database, runs the workers and has the parts of the API.
 
     Use it as `async with Kernel(…) as kernel`: on entry it opens the database and brings its tables up to
     date, on exit it closes it. `docs/reference/settings.md` explains the arguments. Raises `BadSetting` for
     an argument that cannot be used, `StoreUnusable` or `SchemaTooNew` for a database that must not be
     changed.
 
-    The verbs write rows and wake the workers. They work whether or not `run` is active, in this process or in
-    another. All of them raise `StoreError` when the database cannot do it.
+    The parts are `sessions`, `turns`, `jobs`, `runs`, `recalls`, `scheduled_messages`, `memory`, `log`,
+    `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait` and `ask` of
+    `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows and wake the
+    workers. They work whether or not `run` is active, in this process or in another. All of them raise
+    `StoreError` when the database cannot do it.
 
     `owner=OPERATOR` stands for `Operator("default", "default")`: a call without `owner=` finds a session by
     its key among all users of the account, the operator's own first, else the only one. If several users
     have one, it raises `AmbiguousKey`; `owner=Owner(account, user)` says which. A new session belongs to the
     user that its key names (`telegram:42` to the user `telegram:42`), else to the user `default`.
+
+    In place of a session's key, a method that takes a `SessionRef` takes a `Session` that the caller has
+    loaded, and in place of a job's id the `OwnedJob` of `jobs.load`. Their owner was checked when they were
+    loaded, and is not checked again.
     """
 
     def __init__(
@@ -92,7 +104,7 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
                 opening.push_async_callback(database.close)
             self.clock = self._clock or SystemClock(database.wall_ms)
             self.store = Store(database, self.clock)
-            self.shelf = MemoryReader(self.store)
+            self.memory_reader = MemoryReader(self.store)
             self.bell = Bell(self.clock)
             self.hub = Hub()
             self.workers = Workforce(
@@ -115,9 +127,42 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
                     kernel=self,
                 )
             )
+            self._make_api()
             await opening.enter_async_context(database.watch(self._on_external_write))
             self._closing = opening.pop_all()
         return self
+
+    def _make_api(self) -> None:
+        context = ApiContext(
+            store=self.store,
+            memory=self.memory_reader,
+            clock=self.clock,
+            bell=self.bell,
+            hub=self.hub,
+            ids=self.ids,
+            settings=self.settings,
+            functions=self.functions,
+            networks=self.networks,
+            turns=self.workers.turns,
+            worker=self.workers.context,
+        )
+        self.log = LogApi(context)
+        self.turns = TurnsApi(context, self.log)
+        self.sessions = SessionsApi(context, self.turns)
+        self.jobs = JobsApi(context)
+        self.runs = RunsApi(context, self.jobs)
+        self.recalls = RecallsApi(context, self.jobs)
+        self.scheduled_messages = ScheduledMessagesApi(context)
+        self.memory = MemoryApi(context)
+        self.guests = GuestsApi(context, self.sessions, self.turns)
+        self.health = HealthApi(context)
+        # Shortcuts
+        self.receive = self.turns.receive
+        self.wait = self.turns.wait
+        self.ask = self.turns.ask
+        self.schedule = self.jobs.add
+        self.messages = self.log.messages
+        self.follow = self.log.follow
 
     async def __aexit__(self, *error: object) -> None:
         await self._closing.aclose()
@@ -127,11 +172,18 @@ class Kernel(SessionsApi, InboundApi, JobsApi, RecallsApi, ScheduledMessagesApi,
         period of the settings to end. `listen`: also receive messages from channels; only one process may.
         """
         listeners = [
-            ChannelListener(channel, ChannelInbox(self, channel))
+            ChannelListener(channel, self.guests.inbox(channel))
             for channel in self.channels.values()
             if listen
         ]
         await self.workers.run(listeners)
+
+    async def audit(self) -> dict[str, list[str]]:
+        """Returns the invariants that do not hold, each with the ids of the rows that break it.
+
+        An empty result means that the database is consistent.
+        """
+        return await self.store.audit(horizon=self.clock.ms() - 3_600_000)
 
     def _on_external_write(self) -> None:
         """Another process wrote to the database: workers and followers check for news."""

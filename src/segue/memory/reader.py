@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from segue.errors import NotFound
 from segue.memory.search import MOST_ROWS, query_terms, rank
 from segue.model.memory import Archive, AwaitingCommit, FoundMemory, Memory, Task
-from segue.model.records import NEWEST, Asker, Event, Owner, Place
+from segue.model.records import NEWEST, Asker, Event, Owner, PageStart
 from segue.store import queries
 from segue.store.database import Params, Value
 from segue.store.rows import core as rows
@@ -76,7 +76,7 @@ class MemoryReader:
             query, params = queries.tasks.newest_first, {**params, "user_id": asker.user}
         return [memory_rows.task(row) for row in await self._database.read(query, params)]
 
-    async def memories(self, owner: Owner, *, limit: int, before: Place = NEWEST) -> list[Memory]:
+    async def memories(self, owner: Owner, *, limit: int, before: PageStart = NEWEST) -> list[Memory]:
         """The owner's memories, newest first, without passages, which only search returns."""
         params: Params = {
             "account": owner.account,

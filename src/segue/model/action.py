@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -100,6 +100,16 @@ def _check_json(value: JSON, what: str) -> None:
 
 
 Action: TypeAlias = Ask | Say | Call
+
+
+def changed_ask(
+    action: Action, *, message: str | None = None, mode: Mode | None = None, view: View | None = None
+) -> Ask | None:
+    """An `Ask` with the given fields changed; None if none is given, or if the action is another one."""
+    if not isinstance(action, Ask) or (message, mode, view) == (None, None, None):
+        return None
+    prompt = action.prompt if message is None else check_text(message, "the message")
+    return replace(action, prompt=prompt, mode=mode or action.mode, view=view or action.view)
 
 
 def action_from_json(data: JSON) -> Action:

@@ -1,7 +1,7 @@
 """Explains in sentences why a slot ran, waited, was skipped or missed, and which slots come next.
 
-Pure functions: `Kernel.explain` reads the facts; the route, the command and the page show the sentences. A
-slot is explained by its run. A slot without a run lies in the future, or the job did not have it, or its
+Pure functions: `kernel.jobs.explain` reads the facts; the route, the command and the page show the sentences.
+A slot is explained by its run. A slot without a run lies in the future, or the job did not have it, or its
 record was pruned; the sentences tell these apart.
 """
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from segue.model.records import Owner, Place
+from segue.model.records import Owner, PageStart
 from segue.record import record
 
 
@@ -79,8 +79,8 @@ class Task:
     updated_at: int
 
     @property
-    def place(self) -> Place:
-        return Place(0, self.id)
+    def page_start(self) -> PageStart:
+        return PageStart(0, self.id)
 
 
 @record
@@ -102,8 +102,8 @@ class Memory:
     updated_at: int
 
     @property
-    def place(self) -> Place:
-        return Place(self.updated_at, self.id)
+    def page_start(self) -> PageStart:
+        return PageStart(self.updated_at, self.id)
 
 
 @record

@@ -1,7 +1,7 @@
 """Records: the rows of the store as immutable values, with properties that follow from their fields."""
 
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -152,9 +152,9 @@ class Overview:
         return self.session.live.pending_tokens
 
     @property
-    def place(self) -> "Place":
+    def page_start(self) -> "PageStart":
         heard_at = self.session.last_message_at
-        return Place(self.session.created_at if heard_at is None else heard_at, self.session.id)
+        return PageStart(self.session.created_at if heard_at is None else heard_at, self.session.id)
 
 
 @record
@@ -173,8 +173,8 @@ class Recall:
     updated_at: int
 
     @property
-    def place(self) -> "Place":
-        return Place(self.created_at, self.id)
+    def page_start(self) -> "PageStart":
+        return PageStart(self.created_at, self.id)
 
 
 @record
@@ -200,19 +200,19 @@ class ScheduledMessage:
     last_error: str | None
 
     @property
-    def place(self) -> "Place":
-        return Place(self.created_at, self.id)
+    def page_start(self) -> "PageStart":
+        return PageStart(self.created_at, self.id)
 
 
-class Place(NamedTuple):
-    """A cursor in a list that is read newest first: what follows it is older."""
+class PageStart(NamedTuple):
+    """The position after which a page begins, in a list that is read newest first."""
 
     at: int
     id: str
 
 
-NEWEST = Place(1 << 62, "")
-"""The cursor of the first page."""
+NEWEST = PageStart(1 << 62, "")
+"""Where the first page begins."""
 
 
 @record
@@ -279,6 +279,16 @@ class Turn:
 
 
 @record
+class LaneNow:
+    """The turns of a session that have not ended, and how many turns run now in all sessions."""
+
+    running: Turn | None
+    queued: Sequence[Turn]
+    """In their order."""
+    at_work: int
+
+
+@record
 class Job:
     """A trigger, an action and a policy, stored in a session."""
 
@@ -307,6 +317,10 @@ class Job:
     last_error: str | None
     created_at: int
     updated_at: int
+
+    @property
+    def page_start(self) -> PageStart:
+        return PageStart(self.created_at, self.id)
 
 
 @record
@@ -342,8 +356,8 @@ class Run:
     """Why the delivery failed."""
 
     @property
-    def place(self) -> Place:
-        return Place(self.queued_at, self.id)
+    def page_start(self) -> PageStart:
+        return PageStart(self.queued_at, self.id)
 
 
 @record

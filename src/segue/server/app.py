@@ -18,7 +18,6 @@ from segue.kernel.kernel import Kernel
 from segue.server import error_responses
 from segue.server.auth import COOKIE, ApiKeys
 from segue.server.guard import Hosts, RequestGuard
-from segue.server.health import HealthCheck
 from segue.server.metrics import Metrics
 from segue.server.request_context import AppState
 from segue.server.routes import (
@@ -71,9 +70,7 @@ def create_app(
 ) -> FastAPI:
     """Return an app that serves an open kernel."""
     metrics = Metrics(__version__, kernel.workers.turns)
-    state = AppState(
-        kernel, configuration, ApiKeys(configuration.api_keys), metrics, HealthCheck(kernel), run_workers
-    )
+    state = AppState(kernel, configuration, ApiKeys(configuration.api_keys), metrics, run_workers)
     app = FastAPI(
         title="Segue",
         version=__version__,

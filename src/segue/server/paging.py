@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 from fastapi import Query
 
-from segue.model.records import NEWEST, Place
+from segue.model.records import NEWEST, PageStart
 from segue.server.error_responses import Refused
 
 LARGEST_SEQ = 1 << 53
@@ -28,17 +28,17 @@ def page_length(lengths: Iterable[int], limit: int) -> int:
     return max(1, sum(total <= MOST_CHARACTERS for total in islice(sums, limit)))
 
 
-def encode_cursor(position: Place) -> str:
+def encode_cursor(position: PageStart) -> str:
     return _encode(f"{position.at}:{position.id}")
 
 
-def decode_cursor(cursor: str | None) -> Place:
+def decode_cursor(cursor: str | None) -> PageStart:
     if cursor is None:
         return NEWEST
     at, colon, id = _decode(cursor).partition(":")
     if not colon:
         raise _bad_cursor()
-    return Place(_number(at), id)
+    return PageStart(_number(at), id)
 
 
 def encode_seq(seq: int) -> str:

@@ -4,19 +4,30 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from hashlib import sha256
+from typing import Annotated, Any, TypeAlias
 
-from fastapi import Request, Response
+from fastapi import Header, Request, Response
 from fastapi.routing import APIRoute
 from starlette.requests import HTTPConnection
 
 from segue.config import Configuration, Role
 from segue.kernel.kernel import Kernel
+from segue.kernel.transactions import idempotency
 from segue.model.records import Asker, user_of
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.server.auth import ApiKeys, Caller, authenticate
-from segue.server.health import HealthCheck
 from segue.server.metrics import Metrics
+
+IdempotencyKey: TypeAlias = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Any unique text. A repeat with the same key within a day returns the first result.",
+    ),
+]
 
 
 @dataclass(slots=True)
@@ -25,7 +36,6 @@ class AppState:
     configuration: Configuration
     keys: ApiKeys
     metrics: Metrics
-    health_check: HealthCheck
     run_workers: bool
     workers_running: bool = False
     """The app's workers are running."""
@@ -71,7 +81,7 @@ async def check_may_open(kernel: Kernel, caller: Caller, asker: Asker, key: str)
     other people's chats.
     """
     if caller.role is not Role.ADMIN and user_of(key, kernel.networks) not in (None, asker.user):
-        await kernel.session(key, owner=asker)
+        await kernel.sessions.get(key, owner=asker)
 
 
 class AuthenticatedRequest(Request):
@@ -89,6 +99,14 @@ class AuthenticatedRequest(Request):
 
     async def may_open(self, key: str) -> None:
         await check_may_open(self.kernel, self.caller, self.owner, key)
+
+    async def idempotency(self, name: str | None) -> idempotency.Request | None:
+        """The request under its `Idempotency-Key`, so that a repeat returns the stored result."""
+        if name is None:
+            return None
+        # Query parameters are left out: a repeat may use another `wait`.
+        content = f"{self.method} {self.url.path}\n".encode("utf-8", "surrogatepass") + await self.body()
+        return idempotency.Request(owner=self.owner.own, name=name, digest=sha256(content).hexdigest())
 
 
 class AuthenticatedRoute(APIRoute):

@@ -22,6 +22,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from segue.store.last_write import LastWrite
 from segue.store.queries import Query
+from segue.store.settings import ScanSettings
 
 T = TypeVar("T")
 
@@ -53,6 +54,11 @@ class Database(Protocol):
     """`sqlite` or `postgres`."""
     last_write: LastWrite
     """Whether it succeeded."""
+
+    @property
+    def scans(self) -> ScanSettings | None:
+        """How scans of the work queues avoid obsolete index entries; None if the database leaves none."""
+        ...
 
     async def run(self, begin: Begin[T]) -> T:
         """Commit one transaction and return its result. Concurrent callers may share a commit."""

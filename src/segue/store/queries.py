@@ -6,8 +6,10 @@ Each file in `sql/` belongs to a table and holds queries under `-- name: some_na
   - parameters are `:name`; PostgreSQL gets them as `$1, $2, …`
   - `/*pg … */` is a comment to SQLite, and PostgreSQL reads what is inside
   - `/*lite … */` is the same the other way round
+  - `/*columns turn*/` stands for the list under `-- columns: turn` in the same file
 
-`sql/turns.sql` says why conditions on a row selected by id are wrapped in COALESCE.
+`finish_many` is the set form of `finish`: it takes an array for each parameter and runs once for many
+executions, on PostgreSQL only. Its rows have a column `execution`, which counts from 1.
 """
 
 import re
@@ -15,13 +17,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 _FOLDER = Path(__file__).with_name("sql")
-_NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+_SECTION = re.compile(r"^-- (name|columns): (\w+)\s*$", re.MULTILINE)
+_COLUMNS = re.compile(r"/\*columns (\w+)\*/")
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 """A parameter in the text that both databases share."""
 _LINE_COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
+_COMMA = re.compile(r",\s+")
+_MANY = "_many"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +41,17 @@ class Query:
     """The names of the positional parameters, in order."""
     pick: Callable[[Mapping[str, Any]], tuple[Any, ...]]
     """Returns their values, in that order, from a mapping."""
+    many: "Query | None" = None
+    """The set form, for many executions in one statement of PostgreSQL."""
+
+    @property
+    def writes(self) -> bool:
+        """False for a plain SELECT, which may lock rows but changes none."""
+        return not self.postgres.startswith("SELECT")
+
+    @property
+    def returns_rows(self) -> bool:
+        return not self.postgres.startswith(("INSERT", "UPDATE", "DELETE")) or "RETURNING" in self.postgres
 
 
 class Queries:
@@ -42,8 +59,16 @@ class Queries:
 
     def __init__(self, table: str) -> None:
         self.table = table
-        text = (_FOLDER / f"{table}.sql").read_text("utf-8")
-        self._queries = {name: translate(f"{table}.{name}", body) for name, body in _split(text)}
+        columns, texts = _sections((_FOLDER / f"{table}.sql").read_text("utf-8"))
+        # Interned like names in code: CPython then matches keyword arguments by identity.
+        self.columns = {name: tuple(map(intern, _COMMA.split(text))) for name, text in columns.items()}
+        """The names in each column list."""
+        self._queries: dict[str, Query] = {}
+        # Longest names first: `finish_many` before `finish`, which refers to it.
+        for name in sorted(texts, key=len, reverse=True):
+            text = _COLUMNS.sub(lambda match: columns[match.group(1)], texts[name])
+            many = self._queries.get(name + _MANY)
+            self._queries[name] = translate(f"{table}.{name}", text, many)
         vars(self).update(self._queries)  # plain attributes: __getattr__ runs for unknown names only
 
     def __getattr__(self, name: str) -> Query:
@@ -53,7 +78,7 @@ class Queries:
         return iter(self._queries.values())
 
 
-def translate(name: str, body: str) -> Query:
+def translate(name: str, body: str, many: Query | None = None) -> Query:
     text = _LINE_COMMENT.sub("", body).strip().rstrip(";").strip()
     postgres = _uncomment(_drop(text, "lite"), "pg")
     order: list[str] = []
@@ -65,7 +90,8 @@ def translate(name: str, body: str) -> Query:
         return f"${order.index(parameter) + 1}"
 
     numbered = PARAMETER.sub(number, postgres)
-    return Query(name, _uncomment(_drop(text, "pg"), "lite"), numbered, tuple(order), _picker(order))
+    sqlite = _uncomment(_drop(text, "pg"), "lite")
+    return Query(name, sqlite, numbered, tuple(order), _picker(order), many)
 
 
 def _picker(names: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
@@ -85,30 +111,16 @@ def _drop(text: str, dialect: str) -> str:
     return re.sub(rf"/\*{dialect}\s.*?\*/", "", text, flags=re.DOTALL)
 
 
-def _split(text: str) -> Iterator[tuple[str, str]]:
-    parts = _NAME.split(text)[1:]
-    yield from zip(parts[::2], parts[1::2], strict=True)
+def _sections(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The column lists and the queries of a file, by name."""
+    kinds: dict[str, dict[str, str]] = {"columns": {}, "name": {}}
+    parts = _SECTION.split(text)[1:]
+    for kind, name, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        kinds[kind][name] = _LINE_COMMENT.sub("", body).strip().rstrip(";")
+    return kinds["columns"], kinds["name"]
 
 
-TABLES = (
-    "sessions",
-    "agent_states",
-    "directory",
-    "turns",
-    "jobs",
-    "recalls",
-    "scheduled_messages",
-    "runs",
-    "events",
-    "deliveries",
-    "guests",
-    "requests",
-    "audit",
-    "schema",
-    "archives",
-    "tasks",
-    "memories",
-)
+TABLES = tuple(sorted(file.stem for file in _FOLDER.glob("*.sql")))
 
 
 def __getattr__(name: str) -> Queries:

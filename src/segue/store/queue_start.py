@@ -16,21 +16,9 @@ from time import monotonic
 
 from segue.store.database import Database
 from segue.store.queries import Query
+from segue.store.settings import ScanSettings
 
 BOTTOM = 0
-
-LONG_SECONDS = 0.005
-"""A full scan that takes longer counts as slow."""
-ONE_IN = 20
-"""Full scans may take one part in this many of the time."""
-LONGEST_SECONDS = 60.0
-"""The longest pause between two full scans."""
-STALE_SECONDS = 1.0
-"""While scans are slow: how often the scan start is moved forward."""
-FRESH_SECONDS = 10.0
-"""While scans are fast: how often it is checked that they still are."""
-BEHIND_MS = 10_000
-"""The scan start stays this far in the past: a new row's moment was set earlier, maybe by another clock."""
 
 
 class QueueStart:
@@ -45,12 +33,14 @@ class QueueStart:
 
     async def since(self, now: int) -> int:
         """Where a scan of the queue may start. May scan once to find out."""
-        fresh = FRESH_SECONDS if self._since == BOTTOM else STALE_SECONDS
-        if self._database.dialect == "postgres" and monotonic() - self._scanned_at > fresh:
-            await self._scan(now)
+        scans = self._database.scans
+        if scans is not None:
+            fresh = scans.fresh_seconds if self._since == BOTTOM else scans.stale_seconds
+            if monotonic() - self._scanned_at > fresh:
+                await self._scan(now, scans)
         return self._since
 
-    async def _scan(self, now: int) -> None:
+    async def _scan(self, now: int, scans: ScanSettings) -> None:
         began = self._scanned_at = monotonic()
         since = self._since if began < self._full_scan_at else BOTTOM
         self._lowest = inf
@@ -59,11 +49,11 @@ class QueueStart:
         finally:
             took = monotonic() - began
             if since == BOTTOM:
-                self._full_scan_at = began + min(took * ONE_IN, LONGEST_SECONDS)
-        if since == BOTTOM and took < LONG_SECONDS:
+                self._full_scan_at = began + min(took * scans.one_in, scans.longest_seconds)
+        if since == BOTTOM and took < scans.long_seconds:
             self._since = BOTTOM
         else:
-            self._since = int(min(now - BEHIND_MS, now if first is None else first, self._lowest))
+            self._since = int(min(now - scans.behind_ms, now if first is None else first, self._lowest))
 
     def lower(self, value: int) -> None:
         """Call when a row enters the queue at a value that may be below the scan start."""

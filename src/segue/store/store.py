@@ -11,10 +11,11 @@ from segue.model.records import (
     Delivery,
     Event,
     Job,
+    LaneNow,
     Lookup,
     Overview,
     Owner,
-    Place,
+    PageStart,
     Recall,
     Run,
     ScheduledMessage,
@@ -22,6 +23,7 @@ from segue.model.records import (
     Turn,
     merged,
 )
+from segue.model.states import TurnState
 from segue.store import queries
 from segue.store.database import Params, Row, Rows, Transaction, Value
 from segue.store.queues import Queues, number
@@ -77,7 +79,7 @@ class Store(Queues):
         return overviews.overview(_one(result, "session"))
 
     async def overviews(
-        self, asker: Asker, *, limit: int, before: Place, pending_recall: bool = False
+        self, asker: Asker, *, limit: int, before: PageStart, pending_recall: bool = False
     ) -> list[Overview]:
         params: dict[str, Value] = {
             "account": asker.account,
@@ -127,9 +129,15 @@ class Store(Queues):
         }
         return [rows.turn(row) for row in await self.database.read(queries.turns.between, params)]
 
-    async def running_turns(self) -> int:
-        """The number of running turns, in all sessions."""
-        return number(await self.database.read(queries.turns.running_count, {}), "count") or 0
+    async def lane_now(self, session_id: str) -> LaneNow:
+        """The turns of a session that have not ended, and the number of running turns in all sessions."""
+        result = await self.database.read(queries.turns.lane_now, {"session_id": session_id})
+        turns = [rows.turn(row) for row in result if row["id"] is not None]
+        return LaneNow(
+            running=next((turn for turn in turns if turn.state is TurnState.RUNNING), None),
+            queued=[turn for turn in turns if turn.state is TurnState.QUEUED],
+            at_work=result[0]["at_work"],
+        )
 
     async def turns_to_stop(self, holder: str) -> list[str]:
         return [row["id"] for row in await self.database.read(queries.turns.to_stop, {"holder": holder})]
@@ -178,19 +186,18 @@ class Store(Queues):
     async def job(self, job_id: str) -> Job:
         return rows.job(_one(await self.database.read(queries.jobs.by_id, {"id": job_id}), "job"))
 
-    async def jobs(self, session_id: str, limit: int) -> list[Job]:
-        result = await self.database.read(queries.jobs.of_session, {"session_id": session_id, "limit": limit})
-        return readable(result, "job", rows.job)
-
-    async def cron_jobs(self, session_id: str, *, limit: int, before: Place, ended: bool) -> list[Job]:
+    async def jobs(
+        self, session_id: str, *, kind: str | None, limit: int, before: PageStart, ended: bool
+    ) -> list[Job]:
         params: Params = {
             "session_id": session_id,
+            "kind": kind or "",
             "ended": int(ended),
             "before": before.at,
             "before_id": before.id,
             "limit": limit,
         }
-        return readable(await self.database.read(queries.jobs.cron_jobs, params), "job", rows.job)
+        return readable(await self.database.read(queries.jobs.of_session, params), "job", rows.job)
 
     async def jobs_at_work(self, session_id: str) -> list[str]:
         """The ids of jobs that have a queued or running run."""
@@ -211,7 +218,7 @@ class Store(Queues):
         result = await self.database.read(queries.runs.of_job, params)
         return [overviews.run(row) for row in result]
 
-    async def runs_of_session(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Run]:
+    async def runs_of_session(self, session_id: str, limit: int, before: PageStart = NEWEST) -> list[Run]:
         params: Params = {
             "session_id": session_id,
             "before": before.at,
@@ -236,7 +243,7 @@ class Store(Queues):
         """Whether a run of the job waits in a lane."""
         return bool(await self.database.read(queries.turns.queued_of_job, {"job_id": job_id}))
 
-    async def recalls(self, session_id: str, limit: int, before: Place = NEWEST) -> list[Recall]:
+    async def recalls(self, session_id: str, limit: int, before: PageStart = NEWEST) -> list[Recall]:
         params: Params = {
             "session_id": session_id,
             "before": before.at,
@@ -254,7 +261,7 @@ class Store(Queues):
         return overviews.scheduled_message(_one(result, "scheduled message"))
 
     async def scheduled_messages(
-        self, session_id: str, *, status: str | None, limit: int, before: Place
+        self, session_id: str, *, status: str | None, limit: int, before: PageStart
     ) -> list[ScheduledMessage]:
         params: Params = {
             "session_id": session_id,

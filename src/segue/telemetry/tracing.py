@@ -67,10 +67,10 @@ async def _watch(kernel: Kernel, tracer: "Tracer") -> None:
     with kernel.hub.listen(EVERYTHING) as listener:
         while True:
             notice = await listener.next()
-            run_id = _ended_run(notice) if isinstance(notice, Event) else None
             try:
-                if run_id is not None:
-                    _trace_run(tracer, await kernel.store.run(run_id))
+                if isinstance(notice, Event) and (run_id := _ended_run(notice)) is not None:
+                    session = await kernel.sessions.by_id(notice.session_id)
+                    _trace_run(tracer, await kernel.runs.get(run_id, owner=session.owner))
                 elif isinstance(notice, DeliverySent) and notice.delivery.turn_id and notice.delivery.source:
                     _trace_delivery(tracer, notice, notice.delivery.source.run_id)
             except SegueError as error:  # the run was deleted, or the database is unreachable

@@ -12,6 +12,7 @@ class ForwardingDatabase:
         self._database = database
         self.dialect = database.dialect
         self.last_write = database.last_write
+        self.scans = database.scans
 
     async def run(self, begin: Begin[T]) -> T:
         return await self._database.run(begin)

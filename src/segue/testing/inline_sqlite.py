@@ -14,7 +14,8 @@ from segue.errors import StoreUnavailable
 from segue.store.database import Begin, Params, Rows, T
 from segue.store.last_write import LastWrite
 from segue.store.queries import Query
-from segue.store.sqlite.database import BUSY_SECONDS, monotonic_ms
+from segue.store.settings import DEFAULTS
+from segue.store.sqlite.database import monotonic_ms
 from segue.store.sqlite.execute import drive, execute
 from segue.store.sqlite.file import MEMORY, explain, open_file
 from segue.times.clock import SystemClock
@@ -34,6 +35,7 @@ class InlineSqlite:
     """A handle on a SQLite database, from `InlineSqlite.open()`. Closing the last handle closes the file."""
 
     dialect = "sqlite"
+    scans = None
 
     def __init__(self, shared: _Shared) -> None:
         self._shared = shared
@@ -43,7 +45,7 @@ class InlineSqlite:
 
     @classmethod
     def open(cls, path: str = MEMORY) -> "InlineSqlite":
-        return cls(_Shared(open_file(path, BUSY_SECONDS), path))
+        return cls(_Shared(open_file(path, DEFAULTS.busy_seconds), path))
 
     def share(self) -> "InlineSqlite":
         """Another handle on the same database."""

@@ -76,15 +76,17 @@ async def remembering(url: str, put_away: Iterable[Conversation]) -> AsyncIterat
     """A kernel that has put these conversations away."""
     async with Kernel(url, agent=ScriptedAgent(), clock=ManualClock()) as kernel:
         for conversation in put_away:
-            await kernel.write_all(conversation.key, conversation.said)
-            await kernel.commit(conversation.key)
+            await kernel.log.write_all(conversation.key, conversation.said)
+            await kernel.memory.commit(conversation.key)
         await quiet(kernel)
         yield kernel
 
 
 async def found(kernel: Kernel, question: Question) -> list[tuple[str, float]]:
     """What is found, the best first."""
-    return [(each.memory.content, each.score) for each in await kernel.recollect(question.ask, limit=FOUND)]
+    return [
+        (each.memory.content, each.score) for each in await kernel.memory.search(question.ask, limit=FOUND)
+    ]
 
 
 async def missed(kernel: Kernel, asked: Iterable[Question]) -> list[Question]:

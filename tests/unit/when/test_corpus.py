@@ -6,7 +6,7 @@ clocks change.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -59,10 +59,6 @@ ONCE = [line for line in READ if line.expected[0].isdigit()]
 REPEATING = [line for line in READ if not line.expected[0].isdigit()]
 
 
-def name(line: Line) -> str:
-    return f"{line.language} {line.number}: {line.text}"
-
-
 def utc(moment: datetime) -> datetime:
     """Python never calls a time that clocks show twice equal to one in another zone; in UTC it does."""
     return moment.astimezone(UTC)
@@ -78,40 +74,93 @@ def said(when: When, zone: str | None) -> str:
             return f"cron {expr}" + (f" in {there}" if there != zone else "")
 
 
-@pytest.mark.parametrize("line", READ, ids=name)
-def test_a_time_people_write_is_read(line: Line) -> None:
-    assert said(line.read(), line.zone) == line.expected
+def every(lines: list[Line], check: Callable[[Line], None]) -> None:
+    """Check all the lines of a file, then fail with a list of those that are wrong."""
+    assert lines
+    wrong: list[str] = []
+    for line in lines:
+        try:
+            check(line)
+        except (Exception, pytest.fail.Exception) as error:  # the second one is that of `pytest.raises`
+            wrong.append(f"{line.language}.txt:{line.number}: {line.text}: {_sentence(error)}")
+    assert not wrong, f"{len(wrong)} of {len(lines)} lines are wrong:\n" + "\n".join(wrong)
 
 
-@pytest.mark.parametrize("line", REFUSED, ids=name)
-def test_a_time_that_is_none_is_refused_with_the_reason_and_an_example(line: Line) -> None:
-    with pytest.raises(BadTime) as refused:
-        line.read()
-    reason, _, example = str(refused.value).partition("; write for example ")
-    assert line.expected.removeprefix("! ") in str(refused.value)
-    assert reason
-    assert example.startswith('"')
-    assert "\n" not in str(refused.value)
+def _sentence(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-@pytest.mark.parametrize("line", ONCE, ids=name)
-def test_one_moment_is_read_alike_by_both_readers(line: Line) -> None:
-    assert Moment(read(line.text, now=line.now, zone=line.zone)) == line.read()
+def of(language: str, lines: list[Line]) -> list[Line]:
+    return [line for line in lines if line.language == language]
 
 
-@pytest.mark.parametrize("line", REPEATING, ids=name)
-def test_a_schedule_is_no_moment(line: Line) -> None:
-    with pytest.raises(BadTime, match="repeats, and one moment is wanted"):
-        read(line.text, now=line.now, zone=line.zone)
+each_file = pytest.mark.parametrize("language", sorted({line.language for line in READ + REFUSED}))
 
 
-@pytest.mark.parametrize("line", ONCE, ids=name)
-def test_what_was_read_can_be_said_and_read_again(line: Line) -> None:
-    moment = read(line.text, now=line.now, zone=line.zone)
-    assert utc(read(describe(moment, "Asia/Tokyo"), now=line.now)) == utc(moment)
-    if not moment.microsecond:
-        spoken, _, _ = explain(moment, line.now).partition(" (")
-        assert utc(read(spoken, now=line.now, zone=line.zone)) == utc(moment)
+@each_file
+def test_a_time_people_write_is_read(language: str) -> None:
+    def check(line: Line) -> None:
+        assert said(line.read(), line.zone) == line.expected
+
+    every(of(language, READ), check)
+
+
+@each_file
+def test_a_time_that_is_none_is_refused_with_the_reason_and_an_example(language: str) -> None:
+    def check(line: Line) -> None:
+        with pytest.raises(BadTime) as refused:
+            line.read()
+        reason, _, example = str(refused.value).partition("; write for example ")
+        assert line.expected.removeprefix("! ") in str(refused.value)
+        assert reason
+        assert example.startswith('"')
+        assert "\n" not in str(refused.value)
+
+    every(of(language, REFUSED), check)
+
+
+@each_file
+def test_one_moment_is_read_alike_by_both_readers(language: str) -> None:
+    def check(line: Line) -> None:
+        assert Moment(read(line.text, now=line.now, zone=line.zone)) == line.read()
+
+    every(of(language, ONCE), check)
+
+
+@each_file
+def test_a_schedule_is_no_moment(language: str) -> None:
+    def check(line: Line) -> None:
+        with pytest.raises(BadTime, match="repeats, and one moment is wanted"):
+            read(line.text, now=line.now, zone=line.zone)
+
+    every(of(language, REPEATING), check)
+
+
+@each_file
+def test_what_was_read_can_be_said_and_read_again(language: str) -> None:
+    def check(line: Line) -> None:
+        moment = read(line.text, now=line.now, zone=line.zone)
+        assert utc(read(describe(moment, "Asia/Tokyo"), now=line.now)) == utc(moment)
+        if not moment.microsecond:
+            spoken, _, _ = explain(moment, line.now).partition(" (")
+            assert utc(read(spoken, now=line.now, zone=line.zone)) == utc(moment)
+
+    every(of(language, ONCE), check)
+
+
+def test_a_failure_lists_every_wrong_line_of_its_file() -> None:
+    """Otherwise one wrong line would hide the others."""
+    wrong = of("english", READ)[:3]
+
+    def check(line: Line) -> None:
+        assert line != wrong[0]
+        if line == wrong[2]:
+            with pytest.raises(BadTime):
+                line.read()
+
+    with pytest.raises(AssertionError, match="2 of 3 lines are wrong") as failure:
+        every(wrong, check)
+    assert all(f"{line.language}.txt:{line.number}: " in str(failure.value) for line in wrong[::2])
 
 
 @pytest.mark.parametrize("junk", ["x", "foo ", "!", "(", "- ", "please, "])

@@ -69,7 +69,7 @@ class Heartbeat:
         # If the evaluation raises, the turn fails and nothing is sent.
         if not answer or await kernel.evaluate_response(turn, answer) is not True:
             return None
-        await kernel.say(target.key, answer, source=turn.source, owner=target.owner)
+        await kernel.log.say(target.key, answer, source=turn.source, owner=target.owner)
         return answer
 
     def _read(self) -> str:
@@ -97,19 +97,20 @@ class Heartbeat:
 
 async def install(kernel: Kernel, *, owner: Owner | None = None) -> Job:
     """Return the heartbeat job; create it if it is missing."""
-    return await kernel.keep(
+    return await kernel.jobs.add(
         SESSION,
         Every(INTERVAL_SECONDS),
         Call(FUNCTION),
         job_id=JOB_ID,
         name="heartbeat",
+        protected=True,
         owner=owner or Owner(),
     )
 
 
 async def _last_used(kernel: Kernel, owner: Owner) -> Session | None:
     """Return the private chat that has the newest message."""
-    for session in await kernel.sessions(owner=owner, limit=_MOST_SESSIONS):
+    for session in await kernel.sessions.list(owner=owner, limit=_MOST_SESSIONS):
         is_chat = session.last_message_at is not None and session.chat_type == "private"
         if is_chat and session.key != unified.KEY and session.channel not in unified.APART:
             return session

@@ -34,16 +34,18 @@ class MergeMemories:
     async def __call__(self, turn: OpenTurn) -> str | None:
         """Return how many were merged, for the run record; None if there were none."""
         kernel = self._kernel_of()
-        folded = 0
-        async for owner in kernel.shelf.owners():
-            known = await kernel.memories(owner=owner, limit=_MOST_MEMORIES)
-            folded += await kernel.fold(duplicates(known))
-        return f"{folded} memories were folded into others" if folded else None
+        merged = 0
+        async for owner in kernel.memory.owners():
+            known = await kernel.memory.list(owner=owner, limit=_MOST_MEMORIES)
+            merged += await kernel.memory.delete_all(duplicates(known))
+        return f"{merged} memories were folded into others" if merged else None
 
 
 async def install(kernel: Kernel) -> Job:
     """Return the job; create it if it is missing."""
-    return await kernel.keep(SESSION, Every(INTERVAL_SECONDS), Call(FUNCTION), job_id=JOB_ID, name="dream")
+    return await kernel.jobs.add(
+        SESSION, Every(INTERVAL_SECONDS), Call(FUNCTION), job_id=JOB_ID, name="dream", protected=True
+    )
 
 
 def duplicates(newest_first: Sequence[Memory]) -> list[Memory]:

@@ -10,7 +10,7 @@ from segue.agents.rules import recalls
 from segue.agents.rules.rule import RuleRequest, Use, rule
 from segue.model.agent import ToolCalled
 from segue.model.records import Job
-from segue.model.states import JobState
+from segue.model.states import JobKind, JobState
 from segue.times.reader import Interval, RepeatedCronLine, When
 
 _ASKS = r"^\W*(?:please\s+|(?:can|could|will|would)\s+you\s+(?:please\s+)?)?"
@@ -77,7 +77,7 @@ async def _cancel(request: RuleRequest, match: re.Match[str]) -> str | Use:
     """Cancel what was scheduled last: a job, or a recall."""
     context = request.box.context
     job = await _newest(request)
-    pending = await context.kernel.recall(context.here.key, owner=context.owner)
+    pending = await context.kernel.recalls.get(context.here.key, owner=context.owner)
     if job is None or (pending is not None and pending.created_at >= job.created_at):
         return await recalls.cancel(request, match)
     return Use("cron", {"action": "remove", "job_id": job.id}, _result_text)
@@ -86,7 +86,7 @@ async def _cancel(request: RuleRequest, match: re.Match[str]) -> str | Use:
 async def _newest(request: RuleRequest, *, paused: bool = False) -> Job | None:
     """Return the newest job here, or with `paused` the newest that is paused."""
     context = request.box.context
-    jobs = await context.kernel.cron_jobs(context.here.key, owner=context.owner)
+    jobs = await context.kernel.jobs.list(context.here.key, kind=JobKind.CRON, owner=context.owner)
     wanted = (JobState.PAUSED,) if paused else (JobState.ACTIVE, JobState.PAUSED)
     return next((job for job in jobs if job.state in wanted), None)
 

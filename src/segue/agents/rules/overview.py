@@ -12,7 +12,7 @@ from segue.times.clock import to_moment
 async def _scheduled(request: RuleRequest, match: re.Match[str]) -> str | Use:
     """Answer with what `cron` lists, and with the pending recalls and messages of this conversation."""
     context = request.box.context
-    jobs = await context.kernel.jobs(context.here.key, owner=context.owner)
+    jobs = await context.kernel.jobs.list(context.here.key, owner=context.owner)
     waiting = [job for job in jobs if job.state in (JobState.ACTIVE, JobState.PAUSED)]
     if "cron" not in request.box.tools:
         return _answer([_line(job, request) for job in waiting])

@@ -13,9 +13,12 @@ from typing import Any
 from segue.agents.tools.arguments import flat
 from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
 from segue.errors import NotFound
+from segue.kernel.api.jobs import OwnedJob
+from segue.model.action import Ask, changed_ask
 from segue.model.records import Job
 from segue.model.schedule import local, upcoming, zone_of
-from segue.model.states import JobState
+from segue.model.states import JobKind, JobState
+from segue.model.text_checks import check_text
 from segue.times.cron_line import zone_named
 from segue.times.format import quoted
 from segue.times.trigger import At, Cron, Every, Trigger
@@ -79,16 +82,17 @@ async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
     trigger = _trigger(context, given)
     if trigger is None:
         raise ToolRefused("add needs a schedule: one of `every_seconds`, `cron_expr`, `at`")
-    job = await context.kernel.add_cron_job(
-        session.key, trigger, given["message"], name=given.get("name"), owner=session.owner
+    action = Ask(check_text(given["message"], "the message"))
+    job = await context.kernel.jobs.add(
+        session.key, trigger, action, name=given.get("name"), limits=True, owner=session.owner
     )
     return f"Added. {_describe(job, context)}"
 
 
 async def _list(context: ToolContext, given: Mapping[str, Any]) -> str:
     kernel = context.kernel
-    own = await kernel.cron_jobs(context.here.key, owner=context.owner, limit=_MOST_LISTED)
-    protected = await kernel.protected(owner=context.owner, limit=_MOST_LISTED)
+    own = await kernel.jobs.list(context.here.key, kind=JobKind.CRON, owner=context.owner, limit=_MOST_LISTED)
+    protected = await kernel.jobs.protected(owner=context.owner, limit=_MOST_LISTED)
     if not own and not protected:
         return "Nothing is scheduled here."
     lines = [_describe(job, context) for job in own]
@@ -97,38 +101,38 @@ async def _list(context: ToolContext, given: Mapping[str, Any]) -> str:
 
 
 async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
-    job = await _find_job(context, given, "update")
-    trigger = _trigger(context, given)
-    if trigger is None and "tz" in given and isinstance(job.trigger, Cron):
-        trigger = Cron(job.trigger.expr, tz=given["tz"])
-    changes = {name: given[name] for name in ("name", "message") if name in given}
-    if not changes and trigger is None:
+    found = await _find_job(context, given, "update")
+    trigger, before = _trigger(context, given), found.job.trigger
+    if trigger is None and "tz" in given and isinstance(before, Cron):
+        trigger = Cron(before.expr, tz=given["tz"])
+    name, message = given.get("name"), given.get("message")
+    if name is None and message is None and trigger is None:
         raise ToolRefused("update needs something to change: `name`, `message` or a schedule")
-    changed = await context.kernel.change_cron_job(job.id, trigger=trigger, owner=context.owner, **changes)
+    action = changed_ask(found.job.action, message=message)
+    changed = await context.kernel.jobs.update(found, name=name, trigger=trigger, action=action, limits=True)
     return f"Updated. {_describe(changed, context)}"
 
 
 async def _pause(context: ToolContext, given: Mapping[str, Any]) -> str:
-    job = await _find_job(context, given, "pause")
-    paused = await context.kernel.pause(job.id, reason="paused by the user", owner=context.owner)
+    found = await _find_job(context, given, "pause")
+    paused = await context.kernel.jobs.pause(found, reason="paused by the user")
     return f"Paused. {_describe(paused, context)}"
 
 
 async def _resume(context: ToolContext, given: Mapping[str, Any]) -> str:
-    job = await _find_job(context, given, "resume")
-    return f"Resumed. {_describe(await context.kernel.resume(job.id, owner=context.owner), context)}"
+    found = await _find_job(context, given, "resume")
+    return f"Resumed. {_describe(await context.kernel.jobs.resume(found), context)}"
 
 
 async def _skip(context: ToolContext, given: Mapping[str, Any]) -> str:
-    job = await _find_job(context, given, "skip")
-    skipped = await context.kernel.skip(job.id, owner=context.owner)
+    found = await _find_job(context, given, "skip")
+    skipped = await context.kernel.jobs.skip(found)
     return f"The next run is skipped. {_describe(skipped, context)}"
 
 
 async def _remove(context: ToolContext, given: Mapping[str, Any]) -> str:
-    job = await _find_job(context, given, "remove")
-    await context.kernel.remove(job.id, owner=context.owner)
-    return f"Removed job {job.id} ({job.name!r})."
+    removed = await context.kernel.jobs.delete(await _find_job(context, given, "remove"))
+    return f"Removed job {removed.id} ({removed.name!r})."
 
 
 _ACTIONS: Mapping[str, Callable[[ToolContext, Mapping[str, Any]], Awaitable[str]]] = {
@@ -142,21 +146,19 @@ _ACTIONS: Mapping[str, Callable[[ToolContext, Mapping[str, Any]], Awaitable[str]
 }
 
 
-async def _find_job(context: ToolContext, given: Mapping[str, Any], action: str) -> Job:
+async def _find_job(context: ToolContext, given: Mapping[str, Any], action: str) -> OwnedJob:
     """Return the job `job_id`, if it is this conversation's or the system's. Raises `ToolRefused`."""
     job_id = given.get("job_id")
     if job_id is None:
         raise ToolRefused(f"{action} needs `job_id`; `list` shows the jobs of this conversation")
-    session = await context.kernel.session(context.here.key, owner=context.owner)
+    jobs = context.kernel.jobs
     try:
-        job = await context.kernel.cron_job(job_id, owner=context.owner)
+        found = await jobs.load(job_id, kind=JobKind.CRON, owner=context.owner)
+        if found.job.protected or await jobs.is_listed_in(found, context.here.key, owner=context.owner):
+            return found
     except NotFound:
-        job = None
-    shared = await context.kernel.shared_jobs_of(session)
-    session_ids = (session.id, shared.id) if shared else (session.id,)
-    if job is None or (job.session_id not in session_ids and not job.protected):
-        raise ToolRefused(f"job {quoted(job_id)} is not found here; `list` shows what this conversation has")
-    return job
+        pass
+    raise ToolRefused(f"job {quoted(job_id)} is not found here; `list` shows what this conversation has")
 
 
 def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:

@@ -32,7 +32,7 @@ def memory_tool() -> Tool:
 
 
 async def _search(context: ToolContext, query: str, limit: int = 5) -> str:
-    results = await context.kernel.recollect(query, owner=context.owner, limit=max(1, min(_MOST, limit)))
+    results = await context.kernel.memory.search(query, owner=context.owner, limit=max(1, min(_MOST, limit)))
     if not results:
         return "Nothing is known about that."
     return "\n".join(_line(each) for each in results)

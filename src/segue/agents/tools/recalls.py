@@ -94,7 +94,7 @@ async def _schedule(
         raise ToolRefused(f"nothing was set: that instruction gives you nothing to do. {RULE}")
     # Models fill unused arguments with empty strings.
     given = {name: value for name, value in given.items() if value != ""}
-    recall = await context.kernel.set_recall(
+    recall = await context.kernel.recalls.add(
         context.here.key,
         additional_context_message,
         call_type=call_type,
@@ -113,16 +113,16 @@ async def _manage(context: ToolContext, *, action: str, session_id: str = "") ->
 
 
 async def _cancel(context: ToolContext, key: str) -> str:
-    await context.kernel.cancel_recall(key, owner=context.owner)
+    await context.kernel.recalls.cancel(key, owner=context.owner)
     return f"Cancelled. No recall is pending in {key} now."
 
 
 async def _skip(context: ToolContext, key: str) -> str:
-    return f"Skipped. {_describe(await context.kernel.skip_recall(key, owner=context.owner), context)}"
+    return f"Skipped. {_describe(await context.kernel.recalls.skip(key, owner=context.owner), context)}"
 
 
 async def _list(context: ToolContext, key: str) -> str:
-    recalls = await context.kernel.recalls(key, owner=context.owner, limit=_MOST_LISTED)
+    recalls = await context.kernel.recalls.list(key, owner=context.owner, limit=_MOST_LISTED)
     if not recalls:
         return f"No recall was ever set in {key}."
     return "\n".join(_describe(recall, context) for recall in recalls)

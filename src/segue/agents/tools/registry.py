@@ -73,7 +73,7 @@ class ToolContext:
 
     @property
     def zone(self) -> str | None:
-        return self.kernel.zone_in(self.session)
+        return self.kernel.sessions.zone_in(self.session)
 
     @property
     def run_id(self) -> str | None:

@@ -82,7 +82,7 @@ async def _schedule(
     context: ToolContext, *, send_at: str, message_text: str, replace_existing: bool = False
 ) -> str:
     try:
-        scheduled = await context.kernel.schedule_message(
+        scheduled = await context.kernel.scheduled_messages.add(
             context.here.key,
             send_at,
             message_text,
@@ -104,7 +104,7 @@ async def _schedule(
 
 
 async def _list(context: ToolContext, *, status: str | None = None) -> str:
-    messages = await context.kernel.scheduled_messages(
+    messages = await context.kernel.scheduled_messages.list(
         context.here.key,
         status=None if status is None else MessageStatus(status),
         owner=context.owner,
@@ -116,9 +116,9 @@ async def _list(context: ToolContext, *, status: str | None = None) -> str:
 
 
 async def _cancel(context: ToolContext, *, task_id: str) -> str:
-    session = await context.kernel.session(context.here.key, owner=context.owner)
+    session = await context.kernel.sessions.get(context.here.key, owner=context.owner)
     try:
-        message = await context.kernel.scheduled_message(task_id, owner=context.owner)
+        message = await context.kernel.scheduled_messages.get(task_id, owner=context.owner)
     except NotFound:
         message = None
     if message is None or message.session_id != session.id:
@@ -126,7 +126,7 @@ async def _cancel(context: ToolContext, *, task_id: str) -> str:
             f"message {quoted(task_id)} is not found here; "
             "list_scheduled_private_messages shows what there is"
         )
-    cancelled = await context.kernel.cancel_message(
+    cancelled = await context.kernel.scheduled_messages.cancel(
         task_id, tool_call_id=context.call_id, owner=context.owner
     )
     return _text(_fields(cancelled, context) | _outcome(cancelled, context))

@@ -41,9 +41,9 @@ async def _set(context: ToolContext, *, timezone: str) -> str:
             "the user for a large city near them if you do not know it"
         )
     kernel, owner = context.kernel, context.owner
-    session = await kernel.change(context.here.key, timezone=name, owner=owner)
-    common = await kernel.lane_of(session)
+    session = await kernel.sessions.update(context.here.key, timezone=name, owner=owner)
+    common = await kernel.sessions.lane_of(session)
     if common.id != session.id:
-        await kernel.suggest_zone(common.key, name, owner=owner)
+        await kernel.sessions.suggest_zone(common.key, name, owner=owner)
     now = local(to_moment(kernel.clock.ms()), name)
     return f"Kept. A time that names no zone is read in {name} here, where it is {now:%H:%M} now."

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from segue.errors import AlreadyStarted, NotFound, StoreError
 from segue.kernel.kernel import Kernel
-from segue.kernel.live.hub import Heard
+from segue.kernel.live.hub import LiveText
 from segue.model.records import Asker, Event, Turn
 
 _log = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ class ChatDisplay(Protocol):
     def expect(self, turn_id: str, position: int) -> None:
         """This client started the turn. `position` turns are before it in the queue."""
 
-    def show(self, item: Heard) -> None: ...
+    def show(self, item: Event | LiveText) -> None: ...
 
 
 class ChatClient:
@@ -70,9 +70,9 @@ class ChatClient:
         async with self._changed:
             await self._changed.wait_for(lambda: self._turn_id is not None)
         try:
-            await self._kernel.cancel(self._turn_id or "", owner=self._owner)
+            await self._kernel.turns.cancel(self._turn_id or "", owner=self._owner)
         except AlreadyStarted:
-            await self._kernel.stop(self._key, owner=self._owner)
+            await self._kernel.turns.stop(self._key, owner=self._owner)
 
     async def _follow(self) -> None:
         async for item in self._kernel.follow(self._key, owner=self._owner, after=self._after):

@@ -12,12 +12,11 @@ import typer
 from segue.cli.chat.background import Background
 from segue.cli.chat.conversation import ChatClient, ChatDisplay
 from segue.cli.chat.screen import Screen
-from segue.cli.support.command import newest_messages
 from segue.cli.support.output import print_json_line, printable
 from segue.cli.support.timezone import terminal_zone
 from segue.errors import SegueError
-from segue.kernel.live.hub import Heard
-from segue.model.records import Asker, Turn
+from segue.kernel.live.hub import LiveText
+from segue.model.records import Asker, Event, Turn
 from segue.model.states import Outcome
 from segue.model.transcript import Message
 
@@ -108,9 +107,9 @@ def _open_session(
     """Open the session, create it if it does not exist, and follow it."""
 
     async def start() -> ChatClient:
-        session = (await background.kernel.open(key, owner=owner)).session
-        if (zone := terminal_zone()) is not None and background.kernel.zone_in(session) is None:
-            session = await background.kernel.suggest_zone(key, zone, owner=owner)
+        session = (await background.kernel.sessions.open(key, owner=owner)).session
+        if (zone := terminal_zone()) is not None and background.kernel.sessions.zone_in(session) is None:
+            session = await background.kernel.sessions.suggest_zone(key, zone, owner=owner)
         return ChatClient(background.kernel, key, session.owner, display, after=session.last_seq)
 
     client = background.call(start())
@@ -122,8 +121,8 @@ def _open_session(
 
 
 async def _history(background: Background, key: str, owner: Asker) -> list[Message]:
-    session = await background.kernel.session(key, owner=owner)
-    return await newest_messages(background.kernel, session, _HISTORY)
+    session = await background.kernel.sessions.get(key, owner=owner)
+    return await background.kernel.log.newest(session, limit=_HISTORY)
 
 
 def _print_end(turn: Turn, as_json: bool) -> None:
@@ -143,4 +142,4 @@ class _NoDisplay:
 
     def expect(self, turn_id: str, position: int) -> None: ...
 
-    def show(self, item: Heard) -> None: ...
+    def show(self, item: Event | LiveText) -> None: ...

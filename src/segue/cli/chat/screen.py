@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 
 from segue.cli.support.output import printable
-from segue.kernel.live.hub import Heard, LiveText
+from segue.kernel.live.hub import LiveText
 from segue.model.records import Event, Source
 from segue.model.transcript import Message
 
@@ -49,7 +49,7 @@ class Screen:
     def note(self, text: str) -> None:
         self._line(self._dim(text))
 
-    def show(self, item: Heard) -> None:
+    def show(self, item: Event | LiveText) -> None:
         if isinstance(item, LiveText):
             self._show_live_text(item)
         elif isinstance(item, Event):

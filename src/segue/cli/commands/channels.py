@@ -10,7 +10,7 @@ from segue.cli.support.timezone import shown_zone
 
 if TYPE_CHECKING:
     from segue.config import Configuration
-    from segue.kernel.api.inbound import Guest
+    from segue.kernel.api.guests import Guest
     from segue.kernel.kernel import Kernel
 
 ChannelName = Annotated[str, typer.Argument(help="telegram or matrix.", show_default=False)]
@@ -26,7 +26,7 @@ def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
     from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.guests()
+        found = await kernel.guests.list()
         if as_json:
             print_json({"guests": [_to_json(each) for each in found]})
             return
@@ -60,7 +60,7 @@ def allow(
     from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
-        guest = await kernel.allow_guest(code, user=user)
+        guest = await kernel.guests.allow(code, user=user)
         if as_json:
             print_json(_to_json(guest))
         else:
@@ -82,7 +82,7 @@ def bind(
     from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
-        guest = await kernel.bind_sender(channel, sender, user=user)
+        guest = await kernel.guests.bind(channel, sender, user=user)
         if as_json:
             print_json(_to_json(guest))
         else:
@@ -103,7 +103,7 @@ def forget(
     from segue.cli.support.open_kernel import run_with_kernel
 
     async def work(kernel: "Kernel") -> None:
-        guest = await kernel.forget_guest(channel, sender)
+        guest = await kernel.guests.delete(channel, sender)
         if as_json:
             print_json(_to_json(guest))
         else:

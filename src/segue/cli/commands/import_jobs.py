@@ -45,7 +45,7 @@ def _print(context: CommandContext, results: "list[Imported]", dry_run: bool) ->
         return
     columns = ("#", "job", "name", "kind", "session", "result", "reason")
     rows = (
-        (each.place, each.id, each.name, each.kind, each.session_key, each.fate, each.reason)
+        (each.number, each.id, each.name, each.kind, each.session_key, each.fate, each.reason)
         for each in results
     )
     print_table(columns, rows, empty="The store holds no jobs.")

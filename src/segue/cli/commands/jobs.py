@@ -12,16 +12,16 @@ from segue.cli.support.output import local_time, print_json, printable, to_json
 from segue.cli.support.timezone import Timezone, zone_for
 from segue.errors import BadPolicy, BadTime
 from segue.kernel.kernel import Kernel
-from segue.model.action import View
+from segue.model.action import Ask, View, changed_ask
 from segue.model.prompts import Mode
+from segue.model.states import JobKind
+from segue.model.text_checks import check_text
 from segue.times.clock import to_moment
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from segue.kernel.kernel import Kernel
+    from segue.kernel.api.jobs import OwnedJob
     from segue.model.policy import Policy
-    from segue.model.records import Job
+    from segue.model.records import Job, Session
     from segue.times.trigger import Trigger
 
 app = typer.Typer(help="Add, change and explain scheduled jobs.", no_args_is_help=True)
@@ -53,9 +53,9 @@ def list_(
     """List the jobs of a session, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.cron_jobs(key, owner=context.owner, limit=limit, ended=ended)
+        found = await kernel.jobs.list(key, kind=JobKind.CRON, ended=ended, owner=context.owner, limit=limit)
         if system:
-            found += await kernel.protected(owner=context.owner, limit=limit)
+            found += await kernel.jobs.protected(owner=context.owner, limit=limit)
         models = await _models(kernel, found) if context.as_json else []
         rows = (
             (
@@ -78,7 +78,7 @@ def list_(
 @command()
 def show(context: CommandContext, job_id: JobId) -> None:
     """Show a job and its next runs."""
-    _change_and_print(context, lambda kernel: kernel.cron_job(job_id, owner=context.owner))
+    _change_and_print(context, lambda kernel: _get(kernel, context, job_id))
 
 
 @app.command()
@@ -98,14 +98,13 @@ def add(
 
     async def add_job(kernel: "Kernel") -> "Job":
         trigger = await _trigger(kernel, context, key, schedule, timezone)
-        return await kernel.add_cron_job(
+        return await kernel.jobs.add(
             key,
             trigger,
-            message,
+            Ask(check_text(message, "the message"), mode=mode or Mode.TURN, view=view or View.FULL),
             name=name,
-            mode=mode or Mode.TURN,
-            view=view or View.FULL,
             policy=_policy(policy, None),
+            limits=True,
             owner=context.owner,
         )
 
@@ -128,18 +127,15 @@ def edit(
     """Change the given fields of a job."""
 
     async def edit_job(kernel: "Kernel") -> "Job":
-        job = await kernel.cron_job(job_id, owner=context.owner)
-        session = await kernel.store.session_by_id(job.session_id)
-        trigger = await _trigger(kernel, context, session.key, schedule, timezone) if schedule else None
-        return await kernel.change_cron_job(
-            job_id,
+        found = await _load(kernel, context, job_id)
+        key = found.session.key
+        return await kernel.jobs.update(
+            found,
             name=name,
-            message=message,
-            trigger=trigger,
-            mode=mode,
-            view=view,
-            policy=_policy(policy, job.policy),
-            owner=context.owner,
+            trigger=await _trigger(kernel, context, key, schedule, timezone) if schedule else None,
+            action=changed_ask(found.job.action, message=message, mode=mode, view=view),
+            policy=_policy(policy, found.job.policy),
+            limits=True,
         )
 
     _change_and_print(context, edit_job)
@@ -151,8 +147,7 @@ def pause(context: CommandContext, job_id: JobId) -> None:
     """Pause a job. No new run starts until it is resumed."""
 
     async def pause_job(kernel: "Kernel") -> "Job":
-        await kernel.cron_job(job_id, owner=context.owner)
-        return await kernel.pause(job_id, reason="paused by the user", owner=context.owner)
+        return await kernel.jobs.pause(await _load(kernel, context, job_id), reason="paused by the user")
 
     _change_and_print(context, pause_job)
 
@@ -163,8 +158,7 @@ def resume(context: CommandContext, job_id: JobId) -> None:
     """Resume a job at its next slot from now."""
 
     async def resume_job(kernel: "Kernel") -> "Job":
-        await kernel.cron_job(job_id, owner=context.owner)
-        return await kernel.resume(job_id, owner=context.owner)
+        return await kernel.jobs.resume(await _load(kernel, context, job_id))
 
     _change_and_print(context, resume_job)
 
@@ -175,8 +169,7 @@ def skip(context: CommandContext, job_id: JobId) -> None:
     """Skip the next run. It is recorded as skipped."""
 
     async def skip_job(kernel: "Kernel") -> "Job":
-        await kernel.cron_job(job_id, owner=context.owner)
-        return await kernel.skip(job_id, owner=context.owner)
+        return await kernel.jobs.skip(await _load(kernel, context, job_id))
 
     _change_and_print(context, skip_job)
 
@@ -187,8 +180,7 @@ def remove(context: CommandContext, job_id: JobId) -> None:
     """Remove a job and cancel a queued run. A running turn continues to its end."""
 
     async def work(kernel: "Kernel") -> None:
-        job = await kernel.cron_job(job_id, owner=context.owner)
-        await kernel.remove(job_id, owner=context.owner)
+        job = await kernel.jobs.delete(await _load(kernel, context, job_id))
         context.say(f"Job {job.id} ({job.name}) was removed.", {"deleted": True})
 
     context.run(work)
@@ -213,10 +205,9 @@ def runs(context: CommandContext, job_id: JobId, limit: Limit = 100) -> None:
     from segue.cli.commands.runs import print_runs
 
     async def work(kernel: "Kernel") -> None:
-        job = await kernel.cron_job(job_id, owner=context.owner)
-        session = await kernel.store.session_by_id(job.session_id)
-        found = await kernel.runs_of(job_id, owner=context.owner, limit=limit)
-        print_runs(context, found, session.key, empty=f"{job.name} has not fired yet.")
+        found = await _load(kernel, context, job_id)
+        runs = await kernel.runs.list(job=found, limit=limit)
+        print_runs(context, runs, found.session.key, empty=f"{found.job.name} has not fired yet.")
 
     context.run(work)
 
@@ -228,17 +219,25 @@ def _change_and_print(
 
     async def work(kernel: "Kernel") -> None:
         job = await operation(kernel)
-        session = await kernel.store.session_by_id(job.session_id)
-        models = await _models(kernel, [job]) if context.as_json else []
+        session = await kernel.sessions.by_id(job.session_id)
+        models = await _models(kernel, [job], session) if context.as_json else []
         context.print_one(lambda: models[0], _fields(job, session.key, context.zone))
 
     context.run(work, create=create)
 
 
-async def _models(kernel: "Kernel", jobs: "Sequence[Job]") -> list[Any]:
+async def _load(kernel: "Kernel", context: CommandContext, job_id: str) -> "OwnedJob":
+    return await kernel.jobs.load(job_id, kind=JobKind.CRON, owner=context.owner)
+
+
+async def _get(kernel: "Kernel", context: CommandContext, job_id: str) -> "Job":
+    return (await _load(kernel, context, job_id)).job
+
+
+async def _models(kernel: "Kernel", jobs: "Sequence[Job]", *known: "Session") -> list[Any]:
     from segue.server.schemas.automations import jobs_out
 
-    return await jobs_out(kernel, jobs)
+    return await jobs_out(kernel, jobs, *known)
 
 
 def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
@@ -309,7 +308,8 @@ def _moment(text: str | None) -> "datetime | None":
 async def explain_slot(context: CommandContext, kernel: Kernel, job_id: str, slot: datetime | None) -> None:
     from segue.server.schemas.automations import explain_job
 
-    explanation, model = await explain_job(kernel, job_id, slot=slot, owner=context.owner)
+    found = await kernel.jobs.load(job_id, removed=True, owner=context.owner)
+    explanation, model = await explain_job(kernel, found, slot)
     if context.as_json:
         print_json(to_json(model))
     else:

@@ -26,7 +26,7 @@ def list_(context: CommandContext, limit: Limit = 100) -> None:
     """List memories, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        _print(context, await kernel.memories(owner=context.owner, limit=limit))
+        _print(context, await kernel.memory.list(owner=context.owner, limit=limit))
 
     context.run(work)
 
@@ -37,7 +37,7 @@ def search(context: CommandContext, query: Query, limit: Limit = 10) -> None:
     """Search memories and passages of archives."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.recollect(query, owner=context.owner, limit=limit)
+        found = await kernel.memory.search(query, owner=context.owner, limit=limit)
         _print(context, [each.memory for each in found])
 
     context.run(work)
@@ -49,7 +49,7 @@ def show(context: CommandContext, memory_id: MemoryId) -> None:
     """Show a memory and its source."""
 
     async def work(kernel: "Kernel") -> None:
-        memory = await kernel.memory(memory_id, owner=context.owner)
+        memory = await kernel.memory.get(memory_id, owner=context.owner)
         fields = {
             "id": memory.id,
             "kind": memory.kind,
@@ -71,7 +71,7 @@ def edit(context: CommandContext, memory_id: MemoryId, content: Content) -> None
     """Correct a memory."""
 
     async def work(kernel: "Kernel") -> None:
-        changed = await kernel.change_memory(memory_id, content=content, owner=context.owner)
+        changed = await kernel.memory.update(memory_id, content=content, owner=context.owner)
         context.say(f"Memory {memory_id} was corrected.", _model(changed).model_dump(mode="json"))
 
     context.run(work)
@@ -83,7 +83,7 @@ def remove(context: CommandContext, memory_id: MemoryId) -> None:
     """Remove a memory."""
 
     async def work(kernel: "Kernel") -> None:
-        await kernel.forget(memory_id, owner=context.owner)
+        await kernel.memory.delete(memory_id, owner=context.owner)
         context.say(f"Memory {memory_id} was removed.", {"deleted": True})
 
     context.run(work)

@@ -33,7 +33,7 @@ def list_(
     """List the scheduled messages of a session in any status, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.scheduled_messages(key, status=status, owner=context.owner, limit=limit)
+        found = await kernel.scheduled_messages.list(key, status=status, owner=context.owner, limit=limit)
         rows = (
             (each.id, each.status, local_time(each.send_at, context.zone), each.last_error, each.text)
             for each in found
@@ -53,7 +53,7 @@ def list_(
 @command()
 def show(context: CommandContext, message_id: MessageId) -> None:
     """Show a scheduled message."""
-    _print_result(context, lambda kernel: kernel.scheduled_message(message_id, owner=context.owner))
+    _print_result(context, lambda kernel: kernel.scheduled_messages.get(message_id, owner=context.owner))
 
 
 @app.command()
@@ -71,7 +71,7 @@ def schedule(
     """Schedule a message in a session."""
 
     async def work(kernel: "Kernel") -> None:
-        made = await kernel.schedule_message(
+        made = await kernel.scheduled_messages.add(
             key,
             at,
             text,
@@ -90,7 +90,7 @@ def schedule(
 @command()
 def cancel(context: CommandContext, message_id: MessageId) -> None:
     """Cancel a pending message."""
-    _print_result(context, lambda kernel: kernel.cancel_message(message_id, owner=context.owner))
+    _print_result(context, lambda kernel: kernel.scheduled_messages.cancel(message_id, owner=context.owner))
 
 
 @app.command()
@@ -99,7 +99,7 @@ def deliveries(context: CommandContext, key: Key, limit: Limit = 100) -> None:
     """List messages that were or will be sent through a session's channel, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.deliveries(key, owner=context.owner, limit=limit)
+        found = await kernel.log.deliveries(key, owner=context.owner, limit=limit)
         rows = (
             (
                 each.id,
@@ -129,7 +129,7 @@ def _print_result(
 
     async def work(kernel: "Kernel") -> None:
         message = await operation(kernel)
-        key = (await kernel.store.session_by_id(message.session_id)).key
+        key = (await kernel.sessions.by_id(message.session_id)).key
         context.print_one(lambda: _model(message, key), _fields(message, key, context.zone))
 
     context.run(work)

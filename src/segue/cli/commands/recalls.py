@@ -26,7 +26,7 @@ def list_(context: CommandContext, key: Key, limit: Limit = 100) -> None:
     """List the recalls of a session in any status, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.recalls(key, owner=context.owner, limit=limit)
+        found = await kernel.recalls.list(key, owner=context.owner, limit=limit)
         rows = (
             (
                 each.id,
@@ -55,7 +55,7 @@ def show(context: CommandContext, key: Key) -> None:
     """Show the pending recall of a session, or the running one."""
 
     async def work(kernel: "Kernel") -> None:
-        pending = await kernel.recall(key, owner=context.owner)
+        pending = await kernel.recalls.get(key, owner=context.owner)
         if pending is None:
             raise NotFound(f"no recall is pending in {key}")
         _print(context, pending, key)
@@ -87,7 +87,7 @@ def set_(
         call_type = CallType.RECURRING
 
     async def work(kernel: "Kernel") -> None:
-        made = await kernel.set_recall(
+        made = await kernel.recalls.add(
             key,
             instruction,
             call_type=call_type,
@@ -109,7 +109,7 @@ def cancel(context: CommandContext, key: Key) -> None:
     """Cancel the pending recall of a session, or one that is due and waits."""
 
     async def work(kernel: "Kernel") -> None:
-        await kernel.cancel_recall(key, owner=context.owner)
+        await kernel.recalls.cancel(key, owner=context.owner)
         context.say(f"The recall of {key} was cancelled.", {"cancelled": True})
 
     context.run(work)
@@ -121,7 +121,7 @@ def skip(context: CommandContext, key: Key) -> None:
     """Skip the next time of a recurring recall."""
 
     async def work(kernel: "Kernel") -> None:
-        _print(context, await kernel.skip_recall(key, owner=context.owner), key)
+        _print(context, await kernel.recalls.skip(key, owner=context.owner), key)
 
     context.run(work)
 

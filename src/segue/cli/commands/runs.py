@@ -26,7 +26,7 @@ def list_(context: CommandContext, key: Key, limit: Limit = 100) -> None:
     """List the runs of a session's jobs, newest first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.runs(key, owner=context.owner, limit=limit)
+        found = await kernel.runs.list(key, owner=context.owner, limit=limit)
         print_runs(context, found, key, empty=f"No job of {key} has run yet.")
 
     context.run(work)
@@ -38,8 +38,8 @@ def show(context: CommandContext, run_id: RunId) -> None:
     """Show a run."""
 
     async def work(kernel: "Kernel") -> None:
-        run = await kernel.record(run_id, owner=context.owner)
-        session = await kernel.store.session_by_id(run.session_id)
+        run = await kernel.runs.get(run_id, owner=context.owner)
+        session = await kernel.sessions.by_id(run.session_id)
         context.print_one(lambda: _models([run], session.key)[0], _fields(run, session.key, context.zone))
 
     context.run(work)
@@ -52,7 +52,7 @@ def explain(context: CommandContext, run_id: RunId) -> None:
     from segue.cli.commands.jobs import explain_slot
 
     async def work(kernel: "Kernel") -> None:
-        run = await kernel.record(run_id, owner=context.owner)
+        run = await kernel.runs.get(run_id, owner=context.owner)
         await explain_slot(context, kernel, run.job_id, to_moment(run.slot))
 
     context.run(work)

@@ -46,7 +46,7 @@ def list_(context: CommandContext, limit: Limit = 100) -> None:
     """List sessions, most recent message first."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.overviews(owner=context.owner, limit=limit)
+        found = await kernel.sessions.overviews(owner=context.owner, limit=limit)
         rows = (
             (
                 each.session.key,
@@ -76,11 +76,10 @@ def list_(context: CommandContext, limit: Limit = 100) -> None:
 @command()
 def show(context: CommandContext, key: Key, limit: Limit = 20) -> None:
     """Show a session and its newest messages."""
-    from segue.cli.support.command import newest_messages
 
     async def work(kernel: "Kernel") -> None:
-        overview = await kernel.overview(key, owner=context.owner)
-        messages = await newest_messages(kernel, overview.session, limit)
+        overview = await kernel.sessions.overview(key, owner=context.owner)
+        messages = await kernel.log.newest(overview.session, limit=limit)
         if context.as_json:
             from segue.server.markdown_pool import html_of
             from segue.server.schemas import views
@@ -159,7 +158,7 @@ def commit(context: CommandContext, key: Key, keep_recent_count: KeepRecentCount
     async def work(kernel: "Kernel") -> None:
         from segue.server.schemas import memory
 
-        done = await kernel.commit(key, keep_recent_count=keep_recent_count, owner=context.owner)
+        done = await kernel.memory.commit(key, keep_recent_count=keep_recent_count, owner=context.owner)
         sentence = (
             f"Archive {done.archive_n} of {key} was created; task {done.task_id} extracts memories from it."
             if isinstance(done, ArchiveMade)
@@ -176,7 +175,7 @@ def stop(context: CommandContext, key: Key) -> None:
     """Stop the running turn of a session."""
 
     async def work(kernel: "Kernel") -> None:
-        turn_id = await kernel.stop(key, owner=context.owner)
+        turn_id = await kernel.turns.stop(key, owner=context.owner)
         sentence = "No turn is running." if turn_id is None else f"Turn {turn_id} was asked to stop."
         context.say(sentence, {"stopped": turn_id is not None, "turn_id": turn_id})
 
@@ -194,7 +193,7 @@ def remove(
 
     async def work(kernel: "Kernel") -> None:
         try:
-            await kernel.delete(key, with_jobs=with_jobs, owner=context.owner)
+            await kernel.sessions.delete(key, with_jobs=with_jobs, owner=context.owner)
         except SessionHasJobs as error:
             raise SessionHasJobs(f"{error}; --with-jobs removes them too", error.jobs) from None
         context.say(f"Session {key} was removed.", {"deleted": True})
@@ -229,7 +228,7 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
 
 def _write(context: CommandContext, key: str, messages: list[tuple[str, str]], policy: MaybePolicy) -> None:
     async def work(kernel: "Kernel") -> None:
-        written = await kernel.write_all(key, messages, owner=context.owner, auto_commit_policy=policy)
+        written = await kernel.log.write_all(key, messages, owner=context.owner, auto_commit_policy=policy)
         stored = "1 message was" if written.added == 1 else f"{written.added} messages were"
         context.say(
             f"{stored} stored; {key} has {written.message_count} now.",

@@ -12,8 +12,7 @@ from segue.cli.support.options import Account, User, asker_of
 from segue.cli.support.output import AsJson, print_json, print_record, print_table, to_json
 from segue.cli.support.timezone import shown_zone
 from segue.kernel.kernel import Kernel
-from segue.model.records import Asker, Session
-from segue.model.transcript import Message, message_of
+from segue.model.records import Asker
 from segue.record import positional
 
 if TYPE_CHECKING:
@@ -92,14 +91,3 @@ def command() -> Callable[[Callable[..., None]], Callable[..., None]]:
         return configured()(run)
 
     return decorate
-
-
-async def newest_messages(kernel: Kernel, session: Session, limit: int) -> list[Message]:
-    """The newest messages of a session, newest last."""
-    # Twice as many, because they include the events for the start and the end of turns.
-    events = await kernel.store.newest_events(session.id, before=session.last_seq + 1, limit=2 * limit)
-    seqs = [event.seq for event in events if message_of(event)][-limit:]
-    if not seqs:
-        return []
-    newest = await kernel.store.messages(session.id, after=seqs[0] - 1, limit=limit)
-    return [message for event in newest if (message := message_of(event))]

@@ -54,7 +54,7 @@ class ImportOutcome(StrEnum):
 class Imported:
     """The result for one record of the file."""
 
-    place: int
+    number: int
     """Its number in the file, from 1."""
     id: str | None
     name: str | None
@@ -120,7 +120,7 @@ async def _import(
     kernel: Kernel, number: int, record: Any, owner: Asker, zones: Zones, dry_run: bool
 ) -> Imported:
     result = Imported(
-        place=number,
+        number=number,
         id=_text(record, "id"),
         name=_text(record, "name"),
         kind=None,
@@ -142,8 +142,8 @@ async def _import_job(
 ) -> tuple[ImportOutcome, str | None]:
     if (known := await _already_imported(kernel, job, owner)) is not None:
         return known
-    session = await kernel.find(job.session_key, owner=owner)
-    zone = kernel.zone_in(session, zones.given) or zones.otherwise
+    session = await kernel.sessions.find(job.session_key, owner=owner)
+    zone = kernel.sessions.zone_in(session, zones.given) or zones.otherwise
     now = to_moment(kernel.clock.ms())
     try:
         trigger = resolve(job.trigger, now=now, zone=zone)
@@ -162,12 +162,11 @@ async def _already_imported(
     kernel: Kernel, job: JobRecord, owner: Asker
 ) -> tuple[ImportOutcome, str | None] | None:
     try:
-        existing = await kernel.store.job(job.id)
-        session = await kernel.store.session_by_id(existing.session_id)
+        existing = (await kernel.jobs.load(job.id, removed=True, owner=owner)).job
     except NotFound:
+        if await kernel.jobs.is_taken(job.id):
+            return ImportOutcome.MALFORMED, f"the id {job.id} is taken; give the record another one"
         return None
-    if not owner.reaches(session.owner):
-        return ImportOutcome.MALFORMED, f"the id {job.id} is taken; give the record another one"
     return ImportOutcome.THERE, "it was removed since" if existing.state is JobState.REMOVED else None
 
 
@@ -182,7 +181,7 @@ async def _create(kernel: Kernel, job: JobRecord, owner: Asker) -> None:
         job_id=job.id,
     )
     if not job.enabled:
-        await kernel.pause(created.id, reason="it was paused when it was imported", owner=owner)
+        await kernel.jobs.pause(created.id, reason="it was paused when it was imported", owner=owner)
 
 
 def read_record(record: Any) -> JobRecord:

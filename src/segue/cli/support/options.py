@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from segue.errors import BadPolicy
-from segue.kernel.transactions.sessions import UNSAID, MaybePolicy
+from segue.kernel.transactions.sessions import UNSET, MaybePolicy
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.records import Asker, Operator, Owner
 
@@ -41,11 +41,11 @@ KeepRecentCount = Annotated[
 
 
 def policy_of(enabled: Switch | None, **fields: int | None) -> MaybePolicy:
-    """The policy of the options, or UNSAID. `fields` have the names of policy fields. Raises BadPolicy."""
+    """The policy of the options, or UNSET. `fields` have the names of policy fields. Raises BadPolicy."""
     given = {name: value for name, value in fields.items() if value is not None}
     if enabled is not None:
         return AutoCommitPolicy(enabled=enabled is Switch.TRUE, **given)
     for name in given:
         flag = "--" + name.replace("_", "-")
         raise BadPolicy(f"{flag} is part of a policy; give --auto-commit-enabled with it")
-    return UNSAID
+    return UNSET

@@ -34,5 +34,5 @@ def shown_zone(configuration: "Configuration") -> str:
 
 async def zone_for(kernel: "Kernel", key: str, given: str | None, owner: Asker) -> str | None:
     """The zone for a time without a zone in this session; None if no zone is known."""
-    session = await kernel.find(key, owner=owner)
-    return kernel.zone_in(session, given) or terminal_zone()
+    session = await kernel.sessions.find(key, owner=owner)
+    return kernel.sessions.zone_in(session, given) or terminal_zone()

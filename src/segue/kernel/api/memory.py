@@ -1,19 +1,18 @@
 """Memory: archives sessions, shows archives and tasks, and reads and changes a user's memories."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from segue.errors import BadSetting, NotFound
-from segue.kernel.api.base import OPERATOR, ApiBase
+from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.transactions import archive, learn
 from segue.kernel.transactions.archive import CommitOutcome
 from segue.kernel.transactions.learn import Undone
 from segue.memory.model_context import Context, assemble
-from segue.memory.reader import MemoryReader
 from segue.model.action import View
 from segue.model.auto_commit import MOST_KEPT
 from segue.model.memory import KNOWN, Archive, FoundMemory, Index, Memory, MemoryKind, Task
-from segue.model.records import NEWEST, Asker, Place, Session
+from segue.model.records import NEWEST, Asker, Owner, PageStart, Session
 from segue.model.text_checks import check_text
 from segue.model.transcript import Message, message_of
 
@@ -22,11 +21,14 @@ _LONGEST_QUERY = 2_000
 _MOST_MEMBERS = 100_000
 
 
-class MemoryApi(ApiBase):
-    shelf: MemoryReader
+class MemoryApi:
+    """Archives of sessions, and what was learned from them: `kernel.memory`."""
+
+    def __init__(self, context: ApiContext) -> None:
+        self._context = context
 
     async def commit(
-        self, key: str, *, keep_recent_count: int | None = None, owner: Asker = OPERATOR
+        self, key: SessionRef, *, keep_recent_count: int | None = None, owner: Asker = OPERATOR
     ) -> CommitOutcome:
         """Archives a session's ended turns and messages, except for the newest, which it keeps.
 
@@ -36,46 +38,48 @@ class MemoryApi(ApiBase):
         """
         if keep_recent_count is not None and not 0 <= keep_recent_count <= MOST_KEPT:
             raise BadSetting(f"keep_recent_count is from 0 to {MOST_KEPT:,}, got {keep_recent_count!r}")
-        session = await self.session(key, owner=owner)
-        now = self.clock.ms()
-        done = await self.store.commit(
-            archive.commit, session.id, now, task_id=self.ids(now), keep=keep_recent_count
+        session = await self._context.session(key, owner)
+        now = self._context.clock.ms()
+        done = await self._context.store.commit(
+            archive.commit, session.id, now, task_id=self._context.ids(now), keep=keep_recent_count
         )
-        return self.workers.context.announce(done)
+        return self._context.announce(done)
 
     async def archives(
-        self, key: str, *, owner: Asker = OPERATOR, limit: int = 100, before: int | None = None
+        self, key: SessionRef, *, owner: Asker = OPERATOR, limit: int = 100, before: int | None = None
     ) -> list[Archive]:
         """Returns a session's archives, newest first; with `before`, those of lower numbers.
 
         Raises `NotFound`.
         """
-        return await self.shelf.archives(
-            (await self.session(key, owner=owner)).id, limit=limit, before=before
+        return await self._context.memory.archives(
+            (await self._context.session(key, owner)).id, limit=limit, before=before
         )
 
-    async def archive(self, key: str, n: int, *, owner: Asker = OPERATOR) -> Archive:
+    async def archive(self, key: SessionRef, n: int, *, owner: Asker = OPERATOR) -> Archive:
         """Returns one archive: its range of the log, its state and its summary. Raises `NotFound`."""
-        return await self.shelf.archive((await self.session(key, owner=owner)).id, n)
+        return await self._context.memory.archive((await self._context.session(key, owner)).id, n)
 
-    async def archived(self, key: str, n: int, *, owner: Asker = OPERATOR) -> list[Message]:
+    async def archived_messages(self, key: SessionRef, n: int, *, owner: Asker = OPERATOR) -> list[Message]:
         """Returns the messages of an archive, in the order of the log. Raises `NotFound`."""
         archive = await self.archive(key, n, owner=owner)
-        log = await self.shelf.log(archive.session_id, after=archive.first_seq - 1, until=archive.last_seq)
+        log = await self._context.memory.log(
+            archive.session_id, after=archive.first_seq - 1, until=archive.last_seq
+        )
         return [message for event in log if (message := message_of(event))]
 
-    async def undo(self, key: str, n: int, *, owner: Asker = OPERATOR) -> Undone:
+    async def undo(self, key: SessionRef, n: int, *, owner: Asker = OPERATOR) -> Undone:
         """Undoes the changes that an archive made to memory: new memories go, replaced ones come back.
 
         Memories that were changed since stay. Returns how many were `restored` and `kept`. Raises `NotFound`;
         `Conflict` when the archive was undone before, or nothing was learned from it yet.
         """
         archive = await self.archive(key, n, owner=owner)
-        return await self.store.commit(learn.undo, archive, self.clock.ms())
+        return await self._context.store.commit(learn.undo, archive, self._context.clock.ms())
 
     async def task(self, task_id: str, *, owner: Asker = OPERATOR) -> Task:
         """Returns the `Task` of an id. Raises `NotFound`."""
-        task = await self.shelf.task(task_id)
+        task = await self._context.memory.task(task_id)
         if not owner.reaches(task.owner):
             raise NotFound(f"there is no task {task_id}")
         return task
@@ -90,7 +94,9 @@ class MemoryApi(ApiBase):
         before: str | None = None,
     ) -> list[Task]:
         """Returns the tasks that learn from archives, newest first."""
-        return await self.shelf.tasks(owner, limit=limit, before=before, state=state, session_key=session_key)
+        return await self._context.memory.tasks(
+            owner, limit=limit, before=before, state=state, session_key=session_key
+        )
 
     async def cancel_task(self, task_id: str, *, owner: Asker = OPERATOR) -> Task:
         """Cancels a task and returns it; a running task ends at its next check.
@@ -98,28 +104,22 @@ class MemoryApi(ApiBase):
         Raises `NotFound`; `Conflict` when the task has ended.
         """
         await self.task(task_id, owner=owner)
-        await self.store.commit(learn.cancel, task_id, self.clock.ms())
-        return await self.shelf.task(task_id)
+        await self._context.store.commit(learn.cancel, task_id, self._context.clock.ms())
+        return await self._context.memory.task(task_id)
 
-    async def memories(
-        self, *, owner: Asker = OPERATOR, limit: int = 100, before: Place = NEWEST
-    ) -> list[Memory]:
-        """Returns a user's memories, newest first."""
-        return await self.shelf.memories(owner.own, limit=limit, before=before)
-
-    async def memory(self, memory_id: str, *, owner: Asker = OPERATOR) -> Memory:
+    async def get(self, memory_id: str, *, owner: Asker = OPERATOR) -> Memory:
         """Returns the `Memory` of an id. Raises `NotFound`."""
-        return await self.shelf.memory(memory_id, owner)
+        return await self._context.memory.memory(memory_id, owner)
 
-    async def recollect(self, query: str, *, owner: Asker = OPERATOR, limit: int = 10) -> list[FoundMemory]:
+    async def search(self, query: str, *, owner: Asker = OPERATOR, limit: int = 10) -> list[FoundMemory]:
         """Returns memories and archived passages that share words with the query, with scores, best first.
 
         Raises `BadText`.
         """
         check_text(query, "a query", longest=_LONGEST_QUERY)
-        return await self.shelf.search(owner.own, query, limit=limit)
+        return await self._context.memory.search(owner.own, query, limit=limit)
 
-    async def change_memory(
+    async def update(
         self,
         memory_id: str,
         *,
@@ -132,7 +132,7 @@ class MemoryApi(ApiBase):
 
         Raises `NotFound`, `BadText`, `BadSetting`.
         """
-        memory = await self.shelf.memory(memory_id, owner)
+        memory = await self._context.memory.memory(memory_id, owner)
         if memory.kind is MemoryKind.PASSAGE:
             raise NotFound(f"there is no memory {memory_id}")
         if kind is not None and kind not in KNOWN:
@@ -145,23 +145,28 @@ class MemoryApi(ApiBase):
             kind=memory.kind if kind is None else MemoryKind(kind),
             topic=memory.topic if topic is None else check_text(topic, "a topic", longest=200),
             confidence=100,
-            updated_at=self.clock.ms(),
+            updated_at=self._context.clock.ms(),
         )
-        await self.store.commit(learn.change, changed)
+        await self._context.store.commit(learn.change, changed)
         return changed
 
-    async def forget(self, memory_id: str, *, owner: Asker = OPERATOR) -> None:
+    async def delete(self, memory_id: str, *, owner: Asker = OPERATOR) -> None:
         """Deletes a memory. Raises `NotFound`."""
-        memory = await self.shelf.memory(memory_id, owner)
-        await self.store.commit(learn.forget, memory, self.clock.ms())
+        memory = await self._context.memory.memory(memory_id, owner)
+        await self._context.store.commit(learn.forget, memory, self._context.clock.ms())
 
-    async def fold(self, duplicates: Sequence[Memory]) -> int:
+    async def delete_all(self, memories: Sequence[Memory]) -> int:
         """Deletes memories that repeat others, and returns how many were deleted."""
-        return await self.store.commit(learn.consolidate, duplicates, self.clock.ms())
+        return await self._context.store.commit(learn.consolidate, memories, self._context.clock.ms())
+
+    async def owners(self) -> AsyncIterator[Owner]:
+        """Yields the owners that have memories."""
+        async for owner in self._context.memory.owners():
+            yield owner
 
     async def context(
         self,
-        key: str,
+        key: SessionRef,
         *,
         asked: str = "",
         token_budget: int = 128_000,
@@ -172,8 +177,10 @@ class MemoryApi(ApiBase):
 
         Raises `NotFound`.
         """
-        session: Session = await self.session(key, owner=owner)
-        return await assemble(self.shelf, session, asked=asked, token_budget=token_budget, view=view)
+        session: Session = await self._context.session(key, owner)
+        return await assemble(
+            self._context.memory, session, asked=asked, token_budget=token_budget, view=view
+        )
 
     async def auto_commit_index(self, *, limit: int = _MOST_MEMBERS) -> Index:
         """Returns the sessions of all owners that will be archived after a silence, and when they changed.
@@ -182,10 +189,18 @@ class MemoryApi(ApiBase):
         joined them or was archived, None if there was none. A message in a session that waits already does
         not change it, nor does a session that is deleted or loses its policy.
         """
-        members = await self.shelf.awaiting_commit(limit) if self.settings.idle_commits else []
+        members = (
+            await self._context.memory.awaiting_commit(limit) if self._context.settings.idle_commits else []
+        )
         moments = [each.since for each in members]
-        if (left := await self.shelf.last_put_away()) is not None:
+        if (left := await self._context.memory.last_put_away()) is not None:
             moments.append(left)
         # After a failed attempt, a session's next attempt lies later than its silence.
-        changed_at = min(max(moments), self.clock.ms()) if moments else None
+        changed_at = min(max(moments), self._context.clock.ms()) if moments else None
         return Index(members=members, changed_at=changed_at)
+
+    async def list(
+        self, *, owner: Asker = OPERATOR, limit: int = 100, before: PageStart = NEWEST
+    ) -> list[Memory]:
+        """Returns a user's memories, newest first."""
+        return await self._context.memory.memories(owner.own, limit=limit, before=before)

@@ -1,111 +1,33 @@
-"""Opens sessions, admits users' messages as turns, waits for turns and stops them."""
+"""Turns: admits users' messages as turns, waits for turns, stops and cancels them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
 from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
-from segue.errors import BadPolicy, BadSetting, BadText, NotFound
-from segue.kernel.api.base import OPERATOR, ApiBase
-from segue.kernel.live.hub import Heard, LiveText
-from segue.kernel.transactions import deliveries, lane, sessions
+from segue.errors import BadSetting
+from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.log import LogApi
+from segue.kernel.live.hub import HubItem, LiveText
+from segue.kernel.transactions import lane
 from segue.kernel.transactions.idempotency import Request, run_once
 from segue.kernel.transactions.lane import Admission, QueuedTurn
 from segue.kernel.transactions.result import Name, Result
-from segue.kernel.transactions.sessions import UNSAID, MaybePolicy, Policies, SessionOpened, StoredMessages
-from segue.model.auto_commit import AutoCommitPolicy
-from segue.model.records import Asker, Event, Session, Source, Turn, user_of
-from segue.model.settings import check_zone
+from segue.model.records import Asker, Event, Turn
 from segue.model.states import TurnState, WhenBusy
-from segue.model.text_checks import MAX_NAME, check_key, check_text
-from segue.model.transcript import Message, message_of
-from segue.store import queries
+from segue.model.text_checks import check_key, check_text
 from segue.store.database import Transaction
-from segue.store.rows import core as rows
 
 _ENDED = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
 _BEFORE_THE_END = frozenset({"stream_start", "tool_started", "tool_call"})
 
-_ROLES = ("user", "assistant", "system")
 
-MOST_AT_ONCE = 100
-"""Messages in one write."""
+class TurnsApi:
+    """Questions to the agent and their answers: `kernel.turns`."""
 
-
-class About(TypedDict, total=False):
-    """The fields of a session that users set."""
-
-    title: str | None
-    timezone: str | None
-    when_busy: WhenBusy | str | None
-    metadata: Mapping[str, Any]
-
-
-class TurnsApi(ApiBase):
-    async def open(
-        self,
-        key: str,
-        *,
-        owner: Asker = OPERATOR,
-        chat_type: str = "private",
-        auto_commit_policy: MaybePolicy = UNSAID,
-        request: Request | None = None,
-        **about: Unpack[About],
-    ) -> SessionOpened:
-        """Returns the session of a key, and makes it if it is missing.
-
-        The result has `session` and `created`. `title`, `timezone`, `when_busy` and `metadata` apply to a new
-        session only. Raises `BadKey`, `BadText`, `BadSetting`.
-        """
-        check_key(key)
-        _check_about(about)
-        if chat_type not in ("private", "group"):
-            raise BadSetting(f"a chat is private or group, got {chat_type!r}")
-        now = self.clock.ms()
-        default = self.settings.auto_commit_policy
-        policy = default if auto_commit_policy is UNSAID else auto_commit_policy
-        work = partial(
-            sessions.open_new,
-            owner.lookup(key, self.networks),
-            key,
-            now,
-            new_id=self.ids(now),
-            policy=policy,
-            chat_type=chat_type,
-            **about,
-        )
-        return await self.store.commit(
-            run_once, request, work, now, keep=_opened_to_json, again=_opened_from_json
-        )
-
-    async def change(
-        self,
-        key: str,
-        *,
-        owner: Asker = OPERATOR,
-        auto_commit_policy: MaybePolicy | Mapping[str, Any] = UNSAID,
-        **about: Unpack[About],
-    ) -> Session:
-        """Changes a session's `title`, `timezone`, `when_busy` or `metadata`; None clears a field.
-
-        Returns the changed `Session`. Raises `NotFound`, `BadText`, `BadSetting`, `BadPolicy`.
-        """
-        _check_about(about)
-        session = await self.session(key, owner=owner)
-        policy = None if auto_commit_policy is UNSAID else partial(_policy_from, auto_commit_policy)
-        changed = await self.store.commit(sessions.change, session, self.clock.ms(), policy=policy, **about)
-        self.bell.ring(Name.ARCHIVIST)
-        return changed
-
-    async def suggest_zone(self, key: str, timezone: str, *, owner: Asker = OPERATOR) -> Session:
-        """Sets the zone of a user's device in a session that has no zone yet; an existing zone stays.
-
-        Makes a missing session. Returns the `Session`. Raises `BadKey`, `BadSetting`.
-        """
-        check_zone(timezone)
-        session = await self.find(key, owner=owner) or (await self.open(key, owner=owner)).session
-        if session.timezone is not None or user_of(key, self.networks) is not None:
-            return session
-        return await self.store.commit(sessions.suggest_zone, session, timezone, self.clock.ms())
+    def __init__(self, context: ApiContext, log: LogApi) -> None:
+        self._context = context
+        self._log = log
 
     async def receive(
         self,
@@ -124,35 +46,85 @@ class TurnsApi(ApiBase):
         the answer, and the session keeps it (None as a value removes a name). Raises `BadKey`, `BadText`,
         `BadSetting`; `SessionBusy` with `when_busy="reject"`.
         """
+        context = self._context
         check_key(key)
         check_text(text, "a message")
-        now = self.clock.ms()
+        check_when_busy(when_busy)
+        now = context.clock.ms()
         admission = Admission(
-            turn_id=self.ids(now),
+            turn_id=context.ids(now),
             content=text,
             rank=now,
             not_before=now,
-            timeout_ms=round(self.settings.turn_timeout_seconds * 1000),
+            timeout_ms=round(context.settings.turn_timeout_seconds * 1000),
             metadata=metadata,
         )
-        _check_when_busy(when_busy)
         work = partial(
             lane.receive,
-            owner.lookup(key, self.networks),
+            owner.lookup(key, context.networks),
             key,
             admission,
             now,
-            new_id=self.ids(now),
+            new_id=context.ids(now),
             when_busy=None if when_busy is None else WhenBusy(when_busy),
-            default=self.settings.when_busy,
-            policy=self.settings.auto_commit_policy,
-            common_id=self._common_id(key, now),
+            default=context.settings.when_busy,
+            policy=context.settings.auto_commit_policy,
+            common_id=context.common_id(key, now),
         )
-        return self.workers.context.announce(
-            await self.store.commit(
+        return context.announce(
+            await context.store.commit(
                 run_once, request, work, now, keep=_queued_to_json, again=_queued_from_json
             )
         )
+
+    async def ask(
+        self,
+        key: str,
+        text: str,
+        *,
+        owner: Asker = OPERATOR,
+        when_busy: WhenBusy | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        request: Request | None = None,
+    ) -> AsyncGenerator[Event | LiveText]:
+        """Sends a user's message and yields the events and the live text of its turn, until the turn ends.
+
+        The last event is the turn's `session_sync`. A turn that is cancelled before it starts yields nothing.
+        A turn that joined another yields the events of that one. In unified mode the events are those of the
+        common session. If the caller stops reading, the turn goes on. Raises what `receive` raises, and
+        `NotFound` when the session is deleted.
+        """
+        admitted = await self.receive(
+            key, text, owner=owner, when_busy=when_busy, metadata=metadata, request=request
+        )
+        store = self._context.store
+        # The session is read first: whatever happens to the turn after that has a number after `last_seq`.
+        session = await store.session_by_id(admitted.session_id)
+        turn = await store.turn(admitted.turn_id)
+        if _never_started(turn):
+            return
+        turn_id = turn.joined_into or turn.id
+        start = await store.start_of_turn(session.id, turn_id)
+        after = session.last_seq if start is None else start - 1
+        async with aclosing(self._log.follow(session, after=after, came_at=after)) as following:
+            async for item in self._of_turn(turn_id, following):
+                yield item
+
+    async def _of_turn(
+        self, turn_id: str, following: AsyncIterator[Event | LiveText]
+    ) -> AsyncIterator[Event | LiveText]:
+        """The items of one turn, until its end."""
+        ended = False
+        async for item in following:
+            if isinstance(item, Event) and item.body.get("joined_turn_id") == turn_id:
+                turn_id = item.turn_id or turn_id
+            if item.turn_id == turn_id:
+                yield item
+                ended |= isinstance(item, Event) and _is_end(item)
+            if ended and item.type in ("session_sync", "queue_update"):
+                return
+            if item.type == "queue_update" and _never_started(await self._context.store.turn(turn_id)):
+                return
 
     async def wait(self, turn: str | QueuedTurn, *, owner: Asker = OPERATOR) -> Turn:
         """Waits until a turn has ended, and returns it.
@@ -161,14 +133,14 @@ class TurnsApi(ApiBase):
         ends with that one. The turn may run in another process. Raises `NotFound`.
         """
         if isinstance(turn, str):
-            stored = await self.turn(turn, owner=owner)
+            stored = await self.get(turn, owner=owner)
             return await self._end_of(stored.id, stored.session_id)
         return await self._end_of(turn.turn_id, turn.session_id)
 
     async def _end_of(self, turn_id: str, session_id: str) -> Turn:
-        with self.hub.listen(session_id) as listener:
+        with self._context.hub.listen(session_id) as listener:
             while True:
-                turn = await self.store.turn(turn_id)
+                turn = await self._context.store.turn(turn_id)
                 if turn.joined_into is not None:
                     turn_id = turn.joined_into
                 elif turn.state in _ENDED:
@@ -177,153 +149,54 @@ class TurnsApi(ApiBase):
                     while _ends_no_turn(await listener.next()):
                         pass
 
-    async def write(
-        self,
-        key: str,
-        role: str,
-        text: str,
-        *,
-        owner: Asker = OPERATOR,
-        auto_commit_policy: MaybePolicy = UNSAID,
-    ) -> Message:
-        """Stores a message without running the agent, and returns it as a `Message`.
+    async def get(self, turn_id: str, *, owner: Asker = OPERATOR) -> Turn:
+        """Returns the `Turn` of an id. Raises `NotFound`."""
+        turn = await self._context.store.turn(turn_id)
+        await self._context.session_of(turn.session_id, owner, f"turn {turn_id}")
+        return turn
 
-        `role` is `user`, `assistant` or `system`. The message counts as activity for `Idle` triggers. Raises
-        `BadKey`, `BadText`, `BadSetting`.
-        """
-        written = await self._write(key, [(role, text)], owner, auto_commit_policy)
-        message = message_of(written.events[0])
-        assert message is not None  # it was written as one
-        return message
-
-    async def write_all(
-        self,
-        key: str,
-        messages: Sequence[tuple[str, str]],
-        *,
-        owner: Asker = OPERATOR,
-        auto_commit_policy: MaybePolicy = UNSAID,
-        request: Request | None = None,
-    ) -> StoredMessages:
-        """Stores up to 100 messages, each a role and a text, in one transaction and in their order.
-
-        Returns `added`, and the session's `message_count` and `pending_tokens` afterwards. Raises `BadKey`,
-        `BadText`, `BadSetting`.
-        """
-        return (await self._write(key, messages, owner, auto_commit_policy, request)).value
-
-    async def _write(
-        self,
-        key: str,
-        messages: Sequence[tuple[str, str]],
-        owner: Asker,
-        auto_commit_policy: MaybePolicy,
-        request: Request | None = None,
-    ) -> Result[StoredMessages]:
-        check_key(key)
-        if not 1 <= len(messages) <= MOST_AT_ONCE:
-            raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
-        for role, text in messages:
-            check_text(text, "a message")
-            if role not in _ROLES:
-                raise BadSetting(f"a role is user, assistant or system, got {role!r}")
-        now = self.clock.ms()
-        policies = Policies(auto_commit_policy, self.settings.auto_commit_policy)
-        work = partial(
-            sessions.write,
-            owner.lookup(key, self.networks),
-            key,
-            messages,
-            now,
-            new_id=self.ids(now),
-            policies=policies,
-            common_id=self._common_id(key, now),
-        )
-        written = await self.store.commit(
-            run_once, request, work, now, keep=_written_to_json, again=_written_from_json
-        )
-        self.workers.context.announce(written)
-        return written
-
-    async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
-        """Sends a message through the session's channel now, outside of any turn.
-
-        `source` is the job that the message comes from. Returns nothing; the message is queued for delivery.
-        Raises `BadKey`, `BadText`.
-        """
-        check_key(key)
-        check_text(text, "a message")
-        now = self.clock.ms()
-        lookup = owner.lookup(key, self.networks)
-        await self.store.commit(deliveries.say, lookup, key, text, source, now, delivery_id=self.ids(now))
-        self.bell.ring(Name.COURIER)
-
-    def _common_id(self, key: str, now: int) -> str | None:
-        """In unified mode, an id for the common session, in case it has to be made."""
-        return self.ids(now) if self.is_shared(key) else None
-
-    async def stop(self, key: str, *, owner: Asker = OPERATOR) -> str | None:
+    async def stop(self, key: SessionRef, *, owner: Asker = OPERATOR) -> str | None:
         """Asks the session's running turn to stop, in whichever process it runs.
 
         Returns the turn's id, or None when no turn runs. The text so far stays, marked as stopped. Raises
         `NotFound`.
         """
-        lane_session = await self.lane_of(await self.session(key, owner=owner))
-        stopped = await self.store.commit(lane.stop, lane_session.id)
-        self.bell.ring(Name.KEEPER)
+        context = self._context
+        lane_session = await context.lane_of(await context.session(key, owner))
+        stopped = await context.store.commit(lane.stop, lane_session.id)
+        context.bell.ring(Name.KEEPER)
         return stopped
 
     async def cancel(self, turn_id: str, *, owner: Asker = OPERATOR) -> None:
         """Cancels a waiting turn. Raises `AlreadyStarted` when the turn has started or ended, `NotFound`."""
-        await self.turn(turn_id, owner=owner)
-        now = self.clock.ms()
-        cancelled = await self.store.commit(lane.cancel, turn_id, "cancelled by request", now)
-        self.workers.context.announce(cancelled)
+        context = self._context
+        await self.get(turn_id, owner=owner)
+        now = context.clock.ms()
+        cancelled = await context.store.commit(lane.cancel, turn_id, "cancelled by request", now)
+        context.announce(cancelled)
 
 
-def _policy_from(
-    given: AutoCommitPolicy | Mapping[str, Any] | None, stored: AutoCommitPolicy | None
-) -> AutoCommitPolicy | None:
-    if given is None or isinstance(given, AutoCommitPolicy):
-        return given
-    for name, value in given.items():
-        if value is None:
-            raise BadPolicy(
-                f"auto_commit_policy.{name} cannot be null; leave it out, or say auto_commit_policy=null"
-            )
-    return AutoCommitPolicy.from_json({**(stored.to_json() if stored else {}), **given})
-
-
-def _check_about(about: About) -> None:
-    if about.get("title") is not None:
-        check_text(about["title"], "a title", longest=MAX_NAME)
-    if about.get("timezone") is not None:
-        check_zone(about["timezone"])
-    _check_when_busy(about.get("when_busy"))
-
-
-def _ends_no_turn(heard: Heard) -> bool:
-    """True for what a running turn produces before its end: a waiting caller need not read the turn again."""
-    return isinstance(heard, LiveText) or (isinstance(heard, Event) and heard.type in _BEFORE_THE_END)
-
-
-def _check_when_busy(rule: WhenBusy | str | None) -> None:
+def check_when_busy(rule: WhenBusy | str | None) -> None:
     if rule is not None and rule not in list(WhenBusy):
         raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {rule!r}")
 
 
-# Results as they are stored under an idempotency key, and read back for a repeated request.
+def _never_started(turn: Turn) -> bool:
+    """Whether it was cancelled while it waited; its log then has no event of it."""
+    return turn.state is TurnState.CANCELLED and turn.attempt == 0
 
 
-def _opened_to_json(opened: SessionOpened) -> Mapping[str, Any]:
-    return {"session_id": opened.session.id, "created": opened.created}
+def _is_end(event: Event) -> bool:
+    """Whether it ends its turn. After a failed attempt the outcome is None, as the turn will be retried."""
+    return event.type == "stream_end" and event.body["outcome"] is not None
 
 
-def _opened_from_json(data: Mapping[str, Any]) -> Transaction[SessionOpened]:
-    found = yield queries.sessions.by_id, {"id": data["session_id"]}
-    if not found:
-        raise NotFound("the session that this request opened has been deleted since")
-    return SessionOpened(rows.session(found[0]), data["created"])
+def _ends_no_turn(item: HubItem) -> bool:
+    """True for what a running turn produces before its end: a waiting caller need not read the turn again."""
+    return isinstance(item, LiveText) or (isinstance(item, Event) and item.type in _BEFORE_THE_END)
+
+
+# The result as it is stored under an idempotency key, and read back for a repeated request.
 
 
 def _queued_to_json(queued: Result[QueuedTurn]) -> Mapping[str, Any]:
@@ -334,17 +207,3 @@ def _queued_to_json(queued: Result[QueuedTurn]) -> Mapping[str, Any]:
 def _queued_from_json(data: Mapping[str, Any]) -> Transaction[Result[QueuedTurn]]:
     yield from ()
     return Result(value=QueuedTurn(**data))
-
-
-def _written_to_json(written: Result[StoredMessages]) -> Mapping[str, Any]:
-    stored = written.value
-    return {
-        "added": stored.added,
-        "message_count": stored.message_count,
-        "pending_tokens": stored.pending_tokens,
-    }
-
-
-def _written_from_json(data: Mapping[str, Any]) -> Transaction[Result[StoredMessages]]:
-    yield from ()
-    return Result(value=StoredMessages(**data))

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from functools import partial
 
-from segue.kernel.live.hub import Heard, Hub, Lagged, LiveText
+from segue.kernel.live.hub import Hub, Lagged, LiveText
 from segue.kernel.live.running import RunningTurns
 from segue.model.records import Event
 from segue.store.store import Store
@@ -31,7 +31,7 @@ async def follow(
     *,
     lane_id: str | None = None,
     came_at: int | None = None,
-) -> AsyncIterator[Heard]:
+) -> AsyncIterator[Event | LiveText]:
     """Yield events after number `after`, and live text. `NotFound`: the session was deleted.
 
     A follower that connects during a turn first gets the text so far, as one piece.
@@ -97,7 +97,7 @@ class _Reader:
         """A turn is running: there may be new text, of which the log shows nothing."""
         return self._turn_id is not None
 
-    async def begin(self) -> AsyncIterator[Heard]:
+    async def begin(self) -> AsyncIterator[Event | LiveText]:
         # Read before the log, so that the log's events about this turn are newer.
         running = await self._store.running_turn(self._lane_id)
         if running is not None and self._session_id in (running.session_id, running.via_id):
@@ -113,14 +113,14 @@ class _Reader:
             async for old in self._replay_log():
                 yield old
 
-    async def read_on(self) -> AsyncIterator[Heard]:
+    async def read_on(self) -> AsyncIterator[Event | LiveText]:
         async for event in self._log():
             for item in self.take_event(event):
                 yield item
         for piece in await self._missed_text():
             yield piece
 
-    def take_event(self, event: Event) -> Iterator[Heard]:
+    def take_event(self, event: Event) -> Iterator[Event | LiveText]:
         """Yield the event, after the remaining text of the turn that it ends."""
         yield from self._remaining_text(event)
         self._advance(event)
@@ -141,7 +141,7 @@ class _Reader:
         self._sent[piece.type] += len(piece.text)
         yield piece if piece.seq == self.after else replace(piece, seq=self.after)
 
-    async def _replay_log(self) -> AsyncIterator[Heard]:
+    async def _replay_log(self) -> AsyncIterator[Event | LiveText]:
         """Yield the log as it is, for a follower that connects."""
         async for event in self._log():
             for whole in self._replayed_text(event):

@@ -57,23 +57,24 @@ class DeliverySent:
     at: int
 
 
-Heard: TypeAlias = Event | LiveText | Lagged | DeliverySent
+HubItem: TypeAlias = Event | LiveText | Lagged | DeliverySent
+"""What a listener gets."""
 
 
 class Listener:
     """Queue of what one listener has not read yet."""
 
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[Heard] = asyncio.Queue(MOST_WAITING)
+        self._queue: asyncio.Queue[HubItem] = asyncio.Queue(MOST_WAITING)
 
-    def tell(self, item: Heard) -> None:
+    def tell(self, item: HubItem) -> None:
         if self._queue.full():
             while not self._queue.empty():
                 self._queue.get_nowait()
             item = Lagged()
         self._queue.put_nowait(item)
 
-    async def next(self) -> Heard:
+    async def next(self) -> HubItem:
         return await self._queue.get()
 
 
@@ -117,6 +118,6 @@ class Hub:
         for session_id in list(self._listeners):
             self._tell(session_id, Lagged(self._checks))
 
-    def _tell(self, session_id: str, item: Heard) -> None:
+    def _tell(self, session_id: str, item: HubItem) -> None:
         for listener in self._listeners.get(session_id, ()):
             listener.tell(item)

@@ -25,23 +25,23 @@ class SessionOpened:
     created: bool
 
 
-class _Unsaid(Enum):
-    UNSAID = "nothing was said about it"
+class _Unset(Enum):
+    UNSET = "not given"
 
     def __repr__(self) -> str:
         return self.name
 
 
-UNSAID = _Unsaid.UNSAID
+UNSET = _Unset.UNSET
 """Sentinel for "not given"; `None` means "no policy"."""
 
-MaybePolicy: TypeAlias = AutoCommitPolicy | _Unsaid | None
+MaybePolicy: TypeAlias = AutoCommitPolicy | _Unset | None
 
 
 class Policies(NamedTuple):
     """The archiving policies of a write: the one given, and the one for a session that it creates."""
 
-    given: MaybePolicy = UNSAID
+    given: MaybePolicy = UNSET
     for_new: AutoCommitPolicy | None = None
 
 
@@ -98,7 +98,7 @@ def write(
         )
         yield from lane.record_activity(common, now)
         common = replace(common, last_message_at=now)
-    if not isinstance(policies.given, _Unsaid):
+    if not isinstance(policies.given, _Unset):
         session = yield from set_policy(session, policies.given, now)
     title = next((text for role, text in messages if role == "user"), None)
     yield from lane.record_activity(session, now, title=title)

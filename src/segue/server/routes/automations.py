@@ -5,15 +5,16 @@ from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query
 
+from segue.kernel.api.jobs import OwnedJob
 from segue.kernel.kernel import Kernel
-from segue.model.action import View
+from segue.model.action import Ask, View, changed_ask
 from segue.model.policy import Policy
 from segue.model.prompts import Mode
-from segue.model.records import Asker, Job, Place
+from segue.model.records import NEWEST, Job, PageStart, Session
+from segue.model.states import JobKind
 from segue.server.error_responses import Refused, responses
-from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.paging import Cursor, Limit, decode_cursor, decode_seq, encode_cursor, encode_seq
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import automations as schemas
 from segue.server.schemas import common, views
@@ -42,14 +43,20 @@ async def list_automations(
     cursor: Cursor = None,
 ) -> schemas.JobsOut:
     """List the cron jobs of the session, including paused ones, newest first."""
-    found = await request.kernel.cron_jobs(
-        key, owner=request.owner, limit=limit + 1, before=decode_cursor(cursor), ended="ended" in include
+    kernel = request.kernel
+    session = await kernel.sessions.get(key, owner=request.owner)
+    found = await kernel.jobs.list(
+        session,
+        kind=JobKind.CRON,
+        limit=limit + 1,
+        before=decode_cursor(cursor),
+        ended="ended" in include,
     )
     page = found[:limit]
-    more = encode_cursor(Place(page[-1].created_at, page[-1].id)) if len(found) > limit else None
+    more = encode_cursor(page[-1].page_start) if len(found) > limit else None
     if "system" in include and cursor is None:
-        page += await request.kernel.protected(owner=request.owner)
-    return schemas.JobsOut(jobs=await schemas.jobs_out(request.kernel, page), next_cursor=more)
+        page += await kernel.jobs.protected(owner=request.owner)
+    return schemas.JobsOut(jobs=await schemas.jobs_out(kernel, page, session), next_cursor=more)
 
 
 @router.post(
@@ -63,23 +70,26 @@ async def add_automation(
 ) -> schemas.JobOut:
     """Schedule turns of the agent in this session. Creates the session if it does not exist."""
     await request.may_open(key)
-    job = await request.kernel.add_cron_job(
-        key,
-        await _trigger(request.kernel, key, request.owner, body.schedule, body.timezone),
-        body.message,
+    kernel = request.kernel
+    session = await kernel.sessions.find(key, owner=request.owner)
+    job = await kernel.jobs.add(
+        session or key,
+        _trigger(kernel, session, body.schedule, body.timezone),
+        Ask(body.message, mode=Mode(body.mode), view=View(body.view)),
         name=body.name,
         policy=schemas.policy_in(body.policy, Policy()),
-        mode=Mode(body.mode),
-        view=View(body.view),
+        limits=True,
         owner=request.owner,
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
-    return await _one(request.kernel, job)
+    (job_out,) = await schemas.jobs_out(kernel, [job], *([session] if session else []))
+    return job_out
 
 
 @router.get("/automations/{job_id}", summary="Get an automation")
 async def get_automation(job_id: JobId, request: AuthenticatedRequest) -> schemas.JobOut:
-    return await _one(request.kernel, await request.kernel.cron_job(job_id, owner=request.owner))
+    found = await _load(request, job_id)
+    return await _answer(request, found, found.job)
 
 
 @router.patch("/automations/{job_id}", summary="Change an automation", responses=responses(409, 413))
@@ -87,23 +97,20 @@ async def change_automation(
     job_id: JobId, body: schemas.ChangeAutomation, request: AuthenticatedRequest
 ) -> schemas.JobOut:
     """Change the given fields. A queued or running run is not affected."""
-    job = await request.kernel.cron_job(job_id, owner=request.owner)
+    kernel = request.kernel
+    found = await _load(request, job_id)
+    job = found.job
     if body.model_dump(exclude_none=True):
-        session = await request.kernel.store.session_by_id(job.session_id)
-        trigger = body.schedule and await _trigger(
-            request.kernel, session.key, session.owner, body.schedule, body.timezone
-        )
-        job = await request.kernel.change_cron_job(
-            job_id,
+        mode, view = body.mode and Mode(body.mode), body.view and View(body.view)
+        job = await kernel.jobs.update(
+            found,
             name=body.name,
-            message=body.message,
-            trigger=trigger or None,
-            mode=body.mode and Mode(body.mode),
-            view=body.view and View(body.view),
+            trigger=_trigger(kernel, found.session, body.schedule, body.timezone) if body.schedule else None,
+            action=changed_ask(job.action, message=body.message, mode=mode, view=view),
             policy=schemas.policy_in(body.policy, job.policy),
-            owner=request.owner,
+            limits=True,
         )
-    return await _one(request.kernel, job)
+    return await _answer(request, found, job)
 
 
 @router.delete(
@@ -114,32 +121,29 @@ async def change_automation(
 )
 async def remove_automation(job_id: JobId, request: AuthenticatedRequest) -> common.Deleted:
     """Remove the automation and cancel a queued run. A running turn continues to its end."""
-    job = await request.kernel.cron_job(job_id, owner=request.owner)
-    await request.kernel.remove(job.id, owner=request.owner)
+    await request.kernel.jobs.delete(await _load(request, job_id))
     return common.Deleted(deleted=True)
 
 
 @router.post("/automations/{job_id}/pause", summary="Pause an automation", responses=responses(409))
 async def pause_automation(job_id: JobId, request: AuthenticatedRequest) -> schemas.JobOut:
     """Start no new runs until it is resumed. A queued or running run continues."""
-    job = await request.kernel.cron_job(job_id, owner=request.owner)
-    return await _one(
-        request.kernel, await request.kernel.pause(job.id, reason="paused by the user", owner=request.owner)
-    )
+    found = await _load(request, job_id)
+    return await _answer(request, found, await request.kernel.jobs.pause(found, reason="paused by the user"))
 
 
 @router.post("/automations/{job_id}/resume", summary="Resume an automation", responses=responses(409))
 async def resume_automation(job_id: JobId, request: AuthenticatedRequest) -> schemas.JobOut:
     """Continue with the next slot. Slots that passed during the pause do not run."""
-    job = await request.kernel.cron_job(job_id, owner=request.owner)
-    return await _one(request.kernel, await request.kernel.resume(job.id, owner=request.owner))
+    found = await _load(request, job_id)
+    return await _answer(request, found, await request.kernel.jobs.resume(found))
 
 
 @router.post("/automations/{job_id}/skip", summary="Skip the next run", responses=responses(409))
 async def skip_automation(job_id: JobId, request: AuthenticatedRequest) -> schemas.JobOut:
     """Skip the next slot. It is recorded as skipped."""
-    job = await request.kernel.cron_job(job_id, owner=request.owner)
-    return await _one(request.kernel, await request.kernel.skip(job.id, owner=request.owner))
+    found = await _load(request, job_id)
+    return await _answer(request, found, await request.kernel.jobs.skip(found))
 
 
 @router.get("/automations/{job_id}/runs", summary="List an automation's runs")
@@ -147,20 +151,14 @@ async def list_runs(
     job_id: JobId, request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
 ) -> common.RunsOut:
     """List runs, newest first, including skipped and missed ones."""
-    job = await request.kernel.cron_job(job_id, owner=request.owner)
-    session = await request.kernel.store.session_by_id(job.session_id)
-    found = await request.kernel.runs_of(
-        job.id, owner=request.owner, limit=limit + 1, before=decode_seq(cursor, _AFTER_ALL)
-    )
-    page = found[:limit]
+    found = await _load(request, job_id)
+    before = PageStart(decode_seq(cursor, NEWEST.at), "")
+    runs = await request.kernel.runs.list(job=found, limit=limit + 1, before=before)
+    page = runs[:limit]
     return common.RunsOut(
-        runs=[views.run(run, session.key) for run in page],
-        next_cursor=encode_seq(page[-1].slot) if len(found) > limit else None,
+        runs=[views.run(run, found.session.key) for run in page],
+        next_cursor=encode_seq(page[-1].slot) if len(runs) > limit else None,
     )
-
-
-_AFTER_ALL = 1 << 53
-"""Later than any slot."""
 
 
 @router.get("/automations/{job_id}/explain", summary="Explain why an automation ran or did not run")
@@ -176,22 +174,23 @@ async def explain_automation(
     ] = None,
 ) -> schemas.ExplanationOut:
     """Return the outcome of a slot, the reasons for it, and the next five slots."""
-    job = await request.kernel.cron_job(job_id, owner=request.owner)
-    _, explanation = await schemas.explain_job(
-        request.kernel, job.id, slot=_moment(slot), owner=request.owner
-    )
+    _, explanation = await schemas.explain_job(request.kernel, await _load(request, job_id), _moment(slot))
     return explanation
 
 
-async def _one(kernel: Kernel, job: Job) -> schemas.JobOut:
-    (job_out,) = await schemas.jobs_out(kernel, [job])
+async def _load(request: AuthenticatedRequest, job_id: str) -> OwnedJob:
+    return await request.kernel.jobs.load(job_id, kind=JobKind.CRON, owner=request.owner)
+
+
+async def _answer(request: AuthenticatedRequest, found: OwnedJob, job: Job) -> schemas.JobOut:
+    (job_out,) = await schemas.jobs_out(request.kernel, [job], found.session)
     return job_out
 
 
-async def _trigger(
-    kernel: Kernel, key: str, owner: Asker, schedule: schemas.Schedule, timezone: str | None
+def _trigger(
+    kernel: Kernel, session: Session | None, schedule: schemas.Schedule, timezone: str | None
 ) -> Trigger:
-    zone = kernel.zone_in(await kernel.find(key, owner=owner), timezone)
+    zone = kernel.sessions.zone_in(session, timezone)
     return schemas.trigger_in(schedule, now=to_moment(kernel.clock.ms()), zone=zone)
 
 

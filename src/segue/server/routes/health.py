@@ -39,7 +39,7 @@ async def health(request: Request, response: Response, ready: Ready = False) -> 
     code is 200, because a restart would not help. With `ready=true` it is 503.
     """
     state = app_state(request)
-    health_state = await state.health_check.check(
+    health_state = await state.kernel.health.check(
         workers_running=state.workers_running if state.run_workers else None
     )
     if health_state.status == "unavailable" or (ready and health_state.status != "ok"):
@@ -49,7 +49,7 @@ async def health(request: Request, response: Response, ready: Ready = False) -> 
             "status": health_state.status,
             "reason": health_state.reason,
             "version": __version__,
-            "database": state.kernel.store.database.dialect,
+            "database": state.kernel.health.database,
             "capabilities": list(CAPABILITIES),
             "scheduler": {"alive": health_state.alive, "lag_ms": health_state.lag_ms},
         }
@@ -69,5 +69,5 @@ async def metrics(request: Request) -> Response:
     """Requires a key with the role admin."""
     state = app_state(request)
     require_admin(state.caller(request))
-    state.metrics.lag.set(await state.health_check.lag_ms() / 1000)
+    state.metrics.lag.set(await state.kernel.health.lag_ms() / 1000)
     return Response(state.metrics.text(), media_type=MEDIA_TYPE)

@@ -54,9 +54,9 @@ async def session_events(
     kernel: Kernel, session: Session, after: int | None
 ) -> AsyncGenerator[WireEvent, None]:
     """Yield a session's events in wire form. Events older than the connection are marked as a replay."""
-    overview = await kernel.overview_of(session.id)
+    overview = await kernel.sessions.overview_of(session.id)
     last_seq_at_start = overview.session.last_seq
-    follow = kernel.follow(session.key, owner=session.owner, after=after, came_at=last_seq_at_start)
+    follow = kernel.follow(overview.session, after=after, came_at=last_seq_at_start)
     async with aclosing(follow) as following:
         async for item in following:
             if isinstance(item, LiveText):
@@ -79,7 +79,7 @@ async def summaries(kernel: Kernel, owner: Asker) -> AsyncIterator[WireEvent]:
     """Yield a summary of each session of the caller whenever it changes."""
     known: dict[str, Session] = {}
     with kernel.hub.listen(EVERYTHING) as listener:
-        for overview in await kernel.overviews(owner=owner, limit=MOST_LISTED):
+        for overview in await kernel.sessions.overviews(owner=owner, limit=MOST_LISTED):
             known[overview.session.id] = overview.session
         while True:
             item = await listener.next()
@@ -94,7 +94,7 @@ async def summaries(kernel: Kernel, owner: Asker) -> AsyncIterator[WireEvent]:
 
 
 async def _changed_overviews(kernel: Kernel, owner: Asker, event: Event) -> list[Overview]:
-    look_up = partial(kernel.overview_of, event.session_id)
+    look_up = partial(kernel.sessions.overview_of, event.session_id)
     try:
         overview = await kernel.hub.shared.once(("overview", event.session_id, event.seq), look_up)
     except NotFound:
@@ -106,7 +106,7 @@ async def _changes_elsewhere(
     kernel: Kernel, owner: Asker, known: dict[str, Session], look: int | None
 ) -> AsyncIterator[WireEvent]:
     """Yield what another process changed: sessions with new events, and deleted sessions."""
-    look_up = partial(kernel.overviews, owner=owner, limit=MOST_LISTED)
+    look_up = partial(kernel.sessions.overviews, owner=owner, limit=MOST_LISTED)
     listed = await (look_up() if look is None else kernel.hub.shared.once((look, owner), look_up))
     for overview in listed:
         before = known.get(overview.session.id)
@@ -138,7 +138,7 @@ async def follow(
     """Stream the same events as the WebSocket. Without `after` or `Last-Event-ID`, the stream begins with
     the running turn, or with the next event if no turn is running."""
     kernel = request.kernel
-    session = await kernel.session(key, owner=request.owner)
+    session = await kernel.sessions.get(key, owner=request.owner)
     start = after if last_event_id is None else last_event_id
 
     async def stream() -> AsyncIterator[ServerSentEvent]:
@@ -261,7 +261,7 @@ class Client:
             case SendMessage():
                 await self._receive_message(command)
             case Stop():
-                await self._kernel.stop(command.session, owner=self._owner)
+                await self._kernel.turns.stop(command.session, owner=self._owner)
 
     async def _subscribe(self, key: str, after: int | None) -> None:
         if key == EVERYTHING:
@@ -270,7 +270,7 @@ class Client:
         if len(self._streams) >= MOST_FOLLOWED:
             raise Refused(409, "too_many", f"one connection follows at most {MOST_FOLLOWED:,} sessions")
         try:
-            session = await self._kernel.session(key, owner=self._owner)
+            session = await self._kernel.sessions.get(key, owner=self._owner)
         except NotFound:
             self._awaited_sessions[key] = after
             raise
@@ -286,7 +286,7 @@ class Client:
             )
         # A browser may send a zone that this machine does not know. The message is accepted anyway.
         if message.timezone is not None and zone_named(message.timezone) is not None:
-            await self._kernel.suggest_zone(message.session, message.timezone, owner=self._owner)
+            await self._kernel.sessions.suggest_zone(message.session, message.timezone, owner=self._owner)
         admitted = await self._kernel.receive(
             message.session, message.content, owner=self._owner, when_busy=message.when_busy, request=request
         )

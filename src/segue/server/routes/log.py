@@ -28,11 +28,9 @@ async def read_log(
 ) -> common.LogOut:
     """Return the newest events that a client shows, oldest first, in the form of live events.
     `next_cursor` leads to earlier events."""
-    session = await request.kernel.session(key, owner=request.owner)
-    overview = await request.kernel.overview_of(session.id)
-    found = await request.kernel.told(
-        key, owner=request.owner, before=decode_seq(cursor, LARGEST_SEQ), limit=limit + 1
-    )
+    session = await request.kernel.sessions.get(key, owner=request.owner)
+    overview = await request.kernel.sessions.overview_of(session.id)
+    found = await request.kernel.log.page(session, before=decode_seq(cursor, LARGEST_SEQ), limit=limit + 1)
     lengths = (len(event.content or "") for event in reversed(found))
     page = found[-page_length(lengths, limit) :]
     html = await html_of(event.content for event in page if event.content is not None)
@@ -72,7 +70,7 @@ async def find_time(
     """
     from segue.times.reader.finder import find  # loads large tables that most processes never need
 
-    now, zone = to_moment(request.kernel.clock.ms()), timezone or request.kernel.zone_in(None)
+    now, zone = to_moment(request.kernel.clock.ms()), timezone or request.kernel.sessions.zone_in(None)
     result = find(text, now=now.astimezone(find_zone(zone) if zone else UTC), zone=zone)
     if result.when is None:
         return common.FoundTimeOut(

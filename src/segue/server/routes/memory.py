@@ -51,7 +51,9 @@ async def commit_session(
 ) -> schemas.CommitOut:
     """Archive the messages of finished turns at once. A task then extracts memories from the archive."""
     keep = body.keep_recent_count if body else None
-    result = schemas.commit_out(await request.kernel.commit(key, keep_recent_count=keep, owner=request.owner))
+    result = schemas.commit_out(
+        await request.kernel.memory.commit(key, keep_recent_count=keep, owner=request.owner)
+    )
     if not result.archived:
         response.status_code = 200
     return result
@@ -67,25 +69,25 @@ async def list_tasks(
 ) -> schemas.TasksOut:
     """List the caller's tasks, newest first. Completed tasks are kept for a day, others for a week."""
     before = None if cursor is None else decode_cursor(cursor).id
-    found = await request.kernel.tasks(
+    found = await request.kernel.memory.tasks(
         owner=request.owner, state=status or "", session_key=session_key or "", limit=limit + 1, before=before
     )
     page = found[:limit]
     return schemas.TasksOut(
         tasks=[schemas.task(each) for each in page],
-        next_cursor=encode_cursor(page[-1].place) if len(found) > limit else None,
+        next_cursor=encode_cursor(page[-1].page_start) if len(found) > limit else None,
     )
 
 
 @router.get("/tasks/{task_id}", summary="Get a task", responses=responses(404))
 async def get_task(task_id: IdInPath, request: AuthenticatedRequest) -> schemas.TaskOut:
-    return schemas.task(await request.kernel.task(task_id, owner=request.owner))
+    return schemas.task(await request.kernel.memory.task(task_id, owner=request.owner))
 
 
 @router.post("/tasks/{task_id}/cancel", summary="Cancel a task", responses=responses(404, 409))
 async def cancel_task(task_id: IdInPath, request: AuthenticatedRequest) -> schemas.TaskOut:
     """Cancel the extraction of memories. The archive stays. A running task ends at its next check."""
-    return schemas.task(await request.kernel.cancel_task(task_id, owner=request.owner))
+    return schemas.task(await request.kernel.memory.cancel_task(task_id, owner=request.owner))
 
 
 @router.get("/sessions/{key}/archives", summary="List archives", responses=responses(404))
@@ -94,7 +96,7 @@ async def list_archives(
 ) -> schemas.ArchivesOut:
     """List archives, newest first, without their messages."""
     before = decode_seq(cursor, LARGEST_SEQ)
-    found = await request.kernel.archives(key, owner=request.owner, limit=limit + 1, before=before)
+    found = await request.kernel.memory.archives(key, owner=request.owner, limit=limit + 1, before=before)
     page = found[:limit]
     return schemas.ArchivesOut(
         archives=[schemas.archive_short(each) for each in page],
@@ -105,8 +107,9 @@ async def list_archives(
 @router.get("/sessions/{key}/archives/{n}", summary="Read an archive", responses=responses(404))
 async def get_archive(key: KeyInPath, n: NumberInPath, request: AuthenticatedRequest) -> schemas.ArchiveOut:
     """Return an archive with its messages. It is readable before memories are extracted from it."""
-    archive = await request.kernel.archive(key, n, owner=request.owner)
-    messages = await request.kernel.archived(key, n, owner=request.owner)
+    session = await request.kernel.sessions.get(key, owner=request.owner)
+    archive = await request.kernel.memory.archive(session, n)
+    messages = await request.kernel.memory.archived_messages(session, n)
     html = await html_of(message.content for message in messages)
     return schemas.archive(archive, messages, html)
 
@@ -116,7 +119,7 @@ async def get_archive(key: KeyInPath, n: NumberInPath, request: AuthenticatedReq
 )
 async def undo_archive(key: KeyInPath, n: NumberInPath, request: AuthenticatedRequest) -> schemas.UndoneOut:
     """Restore the memories from before the archive. Memories that were changed later are kept."""
-    undone = await request.kernel.undo(key, n, owner=request.owner)
+    undone = await request.kernel.memory.undo(key, n, owner=request.owner)
     return schemas.UndoneOut(undone=True, restored=undone.restored, kept=undone.kept)
 
 
@@ -129,10 +132,8 @@ async def get_context(
 ) -> schemas.ContextOut:
     """Return what the model would receive for `query` now: the newest summary, the messages since, and
     relevant memories."""
-    session = await request.kernel.session(key, owner=request.owner)
-    given = await request.kernel.context(
-        key, asked=query or "", token_budget=token_budget, owner=request.owner
-    )
+    session = await request.kernel.sessions.get(key, owner=request.owner)
+    given = await request.kernel.memory.context(session, asked=query or "", token_budget=token_budget)
     html = await html_of(message.content for message in given.messages)
     return schemas.context(given, html, session.id, session.live.archived_seq)
 
@@ -144,13 +145,15 @@ async def list_memories(
     """List the caller's memories, newest first. With a query: matching memories and passages of archives,
     best first."""
     if query is not None:
-        found = await request.kernel.recollect(query, owner=request.owner, limit=limit)
+        found = await request.kernel.memory.search(query, owner=request.owner, limit=limit)
         return schemas.MemoriesOut(memories=[schemas.found_memory(each) for each in found], next_cursor=None)
-    known = await request.kernel.memories(owner=request.owner, limit=limit + 1, before=decode_cursor(cursor))
+    known = await request.kernel.memory.list(
+        owner=request.owner, limit=limit + 1, before=decode_cursor(cursor)
+    )
     page = known[:limit]
     return schemas.MemoriesOut(
         memories=[schemas.memory(each) for each in page],
-        next_cursor=encode_cursor(page[-1].place) if len(known) > limit else None,
+        next_cursor=encode_cursor(page[-1].page_start) if len(known) > limit else None,
     )
 
 
@@ -159,7 +162,7 @@ async def change_memory(
     memory_id: IdInPath, body: schemas.ChangeMemory, request: AuthenticatedRequest
 ) -> schemas.MemoryOut:
     """Change a memory. Its confidence becomes 1."""
-    changed = await request.kernel.change_memory(
+    changed = await request.kernel.memory.update(
         memory_id, content=body.content, topic=body.topic, kind=body.kind, owner=request.owner
     )
     return schemas.memory(changed)
@@ -167,7 +170,7 @@ async def change_memory(
 
 @router.delete("/memories/{memory_id}", summary="Delete a memory", responses=responses(404))
 async def forget(memory_id: IdInPath, request: AuthenticatedRequest) -> schemas.MemoryDeleted:
-    await request.kernel.forget(memory_id, owner=request.owner)
+    await request.kernel.memory.delete(memory_id, owner=request.owner)
     return schemas.MemoryDeleted(deleted=True)
 
 
@@ -177,4 +180,4 @@ async def forget(memory_id: IdInPath, request: AuthenticatedRequest) -> schemas.
 async def auto_commit_index(request: AuthenticatedRequest) -> schemas.IndexOut:
     """List sessions that are committed after an idle time, by account and user. Requires the role admin."""
     require_admin(request.caller)
-    return schemas.index(await request.kernel.auto_commit_index(), request.kernel.clock.ms())
+    return schemas.index(await request.kernel.memory.auto_commit_index(), request.kernel.clock.ms())

@@ -3,9 +3,8 @@
 from fastapi import APIRouter
 
 from segue.server.error_responses import responses
-from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, views
 from segue.server.schemas.recalls import PendingRecall, RecallCancelled, RecallsOut, SetRecall
@@ -18,7 +17,7 @@ router = APIRouter(
 @router.get("/sessions/{key}/recall", summary="Get the recall")
 async def get_recall(key: KeyInPath, request: AuthenticatedRequest) -> PendingRecall:
     """Return the pending recall (also while it waits for a busy session), or the running one, or null."""
-    current = await request.kernel.recall(key, owner=request.owner)
+    current = await request.kernel.recalls.get(key, owner=request.owner)
     return PendingRecall(recall=None if current is None else views.recall(current, key))
 
 
@@ -27,7 +26,7 @@ async def set_recall(
     key: KeyInPath, body: SetRecall, request: AuthenticatedRequest, idempotency_key: IdempotencyKey = None
 ) -> common.RecallOut:
     """Set a recall as the agent does with `schedule_recall`. A session has at most one pending recall."""
-    made = await request.kernel.set_recall(
+    made = await request.kernel.recalls.add(
         key,
         body.additional_context_message,
         call_type=body.call_type,
@@ -37,7 +36,7 @@ async def set_recall(
         interval_seconds=body.interval_seconds,
         comment=body.internal_comment,
         owner=request.owner,
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     return views.recall(made, key)
 
@@ -45,7 +44,7 @@ async def set_recall(
 @router.delete("/sessions/{key}/recall", summary="Cancel the recall", responses=responses(409))
 async def cancel_recall(key: KeyInPath, request: AuthenticatedRequest) -> RecallCancelled:
     """Cancel the pending recall, or one that is due and waits for a busy session."""
-    await request.kernel.cancel_recall(key, owner=request.owner)
+    await request.kernel.recalls.cancel(key, owner=request.owner)
     return RecallCancelled(cancelled=True)
 
 
@@ -54,7 +53,9 @@ async def cancel_recall(key: KeyInPath, request: AuthenticatedRequest) -> Recall
 )
 async def skip_recall(key: KeyInPath, request: AuthenticatedRequest) -> PendingRecall:
     """Skip the next time of a recurring recall. It fires one interval later."""
-    return PendingRecall(recall=views.recall(await request.kernel.skip_recall(key, owner=request.owner), key))
+    return PendingRecall(
+        recall=views.recall(await request.kernel.recalls.skip(key, owner=request.owner), key)
+    )
 
 
 @router.get("/sessions/{key}/recalls", summary="List recalls")
@@ -62,11 +63,11 @@ async def list_recalls(
     key: KeyInPath, request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
 ) -> RecallsOut:
     """List all recalls of the session in any status, newest first."""
-    found = await request.kernel.recalls(
+    found = await request.kernel.recalls.list(
         key, owner=request.owner, limit=limit + 1, before=decode_cursor(cursor)
     )
     page = found[:limit]
     return RecallsOut(
         recalls=[views.recall(recall, key) for recall in page],
-        next_cursor=encode_cursor(page[-1].place) if len(found) > limit else None,
+        next_cursor=encode_cursor(page[-1].page_start) if len(found) > limit else None,
     )

@@ -20,11 +20,13 @@ async def list_runs(
     key: KeyInPath, request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
 ) -> common.RunsOut:
     """List runs, newest first, including skipped and missed ones."""
-    found = await request.kernel.runs(key, owner=request.owner, limit=limit + 1, before=decode_cursor(cursor))
+    found = await request.kernel.runs.list(
+        key, owner=request.owner, limit=limit + 1, before=decode_cursor(cursor)
+    )
     page = found[:limit]
     return common.RunsOut(
         runs=[views.run(run, key) for run in page],
-        next_cursor=encode_cursor(page[-1].place) if len(found) > limit else None,
+        next_cursor=encode_cursor(page[-1].page_start) if len(found) > limit else None,
     )
 
 
@@ -32,6 +34,6 @@ async def list_runs(
 async def get_run(
     run_id: Annotated[str, Path(max_length=400, pattern=r"^[^\x00]+$")], request: AuthenticatedRequest
 ) -> common.RunOut:
-    run = await request.kernel.record(run_id, owner=request.owner)
-    session = await request.kernel.store.session_by_id(run.session_id)
+    run = await request.kernel.runs.get(run_id, owner=request.owner)
+    session = await request.kernel.sessions.by_id(run.session_id)
     return views.run(run, session.key)

@@ -6,9 +6,8 @@ from fastapi import APIRouter, Path, Query
 
 from segue.model.states import MessageStatus
 from segue.server.error_responses import responses
-from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import scheduled_messages as schemas
 
@@ -37,14 +36,14 @@ async def schedule_message(
     idempotency_key: IdempotencyKey = None,
 ) -> schemas.MessageScheduledOut:
     """Send a text unchanged at a given time, even if the session is busy then. Only in private chats."""
-    made = await request.kernel.schedule_message(
+    made = await request.kernel.scheduled_messages.add(
         key,
         body.send_at,
         body.message_text,
         timezone=body.timezone,
         replace_existing=body.replace_existing,
         owner=request.owner,
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     return schemas.message_scheduled(made, key)
 
@@ -58,7 +57,7 @@ async def list_scheduled_messages(
     cursor: Cursor = None,
 ) -> schemas.ScheduledMessagesOut:
     """List the scheduled messages of the session in any status, newest first."""
-    found = await request.kernel.scheduled_messages(
+    found = await request.kernel.scheduled_messages.list(
         key,
         status=None if status is None else MessageStatus(status),
         owner=request.owner,
@@ -68,7 +67,7 @@ async def list_scheduled_messages(
     page = found[:limit]
     return schemas.ScheduledMessagesOut(
         messages=[schemas.scheduled_message(message, key) for message in page],
-        next_cursor=encode_cursor(page[-1].place) if len(found) > limit else None,
+        next_cursor=encode_cursor(page[-1].page_start) if len(found) > limit else None,
     )
 
 
@@ -77,8 +76,8 @@ async def cancel_scheduled_message(
     id: MessageId, request: AuthenticatedRequest
 ) -> schemas.ScheduledMessageOut:
     """Cancel a message. 409 if it is being sent, or was sent, cancelled or failed."""
-    cancelled = await request.kernel.cancel_message(id, owner=request.owner)
-    session = await request.kernel.store.session_by_id(cancelled.session_id)
+    cancelled = await request.kernel.scheduled_messages.cancel(id, owner=request.owner)
+    session = await request.kernel.sessions.by_id(cancelled.session_id)
     return schemas.scheduled_message(cancelled, session.key)
 
 
@@ -88,5 +87,5 @@ async def list_deliveries(
 ) -> schemas.DeliveriesOut:
     """List messages that were or will be sent through the session's channel, newest first. The delivery of an
     answer is separate from the outcome of its run. Chats without a channel have no deliveries."""
-    found = await request.kernel.deliveries(key, owner=request.owner, limit=limit)
+    found = await request.kernel.log.deliveries(key, owner=request.owner, limit=limit)
     return schemas.DeliveriesOut(deliveries=[schemas.delivery(each) for each in found])

@@ -8,9 +8,8 @@ from segue.errors import SessionHasJobs
 from segue.model.records import Job
 from segue.model.text_checks import MAX_KEY
 from segue.server.error_responses import Refused, responses
-from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.schemas import common, views
 from segue.server.schemas.memory import policy_of
 
@@ -46,7 +45,7 @@ async def open_session(
     """Create a session, or return the existing one with that key. Messages create a session too."""
     key = _key(body, request.kernel.ids(request.kernel.clock.ms()))
     await request.may_open(key)
-    opened = await request.kernel.open(
+    opened = await request.kernel.sessions.open(
         key,
         owner=request.owner,
         chat_type=body.chat_type,
@@ -54,11 +53,11 @@ async def open_session(
         timezone=body.timezone,
         metadata=body.metadata,
         auto_commit_policy=policy_of(body),
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     if not opened.created:
         response.status_code = 200
-    return views.session(await request.kernel.overview_of(opened.session.id))
+    return views.session(await request.kernel.sessions.overview_of(opened.session.id))
 
 
 @router.get("/sessions", summary="List sessions")
@@ -69,19 +68,19 @@ async def list_sessions(
     pending_recall: Annotated[bool, Query(description="Return only sessions with a pending recall.")] = False,
 ) -> common.SessionsOut:
     """List the caller's sessions, or for an admin those of the whole account; most recent message first."""
-    found = await request.kernel.overviews(
+    found = await request.kernel.sessions.overviews(
         owner=request.owner, limit=limit + 1, before=decode_cursor(cursor), pending_recall=pending_recall
     )
     page = found[:limit]
     return common.SessionsOut(
         sessions=[views.session(overview) for overview in page],
-        next_cursor=encode_cursor(page[-1].place) if len(found) > limit else None,
+        next_cursor=encode_cursor(page[-1].page_start) if len(found) > limit else None,
     )
 
 
 @router.get("/sessions/{key}", summary="Get a session", responses=responses(404))
 async def get_session(key: KeyInPath, request: AuthenticatedRequest) -> common.SessionOut:
-    return views.session(await request.kernel.overview(key, owner=request.owner))
+    return views.session(await request.kernel.sessions.overview(key, owner=request.owner))
 
 
 @router.patch("/sessions/{key}", summary="Change a session", responses=responses(404, 413))
@@ -91,8 +90,8 @@ async def change_session(
     changes = body.model_dump(exclude_unset=True)
     if "metadata" in changes:
         changes["metadata"] = changes["metadata"] or {}
-    changed = await request.kernel.change(key, owner=request.owner, **changes)
-    return views.session(await request.kernel.overview_of(changed.id))
+    changed = await request.kernel.sessions.update(key, owner=request.owner, **changes)
+    return views.session(await request.kernel.sessions.overview_of(changed.id))
 
 
 @router.delete(
@@ -111,7 +110,7 @@ async def delete_session(
 ) -> common.Deleted:
     """Delete a session with its messages, turns and jobs. A running turn is abandoned."""
     try:
-        await request.kernel.delete(key, with_jobs=delete_automations, owner=request.owner)
+        await request.kernel.sessions.delete(key, with_jobs=delete_automations, owner=request.owner)
     except SessionHasJobs as blocked:
         jobs = [views.blocking(job) for job in blocked.jobs if isinstance(job, Job)]
         return common.Deleted(deleted=False, blocked_by_automations=True, automations=jobs)

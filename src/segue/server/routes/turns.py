@@ -5,10 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from segue.server.error_responses import responses
-from segue.server.idempotency import IdempotencyKey, idempotency_request
 from segue.server.markdown_pool import html_of
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, decode_seq, encode_seq, page_length
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, views
 from segue.server.schemas.memory import policy_of
@@ -48,7 +47,7 @@ async def say(
         body.content,
         owner=request.owner,
         when_busy=body.when_busy,
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     if wait:
         try:
@@ -66,15 +65,15 @@ async def say(
 async def get_turn(
     turn_id: Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")], request: AuthenticatedRequest
 ) -> common.TurnOut:
-    turn = await request.kernel.turn(turn_id, owner=request.owner)
-    session = await request.kernel.store.session_by_id(turn.via_id)
+    turn = await request.kernel.turns.get(turn_id, owner=request.owner)
+    session = await request.kernel.sessions.by_id(turn.via_id)
     return views.turn(turn, session.key)
 
 
 @router.post("/sessions/{key}/stop", summary="Stop the running turn", responses=responses(404))
 async def stop(key: KeyInPath, request: AuthenticatedRequest) -> common.Stopped:
     """Stop the running turn, in any process. The text that it has produced stays."""
-    turn_id = await request.kernel.stop(key, owner=request.owner)
+    turn_id = await request.kernel.turns.stop(key, owner=request.owner)
     return common.Stopped(stopped=turn_id is not None, turn_id=turn_id)
 
 
@@ -89,10 +88,8 @@ async def list_messages(
     cursor: Cursor = None,
 ) -> common.MessagesOut:
     """List messages, oldest first, by `seq`: the number of the event in the session's log."""
-    session = await request.kernel.session(key, owner=request.owner)
-    found = await request.kernel.messages(
-        key, owner=request.owner, after=decode_seq(cursor, after), limit=limit + 1
-    )
+    session = await request.kernel.sessions.get(key, owner=request.owner)
+    found = await request.kernel.messages(session, after=decode_seq(cursor, after), limit=limit + 1)
     page = found[: page_length((len(message.content) for message in found), limit)]
     html = await html_of(message.content for message in page)
     return common.MessagesOut(
@@ -115,12 +112,12 @@ async def write_message(
 ) -> common.MessageWritten:
     """Store a message without running the agent. Creates the session if it does not exist."""
     await request.may_open(key)
-    written = await request.kernel.write_all(
+    written = await request.kernel.log.write_all(
         key,
         [(body.role, body.content)],
         owner=request.owner,
         auto_commit_policy=policy_of(body),
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     return common.MessageWritten(
         session_key=key, message_count=written.message_count, pending_tokens=written.pending_tokens
@@ -140,12 +137,12 @@ async def write_messages(
     not exist."""
     await request.may_open(key)
     messages = [(message.role, message.content) for message in body.messages]
-    written = await request.kernel.write_all(
+    written = await request.kernel.log.write_all(
         key,
         messages,
         owner=request.owner,
         auto_commit_policy=policy_of(body),
-        request=await idempotency_request(request, idempotency_key),
+        request=await request.idempotency(idempotency_key),
     )
     return common.MessagesWritten(
         session_key=key,

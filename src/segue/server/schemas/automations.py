@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
 
+from segue.kernel.api.jobs import OwnedJob
 from segue.kernel.kernel import Kernel
 from segue.model.action import Ask, Call, Say
 from segue.model.explain import Explanation
 from segue.model.policy import Policy
-from segue.model.records import Asker, Job
+from segue.model.records import Job, Session
 from segue.model.schedule import local, read_trigger, upcoming, zone_of
 from segue.model.states import JobState
 from segue.model.text_checks import MAX_NAME
@@ -244,16 +245,20 @@ def _message(job: Job) -> str:
             return function
 
 
-async def jobs_out(kernel: Kernel, jobs: Collection[Job]) -> list[JobOut]:
-    """The response models of jobs, which may belong to several sessions."""
-    sessions = {job.session_id: await kernel.store.session_by_id(job.session_id) for job in jobs}
-    pending = {job_id for session_id in sessions for job_id in await kernel.store.jobs_at_work(session_id)}
+async def jobs_out(kernel: Kernel, jobs: Collection[Job], *known: Session) -> list[JobOut]:
+    """The response models of jobs, which may belong to several sessions. `known`: sessions already loaded."""
+    sessions = {session.id: session for session in known}
+    pending: set[str] = set()
+    for session_id in {job.session_id: None for job in jobs}:
+        if session_id not in sessions:
+            sessions[session_id] = await kernel.sessions.by_id(session_id)
+        pending |= await kernel.jobs.pending(sessions[session_id])
     return [
         job_out(
             job,
             sessions[job.session_id].key,
             pending=job.id in pending,
-            zone=kernel.zone_in(sessions[job.session_id]),
+            zone=kernel.sessions.zone_in(sessions[job.session_id]),
         )
         for job in jobs
     ]
@@ -284,9 +289,8 @@ def _fact(name: str, value: Any) -> JsonValue:
 
 
 async def explain_job(
-    kernel: Kernel, job_id: str, *, slot: datetime | None, owner: Asker
+    kernel: Kernel, found: OwnedJob, slot: datetime | None
 ) -> tuple[Explanation, ExplanationOut]:
-    explanation = await kernel.explain(job_id, slot=slot, owner=owner)
-    job = await kernel.store.job(job_id)
-    session = await kernel.store.session_by_id(job.session_id)
-    return explanation, explanation_out(job, session.key, explanation, kernel.zone_in(session))
+    explanation = await kernel.jobs.explain(found, slot=slot)
+    zone = kernel.sessions.zone_in(found.session)
+    return explanation, explanation_out(found.job, found.session.key, explanation, zone)

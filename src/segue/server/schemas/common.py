@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from segue.kernel.api.turns import MOST_AT_ONCE
+from segue.kernel.api.log import MOST_AT_ONCE
 from segue.model.auto_commit import MOST_KEPT
 from segue.model.text_checks import MAX_KEY, MAX_NAME, MAX_TEXT
 

@@ -9,7 +9,7 @@ from segue.kernel.kernel import Kernel
 from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions.jobs import UPDATES
 from segue.model.records import Event, Overview, Session, message_id
-from segue.model.states import JobKind, JobState
+from segue.model.states import JobKind
 from segue.model.transcript import message_of
 from segue.server.markdown_pool import html_of
 from segue.server.schemas import automations, scheduled_messages, views
@@ -45,7 +45,7 @@ async def to_wire(
         case "session_sync":
             return wire_event | {"object": await _session(kernel, session, overview)}
         case "automation_update":
-            return wire_event | {"job": await _job(kernel, event.body["job_id"])}
+            return wire_event | {"job": await _job(kernel, session, event.body["job_id"])}
         case "recall_update":
             return wire_event | {"recall": await _recall(kernel, session, event)}
         case "message_update":
@@ -151,7 +151,7 @@ async def _message(event: Event, html: Mapping[str, str] | None) -> WireEvent | 
 
 async def _session(kernel: Kernel, session: Session, overview: Overview | None) -> WireEvent | None:
     try:
-        overview = overview or await kernel.overview_of(session.id)
+        overview = overview or await kernel.sessions.overview_of(session.id)
     except NotFound:  # deleted after the event
         return None
     return views.session(overview).model_dump(mode="json")
@@ -159,25 +159,24 @@ async def _session(kernel: Kernel, session: Session, overview: Overview | None) 
 
 async def _recall(kernel: Kernel, session: Session, event: Event) -> WireEvent | None:
     """The current recall, also for an old event: clients show only the newest state."""
-    current = await kernel.store.current_recall(event.via_id or session.id)
+    chat = session if event.via_id is None else await kernel.sessions.by_id(event.via_id)
+    current = await kernel.recalls.get(chat)
     return None if current is None else views.recall(current, session.key).model_dump(mode="json")
 
 
 async def _scheduled_message(kernel: Kernel, session: Session, job_id: str) -> WireEvent | None:
     """The current state of the message; None if its session was deleted."""
     try:
-        message = await kernel.store.scheduled_message(job_id)
+        message = await kernel.scheduled_messages.get(job_id, owner=session.owner)
     except NotFound:
         return None
     return scheduled_messages.scheduled_message(message, session.key).model_dump(mode="json")
 
 
-async def _job(kernel: Kernel, job_id: str) -> WireEvent:
+async def _job(kernel: Kernel, session: Session, job_id: str) -> WireEvent:
     try:
-        job = await kernel.store.job(job_id)
+        found = await kernel.jobs.load(job_id, owner=session.owner)
     except NotFound:
         return {"id": job_id, "deleted": True}
-    if job.state is JobState.REMOVED:
-        return {"id": job_id, "deleted": True}
-    (job_out,) = await automations.jobs_out(kernel, [job])
+    (job_out,) = await automations.jobs_out(kernel, [found.job], found.session)
     return job_out.model_dump(mode="json")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
 
 from segue.kernel.transactions.archive import ArchiveMade, CommitOutcome
-from segue.kernel.transactions.sessions import UNSAID, MaybePolicy
+from segue.kernel.transactions.sessions import UNSET, MaybePolicy
 from segue.memory.model_context import Context
 from segue.model import auto_commit
 from segue.model.auto_commit import MOST_KEPT
@@ -136,9 +136,9 @@ class IndexOut(BaseModel):
 
 
 def policy_of(body: Body) -> MaybePolicy:
-    """The policy in a body: a policy, None to clear it, or UNSAID if the field is not given."""
+    """The policy in a body: a policy, None to clear it, or UNSET if the field is not given."""
     if "auto_commit_policy" not in body.model_fields_set:
-        return UNSAID
+        return UNSET
     given: common.AutoCommitPolicyIn | None = getattr(body, "auto_commit_policy", None)
     return None if given is None else auto_commit.AutoCommitPolicy(**given.model_dump())
 

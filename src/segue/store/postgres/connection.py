@@ -44,8 +44,6 @@ FEWEST = 2
 """The fewest connections that work: one that listens, and one for everything else."""
 
 CONNECT_SECONDS = 3.0
-COMMAND_SECONDS = 7.0
-"""Longer than the server's statement_timeout, which fires first if the server can be reached."""
 CLOSE_SECONDS = 2.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5
 
@@ -55,11 +53,13 @@ _log = logging.getLogger(__name__)
 class Endpoint:
     """Where the server is, and how to connect to it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, command_seconds: float) -> None:
+        """`command_seconds`: how long a statement may take until the server counts as lost."""
         with needed_for("PostgreSQL"):
             import asyncpg
         self._connect = asyncpg.connect
         self._url = url
+        self.command_seconds = command_seconds
         self.safe_url = without_password(url)
         """The URL without its password."""
         self.pooled = False
@@ -141,7 +141,9 @@ class DatabaseConnection:
         pause = FIRST_PAUSE
         while self._connection is None or self._connection.is_closed():
             try:
-                self._connection = await self._server.connect(self._settings, seconds=COMMAND_SECONDS)
+                self._connection = await self._server.connect(
+                    self._settings, seconds=self._server.command_seconds
+                )
             except Exception as error:
                 if not keep_trying(error):
                     raise

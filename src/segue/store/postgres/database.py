@@ -34,20 +34,15 @@ from segue.store.postgres.connection import (
     unusable,
     wait,
 )
-from segue.store.postgres.run_group import drive_alone
-from segue.store.postgres.writers import PATIENCE_SECONDS, Writers
+from segue.store.postgres.group import drive_alone
+from segue.store.postgres.writers import Writers
 from segue.store.queries import Query
+from segue.store.settings import DEFAULTS, StoreSettings
 
 if TYPE_CHECKING:
     from segue.store.postgres.connection import Connection
 
 CHANNEL = "segue"
-OPEN_SECONDS = 5.0
-POLL_SECONDS = 1.0
-"""How long a commit of another process may go unnoticed if its notification is lost."""
-NOTIFY_SECONDS = 0.1
-RING_SECONDS = 0.05
-"""Many processes may notify at once; one ring answers all notifications within this time."""
 
 _log = logging.getLogger(__name__)
 
@@ -68,12 +63,13 @@ class Postgres:
         first: DatabaseConnection,
         second: DatabaseConnection,
         offset: Offset,
-        connections: int,
+        settings: StoreSettings,
     ) -> None:
-        # One connection each to listen and to notify; and one each for callers that name no session, that are
-        # driven alone, or that wait for a lock.
-        groups = max(1, (connections - 5) // 2)
-        self._reader_count = max(1, connections - 5 - groups)
+        # One connection each to listen, to notify, and for callers that name no session; two for retries.
+        groups = max(1, (settings.connections - 5) // 2)
+        self._reader_count = max(1, settings.connections - 5 - groups)
+        self._settings = settings
+        self.scans = settings.scans
         self._server = server
         self._offset = offset
         self._closed = False
@@ -84,20 +80,19 @@ class Postgres:
         """What was committed on the server at the last poll, by any client."""
         self._polled_at = 0.0
         self.last_write = LastWrite()
-        self._writers = Writers(server, groups, self.last_write, on_commit=self._to_notify.set)
+        self._writers = Writers(server, settings, groups, self.last_write, on_commit=self._to_notify.set)
         self._readers: asyncio.LifoQueue[DatabaseConnection] = asyncio.LifoQueue()
         for reader in [*(DatabaseConnection(server) for _ in range(self._reader_count - 1)), first]:
             self._readers.put_nowait(reader)
         self._notifying = asyncio.get_running_loop().create_task(self._notify_after_commits())
 
     @classmethod
-    async def open(cls, url: str, *, connections: int = 10) -> "Postgres":
-        """Connect. Opens at most `connections`: two now, the others on demand. If the server allows fewer,
-        they are shared. Raises `StoreUnusable`."""
-        server = Endpoint(url)
+    async def open(cls, url: str, settings: StoreSettings = DEFAULTS) -> "Postgres":
+        """Connect. Opens two connections now, the others on demand. Raises `StoreUnusable`."""
+        server = Endpoint(url, settings.command_seconds)
         first, second = DatabaseConnection(server), DatabaseConnection(server)
         offset = Offset()
-        deadline = monotonic() + OPEN_SECONDS
+        deadline = monotonic() + settings.open_seconds
 
         def keep_trying(error: Exception) -> bool:
             may_pass = sqlstate(error) == TOO_MANY or not unusable(error, server.safe_url)
@@ -124,7 +119,7 @@ class Postgres:
                 f"{server.safe_url} is PostgreSQL {version}; Segue needs {OLDEST_VERSION} or newer: "
                 "upgrade it"
             )
-        return cls(server, first, second, offset, connections)
+        return cls(server, first, second, offset, settings)
 
     async def run(self, begin: Begin[T]) -> T:
         return await self._writers.run(begin)
@@ -146,7 +141,7 @@ class Postgres:
                 connection.terminate()
 
     async def _connect_for_itself(self) -> "Connection":
-        deadline = monotonic() + PATIENCE_SECONDS
+        deadline = monotonic() + self._settings.patience_seconds
         while True:
             try:
                 return await self._server.connect({}, seconds=None)
@@ -159,11 +154,12 @@ class Postgres:
     async def read(self, query: Query, params: Params) -> Rows:
         if self._closed:
             raise StoreUnavailable(f"{self._server.safe_url} was closed here; nothing was read")
+        patience = self._settings.patience_seconds
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(patience):
                 return await self._fetch(query, query.pick(params))
         except TimeoutError:
-            sentence = f"{self._server.safe_url} did not answer within {PATIENCE_SECONDS:.0f} s; try again"
+            sentence = f"{self._server.safe_url} did not answer within {patience:.0f} s; try again"
             raise StoreUnavailable(sentence) from None
 
     async def _fetch(self, query: Query, values: tuple[Any, ...]) -> Rows:
@@ -222,11 +218,11 @@ class Postgres:
             await reader.close()
 
     async def _notify_after_commits(self) -> None:
-        """Notify other processes of commits: at once, then at most every `NOTIFY_SECONDS`."""
+        """Notify other processes of commits: at once, then at most every `notify_seconds`."""
         while True:
             await self._to_notify.wait()
             await self._notify()
-            await wait(NOTIFY_SECONDS)
+            await wait(self._settings.notify_seconds)
 
     async def _notify(self) -> None:
         # Not inside the group's transaction: NOTIFY takes a lock on the whole database at commit.
@@ -270,17 +266,18 @@ class Postgres:
             if snapshot != self._snapshot:
                 changed.set()
             self._snapshot, self._polled_at = snapshot, monotonic()
-            await wait(POLL_SECONDS)
+            await wait(self._settings.poll_seconds)
 
     async def _ring_when(self, changed: asyncio.Event, ring: Callable[[], None]) -> None:
+        poll_seconds = self._settings.poll_seconds
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(POLL_SECONDS):
+                async with asyncio.timeout(poll_seconds):
                     await changed.wait()
-            if changed.is_set() or monotonic() - self._polled_at > 2 * POLL_SECONDS:
+            if changed.is_set() or monotonic() - self._polled_at > 2 * poll_seconds:
                 changed.clear()
                 ring()
-                await wait(RING_SECONDS)
+                await wait(self._settings.ring_seconds)
 
 
 async def _poll(connection: "Connection", offset: Offset) -> str:

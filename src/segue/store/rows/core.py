@@ -22,6 +22,7 @@ from segue.model.records import Event, Job, Owner, Session, Source, Turn
 from segue.model.states import JobKind, JobState, Outcome, TurnState
 from segue.model.text_checks import clean
 from segue.model.tokens import estimate
+from segue.store import queries
 from segue.store.database import Row
 from segue.times.trigger import Trigger, trigger_from_json
 
@@ -32,6 +33,11 @@ def columns(listed: str) -> tuple[str, ...]:
     """The field names of a record, in the order in which queries list its columns."""
     # Interned like names in code: CPython then matches keyword arguments by identity.
     return tuple(map(intern, listed.split(", ")))
+
+
+def fields_of(row: Row, names: Sequence[str]) -> dict[str, Any]:
+    """The columns of a record by name. They are the first columns of its row."""
+    return dict(zip(names, row, strict=False))
 
 
 _LIVE = columns(
@@ -164,7 +170,7 @@ def session(row: Row) -> Session:
 
 
 def turn(row: Row) -> Turn:
-    fields: dict[str, Any] = dict(zip(TURN, row, strict=False))
+    fields = fields_of(row, TURN)
     del fields["rank"], fields["stop_asked"]
     fields["state"] = TurnState(fields["state"])
     fields["brief"] = brief_of(fields["brief"])
@@ -177,7 +183,7 @@ def turn(row: Row) -> Turn:
 
 
 def job(row: Row) -> Job:
-    fields: dict[str, Any] = dict(zip(JOB, row, strict=False))
+    fields = fields_of(row, JOB)
     fields["kind"] = JobKind(fields["kind"])
     fields["state"] = JobState(fields["state"])
     fields["protected"] = bool(fields["protected"])
@@ -189,18 +195,8 @@ def job(row: Row) -> Job:
 
 
 def event(row: Row) -> Event:
-    return Event(
-        session_id=row["session_id"],
-        seq=row["seq"],
-        type=row["type"],
-        at=row["at"],
-        turn_id=row["turn_id"],
-        via_id=row["via_id"],
-        role=row["role"],
-        content=row["content"],
-        source=source_of(row["source"]),
-        body=from_text(row["body"]),
-    )
+    fields = fields_of(row, queries.events.columns["event"])
+    return Event(**{**fields, "source": source_of(fields["source"]), "body": from_text(fields["body"])})
 
 
 def event_with_delivery(row: Row) -> Event:

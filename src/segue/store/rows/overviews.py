@@ -7,6 +7,7 @@ from segue.model.action import Ask, Say
 from segue.model.prompts import PromptRef, RenderedPrompt, kept, render
 from segue.model.records import Delivery, Overview, Recall, Run, ScheduledMessage
 from segue.model.states import CallType, DeliveryState, JobState, message_status, recall_status
+from segue.store import queries
 from segue.store.database import Row
 from segue.store.rows import core as rows
 from segue.times.clock import to_ms
@@ -26,19 +27,9 @@ def overview(row: Row) -> Overview:
     )
 
 
-_RECALL_FIELDS = (
-    "id",
-    "state",
-    "trigger",
-    "action",
-    "slot",
-    "next_at",
-    "created_at",
-    "updated_at",
-    "call_type",
-    "comment",
-    "turn_state",
-    "waits_since",
+_RECALL_FIELDS = rows.columns(
+    "id, state, trigger, action, slot, next_at, created_at, updated_at, call_type, comment, turn_state, "
+    "waits_since"
 )
 
 
@@ -86,32 +77,22 @@ def _first_moment(trigger: Trigger, created_at: int) -> int:
 
 
 def run(row: Row) -> Run:
-    outcome = rows.outcome_of(row["outcome"])
+    fields = rows.fields_of(row, queries.runs.columns["run"])
+    outcome = rows.outcome_of(fields["outcome"])
     prompt = _prompt_of_run(row)
-    return Run(
-        id=row["id"],
-        job_id=row["job_id"],
-        session_id=row["session_id"],
-        slot=row["slot"],
-        turn_id=row["turn_id"],
-        delivery_id=row["delivery_id"],
-        queued_at=row["queued_at"],
-        started_at=row["started_at"],
-        finished_at=row["finished_at"],
-        outcome=outcome,
-        reason=row["reason"],
-        lateness_ms=row["lateness_ms"],
-        missed_count=row["missed_count"],
-        prompt_ref=prompt.ref if prompt else None,
-        prompt_vars=prompt.vars if prompt else None,
-        rendered_prompt=prompt.text if prompt else None,
-        attempt=row["attempt"] or 0,
-        error=row["error"],
-        usage=rows.from_text(row["usage"]) or None,
-        state=None if outcome else (row["turn_state"] or "queued"),
-        delivery=row["delivery"],
-        delivery_error=row["delivery_error"],
-    )
+    turn_state = fields.pop("turn_state")
+    for name in ("prompt_version", "brief", "prompt", "source"):
+        del fields[name]
+    fields |= {
+        "outcome": outcome,
+        "prompt_ref": prompt.ref if prompt else None,
+        "prompt_vars": prompt.vars if prompt else None,
+        "rendered_prompt": prompt.text if prompt else None,
+        "attempt": fields["attempt"] or 0,
+        "usage": rows.from_text(fields["usage"]) or None,
+        "state": None if outcome else (turn_state or "queued"),
+    }
+    return Run(**fields, delivery=row["delivery"], delivery_error=row["delivery_error"])
 
 
 def _prompt_of_run(row: Row) -> RenderedPrompt | None:
@@ -130,24 +111,10 @@ def _prompt_of_run(row: Row) -> RenderedPrompt | None:
 
 
 def delivery(row: Row) -> Delivery:
-    return Delivery(
-        id=row["id"],
-        session_id=row["session_id"],
-        run_id=row["run_id"],
-        turn_id=row["turn_id"],
-        channel=row["channel"],
-        chat_id=row["chat_id"],
-        content=row["content"],
-        source=rows.source_of(row["source"]),
-        state=DeliveryState(row["state"]),
-        not_before=row["not_before"],
-        fence=row["fence"],
-        attempt=row["attempt"],
-        created_at=row["created_at"],
-        sent_at=row["sent_at"],
-        sent_message_id=row["sent_message_id"],
-        error=row["error"],
-    )
+    fields = rows.fields_of(row, queries.deliveries.columns["delivery"])
+    del fields["holder"]
+    fields |= {"source": rows.source_of(fields["source"]), "state": DeliveryState(fields["state"])}
+    return Delivery(**fields)
 
 
 def scheduled_message(row: Row) -> ScheduledMessage:

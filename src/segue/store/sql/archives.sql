@@ -1,18 +1,20 @@
 -- Archives: consecutive ranges of a session's log. Created in order, under the session's row lock.
 
+-- columns: archive
+session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, summary, error, learned,
+created_at, finished_at, undone_at
+
 -- name: create
 INSERT INTO archives (session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, created_at)
 VALUES (:session_id, :n, :first_seq, :last_seq, :message_count, :tokens, :reason, :task_id, 'extracting', :now);
 
 -- name: by_n
-SELECT session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, summary, error, learned,
-       created_at, finished_at, undone_at
+SELECT /*columns archive*/
 FROM archives
 WHERE session_id = :session_id AND n = :n;
 
 -- name: newest_first
-SELECT session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, summary, error, learned,
-       created_at, finished_at, undone_at
+SELECT /*columns archive*/
 FROM archives
 WHERE session_id = :session_id AND n < :before
 ORDER BY n DESC
@@ -20,8 +22,7 @@ LIMIT :limit;
 
 -- name: with_summary
 -- The newest one with a summary, which covers all older ones.
-SELECT session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, state, summary, error, learned,
-       created_at, finished_at, undone_at
+SELECT /*columns archive*/
 FROM archives
 WHERE session_id = :session_id AND n < :before AND summary IS NOT NULL
 ORDER BY n DESC

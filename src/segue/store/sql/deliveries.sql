@@ -2,20 +2,22 @@
 -- running send as failed, and a crash between sending and marking can be recognised.
 -- COALESCE around a guard: see turns.sql.
 
+-- columns: delivery
+id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence, attempt,
+created_at, sent_at, sent_message_id, error
+
 -- name: create
 INSERT INTO deliveries (id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, created_at)
 VALUES (:id, :session_id, :run_id, :turn_id, :channel, :chat_id, :content, :source, 'pending', :not_before, :now)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: by_id
-SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
-       attempt, created_at, sent_at, sent_message_id, error
+SELECT /*columns delivery*/
 FROM deliveries
 WHERE id = :id;
 
 -- name: of_session
-SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
-       attempt, created_at, sent_at, sent_message_id, error
+SELECT /*columns delivery*/
 FROM deliveries
 WHERE session_id = :session_id
 ORDER BY id DESC
@@ -50,8 +52,7 @@ SET holder = :holder,
     fence = fence + 1,
     attempt = attempt + 1
 WHERE id IN (SELECT id FROM due) AND COALESCE(state, '') = 'pending' AND holder IS NULL
-RETURNING id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
-          attempt, created_at, sent_at, sent_message_id, error,
+RETURNING /*columns delivery*/,
           (SELECT sessions.metadata FROM sessions WHERE sessions.id = deliveries.session_id) AS session_metadata,
           (SELECT turns.metadata FROM turns WHERE turns.id = deliveries.turn_id) AS turn_metadata;
 
@@ -110,8 +111,7 @@ WHERE id = :id AND COALESCE(state, '') = 'pending' AND holder IS NULL
 RETURNING id, run_id;
 
 -- name: expired
-SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
-       attempt, created_at, sent_at, sent_message_id, error
+SELECT /*columns delivery*/
 FROM deliveries
 WHERE state = 'pending' AND holder IS NOT NULL AND lease_until >= :since
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
@@ -128,16 +128,14 @@ WHERE id = :id AND COALESCE(state, '') = 'pending' AND fence = :fence;
 
 -- name: stranded
 -- Due for long and never leased: no process runs its channel.
-SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
-       attempt, created_at, sent_at, sent_message_id, error
+SELECT /*columns delivery*/
 FROM deliveries
 WHERE state = 'pending' AND holder IS NULL AND not_before < :before AND attempt = 0
 ORDER BY not_before, id
 LIMIT :limit;
 
 -- name: failed
-SELECT id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence,
-       attempt, created_at, sent_at, sent_message_id, error
+SELECT /*columns delivery*/
 FROM deliveries
 WHERE state = 'failed' AND id > ''
 ORDER BY id DESC

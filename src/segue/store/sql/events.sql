@@ -2,19 +2,31 @@
 -- numbers taken from sessions.last_seq in the same transaction.
 -- COALESCE around a guard: see turns.sql.
 
+-- columns: event
+session_id, seq, type, turn_id, via_id, at, role, content, source, body
+
 -- name: append
-INSERT INTO events (session_id, seq, type, turn_id, via_id, at, role, content, source, body, tokens)
+INSERT INTO events (/*columns event*/, tokens)
 VALUES (:session_id, :seq, :type, :turn_id, :via_id, :at, :role, :content, :source, :body, :tokens);
 
+-- name: append_many
+/*pg
+INSERT INTO events (session_id, seq, type, turn_id, via_id, at, role, content, source, body, tokens)
+SELECT *
+FROM unnest(CAST(:session_id AS TEXT[]), CAST(:seq AS BIGINT[]), CAST(:type AS TEXT[]), CAST(:turn_id AS TEXT[]),
+            CAST(:via_id AS TEXT[]), CAST(:at AS BIGINT[]), CAST(:role AS TEXT[]), CAST(:content AS TEXT[]),
+            CAST(:source AS TEXT[]), CAST(:body AS TEXT[]), CAST(:tokens AS BIGINT[]))
+*/;
+
 -- name: after
-SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+SELECT /*columns event*/
 FROM events
 WHERE session_id = :session_id AND seq > :after
 ORDER BY seq
 LIMIT :limit;
 
 -- name: messages_after
-SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body,
+SELECT /*columns event*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery
 FROM events
 WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
@@ -23,7 +35,7 @@ LIMIT :limit;
 
 -- name: newest
 -- Includes turn starts and ends, so that a reader can place messages from outside after a turn.
-SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+SELECT /*columns event*/
 FROM events
 WHERE session_id = :session_id AND seq < :before AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
 ORDER BY seq DESC
@@ -31,7 +43,7 @@ LIMIT :limit;
 
 -- name: told_before
 -- The events shown to a reader of the conversation: messages, tool calls and the queue.
-SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body,
+SELECT /*columns event*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery
 FROM events
 WHERE session_id = :session_id AND seq < :before
@@ -69,7 +81,7 @@ WHERE session_id = :session_id AND seq > :after AND (role IS NOT NULL OR type IN
 ORDER BY seq;
 
 -- name: between
-SELECT session_id, seq, type, turn_id, via_id, at, role, content, source, body
+SELECT /*columns event*/
 FROM events
 WHERE session_id = :session_id AND seq > :after AND seq <= :until
   AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))

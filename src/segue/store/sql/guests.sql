@@ -1,5 +1,8 @@
 -- Guests: the senders that a channel has seen; and marks: up to where each channel has read.
 
+-- columns: guest
+channel, sender, name, code, allowed, came_at, user_id
+
 -- name: come
 INSERT INTO guests (channel, sender, name, code, came_at)
 VALUES (:channel, :sender, :name, :code, :now)
@@ -15,7 +18,7 @@ WHERE channel = :channel AND sender = :sender;
 UPDATE guests
 SET allowed = 1, user_id = COALESCE(CAST(:user_id AS TEXT), user_id)
 WHERE code = :code
-RETURNING channel, sender, name, code, allowed, came_at, user_id;
+RETURNING /*columns guest*/;
 
 -- name: bind
 -- Sets the user that a sender's chats belong to. The settings may admit a sender without a code.
@@ -23,15 +26,15 @@ INSERT INTO guests (channel, sender, code, came_at, user_id)
 VALUES (:channel, :sender, :code, :now, :user_id)
 ON CONFLICT (channel, sender) DO UPDATE
 SET user_id = excluded.user_id
-RETURNING channel, sender, name, code, allowed, came_at, user_id;
+RETURNING /*columns guest*/;
 
 -- name: forget
 DELETE FROM guests
 WHERE channel = :channel AND sender = :sender
-RETURNING channel, sender, name, code, allowed, came_at, user_id;
+RETURNING /*columns guest*/;
 
 -- name: newest
-SELECT channel, sender, name, code, allowed, came_at, user_id
+SELECT /*columns guest*/
 FROM guests
 WHERE channel > ''
 ORDER BY channel, sender

@@ -4,6 +4,10 @@
 -- Lists hide the limit from PostgreSQL: if the planner knows it, it makes a new plan for each call, which takes
 -- longer than the query.
 
+-- columns: job
+id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
+revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+
 -- name: create
 INSERT INTO jobs (id, session_id, account, kind, name, state, protected, trigger_kind, trigger, action, policy,
                   slot, next_at, created_at, updated_at)
@@ -13,25 +17,17 @@ ON CONFLICT DO NOTHING
 RETURNING id;
 
 -- name: by_id
-SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
-       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+SELECT /*columns job*/
 FROM jobs_told
 WHERE id = :id;
 
 -- name: of_session
-SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
-       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+-- The jobs of a session, newest first; ended ones on request. An empty kind stands for all kinds, `cron` for the
+-- jobs that users made.
+SELECT /*columns job*/
 FROM jobs_told
-WHERE session_id = :session_id AND state <> 'removed'
-ORDER BY id
-LIMIT (SELECT CAST(:limit AS BIGINT));
-
--- name: cron_jobs
--- The jobs that users made in a session, newest first; ended ones on request.
-SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
-       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
-FROM jobs_told
-WHERE session_id = :session_id AND kind IN ('cron', 'legacy')
+WHERE session_id = :session_id
+  AND (:kind IN ('', kind) OR (:kind = 'cron' AND kind = 'legacy'))
   AND (state IN ('active', 'paused') OR (state = 'ended' AND :ended = 1))
   AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC
@@ -68,15 +64,13 @@ WHERE session_id = :session_id AND kind = 'cron' AND state IN ('active', 'paused
 
 -- name: blocking
 -- The jobs that a user must confirm before the session is deleted.
-SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
-       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+SELECT /*columns job*/
 FROM jobs_told
 WHERE session_id = :session_id AND kind = 'cron' AND state IN ('active', 'paused')
 ORDER BY id;
 
 -- name: due
-SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
-       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
+SELECT /*columns job*/,
        heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running
 FROM jobs_with_facts
 WHERE next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
@@ -84,8 +78,7 @@ ORDER BY next_at
 LIMIT :limit;
 
 -- name: due_of_account
-SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
-       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at,
+SELECT /*columns job*/,
        heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running
 FROM jobs_with_facts
 WHERE account = :account AND next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
@@ -104,8 +97,7 @@ FROM jobs
 WHERE next_at >= :since AND next_at IS NOT NULL;
 
 -- name: lock
-SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
-       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+SELECT /*columns job*/
 FROM jobs_told
 WHERE id = :id
 /*pg FOR NO KEY UPDATE */;
@@ -117,6 +109,20 @@ SET slot = :slot, next_at = :next_at, state = :state, state_reason = :state_reas
     revision = revision + 1, updated_at = :now
 WHERE id = :id AND revision = :revision AND next_at IS NOT NULL
 RETURNING id;
+
+-- name: take_many
+/*pg
+UPDATE jobs
+SET slot = given.new_slot, next_at = given.new_next_at, state = given.new_state, state_reason = given.new_reason,
+    run_count = run_count + CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.id = given.fires) THEN 0 ELSE given.fired END,
+    revision = revision + 1, updated_at = given.now
+FROM unnest(CAST(:id AS TEXT[]), CAST(:revision AS BIGINT[]), CAST(:slot AS BIGINT[]), CAST(:next_at AS BIGINT[]),
+            CAST(:state AS TEXT[]), CAST(:state_reason AS TEXT[]), CAST(:fires AS TEXT[]), CAST(:fired AS BIGINT[]),
+            CAST(:now AS BIGINT[]))
+     WITH ORDINALITY AS given (job, read_revision, new_slot, new_next_at, new_state, new_reason, fires, fired, now, execution)
+WHERE id = given.job AND revision = given.read_revision AND next_at IS NOT NULL
+RETURNING id, given.execution
+*/;
 
 -- name: change
 UPDATE jobs
@@ -132,8 +138,7 @@ SET slot = :next_at, next_at = :next_at, revision = revision + 1
 WHERE id = :id AND state = 'active' AND next_at IS NULL;
 
 -- name: unarmed_of_session
-SELECT id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
-       revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+SELECT /*columns job*/
 FROM jobs_told
 WHERE session_id = :session_id AND trigger_kind = 'idle' AND state = 'active' AND next_at IS NULL
 ORDER BY id;

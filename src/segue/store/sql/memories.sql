@@ -1,9 +1,12 @@
 -- Memories of a user by topic, and their search terms. Text is split into terms in Python, so that both
 -- databases find the same.
 
+-- columns: memory
+id, account, user_id, kind, topic, content, confidence, session_id, archive_n, source_seq, created_at,
+updated_at
+
 -- name: keep
-INSERT INTO memories (id, account, user_id, kind, topic, content, confidence, session_id, archive_n, source_seq,
-                      created_at, updated_at)
+INSERT INTO memories (/*columns memory*/)
 VALUES (:id, :account, :user_id, :kind, :topic, :content, :confidence, :session_id, :archive_n, :source_seq,
         :created_at, :updated_at)
 ON CONFLICT (id) DO UPDATE
@@ -18,18 +21,18 @@ WHERE id = :id AND forgotten_at IS NULL
 RETURNING id;
 
 -- name: by_id
-SELECT id, account, user_id, kind, topic, content, confidence, session_id, archive_n, source_seq, created_at, updated_at
+SELECT /*columns memory*/
 FROM memories
 WHERE id = :id AND forgotten_at IS NULL;
 
 -- name: by_topic
-SELECT id, account, user_id, kind, topic, content, confidence, session_id, archive_n, source_seq, created_at, updated_at
+SELECT /*columns memory*/
 FROM memories
 WHERE account = :account AND user_id = :user_id AND topic = :topic AND forgotten_at IS NULL
 /*pg FOR NO KEY UPDATE */;
 
 -- name: newest_first
-SELECT id, account, user_id, kind, topic, content, confidence, session_id, archive_n, source_seq, created_at, updated_at
+SELECT /*columns memory*/
 FROM memories
 WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL AND kind <> 'passage'
   AND (updated_at < :before OR (updated_at = :before AND id < :before_id))

@@ -2,11 +2,32 @@
 -- `runs_told` reads its outcome from the turn.
 -- COALESCE around a guard: see turns.sql.
 
+-- columns: run
+id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
+lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt,
+turn_state, usage, brief, prompt, source
+
 -- name: open
 INSERT INTO runs (id, job_id, session_id, slot, turn_id, delivery_id, queued_at, reason, lateness_ms, missed_count)
 VALUES (:id, :job_id, :session_id, :slot, :turn_id, :delivery_id, :now, :reason, :lateness_ms, :missed_count)
 ON CONFLICT DO NOTHING
 RETURNING id;
+
+-- name: open_many
+/*pg
+WITH opened AS (
+    INSERT INTO runs (id, job_id, session_id, slot, turn_id, delivery_id, queued_at, reason, lateness_ms, missed_count)
+    SELECT *
+    FROM unnest(CAST(:id AS TEXT[]), CAST(:job_id AS TEXT[]), CAST(:session_id AS TEXT[]), CAST(:slot AS BIGINT[]),
+                CAST(:turn_id AS TEXT[]), CAST(:delivery_id AS TEXT[]), CAST(:now AS BIGINT[]), CAST(:reason AS TEXT[]),
+                CAST(:lateness_ms AS BIGINT[]), CAST(:missed_count AS BIGINT[]))
+    ON CONFLICT DO NOTHING
+    RETURNING id
+)
+SELECT id, execution
+FROM unnest(CAST(:id AS TEXT[])) WITH ORDINALITY AS given (run, execution)
+JOIN opened ON id = run
+*/;
 
 -- name: record
 -- A slot that never became a turn: skipped or missed. One row may represent many slots.
@@ -32,18 +53,14 @@ SET (outcome, finished_at, reason, error) = (
 WHERE id = :id AND COALESCE(outcome, '') = '';
 
 -- name: by_id
-SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
-       lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
-       usage, brief, prompt, source,
+SELECT /*columns run*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery,
        (SELECT error FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery_error
 FROM runs_told
 WHERE id = :id;
 
 -- name: of_job
-SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
-       lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
-       usage, brief, prompt, source,
+SELECT /*columns run*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery,
        (SELECT error FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery_error
 FROM runs_told
@@ -52,9 +69,7 @@ ORDER BY slot DESC
 LIMIT :limit;
 
 -- name: of_session
-SELECT id, job_id, session_id, slot, turn_id, delivery_id, queued_at, started_at, finished_at, outcome, reason,
-       lateness_ms, missed_count, prompt_ref, prompt_vars, prompt_version, rendered_prompt, error, attempt, turn_state,
-       usage, brief, prompt, source,
+SELECT /*columns run*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery,
        (SELECT error FROM deliveries_told WHERE turn_id = runs_told.turn_id) AS delivery_error
 FROM runs_told

@@ -5,6 +5,22 @@
 -- FOR NO KEY UPDATE instead of FOR UPDATE: it does not block inserts of rows that refer to the session.
 -- COALESCE around a guard: see turns.sql.
 
+-- columns: session
+id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at, last_message_at,
+last_seq, unarmed, ready_at, holder, fence, waiting_until, archived_seq, archives, live_messages, live_tokens,
+kept_tokens, keep_recent_count, auto_commit_policy, commit_at, last_auto_commit_at, auto_commit_last_error,
+auto_commit_last_error_at, auto_commit_failures
+
+-- columns: totals
+last_message_at, last_seq, archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count,
+auto_commit_policy, commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at,
+auto_commit_failures
+
+-- columns: overview
+message_count, last_line, last_line_at, queued, automations, recall_id, recall_state, recall_trigger,
+recall_action, recall_slot, recall_next_at, recall_created_at, recall_updated_at, recall_call_type,
+recall_comment, recall_turn_state, recall_waits_since
+
 -- name: create
 INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
                       auto_commit_policy, keep_recent_count)
@@ -12,10 +28,7 @@ VALUES (:id, :account, :user_id, :key, :chat_type, :title, :timezone, :when_busy
         :auto_commit_policy, :keep_recent_count);
 
 -- name: by_key
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = (
         SELECT session_id
@@ -25,10 +38,7 @@ WHERE id = (
 
 -- name: in_account
 -- The session of this user, else the only session of that key in the account.
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = COALESCE(
         (SELECT session_id
@@ -42,10 +52,7 @@ WHERE id = COALESCE(
     );
 
 -- name: by_id
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = :id;
 
@@ -58,10 +65,7 @@ WITH page AS MATERIALIZED (
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM page
 JOIN sessions ON sessions.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
@@ -75,22 +79,13 @@ WITH page AS MATERIALIZED (
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM page
 JOIN sessions ON sessions.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
 
 -- name: overview
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
-       message_count, last_line, last_line_at, queued, automations,
-       recall_id, recall_state, recall_trigger, recall_action, recall_slot, recall_next_at, recall_created_at,
-       recall_updated_at, recall_call_type, recall_comment, recall_turn_state, recall_waits_since
+SELECT /*columns session*/, /*columns overview*/
 FROM sessions_with_counts
 WHERE id = :id;
 
@@ -110,13 +105,7 @@ WITH page AS MATERIALIZED (
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
-       message_count, last_line, last_line_at, queued, automations,
-       recall_id, recall_state, recall_trigger, recall_action, recall_slot, recall_next_at, recall_created_at,
-       recall_updated_at, recall_call_type, recall_comment, recall_turn_state, recall_waits_since
+SELECT /*columns session*/, /*columns overview*/
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
@@ -137,22 +126,13 @@ WITH page AS MATERIALIZED (
     ORDER BY heard_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT counted.id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
-       message_count, last_line, last_line_at, queued, automations,
-       recall_id, recall_state, recall_trigger, recall_action, recall_slot, recall_next_at, recall_created_at,
-       recall_updated_at, recall_call_type, recall_comment, recall_turn_state, recall_waits_since
+SELECT /*columns session*/, /*columns overview*/
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.heard_at DESC, page.session_id DESC;
 
 -- name: lock_by_key
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = (
         SELECT session_id
@@ -163,10 +143,7 @@ WHERE id = (
 
 -- name: lock_in_account
 -- As `in_account`.
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = COALESCE(
         (SELECT session_id
@@ -181,13 +158,18 @@ WHERE id = COALESCE(
 /*pg FOR NO KEY UPDATE */;
 
 -- name: lock
-SELECT id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-       last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns session*/
 FROM sessions
 WHERE id = :id
 /*pg FOR NO KEY UPDATE */;
+
+-- name: lock_many
+/*pg
+SELECT /*columns session*/, execution
+FROM unnest(CAST(:id AS TEXT[])) WITH ORDINALITY AS given (lane, execution)
+JOIN sessions ON id = lane
+FOR NO KEY UPDATE OF sessions
+*/;
 
 -- name: change
 UPDATE sessions
@@ -345,21 +327,25 @@ SET holder = :holder,
     last_seq = last_seq + 1,
     ready_at = NULL
 WHERE id IN (SELECT id FROM ready) AND holder IS NULL AND COALESCE(ready_at, :now + 1) <= :now
-RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-          last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-          archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-          commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures,
+RETURNING /*columns session*/,
           (SELECT saved FROM agent_states WHERE agent_states.session_id = sessions.id) AS saved,
           (SELECT waiting FROM agent_states WHERE agent_states.session_id = sessions.id) AS waiting,
           (SELECT answered_by FROM agent_states WHERE agent_states.session_id = sessions.id) AS answered_by;
 
 -- name: hold
-SELECT last_message_at, last_seq,
-       archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-       commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+SELECT /*columns totals*/
 FROM sessions
 WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 /*pg FOR NO KEY UPDATE */;
+
+-- name: hold_many
+/*pg
+SELECT /*columns totals*/, execution
+FROM unnest(CAST(:id AS TEXT[]), CAST(:holder AS TEXT[]), CAST(:fence AS BIGINT[]))
+     WITH ORDINALITY AS given (lane, lane_holder, lane_fence, execution)
+JOIN sessions ON id = lane AND COALESCE(holder, '') = lane_holder AND fence = lane_fence
+FOR NO KEY UPDATE OF sessions
+*/;
 
 -- name: wait
 UPDATE sessions
@@ -369,8 +355,7 @@ WHERE id = :id;
 -- name: number_events
 UPDATE sessions
 SET last_seq = last_seq + :events
-WHERE id = :id
-RETURNING last_seq;
+WHERE id = :id;
 
 -- name: grow
 -- Adds events to the counts; messages count as not archived. A new message resets the pause after failed archiving.
@@ -386,6 +371,25 @@ SET last_seq = last_seq + :events,
     END
 WHERE id = :id
 RETURNING last_seq;
+
+-- name: grow_many
+/*pg
+UPDATE sessions
+SET last_seq = last_seq + given.events,
+    live_messages = live_messages + given.messages,
+    live_tokens = live_tokens + given.tokens,
+    kept_tokens = COALESCE(given.kept, kept_tokens),
+    auto_commit_failures = CASE WHEN given.messages > 0 THEN 0 ELSE auto_commit_failures END,
+    commit_at = CASE
+        WHEN given.next_commit IS NULL OR commit_at <= given.next_commit THEN commit_at
+        ELSE given.next_commit
+    END
+FROM unnest(CAST(:id AS TEXT[]), CAST(:events AS BIGINT[]), CAST(:messages AS BIGINT[]), CAST(:tokens AS BIGINT[]),
+            CAST(:kept_tokens AS BIGINT[]), CAST(:commit_at AS BIGINT[]))
+     WITH ORDINALITY AS given (lane, events, messages, tokens, kept, next_commit, execution)
+WHERE id = given.lane
+RETURNING last_seq, given.execution
+*/;
 
 -- name: renew
 UPDATE sessions
@@ -415,6 +419,34 @@ SET holder = NULL,
     )
 WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 RETURNING ready_at, user_waits;
+
+-- name: release_many
+/*pg
+UPDATE sessions
+SET holder = NULL,
+    leased_at = NULL,
+    lease_until = NULL,
+    last_seq = last_seq + given.events,
+    live_messages = live_messages + given.messages,
+    live_tokens = live_tokens + given.tokens,
+    kept_tokens = COALESCE(given.kept, kept_tokens),
+    auto_commit_failures = CASE WHEN given.messages > 0 THEN 0 ELSE auto_commit_failures END,
+    commit_at = CASE
+        WHEN given.next_commit IS NULL OR commit_at <= given.next_commit THEN commit_at
+        ELSE given.next_commit
+    END,
+    (ready_at, user_waits) = (
+        SELECT MIN(not_before), COALESCE(MAX(CASE WHEN run_id IS NULL THEN 1 ELSE 0 END), 0)
+        FROM turns
+        WHERE session_id = given.lane AND state = 'queued'
+    )
+FROM unnest(CAST(:id AS TEXT[]), CAST(:holder AS TEXT[]), CAST(:fence AS BIGINT[]), CAST(:events AS BIGINT[]),
+            CAST(:messages AS BIGINT[]), CAST(:tokens AS BIGINT[]), CAST(:kept_tokens AS BIGINT[]),
+            CAST(:commit_at AS BIGINT[]))
+     WITH ORDINALITY AS given (lane, lane_holder, lane_fence, events, messages, tokens, kept, next_commit, execution)
+WHERE id = given.lane AND COALESCE(holder, '') = given.lane_holder AND fence = given.lane_fence
+RETURNING ready_at, user_waits, given.execution
+*/;
 
 -- name: delay
 -- Undoes a lease of the same transaction: the lane is ready again at that moment, or when a turn is admitted.
@@ -469,7 +501,4 @@ SET fence = fence + 1, holder = :holder
 WHERE id = :id AND COALESCE(holder, '') <> ''
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
        OR leased_at > :horizon)
-RETURNING id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
-          last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until,
-          archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy,
-          commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures;
+RETURNING /*columns session*/;

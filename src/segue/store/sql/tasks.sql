@@ -2,6 +2,10 @@
 -- session run one at a time, in the order of its archives.
 -- COALESCE around a guard: see turns.sql.
 
+-- columns: task
+id, account, user_id, type, session_id, session_key, archive_n, state, stage, attempt, not_before, fence,
+result, error, created_at, updated_at
+
 -- name: create
 INSERT INTO tasks (id, account, user_id, type, session_id, session_key, archive_n, state, stage, not_before,
                    created_at, updated_at)
@@ -9,8 +13,7 @@ VALUES (:id, :account, :user_id, 'session_commit', :session_id, :session_key, :a
         :now, :now);
 
 -- name: by_id
-SELECT id, account, user_id, type, session_id, session_key, archive_n, state, stage, attempt, not_before, fence,
-       result, error, created_at, updated_at
+SELECT /*columns task*/
 FROM tasks
 WHERE id = :id;
 
@@ -21,8 +24,7 @@ FROM tasks
 WHERE id = (SELECT MAX(id) FROM tasks);
 
 -- name: newest_first
-SELECT id, account, user_id, type, session_id, session_key, archive_n, state, stage, attempt, not_before, fence,
-       result, error, created_at, updated_at
+SELECT /*columns task*/
 FROM tasks
 WHERE account = :account AND user_id = :user_id AND id < :before_id
   AND (:state = '' OR state = :state) AND (:session_key = '' OR session_key = :session_key)
@@ -31,8 +33,7 @@ LIMIT :limit;
 
 -- name: newest_in_account
 -- As above, of all users.
-SELECT id, account, user_id, type, session_id, session_key, archive_n, state, stage, attempt, not_before, fence,
-       result, error, created_at, updated_at
+SELECT /*columns task*/
 FROM tasks
 WHERE account = :account AND id < :before_id
   AND (:state = '' OR state = :state) AND (:session_key = '' OR session_key = :session_key)
@@ -63,8 +64,7 @@ SET state = 'running',
     attempt = attempt + 1,
     updated_at = :now
 WHERE id IN (SELECT id FROM ready) AND COALESCE(state, '') = 'pending'
-RETURNING id, account, user_id, type, session_id, session_key, archive_n, state, stage, attempt, not_before, fence,
-          result, error, created_at, updated_at;
+RETURNING /*columns task*/;
 
 -- name: next_due
 SELECT MIN(not_before) AS not_before
@@ -92,8 +92,7 @@ WHERE id = :id AND fence = :fence AND COALESCE(state, '') = 'running'
 RETURNING id;
 
 -- name: expired
-SELECT id, account, user_id, type, session_id, session_key, archive_n, state, stage, attempt, not_before, fence,
-       result, error, created_at, updated_at
+SELECT /*columns task*/
 FROM tasks
 WHERE state IN ('running', 'cancelling')
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)

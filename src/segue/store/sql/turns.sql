@@ -6,6 +6,14 @@
 -- rows. If they are nearly empty when statistics are collected, the planner takes a scan of one for as cheap as a
 -- lookup by id. While a backup or an old transaction keeps obsolete entries, that scan walks over every row that
 -- left the index since. COALESCE hides the column from the planner (decision 0024).
+--
+-- A query `x_many`, here and in other files, is the set form of `x` for many callers of PostgreSQL: it takes an
+-- array for each parameter. Columns of `given` have names that no table has, so that others need no table name.
+
+-- columns: turn
+id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
+attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at, started_at,
+finished_at, outcome, reply, error, usage
 
 -- name: enqueue
 INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
@@ -14,6 +22,25 @@ VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'queued', :rank, :not_befor
         :source, :joins, :waits, :retries, :crash, :timeout_ms, :now, :metadata)
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
+
+-- name: enqueue_many
+/*pg
+WITH queued AS (
+    INSERT INTO turns (state, id, session_id, via_id, job_id, run_id, rank, not_before, content, prompt, brief, call,
+                       source, joins, waits, retries, crash, timeout_ms, queued_at, metadata)
+    SELECT 'queued', given.*
+    FROM unnest(CAST(:id AS TEXT[]), CAST(:session_id AS TEXT[]), CAST(:via_id AS TEXT[]), CAST(:job_id AS TEXT[]),
+                CAST(:run_id AS TEXT[]), CAST(:rank AS BIGINT[]), CAST(:not_before AS BIGINT[]), CAST(:content AS TEXT[]),
+                CAST(:prompt AS TEXT[]), CAST(:brief AS TEXT[]), CAST(:call AS TEXT[]), CAST(:source AS TEXT[]),
+                CAST(:joins AS BIGINT[]), CAST(:waits AS BIGINT[]), CAST(:retries AS BIGINT[]), CAST(:crash AS TEXT[]),
+                CAST(:timeout_ms AS BIGINT[]), CAST(:now AS BIGINT[]), CAST(:metadata AS TEXT[])) AS given
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id
+)
+SELECT id, execution
+FROM unnest(CAST(:id AS TEXT[])) WITH ORDINALITY AS given (turn, execution)
+JOIN queued ON id = turn
+*/;
 
 -- name: start_next
 -- A call of a function does not report its actions, so it counts as having acted as soon as it starts.
@@ -33,14 +60,40 @@ WHERE id = (
         LIMIT 1
     )
   AND COALESCE(state, '') = 'queued'
-RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-          attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-          started_at, finished_at, outcome, reply, error, usage,
+RETURNING /*columns turn*/,
           CASE WHEN waits = 1 AND NOT EXISTS (
               SELECT 1
               FROM turns AS others
               WHERE others.session_id = turns.session_id AND others.state = 'queued' AND others.id <> turns.id
           ) THEN 1 ELSE 0 END AS empties_queue;
+
+-- name: start_next_many
+/*pg
+UPDATE turns
+SET state = 'running',
+    fence = given.new_fence,
+    attempt = attempt + 1,
+    started_at = given.now,
+    acted = CASE WHEN call IS NULL THEN given.new_acted ELSE 1 END,
+    draft = NULL
+FROM unnest(CAST(:session_id AS TEXT[]), CAST(:fence AS BIGINT[]), CAST(:acted AS BIGINT[]), CAST(:now AS BIGINT[]))
+     WITH ORDINALITY AS given (lane, new_fence, new_acted, now, execution)
+WHERE id = (
+        SELECT id
+        FROM turns
+        WHERE session_id = given.lane AND state = 'queued' AND not_before <= given.now
+        ORDER BY rank, id
+        LIMIT 1
+    )
+  AND COALESCE(state, '') = 'queued'
+RETURNING /*columns turn*/,
+          CASE WHEN waits = 1 AND NOT EXISTS (
+              SELECT 1
+              FROM turns AS others
+              WHERE others.session_id = turns.session_id AND others.state = 'queued' AND others.id <> turns.id
+          ) THEN 1 ELSE 0 END AS empties_queue,
+          given.execution
+*/;
 
 -- name: finish
 UPDATE turns
@@ -48,6 +101,21 @@ SET state = :state, outcome = :outcome, reason = :reason, reply = :reply, error 
     prompt_version = :prompt_version, rendered_prompt = :rendered_prompt, finished_at = :now, draft = NULL
 WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
+
+-- name: finish_many
+/*pg
+UPDATE turns
+SET state = given.state, outcome = given.outcome, reason = given.reason, reply = given.reply, error = given.error,
+    usage = given.usage, prompt_version = given.prompt_version, rendered_prompt = given.rendered_prompt,
+    finished_at = given.now, draft = NULL
+FROM unnest(CAST(:id AS TEXT[]), CAST(:fence AS BIGINT[]), CAST(:state AS TEXT[]), CAST(:outcome AS TEXT[]),
+            CAST(:reason AS TEXT[]), CAST(:reply AS TEXT[]), CAST(:error AS TEXT[]), CAST(:usage AS TEXT[]),
+            CAST(:prompt_version AS BIGINT[]), CAST(:rendered_prompt AS TEXT[]), CAST(:now AS BIGINT[]))
+     WITH ORDINALITY AS given (id, fence, state, outcome, reason, reply, error, usage, prompt_version, rendered_prompt,
+                               now, execution)
+WHERE turns.id = given.id AND COALESCE(turns.state, '') = 'running' AND turns.fence = given.fence
+RETURNING turns.id, given.execution
+*/;
 
 -- name: requeue
 UPDATE turns
@@ -65,9 +133,7 @@ WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
 UPDATE turns
 SET state = 'cancelled', outcome = :outcome, reason = :reason, error = :reason, finished_at = :now
 WHERE id = :id AND COALESCE(state, '') = 'queued'
-RETURNING id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-          attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-          started_at, finished_at, outcome, reply, error, usage;
+RETURNING /*columns turn*/;
 
 -- name: hold_scheduled
 -- Scheduled turns wait while the session waits for its user.
@@ -125,42 +191,53 @@ WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence
 RETURNING id;
 
 -- name: by_id
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-       started_at, finished_at, outcome, reply, error, usage
+SELECT /*columns turn*/
 FROM turns
 WHERE id = :id;
 
 -- name: running_in
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-       started_at, finished_at, outcome, reply, error, usage
+SELECT /*columns turn*/
 FROM turns
 WHERE session_id = :session_id AND state = 'running';
 
 -- name: queued_in
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-       started_at, finished_at, outcome, reply, error, usage
+SELECT /*columns turn*/
 FROM turns
 WHERE session_id = :session_id AND state = 'queued'
 ORDER BY rank, id;
 
+-- name: queued_in_many
+/*pg
+SELECT /*columns turn*/, execution
+FROM unnest(CAST(:session_id AS TEXT[])) WITH ORDINALITY AS given (lane, execution)
+CROSS JOIN LATERAL (
+    SELECT /*columns turn*/
+    FROM turns
+    WHERE session_id = lane AND state = 'queued'
+    ORDER BY rank, id
+) AS queued
+*/;
+
 -- name: between
 -- The turns that ran in a session while one of its turns waited.
-SELECT id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
-       attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at,
-       started_at, finished_at, outcome, reply, error, usage
+SELECT /*columns turn*/
 FROM turns
 WHERE session_id = :session_id AND id <> :id AND joined_into IS NULL
   AND started_at < :until AND COALESCE(finished_at, :until) > :since
 ORDER BY started_at
 LIMIT :limit;
 
--- name: running_count
-SELECT COUNT(*) AS count
-FROM turns
-WHERE state = 'running';
+-- name: lane_now
+-- The turns of a session that have not ended, in their order, and the number of running turns in all sessions. If
+-- the session has none, one row without a turn.
+SELECT turns.id, turns.session_id, turns.via_id, turns.run_id, turns.state, turns.rank, turns.not_before,
+       turns.content, turns.prompt, turns.brief, turns.call, turns.source, turns.joined_into, turns.attempt,
+       turns.crashes, turns.retries, turns.crash, turns.timeout_ms, turns.acted, turns.stop_asked,
+       turns.fence, turns.draft, turns.queued_at, turns.started_at, turns.finished_at, turns.outcome,
+       turns.reply, turns.error, turns.usage, everywhere.at_work
+FROM (SELECT COUNT(*) AS at_work FROM turns WHERE state = 'running') AS everywhere
+LEFT JOIN turns ON turns.session_id = :session_id AND turns.state IN ('queued', 'running')
+ORDER BY turns.rank, turns.id;
 
 -- name: unsettled_in
 -- Turns that have started and not ended: the running one, and those that were requeued.

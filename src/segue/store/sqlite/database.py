@@ -1,11 +1,10 @@
 """SQLite driver: one file, one writer thread, some reader threads.
 
-    run ──► waiting ──► writer: file lock · BEGIN · drive together · COMMIT ──► futures
+    run ──► waiting ──► writer: file lock · BEGIN · one caller after the other · COMMIT ──► futures
     read ─► reads ────► readers: one SELECT, on a connection of their own ──► futures
 
-The writer commits all waiting transactions as one group, so that they share the cost of the commit and of
-each statement. If a caller raises after it has written, the group is rolled back and driven again, one caller
-after the other, each in a savepoint.
+The writer commits all waiting transactions as one group, so that they share the cost of the commit. It drives
+one after the other, each in a savepoint: a caller that raises is rolled back to its savepoint alone.
 
 Invariants
   - no caller gets a result before its COMMIT; a COMMIT that fails, fails for the whole group
@@ -27,6 +26,7 @@ from segue.errors import DatabaseGone, StoreUnavailable
 from segue.store.database import Begin, Params, Rows, T
 from segue.store.last_write import LastWrite
 from segue.store.queries import Query
+from segue.store.settings import DEFAULTS, StoreSettings
 from segue.store.sqlite.execute import just_read
 from segue.store.sqlite.file import MEMORY, open_file, open_reader
 from segue.store.sqlite.file_identity import OPENING, OpenFiles
@@ -35,7 +35,6 @@ from segue.store.sqlite.loop_bridge import LoopBridge
 from segue.store.sqlite.threads import Readers, Writer
 from segue.times.clock import SystemClock
 
-BUSY_SECONDS = 2.0
 READERS = 2
 ENOUGH_BYTES = 1_048_576
 """A disk that was full counts as full until so many bytes are free."""
@@ -52,18 +51,19 @@ class Sqlite:
     """A SQLite database, opened by `await Sqlite.open(path)`; `:memory:` ends with the process."""
 
     dialect = "sqlite"
+    scans = None
 
     def __init__(
         self,
         path: str,
         connections: list[sqlite3.Connection],
         files: OpenFiles | None,
-        busy_seconds: float,
+        settings: StoreSettings,
     ) -> None:
         """The first connection writes. If it is the only one (in memory), it also reads."""
         writer, *readers = connections
         self._path = path
-        self._busy_seconds = busy_seconds
+        self._busy_seconds = settings.busy_seconds
         self._closed = False
         bridge = LoopBridge(when_nothing_returns=self._fail_after_busy_seconds)
         file_lock = None
@@ -71,16 +71,16 @@ class Sqlite:
         if files is not None:
             file_lock = FileLock(path)
             self.last_write = LastWrite(lambda: _has_disk_space(path))
-        self._writer = Writer(writer, path, file_lock, files, self.last_write, bridge)
+        self._writer = Writer(writer, path, file_lock, files, self.last_write, bridge, settings.poll_seconds)
         self._readers = Readers(readers, path, bridge) if readers else None
 
     @classmethod
-    async def open(cls, path: str, *, busy_seconds: float = BUSY_SECONDS) -> "Sqlite":
+    async def open(cls, path: str, settings: StoreSettings = DEFAULTS) -> "Sqlite":
         """Open or create the file. Raises `StoreUnusable`, and changes nothing, if it is not Segue's."""
         # Absolute, because SQLite would parse a relative path that begins with "file:" as a URL.
         absolute = path if path == MEMORY else str(Path.cwd() / path)
-        connections, files = await asyncio.to_thread(_open, absolute, busy_seconds)
-        return cls(absolute, connections, files, busy_seconds)
+        connections, files = await asyncio.to_thread(_open, absolute, settings.busy_seconds)
+        return cls(absolute, connections, files, settings)
 
     async def run(self, begin: Begin[T]) -> T:
         self._refuse_if_closed("written")

@@ -185,42 +185,36 @@ def primary_code(error: sqlite3.Error) -> int | None:
     return None if code is None else code & 0xFF
 
 
+_HELD = (Reason.LOCKED, "another program has locked it for too long")
 _NOT_NOW = {
-    sqlite3.SQLITE_BUSY: "another program has locked it for too long",
-    sqlite3.SQLITE_LOCKED: "another program has locked it for too long",
-    sqlite3.SQLITE_PROTOCOL: "another program has locked it for too long",
-    sqlite3.SQLITE_FULL: "its disk is full",
-    sqlite3.SQLITE_IOERR: "its disk reported an error",
-    sqlite3.SQLITE_NOMEM: "there is no memory left",
+    sqlite3.SQLITE_BUSY: _HELD,
+    sqlite3.SQLITE_LOCKED: _HELD,
+    sqlite3.SQLITE_PROTOCOL: _HELD,
+    sqlite3.SQLITE_FULL: (Reason.DISK_FULL, "its disk is full"),
+    sqlite3.SQLITE_IOERR: (Reason.DISK_ERROR, "its disk reported an error"),
+    sqlite3.SQLITE_NOMEM: (Reason.NO_MEMORY, "there is no memory left"),
 }
 _NEVER = {
-    sqlite3.SQLITE_CORRUPT: "it is damaged: restore it from a backup",
-    sqlite3.SQLITE_NOTADB: "it is not a database: name another file, or restore this one from a backup",
-    sqlite3.SQLITE_READONLY: "it may not be written to: give this user the right to",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: see that it and its folder may be read and written",
-    sqlite3.SQLITE_PERM: "it may not be opened: give this user the right to",
-}
-
-
-_REASONS = {
-    sqlite3.SQLITE_BUSY: Reason.LOCKED,
-    sqlite3.SQLITE_LOCKED: Reason.LOCKED,
-    sqlite3.SQLITE_PROTOCOL: Reason.LOCKED,
-    sqlite3.SQLITE_FULL: Reason.DISK_FULL,
-    sqlite3.SQLITE_IOERR: Reason.DISK_ERROR,
-    sqlite3.SQLITE_NOMEM: Reason.NO_MEMORY,
-    sqlite3.SQLITE_CORRUPT: Reason.DAMAGED,
-    sqlite3.SQLITE_NOTADB: Reason.DAMAGED,
-    sqlite3.SQLITE_READONLY: Reason.READ_ONLY,
-    sqlite3.SQLITE_CANTOPEN: Reason.DISK_ERROR,
-    sqlite3.SQLITE_PERM: Reason.READ_ONLY,
+    sqlite3.SQLITE_CORRUPT: (Reason.DAMAGED, "it is damaged: restore it from a backup"),
+    sqlite3.SQLITE_NOTADB: (
+        Reason.DAMAGED,
+        "it is not a database: name another file, or restore this one from a backup",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        Reason.READ_ONLY,
+        "it may not be written to: give this user the right to",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        Reason.DISK_ERROR,
+        "it cannot be opened: see that it and its folder may be read and written",
+    ),
+    sqlite3.SQLITE_PERM: (Reason.READ_ONLY, "it may not be opened: give this user the right to"),
 }
 
 
 def reason_of(error: sqlite3.Error, path: str) -> Reason | None:
     """Why the file cannot be written; None when the caller's statement is at fault."""
-    code = primary_code(error)
-    reason = None if code is None else _REASONS.get(code)
+    reason, _ = (_NOT_NOW | _NEVER).get(primary_code(error) or 0, (None, ""))
     # SQLite reports a disk that became read-only under an open file as an I/O error.
     if reason is Reason.DISK_ERROR and not all(os.access(each, os.W_OK) for each in (path, f"{path}-wal")):
         return Reason.READ_ONLY
@@ -234,9 +228,9 @@ def explain(error: sqlite3.Error, path: str, *, in_use: bool = False) -> StoreEr
     if in_use and reason_of(error, path) is Reason.READ_ONLY:
         return StoreUnavailable(f"{path} cannot be written now: it, or its disk, is read-only ({error})")
     if code in _NOT_NOW:
-        return StoreUnavailable(f"{path} cannot be used now: {_NOT_NOW[code]}; try again later ({error})")
+        return StoreUnavailable(f"{path} cannot be used now: {_NOT_NOW[code][1]}; try again later ({error})")
     if code in _NEVER:
-        return StoreUnusable(f"{path} cannot be used: {_NEVER[code]} ({error})")
+        return StoreUnusable(f"{path} cannot be used: {_NEVER[code][1]} ({error})")
     return StoreError(f"{path} could not do it: {error}")
 
 

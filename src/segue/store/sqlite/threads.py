@@ -10,18 +10,15 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import inf
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, TypeAlias
 
 from segue.errors import DatabaseGone, StoreError, StoreUnavailable
-from segue.store.batching.group import Group
-from segue.store.batching.transaction import BatchedTransaction, SessionKeys
 from segue.store.database import Begin, Params
 from segue.store.last_write import LastWrite, Reason
 from segue.store.queries import Query
-from segue.store.sqlite.execute import drive, drive_together, execute
+from segue.store.sqlite.execute import drive, execute
 from segue.store.sqlite.file import explain, reason_of
 from segue.store.sqlite.file_identity import OpenFiles
 from segue.store.sqlite.file_lock import FileLock
@@ -34,8 +31,6 @@ _REASONS = {errno.ENOSPC: Reason.DISK_FULL, errno.EDQUOT: Reason.DISK_FULL, errn
 
 LARGEST_GROUP = 256
 READS_AT_ONCE = 16
-POLL_SECONDS = 1.0
-"""How long a write of another process may go unnoticed."""
 
 
 class Writer:
@@ -47,6 +42,7 @@ class Writer:
         files: OpenFiles | None,
         last_write: LastWrite,
         bridge: LoopBridge,
+        poll_seconds: float,
     ) -> None:
         """A database in memory has no file lock and no files: no other process can open it."""
         self._connection = connection
@@ -55,11 +51,11 @@ class Writer:
         self._files = files
         self._last_write = last_write
         self._bridge = bridge
+        self._poll_seconds = poll_seconds
         self.gone: DatabaseGone | None = None
         """Set once, when the file was deleted or replaced: every later call is refused with it."""
         self._path_is_gone = False
         """Whether the database itself is gone, and not only its log."""
-        self._keys = SessionKeys()
         self._waiting: deque[Work] = deque()
         self._queueing_since: float | None = None
         self._ended: asyncio.Future[None] | None = None
@@ -111,7 +107,7 @@ class Writer:
             if self._waiting:
                 self._bridge.return_(self._commit_in_turn())
             else:
-                self._gate.acquire(timeout=POLL_SECONDS if self._rings else -1)
+                self._gate.acquire(timeout=self._poll_seconds if self._rings else -1)
             self._poll_for_other_writers()
         self._close()
         self._bridge.return_([(self._ended, None, None)])
@@ -153,54 +149,21 @@ class Writer:
 
     def _try_to_commit(self, group: list[Work]) -> list[Outcome]:
         try:
-            try:
-                return self._commit_together(group)
-            except sqlite3.Error:
-                raise
-            except BaseException as error:
-                self._roll_back()
-                if len(group) == 1:
-                    return [(group[0][1], None, error)]
-                return self._commit_apart(group)
+            self._connection.execute("BEGIN IMMEDIATE")
+            changes = self._connection.total_changes
+            outcomes = [self._drive(begin, future) for begin, future in group]
+            self._connection.execute("COMMIT")
         except sqlite3.Error as error:
+            # The file itself is at fault: no caller of the group is committed.
             self._roll_back()
             self._last_write.failed(reason_of(error, self._path))
             return _failed(group, explain(error, self._path, in_use=True))
-
-    def _commit_together(self, group: list[Work]) -> list[Outcome]:
-        changes = self._begin()
-        if len(group) == 1:
-            begin, future = group[0]
-            outcomes: list[Outcome] = [(future, drive(self._connection, begin), None)]
-        else:
-            outcomes = self._drive_together(group)
-        self._end(changes)
-        return outcomes
-
-    def _begin(self) -> int:
-        """Begin. Returns the connection's number of changes so far."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        return self._connection.total_changes
-
-    def _end(self, changes: int) -> None:
-        self._connection.execute("COMMIT")
         if self._connection.total_changes != changes:
             self._last_write.succeeded()
-
-    def _drive_together(self, group: list[Work]) -> list[Outcome]:
-        callers = [BatchedTransaction(begin, self._keys) for begin, _ in group]
-        drive_together(self._connection, Group(callers, self._keys, beginning_seconds=inf))
-        return [
-            (future, caller.result, caller.error) for (_, future), caller in zip(group, callers, strict=True)
-        ]
-
-    def _commit_apart(self, group: list[Work]) -> list[Outcome]:
-        changes = self._begin()
-        outcomes = [self._drive_apart(begin, future) for begin, future in group]
-        self._end(changes)
         return outcomes
 
-    def _drive_apart(self, begin: Begin[Any], future: asyncio.Future[Any]) -> Outcome:
+    def _drive(self, begin: Begin[Any], future: asyncio.Future[Any]) -> Outcome:
+        """Run one caller's transaction in a savepoint: if it fails, only its own statements are undone."""
         self._connection.execute("SAVEPOINT caller")
         outcome: Outcome
         try:
@@ -222,7 +185,7 @@ class Writer:
     def _poll_for_other_writers(self) -> None:
         if not self._rings or monotonic() < self._next_poll:
             return
-        self._next_poll = monotonic() + POLL_SECONDS
+        self._next_poll = monotonic() + self._poll_seconds
         self._check_files()
         with suppress(sqlite3.Error):
             version = self._version()

@@ -1,10 +1,12 @@
-"""Inbound messages: admits what arrives through a channel as a turn, once, if its sender is allowed."""
+"""Guests: who may write through a channel. Admits their messages as turns, each once."""
 
 import logging
 from hashlib import sha256
 from secrets import choice
 
 from segue.errors import Conflict, Invalid, NotFound
+from segue.kernel.api.context import ApiContext
+from segue.kernel.api.sessions import SessionsApi
 from segue.kernel.api.turns import TurnsApi
 from segue.kernel.transactions.idempotency import Request
 from segue.model.channel import Arrival, Channel
@@ -34,8 +36,19 @@ class Guest:
     """The user that owns this sender's private chats; None: each chat is a user of its own."""
 
 
-class InboundApi(TurnsApi):
-    async def hear(self, channel: str, arrival: Arrival, *, user: str | None = None) -> None:
+class GuestsApi:
+    """The senders of channels, and what they write: `kernel.guests`."""
+
+    def __init__(self, context: ApiContext, sessions: SessionsApi, turns: TurnsApi) -> None:
+        self._context = context
+        self._sessions = sessions
+        self._turns = turns
+
+    def inbox(self, channel: Channel) -> "ChannelInbox":
+        """Returns what a channel gives its messages to."""
+        return ChannelInbox(self._context, self, channel)
+
+    async def receive(self, channel: str, arrival: Arrival, *, user: str | None = None) -> None:
         """Admits a message that arrived through a channel as a turn of its session, once for each `id`.
 
         The caller has checked that the sender is allowed. A message that no session can take is dropped and
@@ -49,100 +62,104 @@ class InboundApi(TurnsApi):
             request = Request(owner=owner, name=f"{channel}:{arrival.id}", digest=digest)
         try:
             if arrival.chat_type != "private":
-                await self.open(key, owner=owner, chat_type=arrival.chat_type, title=arrival.title)
-            await self.receive(key, arrival.text, owner=owner, metadata=arrival.metadata, request=request)
+                await self._sessions.open(key, owner=owner, chat_type=arrival.chat_type, title=arrival.title)
+            await self._turns.receive(
+                key, arrival.text, owner=owner, metadata=arrival.metadata, request=request
+            )
         except (Invalid, Conflict) as error:
             _log.warning("message dropped, arrived through %s: %s", channel, error)
 
-    async def guests(self, *, limit: int = 100) -> list[Guest]:
-        """Returns the senders that the settings do not name, by channel: allowed by a code, or asking."""
-        found = await self.store.database.read(queries.guests.newest, {"limit": limit})
-        return [_guest(row) for row in found]
-
-    async def allow_guest(self, code: str, *, user: str | None = None) -> Guest:
+    async def allow(self, code: str, *, user: str | None = None) -> Guest:
         """Allows the sender that was given this code, and returns it as a `Guest`.
 
         `user` is the user that will own the sender's private chats. Raises `NotFound`, `BadText`.
         """
         user_id = None if user is None else check_text(user, "the name of a user", longest=MAX_NAME)
-        guest = await self.store.commit(_change, "allow", code=code.strip().upper(), user_id=user_id)
+        guest = await self._context.store.commit(_change, "allow", code=code.strip().upper(), user_id=user_id)
         if guest is None:
             raise NotFound(f"no sender was given the code {code!r}; `segue channels list` shows who asks")
         return guest
 
-    async def bind_sender(self, channel: str, sender: str, *, user: str) -> Guest:
+    async def bind(self, channel: str, sender: str, *, user: str) -> Guest:
         """Makes a user the owner of a sender's private chats, from the next message on.
 
         It does not allow the sender. Returns the `Guest`. Raises `BadText`, `BadKey`.
         """
         check_text(sender, "a sender", longest=MAX_NAME)
         check_key(f"{channel}:1")
-        guest = await self.store.commit(
+        guest = await self._context.store.commit(
             _change,
             "bind",
             channel=channel,
             sender=sender,
             user_id=check_text(user, "the name of a user", longest=MAX_NAME),
             code=_new_code(),
-            now=self.clock.ms(),
+            now=self._context.clock.ms(),
         )
         assert guest is not None  # it is made if it is missing
         return guest
 
-    async def forget_guest(self, channel: str, sender: str) -> Guest:
+    async def delete(self, channel: str, sender: str) -> Guest:
         """Removes a sender's permission, or its pairing code, and returns the `Guest`. Raises `NotFound`."""
-        guest = await self.store.commit(_change, "forget", channel=channel, sender=sender)
+        guest = await self._context.store.commit(_change, "forget", channel=channel, sender=sender)
         if guest is None:
             raise NotFound(f"no sender is known as {sender} through {channel}")
         return guest
 
-    async def _pairing_of(self, channel: str, sender: str | None) -> tuple[bool, str | None]:
-        """Whether a code has allowed the sender, and the user that owns the sender's chats."""
-        if not sender:
-            return False, None
-        found = await self.store.database.read(queries.guests.known, {"channel": channel, "sender": sender})
-        return (bool(found[0]["allowed"]), found[0]["user_id"]) if found else (False, None)
-
-    async def _new_pairing_code(self, channel: str, arrival: Arrival) -> str | None:
-        """A code for a new sender; None for a sender that has one already."""
-        return await self.store.commit(
-            _add_guest, channel, arrival.sender or "", arrival.sender_name, _new_code(), self.clock.ms()
-        )
+    async def list(self, *, limit: int = 100) -> list[Guest]:
+        """Returns the senders that the settings do not name, by channel: allowed by a code, or asking."""
+        found = await self._context.store.database.read(queries.guests.newest, {"limit": limit})
+        return [_guest(row) for row in found]
 
 
 @positional
 class ChannelInbox:
     """Takes the messages that arrive through one channel."""
 
-    kernel: InboundApi
+    context: ApiContext
+    guests: GuestsApi
     channel: Channel
 
     async def take(self, arrival: Arrival) -> str | None:
         name, door = self.channel.name, self.channel.door
-        allowed, user = await self.kernel._pairing_of(name, arrival.sender)
+        allowed, user = await self._pairing_of(arrival.sender)
         if allowed or door.admits(arrival.sender):
             # A group has one owner, no matter which of its members writes.
             owner = user if arrival.chat_type == "private" else None
-            await self.kernel.hear(name, arrival, user=owner)
+            await self.guests.receive(name, arrival, user=owner)
             return None
         if not door.pairing:
             _log.info("message ignored, unknown sender through %s", name)
             return None
-        code = await self.kernel._new_pairing_code(name, arrival)
+        code = await self._new_pairing_code(arrival)
         return None if code is None else f"I do not know you yet. Give this code to the operator: {code}"
 
     async def welcomes(self, sender: str) -> bool:
         door = self.channel.door
         if door.pairing or door.admits(sender):
             return True
-        return (await self.kernel._pairing_of(self.channel.name, sender))[0]
+        return (await self._pairing_of(sender))[0]
 
     async def mark(self) -> str | None:
-        found = await self.kernel.store.database.read(queries.guests.mark, {"channel": self.channel.name})
+        found = await self.context.store.database.read(queries.guests.mark, {"channel": self.channel.name})
         return found[0]["mark"] if found else None
 
     async def set_mark(self, mark: str) -> None:
-        await self.kernel.store.commit(_set_mark, self.channel.name, mark)
+        await self.context.store.commit(_set_mark, self.channel.name, mark)
+
+    async def _pairing_of(self, sender: str | None) -> tuple[bool, str | None]:
+        """Whether a code has allowed the sender, and the user that owns the sender's chats."""
+        if not sender:
+            return False, None
+        params = {"channel": self.channel.name, "sender": sender}
+        found = await self.context.store.database.read(queries.guests.known, params)
+        return (bool(found[0]["allowed"]), found[0]["user_id"]) if found else (False, None)
+
+    async def _new_pairing_code(self, arrival: Arrival) -> str | None:
+        """A code for a new sender; None for a sender that has one already."""
+        sender, name = arrival.sender or "", arrival.sender_name
+        now = self.context.clock.ms()
+        return await self.context.store.commit(_add_guest, self.channel.name, sender, name, _new_code(), now)
 
 
 def _new_code() -> str:

@@ -1,0 +1,166 @@
+"""API context: what the parts of the API share. It checks owners, and decides in which session a turn runs.
+
+A session or a job that a caller has loaded may be passed on instead of its key or id. Its owner was checked
+when it was loaded, so it is neither read nor checked again.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from segue.errors import BadSetting, NotFound
+from segue.kernel.live.bell import Bell
+from segue.kernel.live.hub import Hub
+from segue.kernel.live.running import RunningTurns
+from segue.kernel.transactions import jobs, unified
+from segue.kernel.transactions.idempotency import Request, run_once
+from segue.kernel.transactions.result import Result
+from segue.kernel.workers.worker_context import Function, WorkerContext
+from segue.memory.reader import MemoryReader
+from segue.model.action import Action, Call
+from segue.model.policy import Policy
+from segue.model.records import Asker, Ids, Job, Operator, Owner, Session
+from segue.model.schedule import draft
+from segue.model.settings import Settings, check_zone
+from segue.model.states import JobKind, UnifiedOwner
+from segue.model.text_checks import check_key
+from segue.record import record
+from segue.store.database import T, Transaction
+from segue.store.store import Store
+from segue.times.clock import Clock, to_moment
+from segue.times.trigger import Trigger, resolve
+
+OPERATOR = Operator()
+"""A call without `owner=`: it reaches the sessions of every user of the account `default`."""
+
+SessionRef: TypeAlias = str | Session
+"""A session's key, or a session that the caller has loaded."""
+
+
+@record
+class ApiContext:
+    """What every part of the API needs."""
+
+    store: Store
+    memory: MemoryReader
+    clock: Clock
+    bell: Bell
+    hub: Hub
+    ids: Ids
+    settings: Settings
+    functions: Mapping[str, Function]
+    networks: frozenset[str]
+    """The channels on which each chat is a user of its own."""
+    turns: RunningTurns
+    worker: WorkerContext
+
+    # Owners
+
+    async def find(self, key: str, owner: Asker) -> Session | None:
+        return await self.store.session_found(owner.lookup(check_key(key), self.networks), key)
+
+    async def session(self, session: SessionRef, owner: Asker) -> Session:
+        """The session of a key that the owner reaches, or the loaded session as it is."""
+        if isinstance(session, Session):
+            return session
+        found = await self.find(session, owner)
+        if found is None:
+            raise NotFound(f"there is no session {session}")
+        return found
+
+    async def session_of(self, session_id: str, owner: Asker, what: str) -> Session:
+        """The session that something belongs to. Raises `NotFound` for it if the owner does not reach it."""
+        session = await self.store.session_by_id(session_id)
+        if not owner.reaches(session.owner):
+            raise NotFound(f"there is no {what}")
+        return session
+
+    # Unified mode: in which session a turn runs, and which session owns a job
+
+    def is_shared(self, key: str) -> bool:
+        """Whether a chat shares one conversation with its owner's other chats."""
+        return self.settings.unified_session and key.partition(":")[0] not in unified.APART
+
+    async def lane_of(self, session: Session) -> Session:
+        """The session that a session's turns run in: itself, or in unified mode the common one."""
+        if not self.is_shared(session.key):
+            return session
+        return await self.store.session(session.owner, unified.KEY) or session
+
+    def common_id(self, key: str, now: int) -> str | None:
+        """In unified mode, an id for the common session, in case it has to be made."""
+        return self.ids(now) if self.is_shared(key) else None
+
+    def owning_key(self, key: str, kind: JobKind) -> str:
+        """The key of the session that owns a new job: the given one, or in unified mode the common one."""
+        shared = self.settings.unified_owner is UnifiedOwner.UNIFIED and self.is_shared(key)
+        return unified.KEY if shared and kind is JobKind.CRON else key
+
+    async def shared_jobs_of(self, session: Session) -> Session | None:
+        """The session whose jobs a chat lists beside its own: in unified mode, if it owns them."""
+        if self.settings.unified_owner is not UnifiedOwner.UNIFIED:
+            return None
+        lane = await self.lane_of(session)
+        return None if lane.id == session.id else lane
+
+    # Making and changing jobs, for jobs, recalls and scheduled messages
+
+    def draft(
+        self,
+        session: Session | None,
+        trigger: Trigger,
+        action: Action,
+        now: int,
+        *,
+        owner: Owner,
+        name: str | None = None,
+        policy: Policy | None = None,
+        kind: JobKind | None = None,
+        job_id: str | None = None,
+    ) -> Job:
+        """A checked job with its first slot, not stored yet."""
+        self.check_function(action)
+        return draft(
+            self.ids(now) if job_id is None else job_id,
+            self.resolve(trigger, session, now),
+            action,
+            now,
+            account=owner.account,
+            name=name,
+            policy=policy,
+            kind=kind,
+        )
+
+    def check_function(self, action: Action | None) -> None:
+        if isinstance(action, Call) and action.function not in self.functions:
+            raise BadSetting(
+                f"no function is registered as {action.function!r}; give it to Kernel(functions=…)"
+            )
+
+    def resolve(self, trigger: Trigger, session: Session | None, now: int) -> Trigger:
+        return resolve(trigger, now=to_moment(now), zone=self.zone_in(session))
+
+    def zone_in(self, session: Session | None, given: str | None = None) -> str | None:
+        """The zone for a time that names none: `given`, else the session's, else that of the settings."""
+        if given is not None:
+            check_zone(given)
+            return given
+        return (session.timezone if session else None) or self.settings.timezone
+
+    async def create_once(
+        self, request: Request | None, work: Callable[[], Transaction[Result[Job]]], now: int
+    ) -> Job:
+        """The job that the work makes, or that the first request of the same name made."""
+        changed = await self.store.commit(run_once, request, work, now, keep=_to_json, again=_from_json)
+        return self.announce(changed)
+
+    def announce(self, result: Result[T]) -> T:
+        """Publish the events of a committed transaction and wake its workers. Returns its value."""
+        return self.worker.announce(result)
+
+
+def _to_json(changed: Result[Job]) -> Mapping[str, Any]:
+    return {"job_id": changed.value.id}
+
+
+def _from_json(data: Mapping[str, Any]) -> Transaction[Result[Job]]:
+    return Result(value=(yield from jobs.load(data["job_id"])))

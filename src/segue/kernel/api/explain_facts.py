@@ -1,0 +1,55 @@
+"""Explanation facts: reads what `model.explain` needs to know about a job and one of its slots."""
+
+from datetime import datetime
+
+from segue.errors import NotFound
+from segue.kernel.api.context import ApiContext
+from segue.model.explain import ExplainFacts, stands_for
+from segue.model.records import Job, Run, Session, Turn
+from segue.store.store import Store
+from segue.times.clock import to_moment, to_ms
+
+_MOST_BLOCKERS = 10
+
+
+async def gather_facts(
+    context: ApiContext, job: Job, session: Session, slot: datetime | None
+) -> ExplainFacts:
+    """At most three reads: the run, its turn, and the turns that it waits or waited for."""
+    store = context.store
+    run = await _run_of(store, job, slot)
+    turn = await _turn_of(store, run)
+    waits = run is not None and run.outcome is None and run.state != "running"
+    lane = await store.lane_now(turn.session_id if turn else session.id) if waits else None
+    return ExplainFacts(
+        job=job,
+        session=session,
+        now=to_moment(context.clock.ms()),
+        zone=context.zone_in(session) or "UTC",
+        run=run,
+        asked=slot,
+        turn=turn,
+        running=lane.running if lane else None,
+        queued=lane.queued if lane else (),
+        at_work=lane.at_work if lane else 0,
+        held_up_by=await store.turns_before(turn, _MOST_BLOCKERS) if turn and not waits else (),
+        runners=context.settings.runners,
+    )
+
+
+async def _run_of(store: Store, job: Job, slot: datetime | None) -> Run | None:
+    """The run that records this slot; without a slot, the newest run."""
+    if slot is None:
+        newest = await store.runs_of_job(job.id, 1)
+        return newest[0] if newest else None
+    runs = await store.runs_of_job(job.id, 1, before=to_ms(slot) + 1)
+    return runs[0] if runs and stands_for(runs[0], job, slot) else None
+
+
+async def _turn_of(store: Store, run: Run | None) -> Turn | None:
+    if run is None or run.turn_id is None:
+        return None
+    try:
+        return await store.turn(run.turn_id)
+    except NotFound:  # turns are pruned before runs
+        return None

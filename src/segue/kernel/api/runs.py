@@ -1,0 +1,41 @@
+"""Runs: the slots of jobs and what became of them."""
+
+from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.jobs import JobRef, JobsApi
+from segue.model.records import NEWEST, Asker, PageStart, Run
+
+
+class RunsApi:
+    """The slots of jobs and what became of them: `kernel.runs`."""
+
+    def __init__(self, context: ApiContext, jobs: JobsApi) -> None:
+        self._context = context
+        self._jobs = jobs
+
+    async def get(self, run_id: str, *, owner: Asker = OPERATOR) -> Run:
+        """Returns the `Run` of an id. Raises `NotFound`."""
+        run = await self._context.store.run(run_id)
+        await self._context.session_of(run.session_id, owner, f"run {run_id}")
+        return run
+
+    async def list(
+        self,
+        session: SessionRef | None = None,
+        *,
+        job: JobRef | None = None,
+        owner: Asker = OPERATOR,
+        limit: int = 100,
+        before: PageStart = NEWEST,
+    ) -> list[Run]:
+        """Returns the runs of a session or of a job, newest first, also those of a removed job.
+
+        `before` is the `page_start` of the last one of the previous page; of a job's runs, those of slots
+        before `before.at`, in milliseconds. Raises `NotFound`.
+        """
+        if job is not None:
+            found = await self._jobs.load(job, owner=owner, removed=True)
+            return await self._context.store.runs_of_job(found.job.id, limit, before.at)
+        if session is None:
+            raise TypeError("runs.list takes a session's key, or job=")
+        found_session = await self._context.session(session, owner)
+        return await self._context.store.runs_of_session(found_session.id, limit, before)
