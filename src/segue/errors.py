@@ -12,7 +12,8 @@ SegueError
 │   ├── BadRecall        a recall: its type, its interval, its instruction
 │   ├── BadSetting       a setting of the kernel
 │   ├── NotJson          a framework's state that cannot be stored as a JSON object
-│   └── MissingPackage   a part of Segue whose extra is not installed
+│   ├── MissingPackage   a part of Segue whose extra is not installed
+│   └── UnknownVersion   a framework in a version that its adapter does not know
 ├── NotFound             nothing of that name exists for this caller
 ├── Conflict             it exists, but not in the state that the call needs
 │   ├── ChangedMeanwhile it was changed between the read and the write: read it again
@@ -96,6 +97,10 @@ class NotJson(Invalid):
 
 class MissingPackage(Invalid, ImportError):
     code = "missing_package"
+
+
+class UnknownVersion(Invalid):
+    code = "unknown_version"
 
 
 class NotFound(SegueError):

@@ -52,7 +52,6 @@ async def open_harness(
             agent = ModelAgent(
                 load_model(MODELS[dialect]),
                 tools=Registry(tools),
-                kernel_of=lambda: opened[0],
                 limits=limits,
                 rng=random.Random(1),
             )

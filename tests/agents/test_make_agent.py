@@ -20,21 +20,17 @@ from segue.testing.wire_formats import Calls
 HEAVY = ("anthropic", "anyio", "httpx2", "mcp", "openai", "pydantic", "pydantic_ai")
 
 
-def no_kernel() -> Kernel:
-    raise AssertionError("the kernel is not needed before a turn")
-
-
 def configured(**flags: Any) -> Configuration:
     return Configuration.load(env={"HOME": "/nowhere", "TZ": "UTC"}, **flags)
 
 
 def test_without_a_model_the_rules_answer() -> None:
-    assert isinstance(make_agent(configured(), no_kernel), OfflineAgent)
+    assert isinstance(make_agent(configured()), OfflineAgent)
 
 
 def test_a_model_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    agent = make_agent(configured(model="openai-chat:gpt-4o"), no_kernel)
+    agent = make_agent(configured(model="openai-chat:gpt-4o"))
     assert isinstance(agent, ModelAgent)
     assert agent.reports_tools
 
@@ -68,11 +64,9 @@ async def test_a_turn_has_as_many_model_steps_as_the_settings_say(
     monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     provider.script(*[says("Let me see.", Calls("cron", '{"action": "list"}'))] * 5)
-    opened: list[Kernel] = []
-    agent = make_agent(configured(model="openai-chat:gpt-4o", model_steps=2), lambda: opened[0])
+    agent = make_agent(configured(model="openai-chat:gpt-4o", model_steps=2))
     assert isinstance(agent, ModelAgent)
     async with agent, Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent) as kernel:
-        opened.append(kernel)
         admitted = await kernel.receive("web:1", "What is scheduled?")
         await quiet(kernel)
         turn = await kernel.turns.get(admitted.turn_id)

@@ -20,7 +20,7 @@ CHAT = "web:1"
 async def kernel(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
     (tmp_path / "notes.md").write_text("Water the plants.\n")
     tools = Registry([*file_tools(tmp_path), fetch_tool()])
-    agent = OfflineAgent(tools, lambda: opened)
+    agent = OfflineAgent(tools)
     settings = Settings(timezone="Europe/Berlin")
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as opened:
         yield opened
@@ -54,7 +54,7 @@ async def test_it_says_what_it_can_do(ask: Asking, question: str) -> None:
 
 
 async def test_it_offers_only_what_its_tools_can_do(clock: ManualClock) -> None:
-    agent = OfflineAgent(Registry(), lambda: opened)
+    agent = OfflineAgent(Registry())
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
         admitted = await opened.receive(CHAT, "What can you do?")
         await quiet(opened)

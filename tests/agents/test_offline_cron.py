@@ -21,7 +21,7 @@ Asking = Callable[[str], Awaitable[str]]
 
 @pytest_asyncio.fixture
 async def kernel(clock: ManualClock) -> AsyncIterator[Kernel]:
-    agent = OfflineAgent(Registry([cron_tool(), *recall_tools()]), lambda: opened)
+    agent = OfflineAgent(Registry([cron_tool(), *recall_tools()]))
     settings = Settings(timezone="Europe/Berlin")
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as opened:
         yield opened

@@ -20,7 +20,7 @@ Asking = Callable[[str], Awaitable[str]]
 
 @pytest_asyncio.fixture
 async def kernel(clock: ManualClock) -> AsyncIterator[Kernel]:
-    agent = OfflineAgent(registry_of(Configuration.load(env={"HOME": "/nonexistent"})), lambda: opened)
+    agent = OfflineAgent(registry_of(Configuration.load(env={"HOME": "/nonexistent"})))
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
         yield opened
         assert not await opened.audit()
@@ -89,7 +89,7 @@ async def test_a_user_may_set_the_zone_without_being_asked(kernel: Kernel, ask: 
 
 
 async def test_with_a_setting_it_does_not_ask(clock: ManualClock) -> None:
-    agent = OfflineAgent(Registry(recall_tools()), lambda: opened)
+    agent = OfflineAgent(Registry(recall_tools()))
     settings = Settings(timezone="Europe/Berlin")
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as opened:
         await opened.receive(CHAT, "remind me tomorrow at 9 to call Ana")
@@ -98,7 +98,7 @@ async def test_with_a_setting_it_does_not_ask(clock: ManualClock) -> None:
 
 
 async def test_without_the_tool_it_says_what_to_write(clock: ManualClock) -> None:
-    agent = OfflineAgent(Registry(recall_tools()), lambda: opened)
+    agent = OfflineAgent(Registry(recall_tools()))
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
         admitted = await opened.receive(CHAT, "remind me tomorrow at 9 to call Ana")
         await quiet(opened)

@@ -68,7 +68,7 @@ async def test_a_recall_that_reaches_the_most_steps_has_fired(open_harness: Open
 async def offline(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
     (tmp_path / "notes.md").write_text("Water the plants.\n")
     tools = Registry([*recall_tools(), *file_tools(tmp_path)])
-    agent = OfflineAgent(tools, lambda: kernel)
+    agent = OfflineAgent(tools)
     settings = Settings(timezone="Europe/Berlin")
     async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as kernel:
         yield kernel

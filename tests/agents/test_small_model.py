@@ -51,7 +51,7 @@ def address() -> Iterator[str]:
 async def kernel(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Kernel]:
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
-    agent = ModelAgent(load_model("openai-chat:smollm2"), tools=Registry(), kernel_of=lambda: opened)
+    agent = ModelAgent(load_model("openai-chat:smollm2"), tools=Registry())
     async with agent, Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent) as opened:
         yield opened
         assert not await opened.audit()

@@ -23,7 +23,7 @@ async def answer_to(api: BotApi, chat: str, text: str) -> str:
 
 async def test_telegram_asks_once_and_every_later_time_is_read_in_that_zone(database_url: str) -> None:
     registry = registry_of(Configuration.load(env={"HOME": "/nonexistent"}))
-    agent = OfflineAgent(registry, lambda: kernel)
+    agent = OfflineAgent(registry)
     async with (
         bot_api() as api,
         Telegram(TOKEN, url=api.url) as telegram,

@@ -8,10 +8,10 @@ waits at the test's gate until it is open.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import segue.agents
-from segue import Agent, Delta, Kernel, OpenTurn, Text, Thinking, ToolCalled, ToolStarted
+from segue import Agent, Delta, OpenTurn, Text, Thinking, ToolCalled, ToolStarted
 from segue.cli.main import run
 from segue.config import Configuration
 from segue.errors import AgentFailed
@@ -44,7 +44,7 @@ async def _wait_at_the_gate() -> None:
         writer.close()
 
 
-def make_agent(configuration: Configuration, kernel_of: Callable[[], Kernel]) -> Agent:
+def make_agent(configuration: Configuration) -> Agent:
     return ScriptedReplies()
 
 

@@ -25,7 +25,7 @@ async def open_heartbeat(open_kernel: OpenKernel, agent: ScriptedAgent, tmp_path
     """A kernel with a heartbeat over a workspace, and a chat that was used."""
 
     async def opened(**options: object) -> Kernel:
-        heart = Heartbeat(tmp_path, agent, lambda: kernel)
+        heart = Heartbeat(tmp_path, agent)
         kernel = await open_kernel(functions={FUNCTION: heart}, **options)
         await install(kernel)
         return kernel

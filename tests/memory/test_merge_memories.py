@@ -21,9 +21,7 @@ ME = Owner()
 @pytest_asyncio.fixture
 async def merging(open_kernel: OpenKernel) -> AsyncIterator[Kernel]:
     kernel: Kernel
-    kernel = await open_kernel(
-        functions={merge_memories.FUNCTION: merge_memories.MergeMemories(lambda: kernel)}
-    )
+    kernel = await open_kernel(functions={merge_memories.FUNCTION: merge_memories.merge_memories})
     yield kernel
 
 
@@ -94,7 +92,7 @@ async def test_a_run_that_fails_in_the_store_has_the_stores_error(
         database,
         agent=agent,
         clock=clock,
-        functions={merge_memories.FUNCTION: merge_memories.MergeMemories(lambda: kernel)},
+        functions={merge_memories.FUNCTION: merge_memories.merge_memories},
     )
     async with kernel:
         job = await merge_memories.install(kernel)

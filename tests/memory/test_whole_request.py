@@ -18,7 +18,7 @@ from segue.agents.llm import ModelAgent, load_model
 from segue.config import Configuration
 from segue.model.tokens import estimate
 from segue.testing import ManualClock
-from segue.testing.scripted_provider import Asked, Line, ScriptedProvider, says, words_sent
+from segue.testing.scripted_provider import Line, ProviderRequest, ScriptedProvider, says, words_sent
 from segue.testing.wire_formats import Calls
 from tests.agents.house import MODELS
 from tests.crash.figures import Record
@@ -44,9 +44,9 @@ class Provider(ScriptedProvider):
     def __init__(self, report: str) -> None:
         super().__init__()
         self._report = report
-        self.runs: list[Asked] = []
+        self.runs: list[ProviderRequest] = []
 
-    def line_for(self, asked: Asked) -> Line:
+    def line_for(self, asked: ProviderRequest) -> Line:
         tools = [tool["function"]["name"] for tool in asked.body["tools"]]
         if tools == ["remember"]:
             return says(Calls("remember", json.dumps({"summary": SUMMARY})))
@@ -67,7 +67,7 @@ async def open_kernel_with(
         configuration = Configuration.load(
             env={"HOME": str(folder), "TZ": "UTC"}, model=MODELS["openai"], workspace=folder
         )
-        agent = make_agent(configuration, lambda: kernel)
+        agent = make_agent(configuration)
         assert isinstance(agent, ModelAgent)
         reader = await opened.enter_async_context(load_model(MODELS["openai"]))
         kernel = Kernel(
@@ -80,12 +80,12 @@ async def open_kernel_with(
         yield await opened.enter_async_context(kernel)
 
 
-def sent(asked: Asked) -> int:
+def sent(asked: ProviderRequest) -> int:
     """In tokens: the instructions, the schemas of the tools, and every message."""
     return estimate(json.dumps([asked.body["messages"], asked.body["tools"]], ensure_ascii=False))
 
 
-def words(asked: Asked) -> str:
+def words(asked: ProviderRequest) -> str:
     return "\n".join(text for _, text in words_sent(asked.body))
 
 

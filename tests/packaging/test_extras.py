@@ -74,7 +74,7 @@ from segue.agents import make_agent, make_extractor
 from segue.config import Configuration
 os.environ["OPENAI_API_KEY"] = os.environ["ANTHROPIC_API_KEY"] = "none"
 for model in ("openai-chat:gpt-4.1-mini", "anthropic:claude-sonnet-4-5"):
-    make_agent(Configuration(model=model), lambda: None)
+    make_agent(Configuration(model=model))
     make_extractor(Configuration(model=model))
 import httpx2
 print("done")

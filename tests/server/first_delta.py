@@ -23,7 +23,7 @@ from time import perf_counter
 
 from websockets.asyncio.client import connect
 
-from segue.testing.scripted_provider import Asked, Line, ScriptedProvider
+from segue.testing.scripted_provider import Line, ProviderRequest, ScriptedProvider
 from segue.testing.wire_formats import Says, openai_chat
 
 CLIENTS, TURNS = 50, 4
@@ -46,7 +46,7 @@ class Provider(ScriptedProvider):
         self._times = times
 
     async def _answer(
-        self, asked: Asked, line: Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, asked: ProviderRequest, line: Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         words = asked.body["messages"][-1]["content"]
         head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"

@@ -196,7 +196,7 @@ async def test_the_result_joins_the_turns_record_and_the_planner_answers_in_the_
 ) -> None:
     """B1.2, B1.8: the offline model calls the tool, and then says so."""
     kernel: Kernel
-    agent = OfflineAgent(Registry(message_tools()), lambda: kernel)
+    agent = OfflineAgent(Registry(message_tools()))
     settings = Settings(timezone="Europe/Berlin")
     async with Kernel(
         database_url, agent=agent, clock=clock, settings=settings, channels=[channel]

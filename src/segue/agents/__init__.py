@@ -3,7 +3,6 @@
 Importing this package is cheap: `make_agent` imports the model library only when a model is configured.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from segue.agents.offline import OfflineAgent
@@ -18,7 +17,6 @@ from segue.agents.tools.registry import Registry
 from segue.agents.tools.scheduled_messages import message_tools
 from segue.agents.tools.timezone import zone_tool
 from segue.extras import needed_for
-from segue.kernel.kernel import Kernel
 from segue.memory.extraction import Extractor
 from segue.memory.rules import RuleExtractor
 from segue.model.agent import Agent
@@ -28,18 +26,17 @@ if TYPE_CHECKING:
     from segue.config import Configuration, McpServer
 
 
-def make_agent(configuration: "Configuration", kernel_of: Callable[[], Kernel]) -> Agent:
-    """Return the agent that the settings name. `kernel_of` returns its kernel; it is called during turns."""
+def make_agent(configuration: "Configuration") -> Agent:
+    """Return the agent that the settings name."""
     tools = registry_of(configuration)
     if configuration.model is None:
-        return OfflineAgent(tools, kernel_of)
+        return OfflineAgent(tools)
     with needed_for(f"the model {configuration.model!r}", "model"):
         from segue.agents.llm import ModelAgent, ModelLimits, load_model
 
     return ModelAgent(
         load_model(configuration.model),
         tools=tools,
-        kernel_of=kernel_of,
         limits=ModelLimits(steps=configuration.model_steps),
     )
 

@@ -14,7 +14,7 @@ Invariants
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from typing import Any, Self
 
@@ -49,7 +49,6 @@ from segue.agents.prompt import SYSTEM, system_prompt
 from segue.agents.tools.registry import Registry, Tool, Toolbox, ToolContext
 from segue.agents.usage import UsageTotals
 from segue.errors import BadSetting
-from segue.kernel.kernel import Kernel
 from segue.model.agent import Delta, OpenTurn, Text, Thinking, Usage
 from segue.model.policy import backoff
 from segue.record import record
@@ -89,14 +88,12 @@ class ModelAgent:
         model: Model,
         *,
         tools: Registry,
-        kernel_of: Callable[[], Kernel],
         limits: ModelLimits | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._model = model
         self._tools = tools
         self._opened = AsyncExitStack()
-        self._kernel_of = kernel_of
         self._limits = limits or ModelLimits()
         self._rng = rng or random.Random()
         self._settings = ModelSettings(
@@ -114,15 +111,14 @@ class ModelAgent:
         await self._opened.aclose()
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
-        kernel = self._kernel_of()
         box = await self._tools.open(ToolContext.of(turn))
-        conversation = await Conversation.of(turn, self._instructions(turn, box, kernel))
+        conversation = await Conversation.of(turn, self._instructions(turn, box))
         usage = UsageTotals(prompt=SYSTEM.ref)
         has_text = False
         for _ in range(self._limits.steps):
             conversation.add_messages(await turn.joined())
             step = _Step(
-                self._model, self._settings, self._limits, kernel.clock, self._rng, after_text=has_text
+                self._model, self._settings, self._limits, turn.kernel.clock, self._rng, after_text=has_text
             )
             async with aclosing(step.run(conversation, box)) as pieces:
                 async for piece in pieces:
@@ -137,12 +133,12 @@ class ModelAgent:
         _log.warning("model step limit reached, turn %s ends after %d steps", turn.id, self._limits.steps)
         yield Usage(usage.to_record(ended=f"after {self._limits.steps} model steps"))
 
-    def _instructions(self, turn: OpenTurn, box: Toolbox, kernel: Kernel) -> str:
+    def _instructions(self, turn: OpenTurn, box: Toolbox) -> str:
         return system_prompt(
             session=turn.session,
             source=turn.source,
             tools=list(box.tools),
-            now=kernel.clock.ms(),
+            now=turn.kernel.clock.ms(),
             zone=box.context.zone,
         )
 

@@ -4,7 +4,7 @@ It lets a new user try every feature, and says that it is no language model. It 
 the same tools that a language model would call.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import count
 from typing import Any, Self
@@ -13,7 +13,6 @@ from segue.agents.rules import RULES, timezone
 from segue.agents.rules.rule import RuleRequest, Use
 from segue.agents.tools.registry import Registry, ToolContext
 from segue.errors import ZoneNeeded
-from segue.kernel.kernel import Kernel
 from segue.model.agent import Delta, OpenTurn, Text, Usage
 
 _MOST_USES = 10
@@ -23,9 +22,8 @@ _MOST_USES = 10
 class OfflineAgent:
     reports_tools = True
 
-    def __init__(self, tools: Registry, kernel_of: Callable[[], Kernel]) -> None:
+    def __init__(self, tools: Registry) -> None:
         self._tools = tools
-        self._kernel_of = kernel_of
 
     async def __aenter__(self) -> Self:
         await self._tools.__aenter__()

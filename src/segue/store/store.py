@@ -175,11 +175,11 @@ class Store(Queues):
         params: Params = {"session_id": session_id, "after": after, "before": before}
         return [rows.event(row) for row in await self.database.read(queries.events.of_tools, params)]
 
-    async def question(self, session_id: str) -> str | None:
-        """The question that a session waits for an answer to."""
-        found = await self.database.read(queries.agent_states.question, {"session_id": session_id})
-        stored = found[0]["waiting"] if found else None
-        return rows.from_text(stored)["question"] if stored else None
+    async def question(self, session_id: str, now: int) -> tuple[str, int] | None:
+        """The question that a session waits for an answer to, and until when at the latest."""
+        params: Params = {"session_id": session_id, "now": now}
+        found = await self.database.read(queries.agent_states.question, params)
+        return (rows.from_text(found[0]["waiting"])["question"], found[0]["waiting_until"]) if found else None
 
     # Jobs and runs
 

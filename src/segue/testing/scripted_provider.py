@@ -56,9 +56,14 @@ def says(*pieces: Piece) -> Says:
 
 
 class ScriptedProvider:
-    """Each request takes the next line of the script. After the last line, it answers `ok`."""
+    """Each request takes the next line of the script. After the last line, it answers `ok`.
 
-    def __init__(self) -> None:
+    Without `keep_alive` it closes each connection after its answer, so that a client that is never closed
+    leaves none open.
+    """
+
+    def __init__(self, *, keep_alive: bool = True) -> None:
+        self._keep_alive = keep_alive
         self.asked: list[Asked] = []
         self.left = asyncio.Event()
         """Set when a client left in the middle of an answer."""
@@ -111,15 +116,18 @@ class ScriptedProvider:
             case HangsUp():
                 return False
             case Fails(status, body, headers):
-                _fail(writer, status, body, headers)
-                return True
+                _fail(writer, status, body, {**self._connection, **headers})
+                return self._keep_alive
         speak = FORMATS.get(asked.path.partition("?")[0])
         if speak is None:
-            _fail(writer, 404, {"error": {"message": f"{asked.path} is not served", "type": "error"}}, {})
-            return True
-        writer.write(
-            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-        )
+            _fail(
+                writer,
+                404,
+                {"error": {"message": f"{asked.path} is not served", "type": "error"}},
+                self._connection,
+            )
+            return self._keep_alive
+        _head(writer, 200, "text/event-stream", {"transfer-encoding": "chunked", **self._connection})
         for sent in speak(line):
             if isinstance(sent, Breaks):
                 return False
@@ -131,7 +139,11 @@ class ScriptedProvider:
                 writer.write(b"%x\r\n%s\r\n" % (len(sent), sent))
         writer.write(b"0\r\n\r\n")
         await writer.drain()
-        return True
+        return self._keep_alive
+
+    @property
+    def _connection(self) -> dict[str, str]:
+        return {} if self._keep_alive else {"connection": "close"}
 
     async def _at_gate(self, gate: asyncio.Event, reader: asyncio.StreamReader) -> None:
         """Wait until the gate is set. Raises ConnectionResetError if the client leaves first."""
@@ -162,9 +174,14 @@ async def _request(reader: asyncio.StreamReader) -> Asked | None:
 
 def _fail(writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str, str]) -> None:
     content = json.dumps(body or {"error": {"message": "no", "type": "error"}}).encode()
-    lines = [f"HTTP/1.1 {status} No", "content-type: application/json", f"content-length: {len(content)}"]
+    _head(writer, status, "application/json", {"content-length": str(len(content)), **headers})
+    writer.write(content)
+
+
+def _head(writer: asyncio.StreamWriter, status: int, kind: str, headers: dict[str, str]) -> None:
+    lines = [f"HTTP/1.1 {status} {'OK' if status == 200 else 'No'}", f"content-type: {kind}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
-    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + content)
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
 
 
 def words_sent(body: dict[str, Any]) -> list[tuple[str, str]]:

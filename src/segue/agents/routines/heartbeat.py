@@ -9,14 +9,13 @@ change or remove it.
 
 import asyncio
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from segue.kernel.kernel import Kernel
 from segue.kernel.transactions import unified
 from segue.model.action import Call
-from segue.model.agent import Agent, OpenTurn, Text
+from segue.model.agent import Agent, Delta, OpenTurn, Text
 from segue.model.prompts import newest
 from segue.model.records import Job, Owner, Session
 from segue.times.clock import to_moment
@@ -52,20 +51,19 @@ def active_tasks(text: str) -> str:
 class Heartbeat:
     """The function that the heartbeat job calls."""
 
-    def __init__(self, workspace: Path, agent: Agent, kernel_of: Callable[[], Kernel]) -> None:
+    def __init__(self, workspace: Path, agent: Agent) -> None:
         self._workspace = workspace
         self._agent = agent
-        self._kernel_of = kernel_of
 
     async def __call__(self, turn: OpenTurn) -> str | None:
         """Return what was sent, for the run record; None if there was nothing to do or to send."""
         assert turn.source is not None  # only its job calls it
-        kernel = self._kernel_of()
+        kernel = turn.kernel
         tasks = active_tasks(await asyncio.to_thread(self._read))
         target = await _last_used(kernel, turn.session.owner) if tasks else None
         if target is None:
             return None
-        answer = await self._ask(turn, tasks, kernel)
+        answer = await self._ask(turn, tasks)
         # If the evaluation raises, the turn fails and nothing is sent.
         if not answer or await kernel.evaluate_response(turn, answer) is not True:
             return None
@@ -82,16 +80,20 @@ class Heartbeat:
         except OSError:  # the file is missing or not readable
             return ""
 
-    async def _ask(self, turn: OpenTurn, tasks: str, kernel: Kernel) -> str:
-        local = to_moment(turn.started_at).astimezone(find_zone(kernel.settings.timezone or "UTC"))
+    async def _ask(self, turn: OpenTurn, tasks: str) -> str:
+        zone = find_zone(turn.kernel.settings.timezone or "UTC")
+        local = to_moment(turn.started_at).astimezone(zone)
         now = local.isoformat(timespec="seconds")
         prompt = newest("heartbeat.agent_turn").fill({"now": now, "message": tasks})
-        request = replace(turn, text=tasks, prompt=prompt, role="user")
-        pieces = [
-            piece if isinstance(piece, str) else piece.text
-            async for piece in self._agent.answer(request)
-            if isinstance(piece, str | Text)
-        ]
+        pieces: list[str] = []
+
+        async def tell(piece: Delta | str) -> None:
+            if isinstance(piece, str | Text):
+                pieces.append(piece if isinstance(piece, str) else piece.text)
+
+        request = replace(turn, text=tasks, prompt=prompt, role="user", _tell=tell)
+        async for piece in self._agent.answer(request):
+            await tell(piece)
         return "".join(pieces).strip()
 
 

@@ -4,7 +4,7 @@ It is a protected job with a fixed id. Each owner's memories are merged in a tra
 after a failed run the next one starts over.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from segue.kernel.kernel import Kernel
 from segue.memory.search import terms_of
@@ -25,20 +25,14 @@ _MOST_MEMORIES = 1_000
 """The newest memories of one owner that are compared."""
 
 
-class MergeMemories:
-    """The function that the job calls."""
-
-    def __init__(self, kernel_of: Callable[[], Kernel]) -> None:
-        self._kernel_of = kernel_of
-
-    async def __call__(self, turn: OpenTurn) -> str | None:
-        """Return how many were merged, for the run record; None if there were none."""
-        kernel = self._kernel_of()
-        merged = 0
-        async for owner in kernel.memory.owners():
-            known = await kernel.memory.list(owner=owner, limit=_MOST_MEMORIES)
-            merged += await kernel.memory.delete_all(duplicates(known))
-        return f"{merged} memories were folded into others" if merged else None
+async def merge_memories(turn: OpenTurn) -> str | None:
+    """The function that the job calls. Returns how many were merged, for the run record."""
+    memory = turn.kernel.memory
+    merged = 0
+    async for owner in memory.owners():
+        known = await memory.list(owner=owner, limit=_MOST_MEMORIES)
+        merged += await memory.delete_all(duplicates(known))
+    return f"{merged} memories were folded into others" if merged else None
 
 
 async def install(kernel: Kernel) -> Job:

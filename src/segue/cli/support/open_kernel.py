@@ -23,10 +23,10 @@ async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[K
 
     kernel: Kernel
     channels = make_channels(configuration)
-    agent = make_agent(configuration, lambda: kernel)
-    functions: dict[str, Function] = {merge_memories.FUNCTION: merge_memories.MergeMemories(lambda: kernel)}
+    agent = make_agent(configuration)
+    functions: dict[str, Function] = {merge_memories.FUNCTION: merge_memories.merge_memories}
     if configuration.workspace is not None:
-        functions[heartbeat.FUNCTION] = heartbeat.Heartbeat(configuration.workspace, agent, lambda: kernel)
+        functions[heartbeat.FUNCTION] = heartbeat.Heartbeat(configuration.workspace, agent)
     kernel = Kernel(
         configuration.database_url,
         agent=agent,

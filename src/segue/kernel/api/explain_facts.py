@@ -15,22 +15,28 @@ _MOST_BLOCKERS = 10
 async def gather_facts(
     context: ApiContext, job: Job, session: Session, slot: datetime | None
 ) -> ExplainFacts:
-    """At most three reads: the run, its turn, and the turns that it waits or waited for."""
+    """At most three reads: the run, its turn, and the turns that it waits or waited for. One more for a turn
+    that is held: the question that its session waits for."""
     store = context.store
     run = await _run_of(store, job, slot)
     turn = await _turn_of(store, run)
     waits = run is not None and run.outcome is None and run.state != "running"
     lane = await store.lane_now(turn.session_id if turn else session.id) if waits else None
+    now = context.clock.ms()
+    held = waits and turn is not None and turn.not_before > now
+    question, until = (held and turn and await store.question(turn.session_id, now)) or (None, None)
     return ExplainFacts(
         job=job,
         session=session,
-        now=to_moment(context.clock.ms()),
+        now=to_moment(now),
         zone=context.zone_in(session) or "UTC",
         run=run,
         asked=slot,
         turn=turn,
         running=lane.running if lane else None,
         queued=lane.queued if lane else (),
+        question=question,
+        waiting_until=until,
         at_work=lane.at_work if lane else 0,
         held_up_by=await store.turns_before(turn, _MOST_BLOCKERS) if turn and not waits else (),
         runners=context.settings.runners,

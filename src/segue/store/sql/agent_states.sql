@@ -22,6 +22,7 @@ WHERE session_id = :session_id;
 
 -- name: question
 -- The question that a session waits for an answer to.
-SELECT waiting
+SELECT agent_states.waiting, sessions.waiting_until
 FROM agent_states
-WHERE session_id = :session_id AND answered_by IS NULL;
+JOIN sessions ON sessions.id = agent_states.session_id
+WHERE agent_states.session_id = :session_id AND sessions.waiting_until > :now;
