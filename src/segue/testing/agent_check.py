@@ -60,7 +60,7 @@ async def _history(trial: Trial) -> None:
 async def _outside(trial: Trial) -> None:
     """The model also gets what was written outside of its turns."""
     await trial.ask("Hello.")
-    await trial.kernel.write(CHAT, "assistant", "The launch moved to Friday.")
+    await trial.kernel.log.write(CHAT, "assistant", "The launch moved to Friday.")
     await trial.ask("What is new?")
     sent = " ".join(text for _, text in trial.provider.asked[-1].words)
     assert "The launch moved to Friday." in sent, f"a message from outside is missing in {sent}"
@@ -132,7 +132,7 @@ async def _scheduling(trial: Trial) -> None:
     arguments = {"action": "add", "name": "log", "message": "Read the build log.", "every_seconds": 3600}
     trial.provider.script(says(Calls(trial.tool_name("cron"), json.dumps(arguments))), says("Every hour."))
     await trial.ask("Read the build log every hour.")
-    jobs = await trial.kernel.jobs(CHAT)
+    jobs = await trial.kernel.jobs.list(CHAT)
     assert [job.name for job in jobs] == ["log"], f"the tool cron should have made a job: {jobs}"
     called = await trial.events("tool_call")
     assert len(called) == 1, f"the call of cron should be in the log once: {[event.body for event in called]}"
@@ -159,7 +159,7 @@ async def _stop_in_tool(trial: Trial) -> None:
 
 
 async def _stop_now(trial: Trial, turn_id: str) -> None:
-    await trial.kernel.stop(CHAT)
+    await trial.kernel.turns.stop(CHAT)
     try:
         async with asyncio.timeout(STOP_SECONDS):
             turn = await trial.kernel.wait(turn_id)
@@ -189,7 +189,7 @@ async def _recall(trial: Trial) -> None:
     """The instruction of a recall, which the agent wrote itself, is not given as the user's words."""
     trial.provider.script(says("Good luck."), says("How did it go?"))
     await trial.ask("The launch is tonight.")
-    await trial.kernel.set_recall(CHAT, "Ask how the launch went.", when="in 10 minutes")
+    await trial.kernel.recalls.add(CHAT, "Ask how the launch went.", when="in 10 minutes")
     trial.clock.advance(minutes=10)
     await trial.settle()
     roles = [role for role, text in trial.provider.asked[-1].words if "Ask how the launch went." in text]

@@ -102,7 +102,7 @@ class Trial:
         """Send a user's message; return the turn when it has ended."""
         admitted = await self.kernel.receive(chat, text)
         await self.settle()
-        return await self.kernel.turn(admitted.turn_id)
+        return await self.kernel.turns.get(admitted.turn_id)
 
     async def settle(self) -> None:
         """Run what is due."""
@@ -110,7 +110,7 @@ class Trial:
             await quiet(self.kernel)
 
     async def events(self, kind: str) -> list[Event]:
-        return [event for event in await self.kernel.events(CHAT, limit=500) if event.type == kind]
+        return [event for event in await self.kernel.log.events(CHAT, limit=500) if event.type == kind]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -138,7 +138,7 @@ async def trial(make: MakeAgent, tool_name: Callable[[str], str]) -> AsyncIterat
                 channels=[Stored("web")],
                 settings=Settings(timezone="Europe/Berlin"),
             ) as kernel:
-                parts.log = lambda: kernel.events(CHAT, limit=500)
+                parts.log = lambda: kernel.log.events(CHAT, limit=500)
                 yield Trial(agent, parts, kernel, clock, tool_name)
                 broken = await kernel.audit()
                 assert not broken, f"invariants are broken: {broken}"
