@@ -108,9 +108,8 @@ class AdkAgent:
             turn.saved[_STATE] = {"state": dict(ended.state)}
 
     async def _past(self, turn: OpenTurn, pending: Mapping[str, Any] | None) -> list[Event]:
-        asking = turn.resumed.turn_id if turn.resumed and pending else None
-        history = await turn.history(tools=True)
-        before = said(each for each in history if each.turn_id not in (turn.id, asking))
+        own = {turn.id, turn.resumed.turn_id} if turn.resumed and pending else {turn.id}
+        before = said(each for each in await turn.history(tools=True) if each.turn_id not in own)
         events = [event for each in before for event in self._events(each)]
         stored = pending["events"] if pending else []
         return [*events, *(Event.model_validate(event) for event in stored)]
@@ -144,18 +143,9 @@ async def _asked(turn: OpenTurn) -> types.Content:
 
 
 def _decisions(turn: OpenTurn, call_ids: Iterable[str]) -> types.Content:
-    approved = is_approved(turn)
-    parts = [
-        types.Part(
-            function_response=types.FunctionResponse(
-                id=call_id, name=_CONFIRMATION, response={"confirmed": approved}
-            )
-        )
-        for call_id in call_ids
-    ]
-    if not approved:
-        parts.append(types.Part(text=refusal(turn)))
-    return types.Content(role="user", parts=parts)
+    response = {"confirmed": is_approved(turn)}
+    answers = [types.FunctionResponse(id=each, name=_CONFIRMATION, response=response) for each in call_ids]
+    return types.Content(role="user", parts=[types.Part(function_response=answer) for answer in answers])
 
 
 class _Output:
@@ -230,10 +220,14 @@ class _Reporting(BasePlugin):
 
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
-    ) -> None:
+    ) -> dict[str, Any] | None:
+        confirmation = tool_context.tool_confirmation
+        if confirmation is not None and not confirmation.confirmed:
+            return {"error": refusal(self._turn)}
         only = result["result"] if isinstance(result, dict) and list(result) == ["result"] else result
         text = only if isinstance(only, str) else json.dumps(only, ensure_ascii=False, default=str)
         await self._reports.ended(tool_context.function_call_id or "", result=text)
+        return None
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException

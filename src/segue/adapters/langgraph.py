@@ -23,7 +23,7 @@ from segue.adapters.framework import Framework
 from segue.adapters.tools import ToolReports, Tools, open_tools, tool_names
 from segue.agents.tools.scheduling import scheduling_tools
 from segue.errors import AgentFailed, BadSetting
-from segue.model.agent import Delta, OpenTurn, Text, Thinking, Usage, Waiting, current_turn
+from segue.model.agent import Delta, OpenTurn, Thinking, Usage, Waiting, current_turn
 
 FRAMEWORK = Framework(adapter="segue.adapters.langgraph", package="langgraph", lowest="1.2", below="2")
 
