@@ -35,7 +35,7 @@ class HangsUp:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProviderRequest:
     """A request."""
 
     path: str
@@ -64,7 +64,7 @@ class ScriptedProvider:
 
     def __init__(self, *, keep_alive: bool = True) -> None:
         self._keep_alive = keep_alive
-        self.asked: list[Asked] = []
+        self.asked: list[ProviderRequest] = []
         self.left = asyncio.Event()
         """Set when a client left in the middle of an answer."""
         self.waiting = asyncio.Event()
@@ -80,7 +80,7 @@ class ScriptedProvider:
     def script(self, *lines: Line) -> None:
         self._lines.extend(lines)
 
-    def line_for(self, asked: Asked) -> Line:
+    def line_for(self, asked: ProviderRequest) -> Line:
         return self._lines.popleft() if self._lines else says("ok")
 
     @asynccontextmanager
@@ -109,7 +109,7 @@ class ScriptedProvider:
             writer.close()
 
     async def _answer(
-        self, asked: Asked, line: Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, asked: ProviderRequest, line: Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         """Answer; return whether the connection stays open."""
         match line:
@@ -159,7 +159,7 @@ class ScriptedProvider:
             raise ConnectionResetError
 
 
-async def _request(reader: asyncio.StreamReader) -> Asked | None:
+async def _request(reader: asyncio.StreamReader) -> ProviderRequest | None:
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError:
@@ -169,7 +169,7 @@ async def _request(reader: asyncio.StreamReader) -> Asked | None:
         name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
     }
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Asked(first.split()[1], headers, json.loads(body) if body else {})
+    return ProviderRequest(first.split()[1], headers, json.loads(body) if body else {})
 
 
 def _fail(writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str, str]) -> None:
