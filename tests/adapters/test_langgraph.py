@@ -20,13 +20,16 @@ def model_at(base_url: str) -> ChatOpenAI:
 
 
 def make(parts: AgentParts) -> Agent:
+    # It stands for a checkpointer that outlives a process.
+    checkpointer = vars(parts).setdefault("checkpointer", InMemorySaver())
+
     def graph(tools: list[BaseTool]) -> Graph:
         mine = [StructuredTool.from_function(coroutine=tool) for tool in (parts.note, parts.pay)]
         return create_agent(
             model_at(parts.base_url),
             [*mine, *tools],
             middleware=[HumanInTheLoopMiddleware({"pay": True})],
-            checkpointer=InMemorySaver(),
+            checkpointer=checkpointer,
         )
 
     return adapt(graph)

@@ -9,11 +9,12 @@ turn with a question.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
 from segue.adapters.approval import ask_approval, is_approved, refusal
+from segue.adapters.call_ids import CallIds
 from segue.adapters.conversation import Paragraphs, Said, conversation, result_of
 from segue.adapters.framework import Framework
 from segue.adapters.tools import ToolReports, Tools, open_tools, tool_names
@@ -21,6 +22,7 @@ from segue.agents.tools.registry import Tool
 from segue.agents.tools.scheduling import scheduling_tools
 from segue.errors import AgentFailed
 from segue.model.agent import Delta, OpenTurn, Thinking, Usage, current_turn
+from segue.record import positional
 
 FRAMEWORK = Framework(adapter="segue.adapters.agno", package="agno", lowest="3.1", below="4")
 
@@ -63,13 +65,13 @@ class AgnoAgent:
         )
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
-        calls = _Calls(ToolReports(turn, await open_tools(turn, self._tools)))
+        calls = _Calls(ToolReports(turn, await open_tools(turn, self._tools)), CallIds())
         _calls.set(calls)
         output = _Output()
         run = self._continued(turn) if turn.resumed and _STATE in turn.resumed.state else self._begun(turn)
         async for event in run:
             if isinstance(event, events.ToolCallStartedEvent) and event.tool is not None:
-                calls.announce(event.tool.tool_call_id, event.tool.tool_name, event.tool.tool_args)
+                calls.ids.announce(event.tool.tool_call_id, event.tool.tool_name, event.tool.tool_args)
             for piece in output.pieces(event):
                 yield piece
 
@@ -141,25 +143,12 @@ def _question(run: RunOutput) -> Delta:
     return ask_approval(asked, {_STATE: json.loads(run.to_json(indent=None))})
 
 
+@positional
 class _Calls:
-    """Calls of a turn. agno tells their ids by events and not to the tools, so they are matched here."""
+    """The calls of a turn, for the hook."""
 
-    def __init__(self, reports: ToolReports) -> None:
-        self.reports = reports
-        self._announced: list[tuple[str, str | None, Mapping[str, Any]]] = []
-        self._count = 0
-
-    def announce(self, call_id: str | None, name: str | None, arguments: Mapping[str, Any] | None) -> None:
-        if call_id:
-            self._announced.append((call_id, name, arguments or {}))
-
-    def id_of(self, name: str, arguments: Mapping[str, Any]) -> str:
-        for each in self._announced:
-            if each[1:] == (name, arguments):
-                self._announced.remove(each)
-                return each[0]
-        self._count += 1
-        return f"{name}-{self._count}"
+    reports: ToolReports
+    ids: CallIds
 
 
 _calls: ContextVar[_Calls] = ContextVar("segue_agno_calls")
@@ -169,7 +158,7 @@ _call_id: ContextVar[str] = ContextVar("segue_agno_call_id")
 async def _report(name: str, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     """Tool hook: report the call before the tool runs, and its result."""
     calls = _calls.get()
-    call_id = calls.id_of(name, arguments)
+    call_id = calls.ids.take(name, arguments)
     _call_id.set(call_id)
     await calls.reports.started(call_id, name, arguments)
     try:
