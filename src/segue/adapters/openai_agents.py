@@ -31,16 +31,22 @@ with FRAMEWORK.imported():
     from agents import Agent, FunctionTool, RunConfig, RunContextWrapper, RunHooks, Runner, RunState
     from agents.items import TResponseInputItem
     from agents.result import RunResultStreaming
-    from agents.run_config import CallModelData, ModelInputData
+    from agents.run_config import CallModelData, CallModelInputFilter, ModelInputData
     from agents.tool_context import ToolContext
     from openai import APIError
+    from openai.types.responses import (
+        ResponseCompletedEvent,
+        ResponseCreatedEvent,
+        ResponseReasoningSummaryTextDeltaEvent,
+        ResponseReasoningTextDeltaEvent,
+        ResponseRefusalDeltaEvent,
+        ResponseTextDeltaEvent,
+    )
 
     from segue.adapters.openai_errors import to_agent_failed
 
 _STATE = "openai_agents"
 _COUNTS = ("requests", "input_tokens", "output_tokens")
-_TEXT = ("response.output_text.delta", "response.refusal.delta")
-_THINKING = ("response.reasoning_text.delta", "response.reasoning_summary_text.delta")
 
 
 def adapt(
@@ -124,16 +130,19 @@ async def _pieces(result: RunResultStreaming, counts: "_Counts") -> AsyncIterato
         if event.type != "raw_response_event":
             yield counts.usage()
             continue
-        data = event.data
-        if data.type == "response.created":
-            paragraphs.next_step()
-        elif data.type == "response.completed":
-            counts.model = data.response.model
-        elif data.type in _TEXT:
-            has_text = True
-            yield paragraphs.piece(data.delta)
-        elif data.type in _THINKING:
-            yield Thinking(data.delta)
+        match event.data:
+            case ResponseCreatedEvent():
+                paragraphs.next_step()
+            case ResponseCompletedEvent(response=response):
+                counts.model = response.model
+            case ResponseTextDeltaEvent(delta=text) | ResponseRefusalDeltaEvent(delta=text):
+                has_text = True
+                yield paragraphs.piece(text)
+            case (
+                ResponseReasoningTextDeltaEvent(delta=thought)
+                | ResponseReasoningSummaryTextDeltaEvent(delta=thought)
+            ):
+                yield Thinking(thought)
     yield counts.usage()
     if result.interruptions:
         calls = [(call.tool_name or "a tool", _arguments(call.arguments)) for call in result.interruptions]
@@ -194,7 +203,7 @@ def _arguments(text: str | None) -> dict[str, Any]:
 class _Joining:
     """Adds the messages that the user sends during the run, each where the conversation stood then."""
 
-    def __init__(self, turn: OpenTurn, then: Callable[..., Any] | None) -> None:
+    def __init__(self, turn: OpenTurn, then: CallModelInputFilter | None) -> None:
         self._turn = turn
         self._then = then
         self._joined: list[tuple[int, TResponseInputItem]] = []

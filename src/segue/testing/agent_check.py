@@ -86,9 +86,10 @@ async def _usage(trial: Trial) -> None:
     name = trial.tool_name("note")
     trial.provider.script(says(Calls(name, '{"text": "milk"}')), says("Noted."))
     turn = await trial.ask("Note milk.")
-    found = {key: turn.usage.get(key) for key in ("input_tokens", "output_tokens")}
+    usage = turn.usage or {}
+    found = {key: usage.get(key) for key in ("input_tokens", "output_tokens")}
     wanted = {"input_tokens": 22, "output_tokens": 14}
-    assert found == wanted, f"the requests took {wanted}, and the turn has {dict(turn.usage)}"
+    assert found == wanted, f"the requests took {wanted}, and the turn has {dict(usage)}"
 
 
 async def _failure(trial: Trial) -> None:
@@ -216,7 +217,7 @@ async def _two_chats(trial: Trial) -> None:
 
 
 async def _approval(trial: Trial) -> None:
-    """An approved tool runs once, also if a job is due between the question and the answer."""
+    """An approved tool runs once, also if a job is due and a process ends before the answer."""
     payment = says(Calls(trial.tool_name("pay"), '{"amount": 5}'))
     trial.provider.script(payment, says("I have paid."), says("The build is green."))
     turn = await trial.ask("Pay 5.")
@@ -227,6 +228,7 @@ async def _approval(trial: Trial) -> None:
     await trial.settle()
     assert len(trial.provider.asked) == 1, "the job ran although the agent waits for an answer"
     assert trial.parts.payments == [], "the tool ran before it was approved"
+    await trial.restart()
     turn = await trial.ask("yes")
     assert trial.parts.payments == [5], f"pay(5) should have run once, and ran: {trial.parts.payments}"
     assert (turn.reply or "").endswith("I have paid."), f"the agent did not continue: {turn.reply!r}"

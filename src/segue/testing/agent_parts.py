@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ from segue.model.agent import Agent, AgentFunction, as_agent
 from segue.model.channel import Stored
 from segue.model.records import Event, Turn
 from segue.model.settings import Settings
-from segue.store.database import Begin, T
+from segue.store.database import Begin, Database, T
 from segue.store.open import open_database
 from segue.testing.forwarding import ForwardingDatabase
 from segue.testing.manual_clock import ManualClock
@@ -83,20 +83,41 @@ class SlowDatabase(ForwardingDatabase):
         return await super().run(begin)
 
 
-@dataclass
 class Trial:
     """One check's own agent, kernel and provider."""
 
     agent: Agent
-    parts: AgentParts
     kernel: Kernel
-    clock: ManualClock
-    tool_name: Callable[[str], str]
-    """How the model names a tool of the agent."""
 
-    @property
-    def provider(self) -> ScriptedProvider:
-        return self.parts.provider
+    def __init__(self, make: MakeAgent, tool_name: Callable[[str], str], database: Database) -> None:
+        self._make = make
+        self._database = SlowDatabase(database)
+        self._opened = AsyncExitStack()
+        self.tool_name = tool_name
+        """How the model names a tool of the agent."""
+        self.provider = ScriptedProvider(keep_alive=False)
+        self.parts = AgentParts(self.provider, log=lambda: self.kernel.log.events(CHAT, limit=500))
+        self.clock = ManualClock()
+
+    async def start(self) -> None:
+        """Make the agent, and open a kernel with it."""
+        self.agent = as_agent(self._make(self.parts))
+        kernel = Kernel(
+            self._database,
+            agent=self.agent,
+            clock=self.clock,
+            channels=[Stored("web")],
+            settings=Settings(timezone="Europe/Berlin"),
+        )
+        self.kernel = await self._opened.enter_async_context(kernel)
+
+    async def end(self) -> None:
+        await self._opened.aclose()
+
+    async def restart(self) -> None:
+        """Go on with another kernel and another agent, as after the end of a process."""
+        await self.end()
+        await self.start()
 
     async def ask(self, text: str, chat: str = CHAT) -> Turn:
         """Send a user's message; return the turn when it has ended."""
@@ -124,23 +145,16 @@ class Trial:
 
 @asynccontextmanager
 async def trial(make: MakeAgent, tool_name: Callable[[str], str]) -> AsyncIterator[Trial]:
-    provider = ScriptedProvider(keep_alive=False)
-    parts = AgentParts(provider)
-    clock = ManualClock()
     database = await open_database("sqlite://:memory:")
+    opened = Trial(make, tool_name, database)
     try:
-        async with provider.listening():
-            agent = as_agent(make(parts))
-            async with Kernel(
-                SlowDatabase(database),
-                agent=agent,
-                clock=clock,
-                channels=[Stored("web")],
-                settings=Settings(timezone="Europe/Berlin"),
-            ) as kernel:
-                parts.log = lambda: kernel.log.events(CHAT, limit=500)
-                yield Trial(agent, parts, kernel, clock, tool_name)
-                broken = await kernel.audit()
+        async with opened.provider.listening():
+            await opened.start()
+            try:
+                yield opened
+                broken = await opened.kernel.audit()
                 assert not broken, f"invariants are broken: {broken}"
+            finally:
+                await opened.end()
     finally:
         await database.close()
