@@ -14,6 +14,7 @@ from asyncio import CancelledError, wait_for
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from segue.adapters.approval import ask_approval, is_approved, refusal
@@ -39,7 +40,13 @@ with FRAMEWORK.imported():
         StreamEvent,
         create_sdk_mcp_server,
     )
-    from claude_agent_sdk.types import HookCallback, HookEvent
+    from claude_agent_sdk.types import (
+        HookCallback,
+        HookEvent,
+        SystemPromptCustom,
+        SystemPromptFile,
+        SystemPromptPreset,
+    )
 
 _STATE = "claude"
 _SERVER = "segue"
@@ -128,21 +135,20 @@ class ClaudeAgent:
 
 
 def _instructed(options: ClaudeAgentOptions, instruction: str) -> ClaudeAgentOptions:
-    """Add the instruction of a recall to the system prompt."""
+    """Add the instruction of a recall to the system prompt. Without `snapshot`, a session keeps its first."""
     prompt = options.system_prompt
-    match prompt:
-        case None:
-            return replace(options, system_prompt=instruction)
-        case str():
-            return replace(options, system_prompt=f"{prompt}\n\n{instruction}")
-        case {"type": "custom"}:
-            return replace(
-                options, system_prompt={**prompt, "prompt": f"{prompt['prompt']}\n\n{instruction}"}
-            )
-        case {"type": "preset"}:
-            appended = "\n\n".join(filter(None, (prompt.get("append"), instruction)))
-            return replace(options, system_prompt={**prompt, "append": appended})
-    return replace(options, extra_args={**options.extra_args, "append-system-prompt": instruction})
+    if isinstance(prompt, dict) and prompt["type"] == "preset":
+        appended = f"{prompt['append']}\n\n{instruction}" if "append" in prompt else instruction
+        preset: SystemPromptPreset = {**prompt, "append": appended, "snapshot": False}
+        return replace(options, system_prompt=preset)
+    text = f"{_system_text(prompt)}\n\n{instruction}".strip()
+    return replace(options, system_prompt={"type": "custom", "prompt": text, "snapshot": False})
+
+
+def _system_text(prompt: str | SystemPromptCustom | SystemPromptFile | None) -> str:
+    if isinstance(prompt, dict):
+        return Path(prompt["path"]).read_text() if prompt["type"] == "file" else prompt["prompt"]
+    return prompt or ""
 
 
 async def _prompt(turn: OpenTurn, seen: Mapping[str, Any] | None) -> str:
