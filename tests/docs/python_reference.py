@@ -51,7 +51,8 @@ SECTIONS = {
     "How": ("", "Policy() Late Busy Overlap Crash WhenBusy AutoCommitPolicy() Settings()"),
     "Agents and channels": (
         "",
-        "Agent OpenTurn Delta Text() Thinking() ToolStarted() ToolCalled() Usage() Channel Capabilities() "
+        "Agent OpenTurn current_turn Delta Text() Thinking() ToolStarted() ToolCalled() Usage() "
+        "Waiting() Resumed scheduling_tools Tool Toolbox Channel Capabilities() "
         "Markdown Stored() Arrival() Receipt() NotTaken() Unreachable() Rejected() Clock SystemClock",
     ),
     "Records": (
@@ -108,7 +109,10 @@ def build() -> str:
 
 def _entry(name: str, *, with_arguments: bool) -> Iterator[str]:
     value = getattr(segue, name)
-    yield f"### `{name}{_signature(value) if with_arguments else ''}`"
+    yield f"### `{name}{_signature(value) if with_arguments or inspect.isfunction(value) else ''}`"
+    if inspect.isfunction(value):
+        yield _text(value.__doc__, name)
+        return
     if not isinstance(value, type):
         kinds = ", ".join(f"`{kind.__name__}`" for kind in get_args(value))
         yield f"{_text(_alias_doc(name), name)} One of {kinds}."

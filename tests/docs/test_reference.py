@@ -3,7 +3,7 @@
 import dataclasses
 import re
 
-from segue import Ask, Call, Every, Kernel, Policy, Settings, Text, ToolCalled, ToolStarted, errors
+from segue import Ask, Call, Every, Kernel, Policy, Settings, Text, ToolCalled, ToolStarted, Waiting, errors
 from segue.model.states import JobKind
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.docs import python_reference
@@ -81,6 +81,9 @@ async def test_every_event_is_documented() -> None:
         await kernel.schedule("web:1", Every(600), Call("f"))
         await kernel.scheduled_messages.add("web:1", "in 5 minutes", "Take an umbrella.")
         clock.advance(minutes=10)
+        await quiet(kernel)
+        agent.script([Waiting("Close the window?")])
+        await kernel.receive("web:1", "It is cold.")
         await quiet(kernel)
         happened = {event.type for event in await kernel.log.events("web:1")}
     assert set(rows(section(page("events.md"), "In the log"))) == happened

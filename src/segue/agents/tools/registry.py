@@ -82,6 +82,8 @@ class ToolContext:
 
 @record
 class Tool:
+    """A tool of an agent: what a model is told about it, and the function that runs."""
+
     name: str
     description: str
     parameters: Schema

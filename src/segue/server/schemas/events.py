@@ -51,6 +51,8 @@ async def to_wire(
         case "message_update":
             scheduled_message = await _scheduled_message(kernel, session, event.body["job_id"])
             return wire_event | {"scheduled_message": scheduled_message}
+        case "waiting":
+            return wire_event | dict(event.body) | {"until": views.moment(event.body["until"])}
         case _:
             return wire_event | dict(event.body)
 

@@ -141,6 +141,7 @@ export default {
   after_quiet: "after a quiet period",
   outcome_ok: "ok",
   outcome_empty: "no answer",
+  outcome_asked: "asked",
   outcome_error: "failed",
   outcome_stopped: "stopped",
   outcome_skipped: "skipped",

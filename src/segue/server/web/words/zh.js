@@ -133,6 +133,7 @@ export default {
   after_quiet: "安静一段时间后",
   outcome_ok: "成功",
   outcome_empty: "无回答",
+  outcome_asked: "已提问",
   outcome_error: "失败",
   outcome_stopped: "已停止",
   outcome_skipped: "已跳过",
