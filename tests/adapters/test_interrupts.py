@@ -45,7 +45,7 @@ async def test_a_breakpoint_asks_whether_to_continue() -> None:
     async with Kernel("sqlite://:memory:", agent=agent) as kernel:
         asked = await ask(kernel, "Paint it.")
         answered = await ask(kernel, "yes")
-    assert asked.reply == "The graph stopped before paint. Shall it continue? (yes / no)"
+    assert asked.reply == "The graph stopped before paint. May it continue? (yes / no)"
     assert answered.reply == "Painted after 1 messages."
 
 

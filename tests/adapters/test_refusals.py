@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions
-from google.adk.agents import LoopAgent
+from google.adk.agents import BaseAgent
 from langgraph.graph import START, MessagesState, StateGraph
 
 from segue.adapters import adk, claude, langgraph
@@ -52,7 +52,7 @@ def test_a_graph_of_own_nodes_may_act_without_tools() -> None:
 
 def test_only_an_agent_with_a_model_takes_tools() -> None:
     with pytest.raises(BadSetting, match="only an LlmAgent can use tools"):
-        adk.adapt(LoopAgent(name="loop"))
+        adk.adapt(BaseAgent(name="clerk"))
 
 
 def test_the_adapter_chooses_the_session_of_claude() -> None:

@@ -135,7 +135,7 @@ class _Thread:
         if state is None:
             return None
         if state.next:
-            return _Question(f"The graph stopped before {', '.join(state.next)}. Shall it continue?", [])
+            return _Question(f"The graph stopped before {', '.join(state.next)}. May it continue?", [])
         self._turn.saved[_STATE] = {
             "checkpoint_id": state.config["configurable"]["checkpoint_id"],
             "turn_id": self._turn.id,
