@@ -19,13 +19,11 @@ clerk = AsyncOpenAI()  # reads OPENAI_BASE_URL and OPENAI_API_KEY
 
 
 # With Segue:
+agent = adapt(clerk, model="llama3", own_tools=[bell])
+
+
 async def main() -> None:
-    async with (
-        Kernel(
-            "sqlite:///openai_compatible.db", agent=adapt(clerk, model="llama3", own_tools=[bell])
-        ) as kernel,
-        asyncio.TaskGroup() as group,
-    ):
+    async with Kernel("sqlite:///compatible.db", agent=agent) as kernel, asyncio.TaskGroup() as group:
         running = group.create_task(kernel.run())
         asked = await kernel.receive("chat:anna", "Ring twice, and again every hour.")
         print((await kernel.wait(asked.turn_id)).reply)

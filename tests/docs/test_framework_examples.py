@@ -19,6 +19,9 @@ TOOLS = {
     "agno": ("ring", "cron"),
     "claude": ("mcp__bell__ring", "mcp__segue__cron"),
     "langgraph": ("ring", "cron"),
+    "openai_agents": ("ring", "cron"),
+    "openai_compatible": ("ring", "cron"),
+    "pydantic_ai": ("ring", "cron"),
 }
 """The names of a tool of the agent and one of Segue, as the model knows them."""
 HOURLY = {"action": "add", "name": "hourly", "message": "Ring twice.", "every_seconds": 3600}
@@ -58,6 +61,7 @@ async def _output_of(example: Path, provider: ScriptedProvider, folder: Path) ->
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CONFIG_DIR": str(folder),
         "HOME": str(folder),
+        "OPENAI_AGENTS_DISABLE_TRACING": "1",
         "OPENAI_API_KEY": "sk-test",
         "OPENAI_BASE_URL": provider.base_url,
         "PYTHONPATH": str(ROOT / "src"),

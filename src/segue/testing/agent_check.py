@@ -26,6 +26,7 @@ from segue.testing.wire_formats import Calls, Waits
 from segue.times.trigger import Every
 
 STOP_SECONDS = 1.0
+STREAM_SECONDS = 10.0
 
 
 async def check_agent(
@@ -72,13 +73,21 @@ async def _streaming(trial: Trial) -> None:
     trial.provider.script(says("Good ", gate, "morning."))
     async with trial.running():
         asked = await trial.kernel.receive(CHAT, "Hello")
-        async for heard in trial.kernel.follow(CHAT):
-            if isinstance(heard, LiveText) and "Good" in heard.text:
-                break
-            assert heard.type != "stream_end", "the text came only at the end; yield it as it comes"
+        await trial.provider.waiting.wait()
+        try:
+            async with asyncio.timeout(STREAM_SECONDS):
+                await _live_text(trial, "Good")
+        except TimeoutError:
+            raise AssertionError("no text came while the model spoke; yield it as it comes") from None
         gate.gate.set()
         turn = await trial.kernel.wait(asked.turn_id)
     assert turn.reply == "Good morning.", f"the answer is 'Good morning.', and the turn has {turn.reply!r}"
+
+
+async def _live_text(trial: Trial, text: str) -> None:
+    async for heard in trial.kernel.follow(CHAT):
+        if isinstance(heard, LiveText) and text in heard.text:
+            return
 
 
 async def _usage(trial: Trial) -> None:

@@ -136,11 +136,13 @@ class Trial:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Run the kernel's workers inside the block."""
-        async with asyncio.TaskGroup() as group:
-            run = group.create_task(self.kernel.run())
+        run = asyncio.get_running_loop().create_task(self.kernel.run())
+        try:
             async with asyncio.timeout(_TIMEOUT):
                 yield
+        finally:
             run.cancel()
+            await asyncio.wait([run])
 
 
 @asynccontextmanager
