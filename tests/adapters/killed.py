@@ -20,7 +20,8 @@ from segue.store.open import open_database
 from segue.testing import AgentParts, ScriptedProvider
 from segue.testing.agent_parts import SlowDatabase
 
-SETTINGS = Settings(lease_seconds=1, shutdown_grace_seconds=0)
+SETTINGS = Settings(lease_seconds=3, shutdown_grace_seconds=0)
+"""A shorter lease ends while a framework imports its parts on a busy machine, and the turn is taken over."""
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.integrations.openai import OpenAILlm
-from google.adk.tools import FunctionTool
+from google.adk.tools.function_tool import FunctionTool
 from openai import AsyncOpenAI
 
 from segue import Agent

@@ -2,15 +2,18 @@
 
 import os
 from pathlib import Path
+from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions, create_sdk_mcp_server, tool
 
-from segue import Agent
+from segue import Agent, Outcome
 from segue.adapters.claude import adapt
 from segue.testing import AGENT_CHECKS, AgentParts, check_agent
+from segue.testing.agent_parts import trial
+from segue.testing.scripted_provider import Fails
 
 
 def options_at(url: str, home: Path, **more: Any) -> ClaudeAgentOptions:
@@ -64,3 +67,21 @@ def tool_name(name: str) -> str:
 @pytest.mark.parametrize("check", [name for name in AGENT_CHECKS if name != "failure"])
 async def test_it_passes_the_check(check: str) -> None:
     await check_agent(make, checks=[check], tool_name=tool_name)
+
+
+async def test_a_request_that_is_refused_again_and_again_makes_the_turn_fail() -> None:
+    """Claude Code asks a second time after a refusal, so one is not enough, as the check `failure` has it."""
+    async with trial(make, tool_name) as opened:
+        opened.provider.script(*[Fails(400)] * 20)
+        turn = await opened.ask("Hello")
+        assert turn.outcome is Outcome.ERROR
+        assert "Claude Code failed" in (turn.error or "")
+
+
+async def test_a_session_that_is_lost_is_made_again_from_the_history() -> None:
+    async with trial(make, tool_name) as opened:
+        await opened.ask("I am Anna.")
+        rmtree(vars(opened.parts)["home"] / "projects")
+        turn = await opened.ask("Who am I?")
+        assert turn.outcome is Outcome.OK
+        assert "I am Anna." in str(opened.provider.asked[-1].body)

@@ -16,19 +16,31 @@ from segue.testing import Calls, ScriptedProvider, says
 from segue.testing.scripted_provider import Line, ProviderRequest
 from tests.adapters.killed import SETTINGS, make_agent
 
-REPORTING = ("pydantic_ai", "openai_agents", "openai_compatible")
-"""The adapters that report a tool before it runs."""
+REPORTING = {
+    "adk": "note",
+    "agno": "note",
+    "claude": "mcp__shop__note",
+    "langgraph": "note",
+    "openai_agents": "note",
+    "openai_compatible": "note",
+    "pydantic_ai": "note",
+}
+"""The adapters that report a tool before it runs, and what their models call the tool."""
 KILLS = 20 if os.environ.get("SEGUE_LONG") == "1" else 1
 _TIMEOUT = 60.0
 
 
 class NotingProvider(ScriptedProvider):
-    """Lets the model call the tool `note` once."""
+    """Lets the model call the tool once."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(keep_alive=False)
+        self._tool = tool
 
     def line_for(self, asked: ProviderRequest) -> Line:
         if "noted: " in str(asked.body):
             return says("Noted.")
-        return says(Calls("note", '{"text": "milk"}'))
+        return says(Calls(self._tool, '{"text": "milk"}'))
 
 
 @asynccontextmanager
@@ -49,7 +61,7 @@ async def processes(adapter: str) -> AsyncIterator[asyncio.subprocess.Process]:
 async def test_a_tool_at_which_the_process_is_killed_does_not_run_again(
     adapter: str, database_url: str, tmp_path: Path
 ) -> None:
-    provider = NotingProvider(keep_alive=False)
+    provider = NotingProvider(REPORTING[adapter])
     async with provider.listening(), processes(adapter) as child, asyncio.timeout(_TIMEOUT * KILLS):
         for number in range(KILLS):
             file = tmp_path / f"notes {number}"

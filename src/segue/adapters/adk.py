@@ -26,13 +26,14 @@ FRAMEWORK = Framework(adapter="segue.adapters.adk", package="google-adk", lowest
 
 with FRAMEWORK.imported():
     from google.adk.agents import BaseAgent, LlmAgent
-    from google.adk.agents.run_config import RunConfig, StreamingMode
+    from google.adk.agents.run_config import RunConfig
     from google.adk.apps import App
     from google.adk.events import Event
     from google.adk.plugins import BasePlugin
     from google.adk.runners import Runner
     from google.adk.sessions import InMemorySessionService
-    from google.adk.tools import BaseTool, ToolContext
+    from google.adk.tools.base_tool import BaseTool
+    from google.adk.tools.tool_context import ToolContext
     from google.genai import types
 
 _STATE = "adk"
@@ -48,7 +49,7 @@ def adapt(agent: BaseAgent | App, tools: Tools = "all") -> "AdkAgent":
     `tools` are those of Segue's tools that the model may use; they are given to a copy of the agent. Raises
     `BadSetting`.
     """
-    app = App(name=_NAME, root_agent=agent) if isinstance(agent, BaseAgent) else agent
+    app: Any = App(name=_NAME, root_agent=agent) if isinstance(agent, BaseAgent) else agent
     if not isinstance(app, App) or not isinstance(app.root_agent, BaseAgent):
         raise FRAMEWORK.wrong_object("an agent of google.adk.agents, or an App with one", agent)
     names = tool_names(tools)
@@ -75,7 +76,7 @@ class AdkAgent:
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         reporting = _Reporting(turn, ToolReports(turn, await open_tools(turn, self._tools)))
-        sessions = InMemorySessionService()  # type: ignore[no-untyped-call]
+        sessions = InMemorySessionService()
         session = await sessions.create_session(
             app_name=_NAME, user_id=turn.session.id, state=turn.saved.get(_STATE, {}).get("state")
         )
@@ -93,7 +94,7 @@ class AdkAgent:
             user_id=turn.session.id,
             session_id=session.id,
             new_message=message,
-            run_config=RunConfig(streaming_mode=StreamingMode.SSE),
+            run_config=RunConfig.model_validate({"streaming_mode": "sse"}),
         )
         async for event in events:
             for piece in output.pieces(event):

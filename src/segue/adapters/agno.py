@@ -35,7 +35,6 @@ with FRAMEWORK.imported():
     from agno.tools.function import Function
 
 _STATE = "agno"
-_STREAMED = {"stream": True, "stream_events": True, "yield_run_output": True}
 
 
 def adapt(agent: Agent, tools: Tools = "all") -> "AgnoAgent":
@@ -77,7 +76,9 @@ class AgnoAgent:
 
     async def _begun(self, turn: OpenTurn) -> AsyncIterator[Any]:
         given = [message for each in await conversation(turn) for message in _messages(each)]
-        async for event in self._agent.arun(given, session_id=turn.session.id, **_STREAMED):
+        async for event in self._agent.arun(
+            given, session_id=turn.session.id, stream=True, stream_events=True, yield_run_output=True
+        ):
             yield event
 
     async def _continued(self, turn: OpenTurn) -> AsyncIterator[Any]:
@@ -86,7 +87,7 @@ class AgnoAgent:
         decided = {}
         for requirement in _confirmations(paused):
             if is_approved(turn):
-                requirement.confirm()
+                requirement.confirm()  # type: ignore[no-untyped-call]
             else:
                 requirement.reject(refusal(turn))
             if requirement.tool_execution is not None:
@@ -94,7 +95,12 @@ class AgnoAgent:
         # The decisions are read from the run's tools, which were the same objects before they were stored.
         paused.tools = [decided.get(call.tool_call_id, call) for call in paused.tools or []]
         async for event in self._agent.acontinue_run(
-            paused, requirements=paused.requirements, session_id=turn.session.id, **_STREAMED
+            paused,
+            requirements=paused.requirements,
+            session_id=turn.session.id,
+            stream=True,
+            stream_events=True,
+            yield_run_output=True,
         ):
             yield event
 

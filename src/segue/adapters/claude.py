@@ -12,8 +12,9 @@ named in `approve` ends the turn with a question.
 import json
 from asyncio import CancelledError, wait_for
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from segue.adapters.approval import ask_approval, is_approved, refusal
@@ -34,16 +35,24 @@ with FRAMEWORK.imported():
         ClaudeAgentOptions,
         ClaudeSDKClient,
         HookMatcher,
+        ResultError,
         ResultMessage,
         SdkMcpTool,
         StreamEvent,
         create_sdk_mcp_server,
     )
-    from claude_agent_sdk.types import HookCallback, HookEvent
+    from claude_agent_sdk.types import (
+        HookCallback,
+        HookEvent,
+        SystemPromptCustom,
+        SystemPromptFile,
+        SystemPromptPreset,
+    )
 
 _STATE = "claude"
 _SERVER = "segue"
 _INTERRUPT_SECONDS = 0.5
+_NO_SESSION = "No conversation found"
 _FOLLOW = "(Follow the last of your instructions.)"
 """The message beside the instruction of a recall, which is part of the system prompt."""
 
@@ -77,9 +86,9 @@ class ClaudeAgent:
         box = await open_tools(turn, self._tools)
         hooks = _Hooks(turn, box, self._approve)
         pending = turn.resumed.state.get(_STATE) if turn.resumed else None
-        seen = turn.saved.get(_STATE)
         output = _Output()
-        async with ClaudeSDKClient(self._options_for(turn, box, hooks, pending, seen)) as client:
+        async with AsyncExitStack() as stack:
+            client, seen = await self._open(stack, turn, box, hooks, pending)
             if pending is None:
                 await client.query(await _prompt(turn, seen))
             # Without a message Claude Code continues with the tool that waits for approval.
@@ -100,24 +109,45 @@ class ClaudeAgent:
         else:
             turn.saved[_STATE] = {"session_id": ended.session_id, "seq": turn.seq, "turn_id": turn.id}
 
-    def _options_for(
+    async def _open(
         self,
+        stack: AsyncExitStack,
         turn: OpenTurn,
         box: Toolbox,
         hooks: "_Hooks",
         pending: Mapping[str, Any] | None,
-        seen: Mapping[str, Any] | None,
+    ) -> tuple[ClaudeSDKClient, Mapping[str, Any] | None]:
+        """Start Claude Code; return with it what its session has seen, None for a new session."""
+        seen = turn.saved.get(_STATE)
+        session = pending or seen
+        fork = pending is None and session is not None
+        if session is not None:
+            options = self._options_for(turn, box, hooks, resume=session["session_id"], fork_session=fork)
+            try:
+                return await stack.enter_async_context(ClaudeSDKClient(options)), seen
+            except ResultError as error:
+                if _NO_SESSION not in str(error):
+                    raise
+                if pending is not None:
+                    raise AgentFailed(
+                        f"{error}: the session that waits for the user's answer is not on this machine; keep "
+                        "Claude Code's files, or give a session_store in the options",
+                        shown="What I asked about is no longer there. Please ask me again.",
+                    ) from error
+        options = self._options_for(turn, box, hooks)
+        return await stack.enter_async_context(ClaudeSDKClient(options)), None
+
+    def _options_for(
+        self, turn: OpenTurn, box: Toolbox, hooks: "_Hooks", **session: Any
     ) -> ClaudeAgentOptions:
         options = self._options
         servers = options.mcp_servers
         if box.tools and isinstance(servers, dict):
             offered = [_offered(tool, box, hooks.ids) for tool in box.tools.values()]
             servers = {**servers, _SERVER: create_sdk_mcp_server(_SERVER, tools=offered)}
-        session = pending or seen
         options = replace(
             options,
-            resume=session["session_id"] if session else None,
-            fork_session=pending is None and session is not None,
+            **session,
             mcp_servers=servers,
             allowed_tools=[*options.allowed_tools, *(f"mcp__{_SERVER}__{name}" for name in box.tools)],
             hooks=hooks.beside(options.hooks),
@@ -128,21 +158,20 @@ class ClaudeAgent:
 
 
 def _instructed(options: ClaudeAgentOptions, instruction: str) -> ClaudeAgentOptions:
-    """Add the instruction of a recall to the system prompt."""
+    """Add the instruction of a recall to the system prompt. Without `snapshot`, a session keeps its first."""
     prompt = options.system_prompt
-    match prompt:
-        case None:
-            return replace(options, system_prompt=instruction)
-        case str():
-            return replace(options, system_prompt=f"{prompt}\n\n{instruction}")
-        case {"type": "custom"}:
-            return replace(
-                options, system_prompt={**prompt, "prompt": f"{prompt['prompt']}\n\n{instruction}"}
-            )
-        case {"type": "preset"}:
-            appended = "\n\n".join(filter(None, (prompt.get("append"), instruction)))
-            return replace(options, system_prompt={**prompt, "append": appended})
-    return replace(options, extra_args={**options.extra_args, "append-system-prompt": instruction})
+    if isinstance(prompt, dict) and prompt["type"] == "preset":
+        appended = f"{prompt['append']}\n\n{instruction}" if "append" in prompt else instruction
+        preset: SystemPromptPreset = {**prompt, "append": appended, "snapshot": False}
+        return replace(options, system_prompt=preset)
+    text = f"{_system_text(prompt)}\n\n{instruction}".strip()
+    return replace(options, system_prompt={"type": "custom", "prompt": text, "snapshot": False})
+
+
+def _system_text(prompt: str | SystemPromptCustom | SystemPromptFile | None) -> str:
+    if isinstance(prompt, dict):
+        return Path(prompt["path"]).read_text() if prompt["type"] == "file" else prompt["prompt"]
+    return prompt or ""
 
 
 async def _prompt(turn: OpenTurn, seen: Mapping[str, Any] | None) -> str:

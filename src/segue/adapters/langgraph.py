@@ -11,6 +11,7 @@ that a failed, stopped or repeated turn leaves nothing behind in the thread. An 
 checkpointer, ends the turn with a question.
 """
 
+import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
@@ -54,21 +55,19 @@ def adapt(
     set it for another graph if it acts by nothing but LangChain tools. Raises `BadSetting`.
     """
     names = tool_names(tools)
-    if isinstance(graph, Pregel):
-        if names:
-            raise BadSetting(
-                "a compiled graph takes no more tools: give a function that makes it with Segue's tools, as "
-                "in adapt(lambda tools: create_agent(model, [*mine, *tools])), or none with tools=()"
-            )
-    elif callable(graph) and not isinstance(graph, type):
-        graph = graph([_offered(name) for name in names])
-    if not isinstance(graph, Pregel):
-        raise FRAMEWORK.wrong_object("a compiled graph, or a function that makes one", graph)
-    if "messages" not in graph.channels:
+    made: Any = graph
+    if isinstance(graph, Pregel) and names:
+        raise BadSetting(
+            "a compiled graph takes no more tools: give a function that makes it with Segue's tools, as in "
+            "adapt(lambda tools: create_agent(model, [*mine, *tools])), or offer none with tools=()"
+        )
+    if inspect.isroutine(graph):
+        made = graph([_offered(name) for name in names])
+    if not isinstance(made, Pregel):
+        raise FRAMEWORK.wrong_object("a compiled graph, or a function that makes one", made)
+    if "messages" not in made.channels:
         raise BadSetting("the state of the graph needs `messages`, as in langgraph.graph.MessagesState")
-    if reports_tools is None:
-        reports_tools = _made_by_langchain(graph)
-    return GraphAgent(graph, names, reports_tools)
+    return GraphAgent(made, names, _made_by_langchain(made) if reports_tools is None else reports_tools)
 
 
 class GraphAgent:
@@ -136,7 +135,7 @@ class _Thread:
         if state is None:
             return None
         if state.next:
-            return _Question(f"The graph stopped before {', '.join(state.next)}. Shall it continue?", [])
+            return _Question(f"The graph stopped before {', '.join(state.next)}. May it continue?", [])
         self._turn.saved[_STATE] = {
             "checkpoint_id": state.config["configurable"]["checkpoint_id"],
             "turn_id": self._turn.id,
