@@ -17,7 +17,8 @@ from bench.figure import AtMost, Figure
 from bench.measure import median_of
 from segue import Ask, At, Kernel, OpenTurn, Run, Settings
 from segue.cli.support import event_loop
-from segue.testing.scripted_provider import ScriptedProvider, Waits, says
+from segue.testing.scripted_provider import ScriptedProvider, says
+from segue.testing.wire_formats import Waits
 from tests.cli.process import Segue
 
 SESSIONS, BUSY, RUNNERS = 500, 20, 50

@@ -13,10 +13,11 @@ from segue.model.agent import FunctionAgent
 from segue.testing import AgentParts, check_agent
 
 
-async def chat(parts: AgentParts, messages: list[dict[str, Any]]) -> Any:
-    """One answer of the model, not streamed to the reader."""
-    client = AsyncOpenAI(base_url=parts.base_url, api_key="sk-test")
-    stream = await client.chat.completions.create(model="any", messages=messages, stream=True)  # type: ignore[call-overload]
+async def chat(parts: AgentParts, role: str, content: str) -> tuple[str, str, str]:
+    """One answer of the model: its text, and the name and the arguments of the tool that it calls."""
+    client: Any = AsyncOpenAI(base_url=parts.base_url, api_key="sk-test")
+    messages = [{"role": role, "content": content}]
+    stream = await client.chat.completions.create(model="any", messages=messages, stream=True)
     text, name, arguments = "", "", ""
     async for chunk in stream:
         delta = chunk.choices[0].delta if chunk.choices else None
@@ -29,17 +30,17 @@ async def chat(parts: AgentParts, messages: list[dict[str, Any]]) -> Any:
 
 async def forgets(turn: OpenTurn, parts: AgentParts) -> AsyncIterator[Delta | str]:
     """Sends `turn.text` alone, and the whole answer at the end."""
-    text, _, _ = await chat(parts, [{"role": "user", "content": turn.text}])
+    text, _, _ = await chat(parts, "user", turn.text)
     yield text
 
 
 async def acts_first(turn: OpenTurn, parts: AgentParts) -> AsyncIterator[Delta | str]:
     """Reports a tool after it ran."""
-    _, name, arguments = await chat(parts, [{"role": "user", "content": turn.prompt}])
+    _, name, arguments = await chat(parts, "user", turn.prompt)
     result = await parts.note(**json.loads(arguments))
     yield ToolStarted(call_id="1", name=name, arguments=json.loads(arguments))
     yield ToolCalled(call_id="1", name=name, arguments=json.loads(arguments), result=result)
-    text, _, _ = await chat(parts, [{"role": "user", "content": result}])
+    text, _, _ = await chat(parts, "user", result)
     yield text
 
 
