@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions
@@ -30,6 +30,10 @@ def test_a_version_that_the_adapter_does_not_know_is_refused(name: str) -> None:
         pass
 
 
+class Plain(TypedDict):
+    text: str
+
+
 def graph(**compiled: Any) -> langgraph.Graph:
     return StateGraph(MessagesState).add_node("act", lambda _: {}).add_edge(START, "act").compile(**compiled)
 
@@ -40,7 +44,7 @@ def test_a_compiled_graph_takes_no_tools() -> None:
 
 
 def test_a_graph_needs_messages_in_its_state() -> None:
-    plain = StateGraph(dict).add_node("act", lambda _: {}).add_edge(START, "act").compile()
+    plain = StateGraph(Plain).add_node("act", lambda _: {}).add_edge(START, "act").compile()
     with pytest.raises(BadSetting, match="needs `messages`"):
         langgraph.adapt(plain, tools=())
 

@@ -11,6 +11,7 @@ runs the tool after that. A tool that requires confirmation ends the turn with a
 import json
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from segue.adapters.approval import ask_approval, is_approved, refusal
@@ -96,9 +97,10 @@ class AdkAgent:
             new_message=message,
             run_config=RunConfig.model_validate({"streaming_mode": "sse"}),
         )
-        async for event in events:
-            for piece in output.pieces(event):
-                yield piece
+        async with aclosing(events):
+            async for event in events:
+                for piece in output.pieces(event):
+                    yield piece
         ended = await sessions.get_session(app_name=_NAME, user_id=turn.session.id, session_id=session.id)
         assert ended is not None
         if output.confirmations:

@@ -10,6 +10,7 @@ turn with a question.
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import aclosing
 from contextvars import ContextVar
 from typing import Any
 
@@ -21,7 +22,7 @@ from segue.adapters.tools import ToolReports, Tools, open_tools, tool_names
 from segue.agents.tools.registry import Tool
 from segue.agents.tools.scheduling import scheduling_tools
 from segue.errors import AgentFailed
-from segue.model.agent import Delta, OpenTurn, Thinking, Usage, current_turn
+from segue.model.agent import Delta, OpenTurn, Resumed, Thinking, Usage, current_turn
 from segue.record import positional
 
 FRAMEWORK = Framework(adapter="segue.adapters.agno", package="agno", lowest="3.1", below="4")
@@ -67,23 +68,24 @@ class AgnoAgent:
         calls = _Calls(ToolReports(turn, await open_tools(turn, self._tools)), CallIds())
         _calls.set(calls)
         output = _Output()
-        run = self._continued(turn) if turn.resumed and _STATE in turn.resumed.state else self._begun(turn)
-        async for event in run:
-            if isinstance(event, events.ToolCallStartedEvent) and event.tool is not None:
-                calls.ids.announce(event.tool.tool_call_id, event.tool.tool_name, event.tool.tool_args)
-            for piece in output.pieces(event):
-                yield piece
+        run = await self._begin(turn) if turn.resumed is None else await self._resume(turn, turn.resumed)
+        async with aclosing(run):
+            async for event in run:
+                if isinstance(event, events.ToolCallStartedEvent) and event.tool is not None:
+                    calls.ids.announce(event.tool.tool_call_id, event.tool.tool_name, event.tool.tool_args)
+                for piece in output.pieces(event):
+                    yield piece
 
-    async def _begun(self, turn: OpenTurn) -> AsyncIterator[Any]:
+    async def _begin(self, turn: OpenTurn) -> Any:
         given = [message for each in await conversation(turn) for message in _messages(each)]
-        async for event in self._agent.arun(
+        return self._agent.arun(
             given, session_id=turn.session.id, stream=True, stream_events=True, yield_run_output=True
-        ):
-            yield event
+        )
 
-    async def _continued(self, turn: OpenTurn) -> AsyncIterator[Any]:
-        assert turn.resumed is not None
-        paused = RunOutput.from_dict(dict(turn.resumed.state[_STATE]))
+    async def _resume(self, turn: OpenTurn, resumed: Resumed) -> Any:
+        if _STATE not in resumed.state:  # another agent asked
+            return await self._begin(turn)
+        paused = RunOutput.from_dict(dict(resumed.state[_STATE]))
         decided = {}
         for requirement in _confirmations(paused):
             if is_approved(turn):
@@ -94,15 +96,14 @@ class AgnoAgent:
                 decided[requirement.tool_execution.tool_call_id] = requirement.tool_execution
         # The decisions are read from the run's tools, which were the same objects before they were stored.
         paused.tools = [decided.get(call.tool_call_id, call) for call in paused.tools or []]
-        async for event in self._agent.acontinue_run(
+        return self._agent.acontinue_run(
             paused,
             requirements=paused.requirements,
             session_id=turn.session.id,
             stream=True,
             stream_events=True,
             yield_run_output=True,
-        ):
-            yield event
+        )
 
 
 class _Output:

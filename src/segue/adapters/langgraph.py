@@ -11,9 +11,11 @@ that a failed, stopped or repeated turn leaves nothing behind in the thread. An 
 checkpointer, ends the turn with a question.
 """
 
+import asyncio
 import inspect
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -81,11 +83,13 @@ class GraphAgent:
         thread = _Thread(self._graph, turn)
         given, config = await thread.start()
         run = _Run()
-        async for mode, data in self._graph.astream(
+        stream: Any = self._graph.astream(
             given, {**config, "callbacks": [reports]}, stream_mode=["messages", "values"]
-        ):
-            for piece in run.pieces(mode, data):
-                yield piece
+        )
+        async with aclosing(stream):
+            async for mode, data in stream:
+                for piece in run.pieces(mode, data):
+                    yield piece
         question = run.question() or await thread.end()
         if question is not None:
             yield await thread.waiting(question)
@@ -277,24 +281,33 @@ class _Reporting(AsyncCallbackHandler):
 
     def __init__(self, reports: ToolReports) -> None:
         self._reports = reports
+        self._loop = asyncio.get_running_loop()
         self._call_ids: dict[UUID, str] = {}
+
+    async def _tell(self, report: Coroutine[Any, Any, None]) -> None:
+        """Report in the turn's event loop: LangChain calls the hooks of a synchronous tool in another one."""
+        if asyncio.get_running_loop() is self._loop:
+            await report
+        else:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(report, self._loop))
 
     async def on_tool_start(
         self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, **more: Any
     ) -> None:
         self._call_ids[run_id] = call_id = more.get("tool_call_id") or str(run_id)
         arguments = more.get("inputs") or {"input": input_str}
-        await self._reports.started(call_id, serialized["name"], arguments)
+        await self._tell(self._reports.started(call_id, serialized["name"], arguments))
 
     async def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
         text = output.text if isinstance(output, ToolMessage) else str(output)
         failed = isinstance(output, ToolMessage) and output.status == "error"
-        await self._reports.ended(self._call_ids.pop(run_id), result=text, error=text if failed else None)
+        call_id = self._call_ids.pop(run_id)
+        await self._tell(self._reports.ended(call_id, result=text, error=text if failed else None))
 
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         waits = isinstance(error, GraphBubbleUp)
         told = "it waits for the user" if waits else f"{type(error).__name__}: {error}"
-        await self._reports.ended(self._call_ids.pop(run_id), error=told)
+        await self._tell(self._reports.ended(self._call_ids.pop(run_id), error=told))
 
 
 _call_id: ContextVar[str] = ContextVar("segue_call_id")

@@ -1,8 +1,10 @@
-"""LangGraph's interrupts: the user's next message is the answer, and a lost checkpoint is said to be lost."""
+"""Graphs of your own in LangGraph: interrupts, lost checkpoints, tools of synchronous nodes."""
 
 from typing import Any
 
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
@@ -71,3 +73,23 @@ async def test_a_lost_thread_is_made_again_from_the_history() -> None:
         "Painted after 3 messages.",
         "Painted after 5 messages.",
     ]
+
+
+@tool
+def ring(times: int) -> str:
+    """Ring the bell."""
+    return f"It rang {times} times."
+
+
+def ring_here(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+    call = {"type": "tool_call", "name": "ring", "args": {"times": 2}, "id": "call_1"}
+    return {"messages": [AIMessage(ring.invoke(call, config).text)]}
+
+
+async def test_a_tool_of_a_synchronous_node_is_reported() -> None:
+    made = StateGraph(MessagesState).add_node("ring", ring_here).add_edge(START, "ring").compile()
+    async with Kernel("sqlite://:memory:", agent=adapt(made, tools=())) as kernel:
+        turn = await ask(kernel, "Ring.")
+        events = await kernel.log.events("web:anna")
+    assert turn.reply == "It rang 2 times."
+    assert [event.type for event in events if "tool" in event.type] == ["tool_started", "tool_call"]
