@@ -49,7 +49,7 @@ async def agent(turn):
 
 async def main():
     async with Kernel("sqlite:///:memory:", agent=agent) as kernel:
-        app = create_app(kernel, Configuration(), run_workers=False)
+        app = create_app(kernel, Configuration())
         sent = []
         scope = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http",
@@ -93,7 +93,7 @@ print("done")
 """
 POSTGRES = """
 from segue.store.postgres.connection import Endpoint
-Endpoint("postgresql://user@127.0.0.1:1/none")
+Endpoint("postgresql://user@127.0.0.1:1/none", 5.0)
 print("done")
 """
 TELEGRAM = """
