@@ -8,6 +8,7 @@ from agno.tools import tool
 from segue import Agent
 from segue.adapters.agno import adapt
 from segue.testing import AGENT_CHECKS, AgentParts, check_agent
+from tests.adapters.patience import BUSY_SECONDS
 
 
 def make(parts: AgentParts) -> Agent:
@@ -22,4 +23,4 @@ def make(parts: AgentParts) -> Agent:
 
 @pytest.mark.parametrize("check", AGENT_CHECKS)
 async def test_it_passes_the_check(check: str) -> None:
-    await check_agent(make, checks=[check])
+    await check_agent(make, checks=[check], stop_seconds=BUSY_SECONDS)

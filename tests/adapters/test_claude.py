@@ -14,6 +14,7 @@ from segue.adapters.claude import adapt
 from segue.testing import AGENT_CHECKS, AgentParts, check_agent
 from segue.testing.agent_parts import trial
 from segue.testing.scripted_provider import Fails
+from tests.adapters.patience import BUSY_SECONDS
 
 
 def options_at(url: str, home: Path, **more: Any) -> ClaudeAgentOptions:
@@ -66,7 +67,7 @@ def tool_name(name: str) -> str:
 
 @pytest.mark.parametrize("check", [name for name in AGENT_CHECKS if name != "failure"])
 async def test_it_passes_the_check(check: str) -> None:
-    await check_agent(make, checks=[check], tool_name=tool_name)
+    await check_agent(make, checks=[check], tool_name=tool_name, stop_seconds=BUSY_SECONDS)
 
 
 async def test_a_request_that_is_refused_again_and_again_makes_the_turn_fail() -> None:

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from segue import Agent
 from segue.adapters.langgraph import Graph, adapt
 from segue.testing import AGENT_CHECKS, AgentParts, check_agent
+from tests.adapters.patience import BUSY_SECONDS
 
 
 def model_at(base_url: str) -> ChatOpenAI:
@@ -37,7 +38,7 @@ def make(parts: AgentParts) -> Agent:
 
 @pytest.mark.parametrize("check", AGENT_CHECKS)
 async def test_a_graph_with_a_checkpointer_passes_the_check(check: str) -> None:
-    await check_agent(make, checks=[check])
+    await check_agent(make, checks=[check], stop_seconds=BUSY_SECONDS)
 
 
 def make_without_checkpointer(parts: AgentParts) -> Agent:
@@ -47,4 +48,4 @@ def make_without_checkpointer(parts: AgentParts) -> Agent:
 
 @pytest.mark.parametrize("check", [name for name in AGENT_CHECKS if name not in ("approval", "refusal")])
 async def test_a_graph_without_a_checkpointer_passes_the_check(check: str) -> None:
-    await check_agent(make_without_checkpointer, checks=[check])
+    await check_agent(make_without_checkpointer, checks=[check], stop_seconds=BUSY_SECONDS)

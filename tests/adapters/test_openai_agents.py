@@ -8,6 +8,7 @@ from openai import AsyncOpenAI
 from segue import Agent
 from segue.adapters.openai_agents import adapt
 from segue.testing import AGENT_CHECKS, AgentParts, check_agent
+from tests.adapters.patience import BUSY_SECONDS
 
 
 @pytest.fixture(autouse=True)
@@ -27,4 +28,4 @@ def make(parts: AgentParts) -> Agent:
 
 @pytest.mark.parametrize("check", AGENT_CHECKS)
 async def test_it_passes_the_check(check: str) -> None:
-    await check_agent(make, checks=[check])
+    await check_agent(make, checks=[check], stop_seconds=BUSY_SECONDS)

@@ -8,6 +8,7 @@ from segue.adapters.openai_compatible import adapt
 from segue.agents.tools.registry import ToolContext
 from segue.errors import BadSetting
 from segue.testing import AGENT_CHECKS, AgentParts, check_agent
+from tests.adapters.patience import BUSY_SECONDS
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 AMOUNT = {"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}
@@ -29,7 +30,7 @@ def make(parts: AgentParts) -> Agent:
 
 @pytest.mark.parametrize("check", AGENT_CHECKS)
 async def test_it_passes_the_check(check: str) -> None:
-    await check_agent(make, checks=[check])
+    await check_agent(make, checks=[check], stop_seconds=BUSY_SECONDS)
 
 
 def test_a_synchronous_client_is_refused() -> None:

@@ -9,6 +9,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from segue import Agent
 from segue.adapters.pydantic_ai import adapt
 from segue.testing import AGENT_CHECKS, AgentParts, check_agent
+from tests.adapters.patience import BUSY_SECONDS
 
 
 def make(parts: AgentParts) -> Agent:
@@ -23,4 +24,4 @@ def make(parts: AgentParts) -> Agent:
 
 @pytest.mark.parametrize("check", AGENT_CHECKS)
 async def test_it_passes_the_check(check: str) -> None:
-    await check_agent(make, checks=[check])
+    await check_agent(make, checks=[check], stop_seconds=BUSY_SECONDS)

@@ -25,7 +25,6 @@ from segue.testing.scripted_provider import Fails, says
 from segue.testing.wire_formats import Calls, Waits
 from segue.times.trigger import Every
 
-STOP_SECONDS = 1.0
 STREAM_SECONDS = 10.0
 
 
@@ -34,16 +33,19 @@ async def check_agent(
     *,
     checks: Iterable[str] | None = None,
     tool_name: Callable[[str], str] = str,
+    stop_seconds: float = 1.0,
 ) -> None:
     """Run the checks, by default all of `AGENT_CHECKS`, against agents that `make` returns.
 
     Leave out what your agent is not made for, such as `approval`. `tool_name` turns the name of a tool into
-    the one that the model knows it by. Raises AssertionError, and `BadSetting` for an unknown check.
+    the one that the model knows it by. `stop_seconds` is how soon a stopped turn must end: allow more where
+    the machine is busy. Raises AssertionError, and `BadSetting` for an unknown check.
     """
     for name in AGENT_CHECKS if checks is None else checks:
         if name not in _CHECKS:
             raise BadSetting(f"there is no check {name!r}; there are: {', '.join(AGENT_CHECKS)}")
         async with trial(make, tool_name) as opened:
+            opened.stop_seconds = stop_seconds
             await _CHECKS[name](opened)
 
 
@@ -149,7 +151,7 @@ async def _scheduling(trial: Trial) -> None:
 
 
 async def _stop(trial: Trial) -> None:
-    """A stop ends the turn within a second, and with it the request to the model."""
+    """A stop ends the turn in time, and with it the request to the model."""
     trial.provider.script(says("One ", Waits(), "two."))
     async with trial.running():
         asked = await trial.kernel.receive(CHAT, "Count.")
@@ -159,7 +161,7 @@ async def _stop(trial: Trial) -> None:
 
 
 async def _stop_in_tool(trial: Trial) -> None:
-    """A stop ends the turn within a second, and with it the running tool."""
+    """A stop ends the turn in time, and with it the running tool."""
     trial.provider.script(says(Calls(trial.tool_name("note"), json.dumps({"text": HANG}))))
     async with trial.running():
         asked = await trial.kernel.receive(CHAT, "Hang.")
@@ -171,10 +173,10 @@ async def _stop_in_tool(trial: Trial) -> None:
 async def _stop_now(trial: Trial, turn_id: str) -> None:
     await trial.kernel.turns.stop(CHAT)
     try:
-        async with asyncio.timeout(STOP_SECONDS):
+        async with asyncio.timeout(trial.stop_seconds):
             turn = await trial.kernel.wait(turn_id)
     except TimeoutError:
-        raise AssertionError(f"the turn did not end within {STOP_SECONDS:g} s of the stop") from None
+        raise AssertionError(f"the turn did not end within {trial.stop_seconds:g} s of the stop") from None
     assert turn.outcome is Outcome.STOPPED, f"a stopped turn ends as stopped, and this as {turn.outcome}"
 
 

@@ -88,6 +88,7 @@ class Trial:
 
     agent: Agent
     kernel: Kernel
+    stop_seconds: float
 
     def __init__(self, make: MakeAgent, tool_name: Callable[[str], str], database: Database) -> None:
         self._make = make
