@@ -26,7 +26,10 @@ REPORTING = {
     "pydantic_ai": "note",
 }
 """The adapters that report a tool before it runs, and what their models call the tool."""
-KILLS = 20 if os.environ.get("SEGUE_LONG") == "1" else 1
+LONG = os.environ.get("SEGUE_LONG") == "1"
+KILLS = 20 if LONG else 1
+DATABASES = ["sqlite", "postgres"] if LONG else ["sqlite"]
+"""The short form needs no PostgreSQL: reports are stored by one transaction, which `tests/crash` kills on both."""
 _TIMEOUT = 60.0
 
 
@@ -57,6 +60,7 @@ async def processes(adapter: str) -> AsyncIterator[asyncio.subprocess.Process]:
         await process.communicate()
 
 
+@pytest.mark.parametrize("database_url", DATABASES, indirect=True)
 @pytest.mark.parametrize("adapter", REPORTING)
 async def test_a_tool_at_which_the_process_is_killed_does_not_run_again(
     adapter: str, database_url: str, tmp_path: Path
