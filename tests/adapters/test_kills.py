@@ -29,7 +29,7 @@ REPORTING = {
 LONG = os.environ.get("SEGUE_LONG") == "1"
 KILLS = 20 if LONG else 1
 DATABASES = ["sqlite", "postgres"] if LONG else ["sqlite"]
-"""The short form needs no PostgreSQL: reports are stored by one transaction, which `tests/crash` kills on both."""
+"""In the short form one is enough: `tests/crash` kills the transaction that stores a report on both."""
 _TIMEOUT = 60.0
 
 
