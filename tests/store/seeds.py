@@ -33,6 +33,11 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO agent_states (session_id, saved)
+    SELECT 'session-' || n, '{}'
+    FROM numbers
+    """,
+    """
     INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy,
                       slot, next_at, failures, created_at, updated_at)
     SELECT 'job-' || n, 'session-' || (n / 10), 'account-' || (n % 3),

@@ -101,8 +101,8 @@ def _renderers(human: bool, *, colours: bool) -> list[Processor]:
     if human:
         return [
             structlog.dev.ConsoleRenderer(
+                0,  # no padding of the event; the argument's name differs between versions of structlog
                 colors=colours,
-                pad_event_to=0,
                 # The default formatter shows local variables, which may hold secrets.
                 exception_formatter=structlog.dev.plain_traceback,
             )
