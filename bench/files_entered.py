@@ -169,7 +169,7 @@ async def _stage(database: str, key: str) -> AsyncIterator[Stage]:
         async with Kernel(url, agent=ScriptedAgent(), clock=clock) as kernel:
             app = create_app(kernel, Configuration(database=url))
             client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://localhost")
-            async with app.router.lifespan_context(app), client:
+            async with client:
                 stage = Stage(client, clock, kernel.workers)
                 await stage.post("/sessions", key=key)
                 yield stage

@@ -17,7 +17,8 @@ from bench.figure import AtMost, Figure
 from bench.measure import median_of
 from segue import Ask, At, Kernel, OpenTurn, Run, Settings
 from segue.cli.support import event_loop
-from tests.agents.double import Double, Waits, says
+from segue.testing.scripted_provider import ScriptedProvider, says
+from segue.testing.wire_formats import Waits
 from tests.cli.process import Segue
 
 SESSIONS, BUSY, RUNNERS = 500, 20, 50
@@ -65,7 +66,7 @@ async def _in_process(folder: str) -> float:
 
 
 async def _through_a_server(folder: str) -> float:
-    provider = Double()
+    provider = ScriptedProvider()
     gate = asyncio.Event()
     provider.script(*(says(Waits(gate), "ok") for _ in range(BUSY)))
     async with provider.listening():

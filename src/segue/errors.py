@@ -13,7 +13,8 @@ SegueError
 │   ├── BadSetting       a setting of the kernel
 │   ├── BadMount         a mount of the server: too late, twice, or below a path that cannot be used
 │   ├── NotJson          a framework's state that cannot be stored as a JSON object
-│   └── MissingPackage   a part of Segue whose extra is not installed
+│   ├── MissingPackage   a part of Segue whose extra is not installed
+│   └── UnknownVersion   a framework in a version that its adapter does not know
 ├── NotFound             nothing of that name exists for this caller
 ├── Conflict             it exists, but not in the state that the call needs
 │   ├── NotOpen          the kernel has not been opened, or has been closed
@@ -111,6 +112,10 @@ class NotJson(Invalid):
 
 class MissingPackage(Invalid, ImportError):
     code = "missing_package"
+
+
+class UnknownVersion(Invalid):
+    code = "unknown_version"
 
 
 class NotFound(SegueError):

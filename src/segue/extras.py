@@ -14,6 +14,7 @@ EXTRAS = {
     "linkify_it": "http",
     "markdown_it": "http",
     "nh3": "http",
+    "pygments": "http",
     "prometheus_client": "http",
     "sse_starlette": "http",
     "starlette": "http",

@@ -13,13 +13,13 @@ from segue import Kernel, Settings
 from segue.agents.llm import ModelAgent, ModelLimits, load_model
 from segue.agents.tools.registry import Registry, Tool
 from segue.testing import ManualClock
-from tests.agents.double import Double
+from segue.testing.scripted_provider import ScriptedProvider
 from tests.agents.house import MODELS, Harness
 
 
 @pytest_asyncio.fixture
-async def provider() -> AsyncIterator[Double]:
-    double = Double()
+async def provider() -> AsyncIterator[ScriptedProvider]:
+    double = ScriptedProvider()
     async with double.listening():
         yield double
 
@@ -37,7 +37,7 @@ def clock() -> ManualClock:
 
 @pytest_asyncio.fixture
 async def open_harness(
-    provider: Double, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    provider: ScriptedProvider, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Callable[..., Any]]:
     monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-our-own-secret")

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from segue import Event, Kernel, Turn
 from segue.agents.llm import ModelLimits
 from segue.agents.tools.registry import Tool
 from segue.testing import ManualClock, quiet
-from tests.agents.double import Double
+from segue.testing.scripted_provider import ScriptedProvider
 
 CHAT = "web:1"
 MODELS = {"openai": "openai-chat:gpt-4o", "anthropic": "anthropic:claude-haiku-5-5"}
@@ -21,7 +21,7 @@ _TIMEOUT = 20.0
 @dataclass(frozen=True)
 class Harness:
     kernel: Kernel
-    provider: Double
+    provider: ScriptedProvider
     clock: ManualClock
 
     async def ask(self, text: str) -> Turn:
@@ -56,35 +56,3 @@ class OpenHarness(Protocol):
         tools: "list[Tool] | tuple[()]" = (),
         limits: ModelLimits | None = None,
     ) -> Awaitable[Harness]: ...
-
-
-def words_sent(body: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the messages of a request in either format as (role, text), the system prompt first."""
-    messages: list[tuple[str, str]] = []
-    if "system" in body:
-        messages.append(("system", _text(body["system"])))
-    return messages + [(message["role"], _text(message.get("content"))) for message in body["messages"]]
-
-
-def calls_and_results(body: dict[str, Any]) -> list[tuple[str, str | None]]:
-    """Return the roles of a request's messages, each with the id of the tool call it makes or answers."""
-    messages: list[tuple[str, str | None]] = []
-    for message in body["messages"]:
-        blocks = message["content"] if isinstance(message.get("content"), list) else []
-        made = [call["id"] for call in message.get("tool_calls", ())]
-        made += [block["id"] for block in blocks if block["type"] == "tool_use"]
-        answered = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-        answered += [message["tool_call_id"]] if message["role"] == "tool" else []
-        if made:
-            messages += [("assistant", call_id) for call_id in made]
-        elif answered:
-            messages += [("result", call_id) for call_id in answered]
-        elif message["role"] != "system":
-            messages.append((message["role"], None))
-    return messages
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        return "\n".join(str(block.get("text", block.get("content", ""))) for block in content)
-    return str(content or "")

@@ -14,7 +14,8 @@ from segue.agents.tools.fetch import fetch_tool
 from segue.agents.tools.memory import memory_tool
 from segue.agents.tools.recalls import recall_tools
 from segue.agents.tools.scheduled_messages import message_tools
-from tests.agents.double import Calls, says
+from segue.testing.scripted_provider import says
+from segue.testing.wire_formats import Calls
 from tests.agents.house import OpenHarness
 
 

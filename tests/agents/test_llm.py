@@ -6,8 +6,9 @@ from segue.agents.tools.arguments import flat
 from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
 from segue.model.states import JobKind, Outcome
 from segue.testing import quiet
-from tests.agents.double import Calls, Says, Thinks, says
-from tests.agents.house import CHAT, OpenHarness, calls_and_results, words_sent
+from segue.testing.scripted_provider import calls_and_results, says, words_sent
+from segue.testing.wire_formats import Calls, Says, Thinks
+from tests.agents.house import CHAT, OpenHarness
 
 WEATHER = flat({"city": {"type": "string", "description": "where"}}, required=("city",))
 

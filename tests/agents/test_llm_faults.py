@@ -12,8 +12,9 @@ from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions import lane, lease
 from segue.model.states import Outcome
 from segue.testing import ManualClock, quiet
-from tests.agents.double import Breaks, Calls, Ends, Fails, HangsUp, Line, Says, Thinks, Waits, says
-from tests.agents.house import CHAT, OpenHarness, words_sent
+from segue.testing.scripted_provider import Fails, HangsUp, Line, says, words_sent
+from segue.testing.wire_formats import Breaks, Calls, Ends, Says, Thinks, Waits
+from tests.agents.house import CHAT, OpenHarness
 from tests.leases import terms_of
 
 OVERLOADED = Fails(529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})

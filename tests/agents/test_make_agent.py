@@ -14,7 +14,8 @@ from segue.agents.offline import OfflineAgent
 from segue.config import Configuration
 from segue.errors import BadSetting
 from segue.testing import quiet
-from tests.agents.double import Calls, Double, says
+from segue.testing.scripted_provider import ScriptedProvider, says
+from segue.testing.wire_formats import Calls
 
 HEAVY = ("anthropic", "anyio", "httpx2", "mcp", "openai", "pydantic", "pydantic_ai")
 
@@ -58,7 +59,7 @@ def names(configuration: Configuration) -> set[str]:
 
 
 async def test_a_turn_has_as_many_model_steps_as_the_settings_say(
-    provider: Double, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    provider: ScriptedProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")

@@ -16,8 +16,9 @@ from segue.agents.tools.instructions import GOOD, lazy
 from segue.agents.tools.recalls import recall_tools
 from segue.agents.tools.registry import Registry
 from segue.testing import ManualClock, quiet
-from tests.agents.double import Calls, says
-from tests.agents.house import CHAT, OpenHarness, words_sent
+from segue.testing.scripted_provider import says, words_sent
+from segue.testing.wire_formats import Calls
+from tests.agents.house import CHAT, OpenHarness
 
 SET = json.dumps({"call_type": "once", "when": "30m", "additional_context_message": GOOD})
 LIST = json.dumps({"action": "list"})

@@ -16,8 +16,9 @@ from segue.errors import BadSetting
 from segue.model.evaluation import evaluate_response
 from segue.model.prompts import QUIET
 from segue.testing import ManualClock, ScriptedAgent, quiet
-from tests.agents.double import Calls, Double, says
-from tests.agents.house import MODELS, OpenHarness, words_sent
+from segue.testing.scripted_provider import ScriptedProvider, says, words_sent
+from segue.testing.wire_formats import Calls
+from tests.agents.house import MODELS, OpenHarness
 
 CHAT = "web:1"
 
@@ -25,7 +26,7 @@ CHAT = "web:1"
 @pytest_asyncio.fixture
 async def judged(
     open_harness: OpenHarness, dialect: str, database_url: str, clock: ManualClock
-) -> AsyncIterator[tuple[Double, Kernel, ScriptedAgent]]:
+) -> AsyncIterator[tuple[ScriptedProvider, Kernel, ScriptedAgent]]:
     """A kernel whose legacy job reports every minute, and whose judge is a model."""
     provider = (await open_harness(dialect)).provider
     agent, model = ScriptedAgent(), load_model(MODELS[dialect])
@@ -44,7 +45,7 @@ async def received(kernel: Kernel) -> list[str]:
 
 @pytest.mark.parametrize("sends", [True, False])
 async def test_the_model_decides_what_is_sent(
-    judged: tuple[Double, Kernel, ScriptedAgent], clock: ManualClock, sends: bool
+    judged: tuple[ScriptedProvider, Kernel, ScriptedAgent], clock: ManualClock, sends: bool
 ) -> None:
     provider, kernel, agent = judged
     await kernel.sessions.open(CHAT)
@@ -61,7 +62,7 @@ async def test_the_model_decides_what_is_sent(
 
 
 async def test_the_agreed_quiet_word_is_not_judged(
-    judged: tuple[Double, Kernel, ScriptedAgent], clock: ManualClock
+    judged: tuple[ScriptedProvider, Kernel, ScriptedAgent], clock: ManualClock
 ) -> None:
     provider, kernel, agent = judged
     await kernel.sessions.open(CHAT)
@@ -72,7 +73,7 @@ async def test_the_agreed_quiet_word_is_not_judged(
 
 
 async def test_a_judge_that_answers_in_another_form_sends_nothing(
-    judged: tuple[Double, Kernel, ScriptedAgent], clock: ManualClock
+    judged: tuple[ScriptedProvider, Kernel, ScriptedAgent], clock: ManualClock
 ) -> None:
     provider, kernel, agent = judged
     await kernel.sessions.open(CHAT)

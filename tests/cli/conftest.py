@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.agents.double import Double
+from segue.testing.scripted_provider import ScriptedProvider
 from tests.cli.gate import Gate, gate_on_loopback
 from tests.cli.process import Segue
 
@@ -33,9 +33,9 @@ async def gate(segue: Segue) -> AsyncIterator[Gate]:
 
 
 @pytest_asyncio.fixture
-async def provider(segue: Segue) -> AsyncIterator[Double]:
+async def provider(segue: Segue) -> AsyncIterator[ScriptedProvider]:
     """A model provider that answers by a script, instead of the offline model."""
-    double = Double()
+    double = ScriptedProvider()
     async with double.listening():
         segue.env |= {
             "SEGUE_MODEL": "openai-chat:gpt-4o",

@@ -9,7 +9,8 @@ from segue import Ask, At, Kernel, Outcome
 from segue.cli.chat.conversation import ChatClient
 from segue.cli.chat.screen import Screen
 from segue.testing import ScriptedAgent, quiet
-from tests.agents.double import Double, Waits, says
+from segue.testing.scripted_provider import ScriptedProvider, says
+from segue.testing.wire_formats import Waits
 from tests.cli.gate import Gate
 from tests.cli.process import Segue
 from tests.cli.terminal import CTRL_C, CTRL_D, Terminal, chatting
@@ -25,7 +26,7 @@ async def _no_agent(turn: object) -> str:
     raise AssertionError("this process must run no turn")
 
 
-async def test_an_answer_is_shown_as_it_streams(segue: Segue, provider: Double) -> None:
+async def test_an_answer_is_shown_as_it_streams(segue: Segue, provider: ScriptedProvider) -> None:
     gate = asyncio.Event()
     provider.script(says("It is", Waits(gate), " raining."))
     async with chatting(segue) as terminal:

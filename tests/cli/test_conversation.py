@@ -14,9 +14,9 @@ from datetime import timedelta
 import pytest
 
 from segue import Every, Kernel, OpenTurn, Turn
+from segue.testing.scripted_provider import ScriptedProvider, says, words_sent
+from segue.testing.wire_formats import Calls
 from segue.times.clock import to_moment
-from tests.agents.double import Calls, Double, says
-from tests.agents.house import words_sent
 from tests.cli.process import Segue, Serving
 from tests.flows.story import until
 
@@ -64,13 +64,13 @@ async def the_job(server: Serving) -> str:
     return str(job["id"])
 
 
-def request_text(provider: Double) -> str:
+def request_text(provider: ScriptedProvider) -> str:
     return "\n".join(text for _, text in words_sent(provider.asked[-1].body))
 
 
 @pytest.mark.parametrize("unified", [False, True], ids=["apart", "unified"])
 async def test_the_next_run_sees_the_report_and_the_answer_after_a_kill(
-    segue: Segue, provider: Double, unified: bool
+    segue: Segue, provider: ScriptedProvider, unified: bool
 ) -> None:
     """1.2, 3.7, 5.1, 8.2"""
     segue.env["SEGUE_UNIFIED_SESSION"] = str(unified).lower()
@@ -87,7 +87,7 @@ async def test_the_next_run_sees_the_report_and_the_answer_after_a_kill(
         await check_the_second_run(segue, provider, job_id)
 
 
-async def check_the_second_run(segue: Segue, provider: Double, job_id: str) -> None:
+async def check_the_second_run(segue: Segue, provider: ScriptedProvider, job_id: str) -> None:
     provider.script(says("The other one is fixed."))
     asked = len(provider.asked)
     assert (await next_run(segue, job_id)).reply == "The other one is fixed."
@@ -102,7 +102,7 @@ async def check_the_second_run(segue: Segue, provider: Double, job_id: str) -> N
         assert not await kernel.audit()
 
 
-async def test_in_unified_mode_another_chat_may_answer(segue: Segue, provider: Double) -> None:
+async def test_in_unified_mode_another_chat_may_answer(segue: Segue, provider: ScriptedProvider) -> None:
     """8.1, 8.2: the job is the chat's own, and its memory the one that all chats share."""
     segue.env["SEGUE_UNIFIED_SESSION"] = "true"
     provider.script(says(Calls("cron", ADD)), says("It is scheduled."), says(REPORT), says("I will."))
@@ -115,7 +115,9 @@ async def test_in_unified_mode_another_chat_may_answer(segue: Segue, provider: D
         await check_the_second_run(segue, provider, job_id)
 
 
-async def test_a_job_cannot_add_jobs_through_queue_and_worker(segue: Segue, provider: Double) -> None:
+async def test_a_job_cannot_add_jobs_through_queue_and_worker(
+    segue: Segue, provider: ScriptedProvider
+) -> None:
     """2.7: on the real path. It may only end itself."""
     provider.script(says(Calls("cron", ADD)), says("It is scheduled."))
     async with segue.serving() as server:

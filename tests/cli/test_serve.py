@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 
 from segue import Kernel, Outcome, Turn, TurnState
-from tests.agents.double import Double, Fails
+from segue.testing.scripted_provider import Fails, ScriptedProvider
 from tests.cli.conftest import KEY_OF_THE_PROVIDER
 from tests.cli.gate import Gate
 from tests.cli.process import Segue, Serving
@@ -181,7 +181,7 @@ async def test_it_starts_beside_a_kubernetes_service_of_its_name(segue: Segue) -
     ]
 
 
-async def test_no_secret_is_in_its_output(segue: Segue, provider: Double) -> None:
+async def test_no_secret_is_in_its_output(segue: Segue, provider: ScriptedProvider) -> None:
     keys = segue.folder / "keys.json"
     keys.write_text('[{"key": "open-sesame-open-1", "account": "acme", "user": "ann"}]')
     segue.env["SEGUE_API_KEYS"] = "@keys.json"

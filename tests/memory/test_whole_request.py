@@ -18,8 +18,9 @@ from segue.agents.llm import ModelAgent, load_model
 from segue.config import Configuration
 from segue.model.tokens import estimate
 from segue.testing import ManualClock
-from tests.agents.double import Asked, Calls, Double, Line, says
-from tests.agents.house import MODELS, words_sent
+from segue.testing.scripted_provider import Line, ProviderRequest, ScriptedProvider, says, words_sent
+from segue.testing.wire_formats import Calls
+from tests.agents.house import MODELS
 from tests.crash.figures import Record
 from tests.memory.test_growth import CHAT, COMMITS, REPORT, RUNS, a_hundred_days
 
@@ -37,15 +38,15 @@ None."""
 """As a model writes one of such a conversation, by the sections that it is asked for."""
 
 
-class Provider(Double):
+class Provider(ScriptedProvider):
     """It answers the job with a report and the day's number, and the extractor with what it asks for."""
 
     def __init__(self, report: str) -> None:
         super().__init__()
         self._report = report
-        self.runs: list[Asked] = []
+        self.runs: list[ProviderRequest] = []
 
-    def line_for(self, asked: Asked) -> Line:
+    def line_for(self, asked: ProviderRequest) -> Line:
         tools = [tool["function"]["name"] for tool in asked.body["tools"]]
         if tools == ["remember"]:
             return says(Calls("remember", json.dumps({"summary": SUMMARY})))
@@ -79,12 +80,12 @@ async def open_kernel_with(
         yield await opened.enter_async_context(kernel)
 
 
-def sent(asked: Asked) -> int:
+def sent(asked: ProviderRequest) -> int:
     """In tokens: the instructions, the schemas of the tools, and every message."""
     return estimate(json.dumps([asked.body["messages"], asked.body["tools"]], ensure_ascii=False))
 
 
-def words(asked: Asked) -> str:
+def words(asked: ProviderRequest) -> str:
     return "\n".join(text for _, text in words_sent(asked.body))
 
 

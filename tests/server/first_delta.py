@@ -23,7 +23,8 @@ from time import perf_counter
 
 from websockets.asyncio.client import connect
 
-from tests.agents.double import Asked, Double, Line, Says, _openai
+from segue.testing.scripted_provider import Line, ProviderRequest, ScriptedProvider
+from segue.testing.wire_formats import Says, openai_chat
 
 CLIENTS, TURNS = 50, 4
 PIECES, PAUSE = 20, 0.05
@@ -37,7 +38,7 @@ class Times:
     first_delta: dict[str, float] = field(default_factory=dict)
 
 
-class Provider(Double):
+class Provider(ScriptedProvider):
     """Streams a fixed number of words at a fixed pace, and records the start times."""
 
     def __init__(self, times: Times) -> None:
@@ -45,12 +46,12 @@ class Provider(Double):
         self._times = times
 
     async def _answer(
-        self, asked: Asked, line: Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, asked: ProviderRequest, line: Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         words = asked.body["messages"][-1]["content"]
         head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
         self._times.first_byte[words] = perf_counter()
-        for piece in _openai(Says(["word "] * PIECES)):
+        for piece in openai_chat(Says(["word "] * PIECES)):
             assert isinstance(piece, bytes)
             writer.write(head + b"%x\r\n%s\r\n" % (len(piece), piece))
             head = b""

@@ -10,7 +10,7 @@ _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_to
 
 
 class UsageTotals:
-    def __init__(self, *, prompt: str) -> None:
+    def __init__(self, *, prompt: str | None = None) -> None:
         self._counts = dict.fromkeys(_COUNTS, 0)
         self._prompt = prompt
         self._requests = 0
@@ -30,7 +30,9 @@ class UsageTotals:
 
     def to_record(self, **more: str) -> Mapping[str, Any]:
         """Return the totals as the turn's record stores them."""
-        figures: dict[str, Any] = {"model": self._model, "requests": self._requests, "prompt": self._prompt}
+        figures: dict[str, Any] = {"model": self._model, "requests": self._requests}
+        if self._prompt is not None:
+            figures["prompt"] = self._prompt
         figures |= {name: count for name, count in self._counts.items() if count}
         if self._cost is not None:
             figures["cost_usd"] = float(self._cost)

@@ -148,9 +148,9 @@ class Kernel:
                 channels=None if self._channels is None else self.channels,
                 settings=self.settings,
                 holder=self.name,
+                kernel=self,
                 memory=self.memory_reader,
                 networks=self.networks,
-                kernel=self,
             )
             self.workers = Workforce(context)
             self._make_api(context)

@@ -16,6 +16,7 @@ from segue.model.records import Job
 from segue.model.states import JobKind, JobState
 from segue.times.reader import Interval, Moment, RepeatedCronLine, RepeatedRule, When
 from segue.times.reader.triggers import trigger_of
+from segue.times.trigger import resolve
 
 _IN_CHINESE = r"^(?:请)?(?P<words>每.+)$"
 _IN_GERMAN = r"^\W*(?:bitte\s+)?(?P<words>(?:jede[nrs]?|alle|täglich|werktags)\s.+)$"
@@ -87,7 +88,7 @@ def _add_job(request: RuleRequest, order: _Order, language: SpokenLanguage) -> U
 
 
 def _first(when: When, now: datetime) -> datetime:
-    return trigger_of(when).next_after(now) or now
+    return resolve(trigger_of(when), now=now, zone=None).next_after(now) or now
 
 
 def _schedule(when: When) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def _end(
         yield queries.agent_states.save, {"session_id": lane.session.id, "saved": ending.saved}
     if ending.waiting is not None:
         yield from _wait_for_user(lane, ending.waiting)
-        closing.append(_event(lane, turn, "waiting", now, _waiting_body(ending.waiting)))
+        closing.append(_waiting(lane, turn, ending.waiting, now))
     end = yield from _release(lane, turn, (*closing, _event(lane, turn, "session_sync", now)), now)
     chat = yield from unified.chat_of_answer(lane.session, turn)
     if chat and chat.id != turn.via_id and text is not None:
@@ -164,8 +164,9 @@ def _wait_for_user(lane: _Lane, waiting: OpenQuestion) -> Transaction[None]:
     yield queries.turns.hold_scheduled, {"session_id": session_id, "until": waiting.until}
 
 
-def _waiting_body(waiting: OpenQuestion) -> dict[str, Any]:
-    return {"question": waiting.question, "choices": list(waiting.choices), "until": waiting.until}
+def _waiting(lane: _Lane, turn: Turn, waiting: OpenQuestion, now: int) -> Event:
+    body = {"question": waiting.question, "choices": list(waiting.choices), "until": waiting.until}
+    return replace(_event(lane, turn, "waiting", now, body), source=turn.source)
 
 
 def _say_in(chat: Session, turn: Turn, text: str, now: int) -> Transaction[Sequence[Event]]:
@@ -242,7 +243,7 @@ def _event(
         via_id=turn.chat_id,
         role=None if text is None else "assistant",
         content=text,
-        source=turn.source if kind in ("stream_end", "waiting") else None,
+        source=turn.source if kind == "stream_end" else None,
         body=body,
     )
 

@@ -87,7 +87,7 @@ class WorkerContext:
         self.hub.publish(result.events)
         if result.ready_at is not None:
             self.store.is_ready(result.ready_at)
-        self.bell.ring(*result.wake)
+        self.bell.ring(*sorted(result.wake))  # in one order, so that a simulated run can be repeated
         return result.value
 
     async def commit_until_stored(self, subject: str, transaction: Begin[T]) -> T:
