@@ -161,7 +161,9 @@ async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgre
         # A dozen rows may be sorted; what matters is a user who has many.
         await asked.execute("UPDATE directory SET account = 'account-1', user_id = 'user-1'; ANALYZE")
         for query in listing:
-            assert [*sorts_under_a_limit(await plan_in_postgres(asked, query))] == [], query.name
+            sorts = [*sorts_under_a_limit(await plan_in_postgres(asked, query))]
+            # A session has few jobs, and the next of them is found by sorting them.
+            assert [each for each in sorts if "'jobs" not in each] == [], query.name
 
 
 async def test_a_list_of_jobs_is_planned_once_before_there_are_statistics(postgres_url: str) -> None:
