@@ -15,19 +15,6 @@ class Bar(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AtLeastOfPeer:
-    """For rates: at least this share of the peer's."""
-
-    share: float
-
-    def __str__(self) -> str:
-        return f"≥ {self.share:g} × peer"
-
-    def holds(self, figure: "Figure") -> bool:
-        return figure.ratio is not None and figure.ratio >= self.share
-
-
-@dataclass(frozen=True, slots=True)
 class AtMostOfPeer:
     """For costs: no more than this many times the peer's."""
 

@@ -1,4 +1,4 @@
-"""How late a turn starts: from the slot of its job to the first line of its agent, on SQLite.
+"""How late a turn starts: from the slot of its job to the first line of its agent.
 
 The jobs are stored before, and the kernel runs while their moments come. Both ends are read from the
 machine's wall clock. There is capacity for all jobs at once: what is measured is how soon the kernel starts
@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from bench.environment import Environment
 from bench.figure import AtMost, Figure
@@ -25,6 +25,9 @@ SMALL_CAPACITY = 50
 AHEAD = timedelta(seconds=4)
 """Time to store a thousand jobs, to start the workers, and to settle down."""
 A_MOMENT = timedelta(milliseconds=100)
+
+Measure: TypeAlias = Callable[[str], Coroutine[Any, Any, list[float]]]
+"""Returns the lateness of jobs, in milliseconds, on the database of a URL."""
 
 
 class TimedAgent:
@@ -55,24 +58,34 @@ def lateness(env: Environment) -> Iterator[Figure]:
     spread = [timedelta(seconds=number / JOBS) for number in range(JOBS)]
     at_once = [timedelta()] * JOBS
     lone = env.size(100, short=20)
-    yield _p99("SQLite: a lone job", 10, env, lambda url: _one_by_one(url, lone))
-    yield _p99("SQLite: 1,000 jobs over one second", 50, env, lambda url: _together(url, spread))
-    yield _p99("SQLite: 1,000 jobs in one instant", 500, env, lambda url: _together(url, at_once))
+    one_by_one = partial(_one_by_one, count=lone)
+    over_a_second, in_one_instant = partial(_together, after=spread), partial(_together, after=at_once)
+    yield _on_sqlite("a lone job", 10, env, one_by_one)
+    yield _on_sqlite("1,000 jobs over one second", 50, env, over_a_second)
+    yield _on_sqlite("1,000 jobs in one instant", 1_000, env, in_one_instant)
     few = partial(_together, after=at_once, capacity=SMALL_CAPACITY)
-    yield _p99(f"  {SMALL_CAPACITY} slots for 1,000 jobs in one instant", None, env, few)
+    yield _on_sqlite(f"1,000 jobs in one instant, a capacity of {SMALL_CAPACITY}", None, env, few)
+    yield _on_postgres("a lone job", 10, env, one_by_one)
+    yield _on_postgres("1,000 jobs in one instant", 2_000, env, in_one_instant)
 
 
-def _p99(
-    workload: str,
-    limit: float | None,
-    env: Environment,
-    measure: Callable[[str], Coroutine[Any, Any, list[float]]],
-) -> Figure:
+def _on_sqlite(workload: str, limit: float | None, env: Environment, measure: Measure) -> Figure:
     def once() -> float:
         with env.folder() as folder:
             return percentile(event_loop.run(measure(f"sqlite:///{folder}/segue.db")), 99)
 
-    late = median_of(env.rounds, once)
+    return _p99(f"SQLite: {workload}", limit, median_of(env.rounds, once))
+
+
+def _on_postgres(workload: str, limit: float | None, env: Environment, measure: Measure) -> Figure:
+    def once() -> float:
+        with env.database() as url:
+            return percentile(event_loop.run(measure(url)), 99)
+
+    return _p99(f"PostgreSQL: {workload}", limit, median_of(env.rounds, once))
+
+
+def _p99(workload: str, limit: float | None, late: float) -> Figure:
     bar = None if limit is None else AtMost(limit, "ms")
     return Figure(workload=f"{workload}, p99 late", unit="ms", ours=late, bar=bar)
 
