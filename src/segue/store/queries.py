@@ -63,12 +63,13 @@ class Queries:
         # Interned like names in code: CPython then matches keyword arguments by identity.
         self.columns = {name: tuple(map(intern, _COMMA.split(text))) for name, text in columns.items()}
         """The names in each column list."""
-        self._queries: dict[str, Query] = {}
+        built: dict[str, Query] = {}
         # Longest names first: `finish_many` before `finish`, which refers to it.
         for name in sorted(texts, key=len, reverse=True):
             text = _COLUMNS.sub(lambda match: columns[match.group(1)], texts[name])
-            many = self._queries.get(name + _MANY)
-            self._queries[name] = translate(f"{table}.{name}", text, many)
+            many = built.get(name + _MANY)
+            built[name] = translate(f"{table}.{name}", text, many)
+        self._queries = {name: built[name] for name in texts}  # in the order of the file
         vars(self).update(self._queries)  # plain attributes: __getattr__ runs for unknown names only
 
     def __getattr__(self, name: str) -> Query:

@@ -189,6 +189,7 @@ export default {
   write_seconds: "alle {n} Sekunden",
   after_quiet: "nach einer ruhigen Zeit",
   outcome_ok: "ok",
+  outcome_asked: "gefragt",
   outcome_empty: "keine Antwort",
   outcome_error: "fehlgeschlagen",
   outcome_stopped: "angehalten",
