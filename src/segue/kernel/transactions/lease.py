@@ -7,6 +7,7 @@ Invariants
   - a holder's write names its fence; if the fence is no longer current, `LeaseLost` is raised
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -149,11 +150,13 @@ def _start(
         if session.id in turns
     ]
     opened = yield from session_log.append_turn_events([lane.opened for lane in held])
+    events_of: dict[str | None, list[Event]] = defaultdict(list)
+    for event in opened:
+        events_of[event.turn_id].append(event)
     emptied = {row["session_id"] for row in started if row["empties_queue"]}
     for index, one in enumerate(held):
         updates = (yield from _empty_queue(one, now)) if one.session.id in emptied else ()
-        own = (event for event in opened if event.turn_id == one.turn.id)
-        held[index] = replace(one, events=(*own, *updates))
+        held[index] = replace(one, events=(*events_of[one.turn.id], *updates))
         if one.session.waiting_until is not None:
             yield from _end_waiting(one, one.session.waiting_until)
     for session in sessions:

@@ -166,7 +166,7 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
             ending = closure.asked(running.text, running.usage, output.waiting)
         else:
             ending = await _evaluate(context, running, turn, closure.answered(running.text, running.usage))
-        saved = json_text(turn.saved, "turn.saved")
+        saved = json_text(turn.saved, "turn.saved") if turn.saved else "{}"
         return ending if saved == running.held.saved else replace(ending, saved=saved)
     except (LeaseLost, StoreError):
         raise
