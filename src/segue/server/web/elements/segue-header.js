@@ -52,7 +52,8 @@ class Header extends Part {
     const running = chat.running;
     const queued = chat.fold.waiting.length;
     const waiting = queued ? t("waiting", { count: queued }) : "";
-    setText(this.state, running ? t("running") : waiting);
+    const state = chat.asking ? t("asks_you") : waiting;
+    setText(this.state, running ? t("running") : state);
     this.state.classList.toggle("running", running);
     this.stop.hidden = !running;
     const count = (chat.jobs?.length ?? chat.session?.automation_count) || "";

@@ -2,6 +2,7 @@
 
 import { h, icon, oncePerFrame, Part, prefersReducedMotion, t } from "../lib/dom.js";
 import { live } from "../lib/live.js";
+import { listed } from "../lib/tools.js";
 import "./segue-composer.js";
 import "./segue-empty.js";
 import "./segue-future.js";
@@ -16,6 +17,9 @@ const MOVE_MS = 190;
 const SETTLE_MS = 1200;
 /** At most twenty updates a second: each costs a layout, and no reader is faster. */
 const TEXT_PAUSE_MS = 50;
+
+/** Elsewhere a focused field opens the keyboard over the conversation. */
+const hasPointer = () => matchMedia("(hover: hover)").matches;
 
 class Talk extends Part {
   #chat = null;
@@ -61,6 +65,8 @@ class Talk extends Part {
     this.on(this.scroller, "scroll", () => this.#scrolled());
     this.on(live, "state", () => this.#showConnection());
     this.on(live, "outbox", () => this.#showQueue());
+    this.on(this, "segue-write", () => (hasPointer() ? this.composer : this.scroller).focus());
+    this.on(this, "segue-asked", () => this.#chat && this.header.show(this.#chat));
     this.on(this, "segue-try", ({ detail }) => this.composer.fill(detail));
     const resized = new ResizeObserver(() => {
       if (this.#atEnd) this.#scrollToEnd();
@@ -94,7 +100,7 @@ class Talk extends Part {
     }
     this.#settle(chat);
     this.#draw();
-    if (matchMedia("(hover: hover)").matches) this.composer.focus();
+    if (hasPointer()) this.composer.focus();
   }
 
   /** Shows the conversation together with what is coming, so that nothing moves; but waits only a moment. */
@@ -152,9 +158,15 @@ class Talk extends Part {
       this.header.show(this.#chat);
       if (entry.text) this.announcer.textContent = `${t("segue")}: ${entry.text.slice(0, 400)}`;
     }
+    if (event?.type === "waiting") this.#announceQuestion(event);
     const grown = !event || event.type.endsWith("_delta");
     this.#changed.set(entry, grown && this.#changed.get(entry) !== false);
     this.flush();
+  }
+
+  #announceQuestion({ question, choices }) {
+    const words = choices.length ? `${question} ${listed(choices)}` : question;
+    this.announcer.append(` ${t("asks", { question: words.slice(0, 400) })}`);
   }
 
   /** Adds an entry. A turn that was a ghost moves from the ghost's position to its own. */

@@ -6,6 +6,7 @@ import { tailOf } from "../lib/partial.js";
 import { setHtml } from "../lib/prose.js";
 import { copyButton, row } from "../lib/row.js";
 import { formatUpcoming } from "../lib/times.js";
+import "./segue-question.js";
 import "./segue-tool.js";
 
 /** Outcomes that are shown as one line instead of an answer. */
@@ -48,6 +49,7 @@ class Turn extends Part {
       turn.tools.map(jobOf).filter(Boolean).map((id) => this.#card(id)),
     );
     this.#showAnswer(turn);
+    if (turn.question) this.#showQuestion(turn);
     this.grow(turn);
   }
 
@@ -128,6 +130,12 @@ class Turn extends Part {
       this.#cards.set(id, card);
     }
     return this.#cards.get(id);
+  }
+
+  #showQuestion(turn) {
+    if (this.question) return;
+    this.question = Object.assign(h("segue-question"), { turn, chat: this.chat });
+    this.cards.after(this.question);
   }
 
   #showAnswer(turn) {

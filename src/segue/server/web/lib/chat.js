@@ -65,6 +65,12 @@ export class Chat extends EventTarget {
     return near ? recall : null;
   }
 
+  /** The turn whose question waits for the user's answer; null if there is none. */
+  get asking() {
+    const turn = this.fold.asking;
+    return turn && new Date(turn.question.until) > Date.now() ? turn : null;
+  }
+
   /** The zone for times that name none. */
   get timezone() {
     return this.session?.timezone ?? zone;
