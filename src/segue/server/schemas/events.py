@@ -135,7 +135,7 @@ def _ended(event: Event, message: WireEvent | None) -> WireEvent:
 
 
 async def _said(event: Event) -> WireEvent:
-    """The answer without the question at its end, for clients that show the question of `waiting` by itself."""
+    """The answer without its question, for clients that show the question of `waiting` by itself."""
     if "said" not in event.body:
         return {}
     content = (event.content or "")[: event.body["said"]]
