@@ -34,6 +34,43 @@ def test_a_scheduled_job_is_confirmed_by_a_card(offline_server: Served, open_pag
     expect(card).to_have_text("No longer scheduled.")
 
 
+def test_a_recall_is_confirmed_by_a_card(offline_server: Served, open_page: Open) -> None:
+    """It can be cancelled, but not changed: the agent sets another one."""
+    key = offline_server.session("websocket:recall-card", timezone="Europe/Berlin")
+    page = open_page(offline_server.at(key))
+    write(page, "check back tomorrow at 9 on https://example.org")
+    card = page.locator("segue-card")
+    expect(card.locator("strong")).to_contain_text("09:00")
+    expect(card.get_by_role("button")).to_have_text(["Cancel"])
+    assert MACHINE_TEXT.search(card.inner_text()) is None
+    card.get_by_role("button", name="Cancel").click()
+    expect(card).to_have_text("No longer scheduled.")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("segue-recall")).to_be_visible()
+
+
+def test_a_scheduled_message_is_confirmed_by_a_card(offline_server: Served, open_page: Open) -> None:
+    key = offline_server.session("websocket:message-card", timezone="Europe/Berlin")
+    page = open_page(offline_server.at(key))
+    write(page, "tell me tomorrow at 18:00 that the bakery closes soon")
+    card = page.locator("segue-card")
+    expect(card.locator("strong")).to_contain_text("18:00")
+    expect(card).to_contain_text("“The bakery closes soon”")
+    expect(card.get_by_role("button")).to_have_text(["Cancel"])
+    assert MACHINE_TEXT.search(card.inner_text()) is None
+    card.get_by_role("button", name="Cancel").click()
+    expect(card).to_have_text("No longer scheduled.")
+    expect(page.locator("segue-ghost")).to_have_count(0)
+
+
+def test_the_card_of_a_message_that_was_sent_says_so(offline_server: Served, open_page: Open) -> None:
+    key = offline_server.session("websocket:sent-card", timezone="Europe/Berlin")
+    page = open_page(offline_server.at(key))
+    write(page, "tell me in 2 seconds that the tea is ready")
+    expect(page.locator("segue-note")).to_contain_text("The tea is ready")
+    expect(page.locator("segue-card")).to_have_text("Done.")
+
+
 def test_a_tool_call_is_told_in_words(server: Served, open_page: Open) -> None:
     key = server.session("websocket:tool-words")
     server.say(key, "tool")

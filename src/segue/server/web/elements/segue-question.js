@@ -3,7 +3,7 @@
 import { h, Part, t } from "../lib/dom.js";
 import { live } from "../lib/live.js";
 import { setHtml } from "../lib/prose.js";
-import { everySecond, formatDate, formatFull } from "../lib/times.js";
+import { everySecond, formatDate } from "../lib/times.js";
 
 /** Whether it still waits for an answer, one is on its way, or how it ended. */
 function stateOf(turn, chat) {
@@ -19,7 +19,7 @@ class Question extends Part {
   build() {
     this.words = h("div.prose", { id: `question-${this.turn.id}` });
     this.offers = h("div.offers");
-    this.note = h("p.note");
+    this.note = h("p.held");
     this.setAttribute("role", "group");
     this.setAttribute("aria-labelledby", this.words.id);
     this.append(this.words, this.offers, this.note);
@@ -39,8 +39,8 @@ class Question extends Part {
     const held = this.chat.fold.waiting.filter((each) => each.label).length;
     if (!this.differs(state, held)) return;
     setHtml(this.words, html);
-    this.note.replaceChildren(...this.#note(new Date(until), state, held));
-    this.note.hidden = !this.note.firstChild;
+    this.note.textContent = this.#note(new Date(until), state, held);
+    this.note.hidden = !this.note.textContent;
     if (this.className !== state) this.#offer(choices, state);
     // What came after it does not change any more.
     if (this.chat.fold.after(this.turn)) this.lifetime.abort();
@@ -61,11 +61,11 @@ class Question extends Part {
   }
 
   #note(until, state, held) {
-    if (state === "answered") return [];
-    const time = h("time", { datetime: until.toISOString(), title: formatFull(until) }, formatDate(until));
-    if (state === "unanswered") return [t("not_answered"), " ", time];
-    const waits = held ? t("scheduled_held", { count: held }) : t("schedule_held");
-    return [t("waits_until"), " ", time, ". ", waits];
+    if (state === "answered") return "";
+    const time = formatDate(until);
+    if (state === "unanswered") return t("not_answered", { time });
+    const others = held ? t("scheduled_held", { count: held }) : t("schedule_held");
+    return `${t("waits_until", { time })} ${others}`;
   }
 }
 

@@ -61,7 +61,8 @@ class Session extends Part {
 const plain = (line) =>
   line
     .replace(/!?\[([^\]]*)\]\([^)]*\)|\[\^[^\]]*\]/g, "$1")
-    .replace(/\|[\s|:-]*|[*_`#>~]+/g, " ")
+    .replace(/[*_`~]+/g, "")
+    .replace(/\|[\s|:-]*|[#>]+/g, " ")
     .replace(/\s+/g, " ")
     .trim();
 
