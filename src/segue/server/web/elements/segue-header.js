@@ -10,6 +10,7 @@ class Header extends Part {
   build() {
     this.name = h("button.name", { title: t("rename"), onclick: () => this.#rename() });
     this.heading = h("h1", this.name);
+    this.owner = h("span.owner");
     this.state = h("span.state", { role: "status" });
     this.stop = h(
       "button.stop",
@@ -34,7 +35,7 @@ class Header extends Part {
       { "aria-label": t("chats"), "aria-controls": "sidebar", onclick: () => this.emit("segue-menu") },
       icon("menu"),
     );
-    this.append(menu, this.heading, this.state, this.stop, this.trash, this.panel);
+    this.append(menu, this.heading, this.owner, this.state, this.stop, this.trash, this.panel);
   }
 
   enter() {
@@ -48,6 +49,8 @@ class Header extends Part {
     if (!this.heading.querySelector("input")) setText(this.name, chat.state === "loading" ? "…" : name);
     this.name.disabled = !chat.session;
     this.trash.hidden = !chat.session;
+    const owner = sessions.otherOwner(session);
+    setText(this.owner, owner ? t("owned_by", { user: owner }) : "");
     document.title = chat.session ? `${name} · Segue` : "Segue";
     const running = chat.running;
     const queued = chat.fold.waiting.length;

@@ -1,4 +1,4 @@
-// A question that the agent waits on: what, until when, and its choices. Once it is over, a line of the record.
+// A question that the agent waits on: what, until when, and its choices. Once it is over, its words only.
 
 import { h, Part, t } from "../lib/dom.js";
 import { live } from "../lib/live.js";
