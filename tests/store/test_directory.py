@@ -1,4 +1,4 @@
-"""Directory and activity: sessions are found by one and listed by the other, and a turn updates no key index."""
+"""Directory: sessions are found by it, listed by their activity, and a turn does not update a key index."""
 
 import asyncio
 import shutil
@@ -8,7 +8,6 @@ import asyncpg
 
 from segue import Kernel
 from segue.model.records import NEWEST, Owner
-from segue.store import queries
 from segue.store.database import Transaction
 from segue.store.migrate import MIGRATIONS, migrate
 from segue.store.open import connect

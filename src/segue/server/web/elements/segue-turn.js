@@ -6,6 +6,7 @@ import { tailOf } from "../lib/partial.js";
 import { setHtml } from "../lib/prose.js";
 import { copyButton, row } from "../lib/row.js";
 import { formatUpcoming } from "../lib/times.js";
+import "./segue-card.js";
 import "./segue-question.js";
 import "./segue-tool.js";
 
