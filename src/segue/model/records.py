@@ -145,15 +145,11 @@ class Overview:
     """Jobs of kind `cron` that are active or paused."""
     recall: "Recall | None"
     """The pending recall."""
+    last_activity_at: int
+    """When something last happened in it, by a user or a schedule. It does not move the idle clock."""
     upcoming_at: int | None
     """When something happens next: a job of a user, a recall or a written message."""
     upcoming_name: str | None
-
-    @property
-    def last_activity_at(self) -> int:
-        """When something last happened in it, by a user or a schedule. It does not move the idle clock."""
-        moments = (self.session.created_at, self.session.last_message_at, self.last_line_at)
-        return max(moment for moment in moments if moment is not None)
 
     @property
     def pending_tokens(self) -> int:
@@ -162,8 +158,7 @@ class Overview:
 
     @property
     def page_start(self) -> "PageStart":
-        heard_at = self.session.last_message_at
-        return PageStart(self.session.created_at if heard_at is None else heard_at, self.session.id)
+        return PageStart(self.last_activity_at, self.session.id)
 
 
 @record

@@ -62,7 +62,7 @@ class LogApi:
     ) -> list[Event]:
         """Returns the events that a chat view shows: the newest `limit` before the event number `before`.
 
-        These are messages, tool calls and waiting turns, oldest first. Raises `NotFound`.
+        These are messages, tool calls, questions and waiting turns, oldest first. Raises `NotFound`.
         """
         session = await self._context.session(key, owner)
         return await self._context.store.told(session.id, before=before, limit=limit)

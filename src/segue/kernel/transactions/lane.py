@@ -110,7 +110,7 @@ def record_activity(route: Route, now: int, *, title: str | None) -> Transaction
 def _record_activity(session: Session, title: str | None, now: int) -> Transaction[None]:
     """Idle jobs get a deadline once, not on every message, so a busy chat costs two UPDATEs."""
     yield queries.sessions.hear, {"id": session.id, "now": now, "title": title}
-    yield queries.directory.hear, {"session_id": session.id, "now": now}
+    yield queries.activity.touch, {"session_id": session.id, "now": now}
     if session.unarmed:
         waiting = yield queries.jobs.unarmed_of_session, {"session_id": session.id}
         for job in map(rows.job, waiting):

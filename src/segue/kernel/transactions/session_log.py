@@ -91,9 +91,10 @@ def key_params(owner: Owner, key: str) -> Params:
 
 def create_session(key_columns: Params, columns: Params, new_id: str, now: int) -> Transaction[bool]:
     """False: another transaction has created the session of that key."""
-    entered = yield queries.directory.enter, {**key_columns, "session_id": new_id, "now": now}
+    entered = yield queries.directory.enter, {**key_columns, "session_id": new_id}
     if entered:
         yield queries.sessions.create, {**key_columns, **columns, "id": new_id, "now": now}
+        yield queries.activity.enter, {"session_id": new_id}
     return bool(entered)
 
 
@@ -149,7 +150,12 @@ def _copy(events: Sequence[Event], chat_id: str) -> Transaction[Sequence[Event]]
 
 
 def _insert(events: Sequence[Event]) -> Transaction[None]:
+    """Store events. A message counts as activity of its session, by which sessions are listed."""
     yield queries.events.append, [rows.event_params(event) for event in events]
+    # Not the start of a turn: a user's message counted when it arrived, and a turn's end counts.
+    active = {each.session_id: each.at for each in events if each.role and each.type != "stream_start"}
+    for session_id, at in active.items():
+        yield queries.activity.touch, {"session_id": session_id, "now": at}
 
 
 def totals_of(session: Session) -> SessionTotals:

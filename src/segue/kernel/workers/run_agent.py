@@ -99,7 +99,8 @@ class AgentOutput:
             )
         choices = tuple(map(str, waiting.choices))
         text = f"{waiting.question} ({' / '.join(choices)})" if choices else waiting.question
-        self._add_text(f"\n\n{text}" if self._running.text_length else text)
+        said = self._running.text_length
+        self._add_text(f"\n\n{text}" if said else text)
         asked = {
             "question": waiting.question,
             "choices": choices,
@@ -108,7 +109,11 @@ class AgentOutput:
             "asked_at": to_ms(now),
         }
         return OpenQuestion(
-            question=waiting.question, choices=choices, until=to_ms(until), stored=to_text(asked) or ""
+            question=waiting.question,
+            choices=choices,
+            until=to_ms(until),
+            said=said,
+            stored=to_text(asked) or "",
         )
 
     def _add_text(self, text: str) -> None:

@@ -253,6 +253,9 @@ class SessionOut(BaseModel):
     auto_commit_last_error_at: str = Field(description="Empty if there is no error.")
     state: Literal["idle", "running"]
     queued: int = Field(description="Number of queued turns.")
+    waiting_until: Moment | None = Field(
+        description="Until when the agent waits for the user's answer; null if it does not."
+    )
     recall: RecallOut | None = Field(description="The pending recall, or the running one, or null.")
     automation_count: int
     when_busy: Busy | None

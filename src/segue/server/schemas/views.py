@@ -57,6 +57,7 @@ def session(overview: Overview) -> SessionOut:
         auto_commit_last_error_at=maybe_moment(record.live.last_error_at) or "",
         state="idle" if record.holder is None else "running",
         queued=overview.queued,
+        waiting_until=maybe_moment(record.waiting_until),
         recall=None if overview.recall is None else recall(overview.recall, record.key),
         automation_count=overview.cron_jobs,
         when_busy=cast(Any, record.when_busy),
