@@ -7,7 +7,8 @@ must not see it between a tool call and its result: in context order it stands a
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from segue.model.records import Event, Source
+from segue.model.files import File
+from segue.model.records import Event, Source, message_tokens
 from segue.record import record
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ class Message:
     calls: tuple["ToolCalled", ...] = ()
     """With `history(tools=True)`, on an answer: the tools that were called before it, in their order. A call
     that did not return has an `error` that says so."""
+    parts: tuple[File, ...] = ()
+    """The files that were sent with it. `kernel.files.read` has their content."""
+
+    @property
+    def tokens(self) -> int:
+        """An estimate, its files included."""
+        return message_tokens(self.content, self.parts)
 
 
 def message_of(event: Event) -> Message | None:
@@ -49,6 +57,7 @@ def message_of(event: Event) -> Message | None:
         prompt_ref=event.body.get("prompt_ref"),
         delivery=event.body.get("delivery"),
         undelivered=event.body.get("undelivered"),
+        parts=event.parts,
     )
 
 
