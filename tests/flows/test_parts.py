@@ -142,7 +142,11 @@ async def test_uploads_at_once_do_not_exceed_the_limit_of_the_session(open_kerne
 
 @pytest.mark.parametrize(
     ("data", "reason"),
-    [(b"", "the file is empty"), (b"x" * (MEGABYTE + 1), "may have 1,048,576"), ("text", "is bytes, got str")],
+    [
+        (b"", "the file is empty"),
+        (b"x" * (MEGABYTE + 1), "may have 1,048,576"),
+        ("text", "is bytes, got str"),
+    ],
 )
 async def test_what_is_not_a_file_is_refused_with_a_sentence(
     open_kernel: OpenKernel, data: Any, reason: str

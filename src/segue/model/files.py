@@ -38,7 +38,7 @@ _EXTENSIONS = {
     "application/zip": ".zip",
 }
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
-_NOT_IN_NAMES = re.compile(r'[<>:"|?*%]')
+_NOT_IN_NAMES = re.compile(r'[<>:;"|?*%]')
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 
 

@@ -30,6 +30,8 @@ class Message:
     delivery: str | None = None
     """Of an answer: `sent`, `failed` or `unknown`. None while it is on its way, in channels whose readers
     read the log, and once the delivery record is pruned."""
+    outcome: str | None = None
+    """Of an answer: how its turn ended, such as `ok` or `error`."""
     undelivered: Mapping[str, Any] | None = None
     """On the note that an answer was not delivered: its `seq`, `turn_id`, `delivery` and `reason`."""
     calls: tuple["ToolCalled", ...] = ()
@@ -56,6 +58,7 @@ def message_of(event: Event) -> Message | None:
         source=event.source,
         prompt_ref=event.body.get("prompt_ref"),
         delivery=event.body.get("delivery"),
+        outcome=event.body.get("outcome"),
         undelivered=event.body.get("undelivered"),
         parts=event.parts,
     )
