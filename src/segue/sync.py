@@ -13,6 +13,7 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
@@ -132,6 +133,12 @@ class BlockingLog(_Part[LogApi]):
     say = _Call(LogApi.say)
 
 
+class BlockingFiles(_Part[FilesApi]):
+    add = _Call(FilesApi.add)
+    get = _Call(FilesApi.get)
+    read = _Call(FilesApi.read)
+
+
 class BlockingJobs(_Part[JobsApi]):
     add = _Call(JobsApi.add)
     load = _Call(JobsApi.load)
@@ -218,6 +225,7 @@ class Kernel(_Part[AsyncKernel]):
         self.sessions = BlockingSessions(loop, lambda: kernel.sessions)
         self.turns = BlockingTurns(loop, lambda: kernel.turns)
         self.log = BlockingLog(loop, lambda: kernel.log)
+        self.files = BlockingFiles(loop, lambda: kernel.files)
         self.jobs = BlockingJobs(loop, lambda: kernel.jobs)
         self.runs = BlockingRuns(loop, lambda: kernel.runs)
         self.recalls = BlockingRecalls(loop, lambda: kernel.recalls)

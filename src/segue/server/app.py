@@ -16,6 +16,7 @@ from starlette.routing import Mount
 from segue import __version__
 from segue.config import Configuration
 from segue.errors import BadMount, BadSetting
+from segue.kernel.api.files import MEGABYTE
 from segue.kernel.kernel import Kernel
 from segue.server import error_responses
 from segue.server.auth import COOKIE, ApiKeys, FindCaller
@@ -26,6 +27,7 @@ from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
     docs,
+    files,
     health,
     live,
     log,
@@ -51,6 +53,7 @@ _ROUTE_MODULES = (
     sessions,
     turns,
     log,
+    files,
     automations,
     runs,
     recalls,
@@ -131,7 +134,10 @@ def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:
         open_to_all=bool(state.keys) or state.find_caller is not None,
         more=state.configuration.allowed_hosts,
     )
-    app.add_middleware(RequestGuard, hosts=hosts, origins=origins, metrics=state.metrics)
+    largest_file = round(state.kernel.settings.file_megabytes * MEGABYTE)
+    app.add_middleware(
+        RequestGuard, hosts=hosts, origins=origins, metrics=state.metrics, largest_file=largest_file
+    )
 
 
 def mount(

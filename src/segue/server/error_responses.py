@@ -37,6 +37,7 @@ _TITLES = {
     408: "Too slow",
     409: "Conflict",
     413: "Too large",
+    415: "Not this format",
     422: "Not valid",
     500: "Internal error",
     502: "The agent failed",

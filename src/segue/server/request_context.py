@@ -40,6 +40,8 @@ class AppState:
     metrics: Metrics
     workers_running: bool | None = None
     """Whether the app's workers are running; None if the app runs none."""
+    uploads: int = 0
+    """Files that are being uploaded now."""
     _closing: bool = False
     _waits: set[asyncio.Timeout] = field(default_factory=set)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from segue.errors import AmbiguousKey, NotFound
+from segue.model.files import File
 from segue.model.records import (
     NEWEST,
     Asker,
@@ -40,6 +41,12 @@ class Store(Queues):
     async def commit(self, transaction: Callable[P, Transaction[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Commit one transaction and return its result. It may be driven more than once."""
         return await self.database.run(lambda: transaction(*args, **kwargs))
+
+    async def commit_alone(
+        self, transaction: Callable[P, Transaction[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """`commit` for a transaction with large values, which must not hold up those of others."""
+        return await self.database.run_alone(lambda: transaction(*args, **kwargs))
 
     # Sessions
 
@@ -102,6 +109,17 @@ class Store(Queues):
     async def with_wrong_counts(self) -> list[str]:
         """The ids of sessions whose stored counts differ from their log."""
         return [row["id"] for row in await self.database.read(queries.audit.wrong_live_part, {})]
+
+    # Files
+
+    async def file(self, file_id: str) -> tuple[File, str]:
+        """The file, and the id of its session."""
+        row = _one(await self.database.read(queries.files.by_id, {"id": file_id}), "file")
+        return rows.file(row), row["session_id"]
+
+    async def file_content(self, file_id: str) -> bytes:
+        row = _one(await self.database.read(queries.files.content, {"id": file_id}), "file")
+        return bytes(row["content"])
 
     # Turns and the log
 

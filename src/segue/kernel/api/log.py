@@ -2,16 +2,18 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from segue.errors import BadSetting, BadText
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.files import FileRef, FilesApi
 from segue.kernel.live.follow import follow
 from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions import deliveries, sessions
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Name, Result
-from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessages
+from segue.kernel.transactions.sessions import UNSET, MaybePolicy, NewMessage, StoredMessages
+from segue.model.files import File, text_of
 from segue.model.records import Asker, Delivery, Event, Session, Source
 from segue.model.text_checks import check_key, check_text
 from segue.model.transcript import Message, message_of
@@ -22,12 +24,16 @@ _ROLES = ("user", "assistant", "system")
 MOST_AT_ONCE = 100
 """Messages in one write."""
 
+WrittenMessage: TypeAlias = tuple[str, str] | tuple[str, str, Sequence[FileRef]]
+"""A role, a text, and the files that belong to it."""
+
 
 class LogApi:
     """What happened in a session, and what was said: `kernel.log`."""
 
-    def __init__(self, context: ApiContext) -> None:
+    def __init__(self, context: ApiContext, files: FilesApi) -> None:
         self._context = context
+        self._files = files
 
     async def messages(
         self, key: SessionRef, *, owner: Asker = OPERATOR, after: int = 0, limit: int = 100
@@ -110,15 +116,16 @@ class LogApi:
         role: str,
         text: str,
         *,
+        parts: Sequence[FileRef] = (),
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSET,
     ) -> Message:
         """Stores a message without running the agent, and returns it as a `Message`.
 
-        `role` is `user`, `assistant` or `system`. The message counts as activity for `Idle` triggers. Raises
-        `BadKey`, `BadText`, `BadSetting`.
+        `role` is `user`, `assistant` or `system`; `parts` as for `receive`. The message counts as activity
+        for `Idle` triggers. Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`, `NotFound`.
         """
-        written = await self._write(key, [(role, text)], owner, auto_commit_policy)
+        written = await self._write(key, [(role, text, parts)], owner, auto_commit_policy)
         message = message_of(written.events[0])
         assert message is not None  # it was written as one
         return message
@@ -126,43 +133,48 @@ class LogApi:
     async def write_all(
         self,
         key: str,
-        messages: Sequence[tuple[str, str]],
+        messages: Sequence[WrittenMessage],
         *,
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSET,
         request: Request | None = None,
     ) -> StoredMessages:
-        """Stores up to 100 messages, each a role and a text, in one transaction and in their order.
+        """Stores up to 100 messages in one transaction and in their order.
 
-        Returns `added`, and the session's `message_count` and `pending_tokens` afterwards. Raises `BadKey`,
-        `BadText`, `BadSetting`.
+        Each is a role and a text, or these and a list of files. Returns `added`, and the session's
+        `message_count` and `pending_tokens` afterwards. Raises what `write` raises.
         """
         return (await self._write(key, messages, owner, auto_commit_policy, request)).value
 
     async def _write(
         self,
         key: str,
-        messages: Sequence[tuple[str, str]],
+        messages: Sequence[WrittenMessage],
         owner: Asker,
         auto_commit_policy: MaybePolicy,
         request: Request | None = None,
     ) -> Result[StoredMessages]:
         context = self._context
         check_key(key)
-        _check_messages(messages)
+        if not 1 <= len(messages) <= MOST_AT_ONCE:
+            raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
+        checked = [await self._checked(key, owner, *message) for message in messages]
         now = context.clock.ms()
-        work = partial(
-            sessions.write,
-            context.address(key, owner, now),
-            messages,
-            now,
-            policy=auto_commit_policy,
-        )
+        address = context.address(key, owner, now)
+        work = partial(sessions.write, address, checked, now, policy=auto_commit_policy)
         written = await context.commit_once(
             request, work, now, keep=_written_to_json, again=_written_from_json
         )
         context.announce(written)
         return written
+
+    async def _checked(
+        self, key: str, owner: Asker, role: str, text: str, parts: Sequence[FileRef] = ()
+    ) -> NewMessage:
+        if role not in _ROLES:
+            raise BadSetting(f"a role is user, assistant or system, got {role!r}")
+        files = await self._files.of_message(key, parts, owner)
+        return NewMessage(role, checked_message(text, files), files)
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
         """Sends a message through the session's channel now, outside of any turn.
@@ -185,13 +197,9 @@ def _messages_in(events: Sequence[Event]) -> list[Message]:
     return [message for event in events if (message := message_of(event))]
 
 
-def _check_messages(messages: Sequence[tuple[str, str]]) -> None:
-    if not 1 <= len(messages) <= MOST_AT_ONCE:
-        raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
-    for role, text in messages:
-        check_text(text, "a message")
-        if role not in _ROLES:
-            raise BadSetting(f"a role is user, assistant or system, got {role!r}")
+def checked_message(text: str, files: Sequence[File]) -> str:
+    """The text of a message; without words, the names of its files. Raises `BadText`."""
+    return text_of(files) if files and not str(text).strip() else check_text(text, "a message")
 
 
 # The result as it is stored under an idempotency key, and read back for a repeated request.

@@ -1,13 +1,14 @@
 """Turns: admits users' messages as turns, waits for turns, stops and cancels them."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any
 
 from segue.errors import BadSetting
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
-from segue.kernel.api.log import LogApi
+from segue.kernel.api.files import FileRef, FilesApi
+from segue.kernel.api.log import LogApi, checked_message
 from segue.kernel.live.hub import HubItem, LiveText
 from segue.kernel.transactions import lane
 from segue.kernel.transactions.idempotency import Request
@@ -15,7 +16,7 @@ from segue.kernel.transactions.lane import Admission, QueuedTurn
 from segue.kernel.transactions.result import Name, Result
 from segue.model.records import Asker, Event, Turn
 from segue.model.states import TurnState, WhenBusy
-from segue.model.text_checks import check_key, check_text
+from segue.model.text_checks import check_key
 from segue.store.database import Transaction
 
 _ENDED = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
@@ -25,15 +26,17 @@ _BEFORE_THE_END = frozenset({"stream_start", "tool_started", "tool_call"})
 class TurnsApi:
     """Questions to the agent and their answers: `kernel.turns`."""
 
-    def __init__(self, context: ApiContext, log: LogApi) -> None:
+    def __init__(self, context: ApiContext, log: LogApi, files: FilesApi) -> None:
         self._context = context
         self._log = log
+        self._files = files
 
     async def receive(
         self,
         key: str,
         text: str,
         *,
+        parts: Sequence[FileRef] = (),
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -41,15 +44,18 @@ class TurnsApi:
     ) -> QueuedTurn:
         """Admits a user's message as a turn of its session, and makes a missing session.
 
-        Returns at once, with `turn_id`, `session_id` and `position`, the number of turns before it.
-        `metadata` says where in the chat the message was written, such as a topic: the channel gets it with
-        the answer, and the session keeps it (None as a value removes a name). Raises `BadKey`, `BadText`,
-        `BadSetting`; `SessionBusy` with `when_busy="reject"`.
+        Returns at once, with `turn_id`, `session_id` and `position`, the number of turns before it. `parts`
+        are files of the session (`files.add`) or their ids; with them the text may be empty, and the message
+        then has their names as its text. `metadata` says where in the chat the message was written, such as
+        a topic: the channel gets it with the answer, and the session keeps it (None as a value removes a
+        name). Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`; `NotFound` for a file of another session;
+        `SessionBusy` with `when_busy="reject"`.
         """
         context = self._context
         check_key(key)
-        check_text(text, "a message")
         check_when_busy(when_busy)
+        files = await self._files.of_message(key, parts, owner)
+        text = checked_message(text, files)
         now = context.clock.ms()
         admission = Admission(
             turn_id=context.ids(now),
@@ -58,6 +64,7 @@ class TurnsApi:
             not_before=now,
             timeout_ms=round(context.settings.turn_timeout_seconds * 1000),
             metadata=metadata,
+            parts=files,
         )
         work = partial(
             lane.receive,
@@ -76,6 +83,7 @@ class TurnsApi:
         key: str,
         text: str,
         *,
+        parts: Sequence[FileRef] = (),
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -89,7 +97,7 @@ class TurnsApi:
         `NotFound` when the session is deleted.
         """
         admitted = await self.receive(
-            key, text, owner=owner, when_busy=when_busy, metadata=metadata, request=request
+            key, text, parts=parts, owner=owner, when_busy=when_busy, metadata=metadata, request=request
         )
         store = self._context.store
         # The session is read first: whatever happens to the turn after that has a number after `last_seq`.

@@ -20,6 +20,7 @@ from segue.errors import AlreadyStarted, NotFound, SessionBusy
 from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
+from segue.model.files import File
 from segue.model.prompts import PromptFacts
 from segue.model.records import Event, Session, Source, Turn, merged
 from segue.model.states import Outcome, WhenBusy
@@ -59,6 +60,8 @@ class Admission:
     crash: str = "auto"
     metadata: Mapping[str, Any] | None = None
     """The channel's data on where in the chat the answer belongs."""
+    parts: tuple[File, ...] = ()
+    """The files of a user's message."""
 
 
 @record
@@ -149,6 +152,7 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
             "joins": int(admission.joins),
             "waits": int(behind),
             "metadata": rows.to_text(admission.metadata),
+            "parts": rows.parts_text(admission.parts),
             "now": now,
         },
     )

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from segue.errors import AmbiguousKey, NotFound
 from segue.model.auto_commit import AutoCommitPolicy, Unarchived, next_look
-from segue.model.records import Event, Lookup, Owner, Session
-from segue.model.tokens import estimate
+from segue.model.records import Event, Lookup, Owner, Session, Turn, message_tokens
 from segue.store import queries
 from segue.store.database import Params, Row, Transaction, Value
 from segue.store.rows import core as rows
@@ -138,7 +137,7 @@ def append_turn_events(events: Sequence[Event]) -> Transaction[list[Event]]:
 
 def _copy(events: Sequence[Event], chat_id: str) -> Transaction[Sequence[Event]]:
     """Copy events into the log of a chat, under its own numbers; no copies if the chat was deleted."""
-    sizes = [estimate(event.content) for event in events if event.role and event.content]
+    sizes = _sizes(events)
     grown = {**NOTHING, "events": len(events), "messages": len(sizes), "tokens": sum(sizes)}
     found = yield queries.sessions.grow, {"id": chat_id, **grown}
     if not found:
@@ -173,15 +172,15 @@ def totals_of_row(row: Row) -> SessionTotals:
 
 
 def growth(
-    session_id: str, totals: SessionTotals, events: Sequence[Event], now: int, *, opened: str | None = None
+    session_id: str, totals: SessionTotals, events: Sequence[Event], now: int, *, opened: Turn | None = None
 ) -> Transaction[dict[str, Value]]:
     """What these events add to the session's counts, and when to check its policy next.
 
-    `opened`: the message that opened a turn; it is counted when the turn ends.
+    `opened`: the turn whose first message was not counted yet; it is counted when the turn ends.
     """
-    sizes = [estimate(event.content) for event in events if event.role and event.content]
+    sizes = _sizes(events)
     if opened is not None:
-        sizes.append(estimate(opened))
+        sizes.append(message_tokens(opened.content, opened.parts))
     unarchived = totals.unarchived
     kept = commit_at = None
     if sizes and unarchived.keep_recent_count:
@@ -199,6 +198,11 @@ def growth(
         "kept_tokens": kept,
         "commit_at": commit_at,
     }
+
+
+def _sizes(events: Sequence[Event]) -> list[int]:
+    """The tokens of each message."""
+    return [event.tokens for event in events if event.role and event.content]
 
 
 def kept_tokens(session_id: str, *, after: int, keep: int) -> Transaction[int]:

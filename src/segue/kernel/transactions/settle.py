@@ -268,7 +268,7 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
     grown = NOTHING
     if turn is not None:
         # The message that opened the turn was logged by its first attempt, and is counted when that ends.
-        opened = turn.content if turn.attempt == 1 and turn.call is None else None
+        opened = turn if turn.attempt == 1 and turn.call is None else None
         grown = yield from growth(lane.session.id, lane.totals, events, now, opened=opened)
     released = yield (
         queries.sessions.release,

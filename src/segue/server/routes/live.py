@@ -38,6 +38,7 @@ from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common
 from segue.server.schemas import events as wire_events
 from segue.server.schemas.events import WireEvent
+from segue.server.schemas.files import WithParts
 from segue.times.cron_line import zone_named
 
 router = APIRouter(route_class=AuthenticatedRoute, tags=["Live"])
@@ -182,10 +183,9 @@ class Unsubscribe(common.Body):
     session: common.Key | Annotated[str, Field(pattern=r"^\*$")]
 
 
-class SendMessage(common.Body):
+class SendMessage(WithParts):
     type: str = Field(pattern="^message$")
     session: common.Key
-    content: common.NonBlankText
     id: str | None = Field(None, min_length=1, max_length=200)
     when_busy: common.Busy | None = None
     timezone: str | None = Field(
@@ -280,7 +280,8 @@ class Client:
         await check_may_open(self._kernel, self._caller, self._owner, message.session)
         request = None
         if message.id is not None:
-            digest = sha256(f"message {message.session}\n{message.content}".encode()).hexdigest()
+            told = "\n".join([f"message {message.session}", message.content, *message.file_ids])
+            digest = sha256(told.encode()).hexdigest()
             request = idempotency.Request(
                 owner=self._owner.own, name=f"{message.session} {message.id}", digest=digest
             )
@@ -288,7 +289,12 @@ class Client:
         if message.timezone is not None and zone_named(message.timezone) is not None:
             await self._kernel.sessions.suggest_zone(message.session, message.timezone, owner=self._owner)
         admitted = await self._kernel.receive(
-            message.session, message.content, owner=self._owner, when_busy=message.when_busy, request=request
+            message.session,
+            message.content,
+            parts=message.file_ids,
+            owner=self._owner,
+            when_busy=message.when_busy,
+            request=request,
         )
         await self._send(
             {

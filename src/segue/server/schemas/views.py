@@ -19,6 +19,7 @@ from segue.server.schemas.common import (
     TurnOut,
     Upcoming,
 )
+from segue.server.schemas.files import parts_out
 from segue.times.clock import to_moment
 
 _SOURCES = {"message": "scheduled_send", "legacy": "cron"}
@@ -97,6 +98,7 @@ def message(record: Message, session_id: str, *, html: str, archived_seq: int = 
         role=cast(Any, record.role),
         content=record.content,
         html=html,
+        parts=parts_out(record.parts),
         created_at=moment(record.at),
         turn_id=record.turn_id,
         source=source(record.source),
@@ -135,6 +137,7 @@ def turn(record: Turn, session_key: str) -> TurnOut:
         state=cast(Any, str(record.state)),
         outcome=record.outcome,
         content=record.content,
+        parts=parts_out(record.parts),
         reply=record.reply,
         error=record.error,
         usage=None if record.usage is None else dict(record.usage),
