@@ -42,6 +42,7 @@ from segue.server.routes import (
     webhooks,
 )
 from segue.server.schemas.common import Problem
+from segue.server.wires.mcp.endpoint import McpHttpApp, McpRoute
 
 _ABOUT = """Durable scheduling for LLM agents.
 
@@ -69,7 +70,11 @@ _ROUTE_MODULES = (
 
 
 _METHODS = ("GET", "POST", "PATCH", "DELETE")
-_REQUEST_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Segue-Session")
+_MCP_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
+_REQUEST_HEADERS = (
+    *("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Segue-Session"),
+    *_MCP_HEADERS,
+)
 """What a page of an allowed origin may send."""
 
 
@@ -104,8 +109,15 @@ def create_app(
     for module in _ROUTE_MODULES:
         # Not include_router: an included router matches each request's route twice.
         app.router.routes.extend(module.router.routes)
+    _add_mcp(app, state)
     app.openapi = lambda: _openapi(app, state)  # type: ignore[method-assign]
     return app
+
+
+def _add_mcp(app: FastAPI, state: AppState) -> None:
+    endpoint = McpHttpApp(state)
+    state.wires.append(endpoint.running)
+    app.router.routes.append(McpRoute(endpoint))
 
 
 def _app_state(kernel: Kernel, configuration: Configuration, caller: FindCaller | None) -> AppState:
@@ -128,6 +140,7 @@ def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:
             allow_methods=_METHODS,
             allow_headers=_REQUEST_HEADERS,
             allow_credentials=True,
+            expose_headers=["Mcp-Session-Id"],
         )
     hosts = Hosts(
         state.configuration.host,

@@ -113,8 +113,11 @@ async def _handle(request: Request, error: Exception) -> JSONResponse:
 
 def _methods_at(request: Request) -> list[str]:
     """The methods of all routes of the path; the route that refused knows only its own."""
-    path = getattr(request.scope.get("route"), "path", "")
-    return [method.upper() for method in request.app.openapi()["paths"].get(path, {"get": {}})]
+    route = request.scope.get("route")
+    described = request.app.openapi()["paths"].get(getattr(route, "path", ""))
+    if described is None:
+        return sorted(getattr(route, "methods", None) or {"GET"})
+    return [method.upper() for method in described]
 
 
 async def refuse(refusal: Refused, scope: Scope, receive: Receive, send: Send) -> None:
