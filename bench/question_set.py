@@ -1,8 +1,9 @@
 """Question set of memory search: one user's conversations in two languages, with distractors from templates.
 
-`questions/*.txt` are written by hand. A third of the conversations is set aside: the ranking is never changed
-by what its questions find. Each question names the passage that answers it. The distractors are generated
-from templates with a fixed seed: the same subjects with other people, places and numbers.
+`questions/` is written by hand: most questions use other words than the answer, the others the same. A
+third of the conversations is set aside: the ranking is never changed by what its questions find. Each
+question names the passage that answers it. The distractors are generated from templates with a fixed seed:
+the same subjects with other people, places and numbers.
 """
 
 from collections.abc import Iterator
@@ -65,7 +66,21 @@ def read(language: str) -> tuple[list[Exchange], list[Question]]:
                 number += 1
             case "?":
                 questions.append(Question(language, rest, exchanges[-1].id, started % 3 == 2))
+    aside = {question.evidence for question in questions if question.set_aside}
+    for words, text in _same_words(language):
+        (evidence,) = (each.id for each in exchanges if words in each.user)
+        questions.append(Question(language, text, evidence, evidence in aside))
     return exchanges, questions
+
+
+def _same_words(language: str) -> Iterator[tuple[str, str]]:
+    section = ""
+    for line in (FOLDER / "same_words.txt").read_text("utf-8").splitlines():
+        words, bar, text = line.partition(" | ")
+        if bar and section == language:
+            yield words, text
+        elif line.startswith("= "):
+            section = line[2:]
 
 
 def distractors(language: str, count: int = DISTRACTORS) -> Iterator[Exchange]:

@@ -4,6 +4,7 @@ A task has two steps, the summary and the memories. Each is one transaction unde
 second ends the task. So a retried task repeats no step, and a failed step leaves nothing.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 
 from segue.errors import Conflict, LeaseLost, NotFound
 from segue.memory.search import weights
-from segue.model.memory import Archive, ArchiveState, Memory, Task, TaskState
+from segue.model.memory import Archive, ArchiveState, Memory, MemoryKind, Task, TaskState
 from segue.model.records import Owner
 from segue.record import record
 from segue.store import queries
@@ -142,9 +143,16 @@ def keep(memory: Memory) -> Transaction[None]:
     yield queries.memories.keep, memory_rows.memory_params(memory)
     yield queries.memories.drop_terms, {"memory_id": memory.id}
     key = {"account": memory.owner.account, "user_id": memory.owner.user, "memory_id": memory.id}
-    worth = weights(memory.content)
+    worth = weights(searched_text(memory))
     if worth:
         yield queries.memories.add_term, [{**key, "term": term, "weight": worth[term]} for term in worth]
+
+
+def searched_text(memory: Memory) -> str:
+    """The text that a memory is found by: of a passage without the names of the roles."""
+    if memory.kind is not MemoryKind.PASSAGE:
+        return memory.content
+    return re.sub(r"^(?:user|assistant): ", "", memory.content, flags=re.MULTILINE)
 
 
 def forget(memory: Memory, now: int) -> Transaction[bool]:
