@@ -16,7 +16,7 @@ from segue.model.memory import Archive, ArchiveState, Memory, MemoryKind, Task, 
 from segue.model.records import Owner
 from segue.record import record
 from segue.store import queries
-from segue.store.database import Params, Transaction
+from segue.store.database import Params, Transaction, Value
 from segue.store.rows import core as rows
 from segue.store.rows import memory as memory_rows
 
@@ -142,10 +142,16 @@ def keep(memory: Memory) -> Transaction[None]:
     """Store a memory and the terms it is found by."""
     yield queries.memories.keep, memory_rows.memory_params(memory)
     yield queries.memories.drop_terms, {"memory_id": memory.id}
+    if terms := term_params(memory):
+        yield queries.memories.add_term, terms
+
+
+def term_params(memory: Memory) -> list[dict[str, Value]]:
+    """The rows of the terms that a memory is found by."""
     key = {"account": memory.owner.account, "user_id": memory.owner.user, "memory_id": memory.id}
-    worth = weights(searched_text(memory))
-    if worth:
-        yield queries.memories.add_term, [{**key, "term": term, "weight": worth[term]} for term in worth]
+    return [
+        {**key, "term": term, "weight": weight} for term, weight in weights(searched_text(memory)).items()
+    ]
 
 
 def searched_text(memory: Memory) -> str:

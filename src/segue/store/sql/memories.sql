@@ -73,23 +73,23 @@ SELECT asked.term,
 FROM /*pg json_array_elements_text(CAST(:terms AS JSON)) AS asked (term) *//*lite (SELECT value AS term FROM json_each(:terms)) AS asked */;
 
 -- name: matching
--- Which memories contain which of these terms; Python ranks them.
-SELECT memory_terms.memory_id, memory_terms.term, memory_terms.weight
-FROM /*pg json_array_elements_text(CAST(:terms AS JSON)) AS asked (term) *//*lite (SELECT value AS term FROM json_each(:terms)) AS asked */
-JOIN memory_terms
-  ON memory_terms.account = :account AND memory_terms.user_id = :user_id AND memory_terms.term = asked.term
-ORDER BY memory_terms.memory_id DESC, memory_terms.term
+-- Which memories contain which of these terms; Python ranks them. An array, not a join: without statistics
+-- PostgreSQL would read the terms of all owners for a join.
+SELECT memory_id, term, weight
+FROM memory_terms
+WHERE account = :account AND user_id = :user_id
+  AND term /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:terms AS JSON)))) *//*lite IN (SELECT value FROM json_each(:terms)) */
+ORDER BY memory_id DESC, term
 LIMIT :limit;
 
 -- name: weights_in
 -- Which of these memories contain which of these terms.
-SELECT memory_terms.memory_id, memory_terms.term, memory_terms.weight
-FROM /*pg json_array_elements_text(CAST(:ids AS JSON)) AS named (id) *//*lite (SELECT value AS id FROM json_each(:ids)) AS named */
-CROSS JOIN /*pg json_array_elements_text(CAST(:terms AS JSON)) AS asked (term) *//*lite (SELECT value AS term FROM json_each(:terms)) AS asked */
-JOIN memory_terms
-  ON memory_terms.account = :account AND memory_terms.user_id = :user_id AND memory_terms.term = asked.term
- AND memory_terms.memory_id = named.id
-ORDER BY memory_terms.memory_id, memory_terms.term;
+SELECT memory_id, term, weight
+FROM memory_terms
+WHERE account = :account AND user_id = :user_id
+  AND term /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:terms AS JSON)))) *//*lite IN (SELECT value FROM json_each(:terms)) */
+  AND memory_id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+ORDER BY memory_id, term;
 
 -- name: neighbours
 -- The passages right before and after each of these passages in its session.
@@ -108,16 +108,16 @@ SELECT memories.id,
           AND later.kind = 'passage' AND later.forgotten_at IS NULL
         ORDER BY later.source_seq
         LIMIT 1) AS after_id
-FROM /*pg json_array_elements_text(CAST(:ids AS JSON)) AS named (id) *//*lite (SELECT value AS id FROM json_each(:ids)) AS named */
-JOIN memories ON memories.id = named.id
-WHERE memories.account = :account AND memories.user_id = :user_id AND memories.kind = 'passage';
+FROM memories
+WHERE memories.id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+  AND COALESCE(memories.account = :account AND memories.user_id = :user_id AND memories.kind = 'passage', FALSE);
 
 -- name: said_at
 -- When each of these was said.
-SELECT memories.id, memories.created_at
-FROM /*pg json_array_elements_text(CAST(:ids AS JSON)) AS named (id) *//*lite (SELECT value AS id FROM json_each(:ids)) AS named */
-JOIN memories ON memories.id = named.id
-WHERE memories.account = :account AND memories.user_id = :user_id;
+SELECT id, created_at
+FROM memories
+WHERE id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+  AND COALESCE(account = :account AND user_id = :user_id, FALSE);
 
 -- name: said_between
 -- The newest passages of a period.
@@ -131,8 +131,8 @@ LIMIT :limit;
 -- name: by_ids
 SELECT /*columns memory*/
 FROM memories
-WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL
-  AND id IN (SELECT named.id FROM /*pg json_array_elements_text(CAST(:ids AS JSON)) AS named (id) *//*lite (SELECT value AS id FROM json_each(:ids)) AS named */);
+WHERE id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+  AND COALESCE(account = :account AND user_id = :user_id AND forgotten_at IS NULL, FALSE);
 
 -- name: record_change
 INSERT INTO memory_changes (session_id, archive_n, place, memory_id, before, after, at)
