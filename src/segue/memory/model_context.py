@@ -65,14 +65,21 @@ class Context:
         if self.summary:
             parts.append(f"Earlier in this conversation:\n{self.summary}")
         if known:
-            parts.append("Known of the user:\n" + "\n".join(f"- {memory.content}" for memory in known))
+            parts.append(
+                "Known of the user:\n"
+                + "\n".join(f"- {memory.content} ({_day(memory.updated_at)})" for memory in known)
+            )
         if passages:
             parts.append("Said before:\n" + "\n---\n".join(map(_dated, passages)))
         return "\n\n".join([_NOTES, *parts]) if parts else ""
 
 
 def _dated(passage: Memory) -> str:
-    return f"({to_moment(passage.created_at):%d %b %Y})\n{passage.content}"
+    return f"({_day(passage.created_at)})\n{passage.content}"
+
+
+def _day(at: int) -> str:
+    return f"{to_moment(at):%d %b %Y}"
 
 
 async def assemble(

@@ -22,7 +22,8 @@ Terms: TypeAlias = Mapping[str, int]
 Scores: TypeAlias = Mapping[str, float]
 """The score of each memory, by its id."""
 
-MOST_ROWS = 20_000
+MOST_ROWS = 5_000
+"""Read for one search: what they cost is most of what a search costs."""
 NEIGHBOURS_SHARE = 0.5
 """What a passage takes of the scores of the passages before and after it."""
 _LONGEST = 40

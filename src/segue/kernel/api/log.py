@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from segue.errors import BadSetting, BadText
+from segue.errors import BadText
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.live.follow import follow
 from segue.kernel.live.hub import LiveText
@@ -15,9 +15,8 @@ from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessage
 from segue.model.records import Asker, Delivery, Event, Session, Source
 from segue.model.text_checks import check_key, check_text
 from segue.model.transcript import Message, message_of
+from segue.model.written_message import GivenMessage, SaidAt, written_message
 from segue.store.database import Transaction
-
-_ROLES = ("user", "assistant", "system")
 
 MOST_AT_ONCE = 100
 """Messages in one write."""
@@ -111,14 +110,17 @@ class LogApi:
         text: str,
         *,
         owner: Asker = OPERATOR,
+        created_at: SaidAt = None,
         auto_commit_policy: MaybePolicy = UNSET,
     ) -> Message:
         """Stores a message without running the agent, and returns it as a `Message`.
 
-        `role` is `user`, `assistant` or `system`. The message counts as activity for `Idle` triggers. Raises
-        `BadKey`, `BadText`, `BadSetting`.
+        `role` is `user`, `assistant` or `system`. `created_at` is when it was said, a datetime with a zone or
+        RFC 3339; by default now. It does not change the message's place in the log, nor that the message
+        counts as activity now for `Idle` triggers. Raises `BadKey`, `BadText`, `BadSetting`, and `BadTime`
+        for a time in the future.
         """
-        written = await self._write(key, [(role, text)], owner, auto_commit_policy)
+        written = await self._write(key, [(role, text, created_at)], owner, auto_commit_policy)
         message = message_of(written.events[0])
         assert message is not None  # it was written as one
         return message
@@ -126,35 +128,36 @@ class LogApi:
     async def write_all(
         self,
         key: str,
-        messages: Sequence[tuple[str, str]],
+        messages: Sequence[GivenMessage],
         *,
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSET,
         request: Request | None = None,
     ) -> StoredMessages:
-        """Stores up to 100 messages, each a role and a text, in one transaction and in their order.
+        """Stores up to 100 messages in one transaction and in their order.
 
-        Returns `added`, and the session's `message_count` and `pending_tokens` afterwards. Raises `BadKey`,
-        `BadText`, `BadSetting`.
+        A message is a role and a text, and perhaps when it was said. Returns `added`, and the session's
+        `message_count` and `pending_tokens` afterwards. Raises as `write` does.
         """
         return (await self._write(key, messages, owner, auto_commit_policy, request)).value
 
     async def _write(
         self,
         key: str,
-        messages: Sequence[tuple[str, str]],
+        messages: Sequence[GivenMessage],
         owner: Asker,
         auto_commit_policy: MaybePolicy,
         request: Request | None = None,
     ) -> Result[StoredMessages]:
         context = self._context
         check_key(key)
-        _check_messages(messages)
+        _check_count(messages)
         now = context.clock.ms()
+        checked = [written_message(each, now) for each in messages]
         work = partial(
             sessions.write,
             context.address(key, owner, now),
-            messages,
+            checked,
             now,
             policy=auto_commit_policy,
         )
@@ -185,13 +188,9 @@ def _messages_in(events: Sequence[Event]) -> list[Message]:
     return [message for event in events if (message := message_of(event))]
 
 
-def _check_messages(messages: Sequence[tuple[str, str]]) -> None:
+def _check_count(messages: Sequence[GivenMessage]) -> None:
     if not 1 <= len(messages) <= MOST_AT_ONCE:
         raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
-    for role, text in messages:
-        check_text(text, "a message")
-        if role not in _ROLES:
-            raise BadSetting(f"a role is user, assistant or system, got {role!r}")
 
 
 # The result as it is stored under an idempotency key, and read back for a repeated request.

@@ -128,9 +128,20 @@ class NewTurn(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"content": "What is new?"}]})
 
 
+SaidAt: TypeAlias = Annotated[
+    str | None,
+    Field(
+        max_length=40,
+        json_schema_extra={"format": "date-time"},
+        description="When it was said, RFC 3339, not in the future. The order is that of writing.",
+    ),
+]
+
+
 class WriteMessage(Body):
     role: WrittenRole
     content: NonBlankText
+    created_at: SaidAt = None
     auto_commit_policy: AutoCommitPolicyIn | None = None
 
     model_config = ConfigDict(
@@ -141,6 +152,7 @@ class WriteMessage(Body):
 class BatchMessage(Body):
     role: WrittenRole
     content: NonBlankText
+    created_at: SaidAt = None
 
     @model_validator(mode="before")
     @classmethod
