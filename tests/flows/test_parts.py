@@ -84,7 +84,7 @@ async def test_a_written_message_has_files(kernel: Kernel) -> None:
     file = await kernel.files.add(CHAT, "cat.png", PNG)
     message = await kernel.log.write(CHAT, "user", "Look", parts=[file])
     assert message.parts == (file,)
-    await kernel.log.write_all(CHAT, [("user", "again", [file.id]), ("assistant", "Yes.")])
+    await kernel.log.write_all(CHAT, [("user", "again", None, [file.id]), ("assistant", "Yes.")])
     assert [each.parts for each in await kernel.messages(CHAT)] == [(file,), (file,), ()]
 
 

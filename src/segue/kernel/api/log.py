@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from segue.errors import BadSetting, BadText
+from segue.errors import BadText
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.files import FileRef, FilesApi
 from segue.kernel.live.follow import follow
@@ -12,20 +12,20 @@ from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions import deliveries, sessions
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Name, Result
-from segue.kernel.transactions.sessions import UNSET, MaybePolicy, NewMessage, StoredMessages
-from segue.model.files import File, text_of
+from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessages
 from segue.model.records import Asker, Delivery, Event, Session, Source
 from segue.model.text_checks import check_key, check_text
 from segue.model.transcript import Message, message_of
+from segue.model.written_message import SaidAt, WrittenMessage, written_message
 from segue.store.database import Transaction
-
-_ROLES = ("user", "assistant", "system")
 
 MOST_AT_ONCE = 100
 """Messages in one write."""
 
-WrittenMessage: TypeAlias = tuple[str, str] | tuple[str, str, Sequence[FileRef]]
-"""A role, a text, and the files that belong to it."""
+GivenMessage: TypeAlias = (
+    tuple[str, str] | tuple[str, str, SaidAt] | tuple[str, str, SaidAt, Sequence[FileRef]]
+)
+"""A role and a text, and perhaps when it was said, and its files."""
 
 
 class LogApi:
@@ -118,14 +118,17 @@ class LogApi:
         *,
         parts: Sequence[FileRef] = (),
         owner: Asker = OPERATOR,
+        created_at: SaidAt = None,
         auto_commit_policy: MaybePolicy = UNSET,
     ) -> Message:
         """Stores a message without running the agent, and returns it as a `Message`.
 
-        `role` is `user`, `assistant` or `system`; `parts` as for `receive`. The message counts as activity
-        for `Idle` triggers. Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`, `NotFound`.
+        `role` is `user`, `assistant` or `system`; `parts` as for `receive`. `created_at` is when it was said,
+        a datetime with a zone or RFC 3339; by default now. It does not change the message's place in the log,
+        nor that the message counts as activity now for `Idle` triggers. Raises `BadKey`, `BadText`,
+        `BadSetting`, `BadFile`, `NotFound`, and `BadTime` for a time in the future.
         """
-        written = await self._write(key, [(role, text, parts)], owner, auto_commit_policy)
+        written = await self._write(key, [(role, text, created_at, parts)], owner, auto_commit_policy)
         message = message_of(written.events[0])
         assert message is not None  # it was written as one
         return message
@@ -133,7 +136,7 @@ class LogApi:
     async def write_all(
         self,
         key: str,
-        messages: Sequence[WrittenMessage],
+        messages: Sequence[GivenMessage],
         *,
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSET,
@@ -141,15 +144,15 @@ class LogApi:
     ) -> StoredMessages:
         """Stores up to 100 messages in one transaction and in their order.
 
-        Each is a role and a text, or these and a list of files. Returns `added`, and the session's
-        `message_count` and `pending_tokens` afterwards. Raises what `write` raises.
+        A message is a role and a text, and perhaps when it was said and a list of its files. Returns `added`,
+        and the session's `message_count` and `pending_tokens` afterwards. Raises what `write` raises.
         """
         return (await self._write(key, messages, owner, auto_commit_policy, request)).value
 
     async def _write(
         self,
         key: str,
-        messages: Sequence[WrittenMessage],
+        messages: Sequence[GivenMessage],
         owner: Asker,
         auto_commit_policy: MaybePolicy,
         request: Request | None = None,
@@ -158,8 +161,8 @@ class LogApi:
         check_key(key)
         if not 1 <= len(messages) <= MOST_AT_ONCE:
             raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
-        checked = [await self._checked(key, owner, *message) for message in messages]
         now = context.clock.ms()
+        checked = [await self._checked(key, owner, now, *message) for message in messages]
         address = context.address(key, owner, now)
         work = partial(sessions.write, address, checked, now, policy=auto_commit_policy)
         written = await context.commit_once(
@@ -169,12 +172,17 @@ class LogApi:
         return written
 
     async def _checked(
-        self, key: str, owner: Asker, role: str, text: str, parts: Sequence[FileRef] = ()
-    ) -> NewMessage:
-        if role not in _ROLES:
-            raise BadSetting(f"a role is user, assistant or system, got {role!r}")
+        self,
+        key: str,
+        owner: Asker,
+        now: int,
+        role: str,
+        text: str,
+        created_at: SaidAt = None,
+        parts: Sequence[FileRef] = (),
+    ) -> WrittenMessage:
         files = await self._files.of_message(key, parts, owner)
-        return NewMessage(role, checked_message(text, files), files)
+        return written_message(role, text, created_at, files, now)
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
         """Sends a message through the session's channel now, outside of any turn.
@@ -195,11 +203,6 @@ class LogApi:
 
 def _messages_in(events: Sequence[Event]) -> list[Message]:
     return [message for event in events if (message := message_of(event))]
-
-
-def checked_message(text: str, files: Sequence[File]) -> str:
-    """The text of a message; without words, the names of its files. Raises `BadText`."""
-    return text_of(files) if files and not str(text).strip() else check_text(text, "a message")
 
 
 # The result as it is stored under an idempotency key, and read back for a repeated request.

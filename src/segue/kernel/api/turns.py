@@ -8,7 +8,7 @@ from typing import Any
 from segue.errors import BadSetting
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.files import FileRef, FilesApi
-from segue.kernel.api.log import LogApi, checked_message
+from segue.kernel.api.log import LogApi
 from segue.kernel.live.hub import HubItem, LiveText
 from segue.kernel.transactions import lane
 from segue.kernel.transactions.idempotency import Request
@@ -17,6 +17,7 @@ from segue.kernel.transactions.result import Name, Result
 from segue.model.records import Asker, Event, Turn
 from segue.model.states import TurnState, WhenBusy
 from segue.model.text_checks import check_key
+from segue.model.written_message import message_text
 from segue.store.database import Transaction
 
 _ENDED = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
@@ -55,7 +56,7 @@ class TurnsApi:
         check_key(key)
         check_when_busy(when_busy)
         files = await self._files.of_message(key, parts, owner)
-        text = checked_message(text, files)
+        text = message_text(text, files)
         now = context.clock.ms()
         admission = Admission(
             turn_id=context.ids(now),

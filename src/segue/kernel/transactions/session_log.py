@@ -111,11 +111,13 @@ def lock_session(session_id: str) -> Transaction[Session]:
     return rows.session(found[0])
 
 
-def append_events(session: Session, events: Sequence[Event]) -> Transaction[Sequence[Event]]:
-    """Append events that belong to no turn to the log of a locked session. Returns them numbered."""
+def append_events(session: Session, events: Sequence[Event], now: int) -> Transaction[Sequence[Event]]:
+    """Append events that belong to no turn to the log of a locked session. Returns them numbered.
+
+    An event may be older than `now`: its number, the counts and the idle clock go by when it is written.
+    """
     events = numbered(events, session.last_seq)
     yield from _insert(events)
-    now = max((event.at for event in events), default=0)
     grown = yield from growth(session.id, totals_of(session), events, now)
     yield queries.sessions.grow, {"id": session.id, **grown}
     return events

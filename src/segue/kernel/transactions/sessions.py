@@ -10,9 +10,9 @@ from segue.kernel.transactions import lane, session_log, settle, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
 from segue.model.auto_commit import AutoCommitPolicy, next_look
-from segue.model.files import File
 from segue.model.records import Event, Lookup, Session, parts_body
 from segue.model.states import Outcome
+from segue.model.written_message import WrittenMessage
 from segue.record import positional, record
 from segue.store import queries
 from segue.store.database import Rows, Transaction
@@ -38,15 +38,6 @@ UNSET = _Unset.UNSET
 """Sentinel for "not given"; `None` means "no policy"."""
 
 MaybePolicy: TypeAlias = AutoCommitPolicy | _Unset | None
-
-
-@positional
-class NewMessage:
-    """A message to be stored without a turn."""
-
-    role: str
-    text: str
-    parts: tuple[File, ...] = ()
 
 
 @record
@@ -81,10 +72,10 @@ def open_new(
 
 
 def write(
-    address: Address, messages: Sequence[NewMessage], now: int, *, policy: MaybePolicy = UNSET
+    address: Address, messages: Sequence[WrittenMessage], now: int, *, policy: MaybePolicy = UNSET
 ) -> Transaction[Result[StoredMessages]]:
-    """Store messages without a turn. They count as user activity; the next turn sees them. `policy`: the new
-    archiving policy of the session."""
+    """Store messages without a turn. They count as user activity now, whenever they were said; the next turn
+    sees them. `policy`: the new archiving policy of the session."""
     route = yield from unified.open_route(address, now)
     session = route.chat
     if not isinstance(policy, _Unset):
@@ -98,14 +89,14 @@ def write(
             session_id=session.id,
             seq=0,
             type="message",
-            at=now,
+            at=message.at,
             role=message.role,
             content=message.text,
             body=parts_body(message.parts),
         )
         for message in messages
     ]
-    events = yield from unified.append_events(route, written)
+    events = yield from unified.append_events(route, written, now)
     counted = yield queries.sessions.overview, {"id": session.id}
     overview = overviews.overview(counted[0])
     stored = StoredMessages(

@@ -174,7 +174,7 @@ def _say_in(chat: Session, turn: Turn, text: str, now: int) -> Transaction[Seque
     message = Event(
         session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=text, source=turn.source
     )
-    return (yield from session_log.append_events(chat, [message]))
+    return (yield from session_log.append_events(chat, [message], now))
 
 
 def _is_news(turn: Turn, ending: Closure, paused: str | None) -> bool:

@@ -115,7 +115,7 @@ async def write_message(
     await request.may_open(key)
     written = await request.kernel.log.write_all(
         key,
-        [(body.role, body.content, body.file_ids)],
+        [(body.role, body.content, body.created_at, body.file_ids)],
         owner=request.owner,
         auto_commit_policy=policy_of(body),
         request=await request.idempotency(idempotency_key),
@@ -137,7 +137,7 @@ async def write_messages(
     """Store all messages or none, in their order, without running the agent. Creates the session if it does
     not exist."""
     await request.may_open(key)
-    messages = [(message.role, message.content, message.file_ids) for message in body.messages]
+    messages = [(each.role, each.content, each.created_at, each.file_ids) for each in body.messages]
     written = await request.kernel.log.write_all(
         key,
         messages,

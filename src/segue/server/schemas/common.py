@@ -126,8 +126,19 @@ class NewTurn(WithParts):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"content": "What is new?"}]})
 
 
+SaidAt: TypeAlias = Annotated[
+    str | None,
+    Field(
+        max_length=40,
+        json_schema_extra={"format": "date-time"},
+        description="When it was said, RFC 3339, not in the future. The order is that of writing.",
+    ),
+]
+
+
 class WriteMessage(WithParts):
     role: WrittenRole
+    created_at: SaidAt = None
     auto_commit_policy: AutoCommitPolicyIn | None = None
 
     model_config = ConfigDict(
@@ -137,6 +148,7 @@ class WriteMessage(WithParts):
 
 class BatchMessage(WithParts):
     role: WrittenRole
+    created_at: SaidAt = None
 
     @model_validator(mode="before")
     @classmethod
