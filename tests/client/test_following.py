@@ -100,16 +100,28 @@ class CuttingProxy:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[str]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        async with server:
+        async with asyncio.TaskGroup() as tasks:
+            forwarding = set()
+
+            def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                forwarding.add(tasks.create_task(self._serve(reader, writer)))
+
+            server = await asyncio.start_server(accept, "127.0.0.1", 0)
             yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            server.close()
+            for task in forwarding:
+                task.cancel()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_connection("127.0.0.1", self._port)
-        async with asyncio.TaskGroup() as tasks:
-            up = tasks.create_task(self._up(reader, to_server))
-            await self._down(from_server, writer, self._after.pop(0) if self._after else None)
-            up.cancel()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                up = tasks.create_task(self._up(reader, to_server))
+                await self._down(from_server, writer, self._after.pop(0) if self._after else None)
+                up.cancel()
+        except* ConnectionError:
+            pass
+        finally:
             to_server.close()
             writer.close()
 
@@ -173,7 +185,11 @@ async def test_a_follower_without_a_number_begins_now_and_misses_nothing_after_i
 async def test_a_follower_of_a_deleted_session_is_told(kernel: Kernel) -> None:
     async with serving(kernel) as address, AsyncClient(address) as client:
         await client.wait(await client.receive(KEY, "one"))
-        with pytest.raises(errors.NotFound):
+
+        async def follow_and_delete() -> None:
             async for item in client.follow(KEY):
                 if item.type == "session_sync":
                     await client.sessions.delete(KEY)
+
+        with pytest.raises(errors.NotFound):
+            await follow_and_delete()

@@ -205,8 +205,8 @@ async def test_a_running_turn_is_stopped_and_a_waiting_one_cancelled(face: Any, 
         (lambda face: face.sessions.update(KEY, timezone="Mars/Sea"), errors.BadSetting, "bad_setting"),
         (
             lambda face: face.schedule(KEY, At("2001-01-01T00:00:00Z"), Ask("x")),
-            errors.BadTrigger,
-            "bad_trigger",
+            errors.BadTime,
+            "invalid_time",
         ),
         (
             lambda face: face.scheduled_messages.add(KEY, "2001-01-01T00:00:00Z", "x"),

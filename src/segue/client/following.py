@@ -54,7 +54,7 @@ class EventCursor:
 
     def _take_text(self, wire_event: JSON) -> LiveText | None:
         kind, text, offset = wire_event["type"], wire_event["text"], wire_event["offset"]
-        turn = (wire_event["turn_id"], wire_event["attempt"])
+        turn = self._attempt_of(wire_event)
         if turn != self._turn:
             self._turn, self._sent = turn, {}
         known = max(0, self._sent.get(kind, 0) - offset)
@@ -64,7 +64,7 @@ class EventCursor:
         piece = LiveText(
             session_id=self._session_id,
             turn_id=wire_event["turn_id"],
-            attempt=wire_event["attempt"],
+            attempt=turn[1],
             type=kind,
             seq=wire_event["seq"],
             offset=offset,
@@ -72,6 +72,11 @@ class EventCursor:
             replay=wire_event.get("replay", False),
         )
         return replace(piece, offset=offset + known, text=text[known:]) if known else piece
+
+    def _attempt_of(self, wire_event: JSON) -> tuple[str, int]:
+        """The turn and its attempt, which is 0 in the text of a turn that ended meanwhile."""
+        turn_id, attempt = wire_event["turn_id"], wire_event["attempt"]
+        return turn_id, self._turn[1] if attempt == 0 and turn_id == self._turn[0] else attempt
 
 
 def _event(wire_event: JSON, session_id: str) -> Event:
