@@ -39,6 +39,9 @@ SegueError
 │   └── AlreadyStarted   too late to cancel: it is running, or it has ended
 ├── LeaseLost            another worker holds the lane now: drop the work
 ├── AgentFailed          the agent could not answer; `.shown` is its text for the user
+├── NotAllowed           the server does not accept the client's key, or not for this
+├── WrongServer          no Segue answers at this address, or one of a version that the client does not know
+├── ServerUnreachable    the server did not answer; a request that may be repeated was repeated
 └── StoreError           the database could not do it
     ├── StoreUnusable    Segue cannot write to this file or server
     │   └── DatabaseGone the file was deleted or replaced while it was in use; the process must end
@@ -230,6 +233,18 @@ class AgentFailed(SegueError):
     def __init__(self, message: str, *, shown: str | None = None) -> None:
         super().__init__(message)
         self.shown = shown
+
+
+class NotAllowed(SegueError):
+    code = "forbidden"
+
+
+class WrongServer(SegueError):
+    code = "wrong_server"
+
+
+class ServerUnreachable(SegueError):
+    code = "server_unreachable"
 
 
 class StoreError(SegueError):

@@ -9,6 +9,8 @@ from segue.testing import ScriptedAgent
 from tests.eventually import eventually
 
 FIELDS = [
+    "id",
+    "last_seq",
     "key",
     "channel",
     "chat_id",

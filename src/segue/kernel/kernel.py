@@ -31,6 +31,7 @@ from segue.kernel.api.turns import TurnsApi
 from segue.kernel.drain import Drain, Drained
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
+from segue.kernel.live.observers import Observers
 from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.worker_task import WorkerTask
 from segue.kernel.workers.worker_context import Function
@@ -94,6 +95,7 @@ class Kernel:
         self.networks = network_names(self.channels.values())
         self.functions = dict(functions or {})
         self.evaluate_response = evaluate_response
+        self.observers = Observers()
         self._extractor = extractor or RuleExtractor()
         self._clock = clock
         self.settings = settings or Settings()
@@ -149,6 +151,7 @@ class Kernel:
                 channels=None if self._channels is None else self.channels,
                 settings=self.settings,
                 holder=self.name,
+                observers=self.observers,
                 kernel=self,
                 memory=self.memory_reader,
                 networks=self.networks,

@@ -458,6 +458,11 @@ def run_id(job_id: str, slot: int) -> str:
     return f"{job_id}:{slot}"
 
 
+def slot_of(run_id: str) -> int:
+    """The slot that a run's id names, in milliseconds."""
+    return int(run_id.rpartition(":")[2])
+
+
 def message_id(session_id: str, seq: int) -> str:
     """The message's id in the API, stable for as long as the message exists."""
     return f"{session_id}-{seq:x}"

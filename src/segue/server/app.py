@@ -3,15 +3,16 @@
 It opens the kernel and runs its workers during the application's lifespan (see `lifespan`).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 
 from segue import __version__
 from segue.config import Configuration
@@ -108,7 +109,7 @@ def create_app(
     error_responses.install(app)
     for module in _ROUTE_MODULES:
         # Not include_router: an included router matches each request's route twice.
-        app.router.routes.extend(module.router.routes)
+        app.router.routes.extend(_with_operation_ids(module.router.routes))
     _add_mcp(app, state)
     app.openapi = lambda: _openapi(app, state)  # type: ignore[method-assign]
     return app
@@ -118,6 +119,14 @@ def _add_mcp(app: FastAPI, state: AppState) -> None:
     endpoint = McpHttpApp(state)
     state.wires.append(endpoint.running)
     app.router.routes.append(McpRoute(endpoint))
+
+
+def _with_operation_ids(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
+    """Name each operation after its function: generated clients make methods of these names."""
+    for route in routes:
+        if isinstance(route, APIRoute):
+            route.operation_id = route.name
+        yield route
 
 
 def _app_state(kernel: Kernel, configuration: Configuration, caller: FindCaller | None) -> AppState:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from segue import __version__
 from segue.errors import BadSetting
 from segue.record import record
 from segue.server.error_responses import Refused, refuse
@@ -22,6 +23,9 @@ from segue.server.peers import is_loopback
 LARGEST_BODY = 4 << 20
 """Bytes. Larger than any valid message. An uploaded file has a limit of its own."""
 _UPLOAD = re.compile(r".*/sessions/[^/]+/files")
+
+VERSION_HEADER = "x-segue-version"
+"""Tells a client which Segue answers, so that it can refuse a version it does not understand."""
 
 _SAME_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -41,6 +45,7 @@ _HEADERS = tuple(
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
         "x-frame-options": "DENY",
+        VERSION_HEADER: __version__,
         "cache-control": "no-store",
     }.items()
 )

@@ -78,7 +78,9 @@ class AgentOutput:
             case ToolStarted():
                 # Committed before the agent continues: after a crash the turn counts as one that acted.
                 await self._store_event("tool_started", piece, acted=True)
+                self._context.observers.tell(lambda each: each.tool_started(self._running, piece))
             case ToolCalled():
+                self._context.observers.tell(lambda each: each.tool_called(self._running, piece))
                 await self._store_event("tool_call", piece, acted=False)
             case Usage(figures):
                 self._running.usage = figures

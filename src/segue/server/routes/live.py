@@ -128,7 +128,7 @@ async def _changes_elsewhere(
         **responses(400, 401, 403, 404, 422),
     },
 )
-async def follow(
+async def follow_session(
     key: KeyInPath,
     request: AuthenticatedRequest,
     after: Annotated[
@@ -220,12 +220,12 @@ async def websocket(socket: WebSocket) -> None:
     with state.metrics.clients.labels("websocket").track_inprogress():
         try:
             async with asyncio.TaskGroup() as tasks:
-                await Client(socket, state.kernel, caller, asker, tasks).serve()
+                await LiveConnection(socket, state.kernel, caller, asker, tasks).serve()
         except* WebSocketDisconnect:
             pass
 
 
-class Client:
+class LiveConnection:
     """One WebSocket connection: executes its commands and streams the sessions that it follows."""
 
     def __init__(

@@ -51,6 +51,7 @@ async def open_session(
         chat_type=body.chat_type,
         title=body.title,
         timezone=body.timezone,
+        when_busy=body.when_busy,
         metadata=body.metadata,
         auto_commit_policy=policy_of(body),
         request=await request.idempotency(idempotency_key),

@@ -94,6 +94,7 @@ class OpenSession(Body):
     chat_type: Literal["private", "group"] = "private"
     title: Name | None = None
     timezone: str | None = Field(None, max_length=MAX_NAME, examples=["Europe/Berlin"])
+    when_busy: Busy | None = None
     metadata: Metadata = Field(default_factory=dict)
     auto_commit_policy: AutoCommitPolicyIn | None = None
 
@@ -237,6 +238,7 @@ class Upcoming(BaseModel):
 
 
 class SessionOut(BaseModel):
+    id: str = Field(description="Differs from that of a deleted session with the same key.")
     key: str = Field(examples=["websocket:3f2a"])
     channel: str
     chat_id: str
@@ -249,6 +251,7 @@ class SessionOut(BaseModel):
     last_message_at: Moment | None
     message_count: int = Field(description="Messages that are not archived.")
     pending_tokens: int = Field(description="Estimated number of tokens in these messages.")
+    last_seq: int = Field(description="The number of the newest event in its log.")
     last_line: str | None = Field(description="The beginning of the newest message.")
     last_line_at: Moment | None
     last_activity_at: Moment = Field(

@@ -76,6 +76,7 @@ def live_text(session: Session, piece: LiveText, now: int) -> WireEvent:
         "session": session.key,
         "seq": piece.seq,
         "turn_id": piece.turn_id,
+        "attempt": piece.attempt,
         "at": views.moment(now),
         "offset": piece.offset,
         "text": piece.text,

@@ -36,6 +36,7 @@ def maybe_moment(ms: int | None) -> str | None:
 def session(overview: Overview) -> SessionOut:
     record = overview.session
     return SessionOut(
+        id=record.id,
         key=record.key,
         channel=record.channel,
         chat_id=record.chat_id,
@@ -48,6 +49,7 @@ def session(overview: Overview) -> SessionOut:
         last_message_at=maybe_moment(record.last_message_at),
         message_count=overview.message_count,
         pending_tokens=overview.pending_tokens,
+        last_seq=record.last_seq,
         last_line=overview.last_line,
         last_line_at=maybe_moment(overview.last_line_at),
         last_activity_at=moment(overview.last_activity_at),
