@@ -116,7 +116,11 @@ class BlockingTurns(_Part[TurnsApi]):
     ask = _Stream(TurnsApi.ask)
     wait = _Call(TurnsApi.wait)
     get = _Call(TurnsApi.get)
+    follow = _Stream(TurnsApi.follow)
+    running = _Call(TurnsApi.running)
+    list = _Call(TurnsApi.list)
     stop = _Call(TurnsApi.stop)
+    stop_turn = _Call(TurnsApi.stop_turn)
     cancel = _Call(TurnsApi.cancel)
 
 

@@ -40,6 +40,7 @@ from segue.server.routes import (
     webhooks,
 )
 from segue.server.schemas.common import Problem
+from segue.server.wires import agui, openai_chat, openai_common, openai_responses, ui_stream
 
 _ABOUT = """Durable scheduling for LLM agents.
 
@@ -58,6 +59,11 @@ _ROUTE_MODULES = (
     webhooks,
     memory,
     live,
+    openai_common,
+    openai_chat,
+    openai_responses,
+    agui,
+    ui_stream,
     login,
     health,
     docs,
@@ -66,7 +72,14 @@ _ROUTE_MODULES = (
 
 
 _METHODS = ("GET", "POST", "PATCH", "DELETE")
-_REQUEST_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Segue-Session")
+_REQUEST_HEADERS = (
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "Last-Event-ID",
+    "X-Segue-Session",
+    "X-Segue-On-Disconnect",
+)
 """What a page of an allowed origin may send."""
 
 
@@ -125,6 +138,7 @@ def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:
             allow_methods=_METHODS,
             allow_headers=_REQUEST_HEADERS,
             allow_credentials=True,
+            expose_headers=("X-Segue-Session",),
         )
     hosts = Hosts(
         state.configuration.host,
