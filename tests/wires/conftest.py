@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from segue import Ask, At, Kernel
 from segue.cli.support.http_server import HttpServer, listening_socket
 from segue.config import Configuration
 from segue.server import create_app
 from segue.testing import ManualClock
+from tests.eventually import eventually
 from tests.server.conftest import KEYS, working
 from tests.wires.agent import WireAgent
 
@@ -26,6 +28,19 @@ SCRIPTS = Path(__file__).parent / "js"
 PACKAGES = ("ai@7", "@ag-ui/client@1")
 PATIENCE = 60.0
 """Seconds; long enough for a busy machine."""
+
+
+class Arrivals:
+    """Middleware that lists the paths of the requests that have arrived."""
+
+    def __init__(self, app: ASGIApp, paths: list[str]) -> None:
+        self._app = app
+        self._paths = paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            self._paths.append(scope["path"])
+        await self._app(scope, receive, send)
 
 
 @dataclass(slots=True)
@@ -36,6 +51,11 @@ class Wire:
     kernel: Kernel
     agent: WireAgent
     clock: ManualClock
+    arrived: list[str]
+
+    async def arrival(self, path: str) -> None:
+        """Wait until a request for a path has arrived."""
+        await eventually(lambda: path in self.arrived, f"a request for {path}")
 
     async def fire(self, key: str, text: str, name: str = "Report") -> None:
         """Let a job of the session come due."""
@@ -44,8 +64,9 @@ class Wire:
 
 
 @asynccontextmanager
-async def serving(kernel: Kernel, **settings: Any) -> AsyncIterator[str]:
+async def serving(kernel: Kernel, arrived: list[str], **settings: Any) -> AsyncIterator[str]:
     app = create_app(kernel, Configuration(database="sqlite://:memory:", **settings))
+    app.add_middleware(Arrivals, paths=arrived)
     with listening_socket("127.0.0.1", 0) as listening:
         server = HttpServer(app)
         async with working(kernel), asyncio.TaskGroup() as tasks:
@@ -57,10 +78,10 @@ async def serving(kernel: Kernel, **settings: Any) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def wired(database: str, **settings: Any) -> AsyncIterator[Wire]:
-    agent, clock = WireAgent(), ManualClock()
+    agent, clock, arrived = WireAgent(), ManualClock(), list[str]()
     async with Kernel(database, agent=agent, clock=clock) as kernel:
-        async with serving(kernel, **settings) as url:
-            yield Wire(url, kernel, agent, clock)
+        async with serving(kernel, arrived, **settings) as url:
+            yield Wire(url, kernel, agent, clock, arrived)
         assert not await kernel.audit()
 
 

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Message, Receive, Scope, Send
 
+SEPARATOR = "\n"
+"""Of lines. The parser of `@ag-ui/client` knows no other."""
 _PING_SECONDS = 15
 
 
@@ -25,7 +27,7 @@ class EventStream(EventSourceResponse):
             events,
             headers=headers,
             ping=_PING_SECONDS,
-            sep="\n",  # the parser of @ag-ui/client knows no other
+            sep=SEPARATOR,
             client_close_handler_callable=on_disconnect,
         )
 

@@ -25,7 +25,7 @@ from segue.model.records import Session
 from segue.model.text_checks import check_key
 from segue.record import record
 from segue.server.error_responses import Refused, log_failure, problem_of
-from segue.server.event_stream import EventStream
+from segue.server.event_stream import SEPARATOR, EventStream
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.turns import LONGEST_WAIT
 from segue.server.schemas.common import Problem
@@ -219,8 +219,13 @@ def stream(
     )
 
 
-def sse(data: Mapping[str, Any], event: str | None = None, id: str | None = None) -> ServerSentEvent:
-    return ServerSentEvent(json.dumps(data, ensure_ascii=False, separators=(",", ":")), event=event, id=id)
+def sse(data: object, event: str | None = None, id: str | None = None) -> ServerSentEvent:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return ServerSentEvent(text, event=event, id=id, sep=SEPARATOR)
+
+
+DONE = ServerSentEvent("[DONE]", sep=SEPARATOR)
+"""The last frame of some streams. It is not JSON."""
 
 
 async def find_session(request: AuthenticatedRequest, name: str) -> Session:

@@ -16,6 +16,7 @@ from sse_starlette import ServerSentEvent
 from segue.server.error_responses import Refused
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
 from segue.server.wires.conversation import (
+    DONE,
     OnDisconnect,
     SessionName,
     admit,
@@ -38,8 +39,6 @@ from segue.server.wires.openai_common import (
 from segue.server.wires.turn_steps import TextSaid, TurnOver, TurnStep, steps_of
 
 router = APIRouter(route_class=OpenAiRoute, tags=["Wires: OpenAI"], responses=ERRORS)
-
-_DONE = ServerSentEvent("[DONE]")
 
 
 class StreamOptions(BaseModel):
@@ -98,7 +97,7 @@ async def create_chat_completion(
                 for chunk in chunks.take(step):
                     yield sse(chunk)
         if not chunks.failed:
-            yield _DONE
+            yield DONE
 
     return stream(request, exchange, frames(), x_segue_on_disconnect, failure=failure_frame)
 

@@ -17,6 +17,7 @@ from segue.server.error_responses import Refused
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
 from segue.server.schemas.common import Problem
 from segue.server.wires.conversation import (
+    DONE,
     Exchange,
     OnDisconnect,
     SessionName,
@@ -31,7 +32,6 @@ from segue.server.wires.resume import After, Wait, turn_after
 from segue.server.wires.turn_steps import steps_of
 from segue.server.wires.ui_chunks import Json, UiChunks
 
-_DONE = ServerSentEvent("[DONE]")
 _HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
 _ATTACHMENTS = ("file", "image")
 
@@ -108,7 +108,7 @@ def _stream(request: AuthenticatedRequest, exchange: Exchange, on_disconnect: st
             async for step in steps:
                 for chunk in chunks.take(step):
                     yield sse(chunk)
-        yield _DONE
+        yield DONE
 
     return stream(request, exchange, frames(), on_disconnect, failure=_failure, headers=_HEADERS)
 

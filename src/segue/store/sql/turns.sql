@@ -175,7 +175,7 @@ RETURNING id;
 -- name: ask_turn_to_stop
 UPDATE turns
 SET stop_asked = 1
-WHERE id = :id AND state = 'running'
+WHERE id = :id AND COALESCE(state, '') = 'running'
 RETURNING id;
 
 -- name: to_stop
