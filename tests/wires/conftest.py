@@ -57,6 +57,15 @@ class Wire:
         """Wait until a request for a path has arrived."""
         await eventually(lambda: path in self.arrived, f"a request for {path}")
 
+    async def ended(self, key: str, count: int) -> None:
+        """Wait until a session has so many turns, all of them ended."""
+
+        async def all_ended() -> bool:
+            turns = await self.kernel.turns.list(key)
+            return len(turns) == count and all(turn.finished_at for turn in turns)
+
+        await eventually(all_ended, f"{count} turns have ended")
+
     async def fire(self, key: str, text: str, name: str = "Report") -> None:
         """Let a job of the session come due."""
         await self.kernel.schedule(key, At("in 1 hour"), Ask(text), name=name)

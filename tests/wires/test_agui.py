@@ -18,12 +18,14 @@ def script(node: Path, wire: Wire, **options: Any) -> Any:
 
 async def run(node: Path, wire: Wire, message: str, **options: Any) -> list[Any]:
     async with script(node, wire, message=message, **options) as client:
-        return await client.rest()
+        events: list[Any] = await client.rest()
+    return events
 
 
 async def connected(node: Path, wire: Wire, query: str, **options: Any) -> list[Any]:
     async with script(node, wire, connect=query, **options) as client:
-        return await client.rest()
+        events: list[Any] = await client.rest()
+    return events
 
 
 def texts(events: list[Any]) -> str:
@@ -109,9 +111,9 @@ async def test_a_scheduled_turn_reaches_a_client_that_waits_for_it(wire: Wire, n
 async def test_turns_that_were_missed_are_read_one_by_one_from_the_cursor(wire: Wire, node: Path) -> None:
     first = await run(node, wire, "Hello")
     cursor = first[-1]["result"]["cursor"]
-    for name in ("one", "two"):
+    for count, name in enumerate(("one", "two"), 2):
         await wire.fire(KEY, name)
-        await eventually(lambda name=name: name in wire.agent.asked, "the job has run")  # type: ignore[misc]
+        await wire.ended(KEY, count)
     seen = []
     for _ in range(2):
         events = await connected(node, wire, f"after={cursor}")

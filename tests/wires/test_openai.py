@@ -1,7 +1,7 @@
 """The OpenAI wire, driven by the package `openai`."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import openai
@@ -252,11 +252,7 @@ async def test_a_scheduled_turn_is_in_the_history_of_the_next_request(
 ) -> None:
     await client.chat.completions.create(model="segue", messages=says("One"), extra_headers=SESSION)
     await wire.fire("websocket:tea", "Look at the build.")
-
-    async def ran() -> bool:
-        return len(await wire.kernel.messages("websocket:tea")) == 4
-
-    await eventually(ran, "the job has run")
+    await wire.ended("websocket:tea", 2)
     await client.chat.completions.create(model="segue", messages=says("Two"), extra_headers=SESSION)
     assert wire.agent.histories[-1][-1] == "You said: Look at the build."
 
@@ -266,34 +262,35 @@ async def test_what_is_unknown_or_malformed_is_an_error_of_openai(client: AsyncO
     image: list[Any] = [
         {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}]}
     ]
-    refused: list[tuple[Any, type[openai.APIStatusError], str]] = [
-        (create(model="gpt-4", messages=says("x")), openai.NotFoundError, "model_not_found"),
-        (create(model="segue", messages=[]), openai.BadRequestError, "invalid"),
-        (create(model="segue", messages=says(" ")), openai.BadRequestError, "bad_text"),
-        (create(model="segue", messages=says("x"), n=2), openai.BadRequestError, "invalid"),
-        (create(model="segue", messages=image), openai.BadRequestError, "unsupported_content"),
-        (create(model="segue", messages=[{"role": "user"}]), openai.BadRequestError, "invalid"),  # type: ignore[list-item]
+    empty: list[Any] = [{"role": "user"}]
+    refused: list[tuple[Callable[[], Awaitable[Any]], type[openai.APIStatusError], str]] = [
+        (lambda: create(model="gpt-4", messages=says("x")), openai.NotFoundError, "model_not_found"),
+        (lambda: create(model="segue", messages=[]), openai.BadRequestError, "invalid"),
+        (lambda: create(model="segue", messages=says(" ")), openai.BadRequestError, "bad_text"),
+        (lambda: create(model="segue", messages=says("x"), n=2), openai.BadRequestError, "invalid"),
+        (lambda: create(model="segue", messages=image), openai.BadRequestError, "unsupported_content"),
+        (lambda: create(model="segue", messages=empty), openai.BadRequestError, "invalid"),
         (
-            create(model="segue", messages=says("x"), extra_headers={"X-Segue-Session": "a b"}),
+            lambda: create(model="segue", messages=says("x"), extra_headers={"X-Segue-Session": "a b"}),
             openai.BadRequestError,
             "bad_key",
         ),
         (
-            client.responses.create(model="segue", input="x", previous_response_id="resp_none"),
+            lambda: client.responses.create(model="segue", input="x", previous_response_id="resp_none"),
             openai.NotFoundError,
             "not_found",
         ),
         (
-            client.responses.create(model="segue", input="x", conversation="conv_none"),
+            lambda: client.responses.create(model="segue", input="x", conversation="conv_none"),
             openai.NotFoundError,
             "not_found",
         ),
-        (client.responses.retrieve("resp_none"), openai.NotFoundError, "not_found"),
-        (client.responses.cancel("resp_none"), openai.NotFoundError, "not_found"),
+        (lambda: client.responses.retrieve("resp_none"), openai.NotFoundError, "not_found"),
+        (lambda: client.responses.cancel("resp_none"), openai.NotFoundError, "not_found"),
     ]
     for request, kind, code in refused:
         with pytest.raises(kind) as raised:
-            await request
+            await request()
         assert raised.value.code == code
         assert raised.value.type
 
@@ -304,13 +301,14 @@ async def test_the_bearer_key_decides_whose_session_it_is(guarded: Wire) -> None
         assert mine.conversation is not None
         await ben.responses.create(model="segue", input="Two", extra_headers=SESSION)
         assert guarded.agent.histories[-1] == []  # the same name is another session
-        for request in (
-            ben.responses.retrieve(mine.id),
-            ben.responses.cancel(mine.id),
-            ben.responses.create(model="segue", input="x", previous_response_id=mine.id),
-        ):
+        requests: list[Callable[[], Awaitable[Any]]] = [
+            lambda: ben.responses.retrieve(mine.id),
+            lambda: ben.responses.cancel(mine.id),
+            lambda: ben.responses.create(model="segue", input="x", previous_response_id=mine.id),
+        ]
+        for request in requests:
             with pytest.raises(openai.NotFoundError):
-                await request
+                await request()
         with pytest.raises(openai.AuthenticationError) as raised:
             await stranger.models.list()
         assert raised.value.code == "unauthorized"

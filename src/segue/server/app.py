@@ -40,7 +40,17 @@ from segue.server.routes import (
     webhooks,
 )
 from segue.server.schemas.common import Problem
-from segue.server.wires import agui, openai_chat, openai_common, openai_responses, ui_stream
+from segue.server.wires import (
+    agui,
+    langgraph_crons,
+    langgraph_joins,
+    langgraph_runs,
+    langgraph_threads,
+    openai_chat,
+    openai_common,
+    openai_responses,
+    ui_stream,
+)
 
 _ABOUT = """Durable scheduling for LLM agents.
 
@@ -64,6 +74,10 @@ _ROUTE_MODULES = (
     openai_responses,
     agui,
     ui_stream,
+    langgraph_threads,
+    langgraph_runs,
+    langgraph_joins,
+    langgraph_crons,
     login,
     health,
     docs,
