@@ -47,7 +47,11 @@ class BlockingTurns(BlockingPart[TurnsApi]):
     ask = BlockingStream(TurnsApi.ask)
     wait = BlockingCall(TurnsApi.wait)
     get = BlockingCall(TurnsApi.get)
+    follow = BlockingStream(TurnsApi.follow)
+    running = BlockingCall(TurnsApi.running)
+    list = BlockingCall(TurnsApi.list)
     stop = BlockingCall(TurnsApi.stop)
+    stop_turn = BlockingCall(TurnsApi.stop_turn)
     cancel = BlockingCall(TurnsApi.cancel)
 
 

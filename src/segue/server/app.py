@@ -43,6 +43,17 @@ from segue.server.routes import (
     webhooks,
 )
 from segue.server.schemas.common import Problem
+from segue.server.wires import (
+    agui,
+    langgraph_crons,
+    langgraph_joins,
+    langgraph_runs,
+    langgraph_threads,
+    openai_chat,
+    openai_common,
+    openai_responses,
+    ui_stream,
+)
 from segue.server.wires.mcp.endpoint import McpHttpApp, McpRoute
 
 _ABOUT = """Durable scheduling for LLM agents.
@@ -63,6 +74,15 @@ _ROUTE_MODULES = (
     webhooks,
     memory,
     live,
+    openai_common,
+    openai_chat,
+    openai_responses,
+    agui,
+    ui_stream,
+    langgraph_threads,
+    langgraph_runs,
+    langgraph_joins,
+    langgraph_crons,
     login,
     health,
     docs,
@@ -73,7 +93,12 @@ _ROUTE_MODULES = (
 _METHODS = ("GET", "POST", "PATCH", "DELETE")
 _MCP_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
 _REQUEST_HEADERS = (
-    *("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Segue-Session"),
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "Last-Event-ID",
+    "X-Segue-Session",
+    "X-Segue-On-Disconnect",
     *_MCP_HEADERS,
 )
 """What a page of an allowed origin may send."""
@@ -149,7 +174,7 @@ def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:
             allow_methods=_METHODS,
             allow_headers=_REQUEST_HEADERS,
             allow_credentials=True,
-            expose_headers=["Mcp-Session-Id"],
+            expose_headers=("X-Segue-Session", "Mcp-Session-Id"),
         )
     hosts = Hosts(
         state.configuration.host,

@@ -36,6 +36,9 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
+_AFTER_ALL_IDS = "g"
+"""Ids are hexadecimal."""
+
 
 class Store(Queues):
     async def commit(self, transaction: Callable[P, Transaction[T]], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -129,6 +132,17 @@ class Store(Queues):
     async def running_turn(self, session_id: str) -> Turn | None:
         result = await self.database.read(queries.turns.running_in, {"session_id": session_id})
         return rows.turn(result[0]) if result else None
+
+    async def turns(self, session_id: str, *, via_id: str, limit: int, before: str | None) -> list[Turn]:
+        """The turns of a session that came through a chat, newest first, before the one of an id."""
+        params: Params = {
+            "session_id": session_id,
+            "via_id": via_id,
+            "limit": limit,
+            "before": before or _AFTER_ALL_IDS,
+        }
+        result = await self.database.read(queries.turns.of_session, params)
+        return [rows.turn(row) for row in result]
 
     async def queued_turns(self, session_id: str) -> list[Turn]:
         result = await self.database.read(queries.turns.queued_in, {"session_id": session_id})

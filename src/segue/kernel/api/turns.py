@@ -100,14 +100,29 @@ class TurnsApi:
         admitted = await self.receive(
             key, text, parts=parts, owner=owner, when_busy=when_busy, metadata=metadata, request=request
         )
+        async with aclosing(self.follow(admitted)) as following:
+            async for item in following:
+                yield item
+
+    async def follow(
+        self, turn: str | QueuedTurn, *, owner: Asker = OPERATOR
+    ) -> AsyncGenerator[Event | LiveText]:
+        """Yields the events and the live text of one turn from its start until its end, as `ask` does.
+
+        `turn` is an id, or the result of `receive`, which saves the owner check. The turn may run, wait, or
+        have ended; of a turn whose log was pruned nothing is yielded. Raises `NotFound`.
+        """
         store = self._context.store
+        if isinstance(turn, str):
+            found = await self.get(turn, owner=owner)
+            turn = QueuedTurn(turn_id=found.id, session_id=found.session_id)
         # The session is read first: whatever happens to the turn after that has a number after `last_seq`.
-        session = await store.session_by_id(admitted.session_id)
-        turn = await store.turn(admitted.turn_id)
-        if _never_started(turn):
-            return
-        turn_id = turn.joined_into or turn.id
+        session = await store.session_by_id(turn.session_id)
+        stored = await store.turn(turn.turn_id)
+        turn_id = stored.joined_into or stored.id
         start = await store.start_of_turn(session.id, turn_id)
+        if start is None and stored.state in _ENDED:
+            return
         after = session.last_seq if start is None else start - 1
         async with aclosing(self._log.follow(session, after=after, came_at=after)) as following:
             async for item in self._of_turn(turn_id, following):
@@ -158,6 +173,25 @@ class TurnsApi:
         await self._context.session_of(turn.session_id, owner, f"turn {turn_id}")
         return turn
 
+    async def running(self, key: SessionRef, *, owner: Asker = OPERATOR) -> Turn | None:
+        """Returns the turn that came through a session and runs now, or None. Raises `NotFound`."""
+        context = self._context
+        session = await context.session(key, owner)
+        turn = await context.store.running_turn((await context.lane_of(session)).id)
+        return turn if turn is not None and session.id in (turn.session_id, turn.via_id) else None
+
+    async def list(
+        self, key: SessionRef, *, owner: Asker = OPERATOR, limit: int = 100, before: str | None = None
+    ) -> list[Turn]:
+        """Returns the turns that came through a session, newest first, queued and running ones included.
+
+        `before` is the id of the last turn of the previous page. Raises `NotFound`.
+        """
+        context = self._context
+        session = await context.session(key, owner)
+        lane_session = await context.lane_of(session)
+        return await context.store.turns(lane_session.id, via_id=session.id, limit=limit, before=before)
+
     async def stop(self, key: SessionRef, *, owner: Asker = OPERATOR) -> str | None:
         """Asks the session's running turn to stop, in whichever process it runs.
 
@@ -169,6 +203,18 @@ class TurnsApi:
         stopped = await context.store.commit(lane.stop, lane_session.id)
         context.bell.ring(Name.KEEPER)
         return stopped
+
+    async def stop_turn(self, turn_id: str, *, owner: Asker = OPERATOR) -> bool:
+        """Stops one turn: asks it to stop if it runs, and cancels it if it waits.
+
+        Returns False if it has ended. A turn that joined another is stopped with that one. Raises `NotFound`.
+        """
+        context = self._context
+        turn = await self.get(turn_id, owner=owner)
+        stopped = await context.store.commit(
+            lane.stop_turn, turn.joined_into or turn.id, "cancelled by request", context.clock.ms()
+        )
+        return context.announce(stopped)
 
     async def cancel(self, turn_id: str, *, owner: Asker = OPERATOR) -> None:
         """Cancels a waiting turn. Raises `AlreadyStarted` when the turn has started or ended, `NotFound`."""

@@ -236,6 +236,20 @@ def stop(session_id: str) -> Transaction[str | None]:
     return stopping[0]["id"] if stopping else None
 
 
+def stop_turn(turn_id: str, reason: str, now: int) -> Transaction[Result[bool]]:
+    """Withdraw a turn if it is queued, ask it to stop if it runs. False: it has ended. `NotFound`."""
+    found = yield queries.turns.by_id, {"id": turn_id}
+    if not found:
+        raise NotFound(f"there is no turn {turn_id}")
+    session = yield from session_log.lock_session(found[0]["session_id"])
+    closures = yield from withdraw(turn_id, Outcome.CANCELLED, reason, now)
+    if closures is not None:
+        withdrawn = yield from queue_changed(session, closures, now)
+        return Result(value=True, events=withdrawn.events, wake=withdrawn.wake)
+    stopping = yield queries.turns.ask_turn_to_stop, {"id": turn_id}
+    return Result(value=bool(stopping), wake=frozenset({Name.KEEPER}))
+
+
 def queue_update(session: Session, queued: Sequence[Turn], now: int, *, chat_id: str | None = None) -> Event:
     """The event that says which turns wait. `chat_id`: the chat through which the change came."""
     waiting = [

@@ -16,7 +16,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter, ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.types import Message, Receive, Scope, Send
 
 from segue.errors import NotFound, SegueError
 from segue.kernel.kernel import Kernel
@@ -26,6 +25,7 @@ from segue.model.records import Asker, Event, Overview, Session
 from segue.model.text_checks import MAX_NAME
 from segue.server.auth import Caller
 from segue.server.error_responses import Refused, problem_of, problem_response, responses
+from segue.server.event_stream import EventStream
 from segue.server.paging import LARGEST_SEQ
 from segue.server.request_context import (
     AuthenticatedRequest,
@@ -46,7 +46,6 @@ router = APIRouter(route_class=AuthenticatedRoute, tags=["Live"])
 MOST_FOLLOWED = 1000
 """Sessions that one connection may follow."""
 MOST_LISTED = 500
-_PING_SECONDS = 15
 _NO_SUMMARY_CHANGE = frozenset({"tool_started", "tool_call", "stream_end"})
 """Events that do not change a session's summary. A `stream_end` is followed by a `session_sync`."""
 
@@ -153,23 +152,7 @@ async def follow_session(
             except NotFound:  # the session was deleted
                 return
 
-    return Stream(stream(), ping=_PING_SECONDS)
-
-
-class Stream(EventSourceResponse):
-    """Sends the final chunk when the server stops, so that the client sees a complete response."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        ended = False
-
-        async def track_end(message: Message) -> None:
-            nonlocal ended
-            ended = message["type"] == "http.response.body" and not message.get("more_body")
-            await send(message)
-
-        await super().__call__(scope, receive, track_end)
-        if not ended:
-            await send({"type": "http.response.body", "body": b""})
+    return EventStream(stream())
 
 
 class Subscribe(common.Body):

@@ -173,6 +173,12 @@ SET stop_asked = 1
 WHERE session_id = :session_id AND state = 'running'
 RETURNING id;
 
+-- name: ask_turn_to_stop
+UPDATE turns
+SET stop_asked = 1
+WHERE id = :id AND COALESCE(state, '') = 'running'
+RETURNING id;
+
 -- name: to_stop
 SELECT turns.id
 FROM turns
@@ -195,6 +201,14 @@ RETURNING id;
 SELECT /*columns turn*/
 FROM turns
 WHERE id = :id;
+
+-- name: of_session
+-- The turns that ran or will run in a session and came through a chat, newest first.
+SELECT /*columns turn*/
+FROM turns
+WHERE session_id = :session_id AND id < :before AND via_id = :via_id
+ORDER BY id DESC
+LIMIT :limit;
 
 -- name: running_in
 SELECT /*columns turn*/
