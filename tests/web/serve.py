@@ -158,9 +158,10 @@ class PageAgent:
                 raise RuntimeError("the model fell over")
             case ["nothing", *_]:
                 return
-            case ["ask", seconds]:
+            case ["ask", _] | ["Pay", "Ana's", "invoice."]:
                 yield Text("The invoice is **ready**.")
-                until = datetime.now(UTC) + timedelta(seconds=int(seconds))
+                seconds = int(words[1]) if words[0] == "ask" else 3600
+                until = datetime.now(UTC) + timedelta(seconds=seconds)
                 yield Waiting("Pay **120 €** to Ana?", ("Yes, pay it", "Not now"), until=until)
             case ["ask"]:
                 yield Waiting("Which day suits you?")
