@@ -88,6 +88,7 @@ def test_an_empty_conversation(own_server: Served, open_page: Open, picture: Tak
     page = open_page(own_server.url)
     expect(page.locator("segue-session")).to_have_count(3)
     expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
+    expect(page.get_by_role("complementary")).to_contain_text("No automations yet.")
     picture(page, "page-empty")
 
 
