@@ -199,8 +199,8 @@ class Configuration(Strict):
     read_channels: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[^\s/:,]{1,100}$")], ...],
         Wanted('a JSON list of names, such as ["web", "api"]', json=True),
-    ] = ("api", "web")
-    """Channels of sessions that programs read through the API: a stored message counts as sent."""
+    ] = ("api", "mcp", "web")
+    """Channels of sessions that programs read through the API or MCP: a stored message counts as sent."""
     telegram: TelegramPart = TelegramPart()
     matrix: MatrixPart = MatrixPart()
     server: ServerPart = ServerPart()
