@@ -69,6 +69,7 @@ async def join_stream(
     "/threads/{thread_id}/runs/{run_id}/cancel",
     summary="Cancel a run",
     operation_id="langgraph_cancel_run",
+    status_code=202,
     response_model=None,
 )
 async def cancel_run(
