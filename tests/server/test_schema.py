@@ -24,7 +24,7 @@ FOREIGN = ("post /webhooks/telegram", "post /v1/", "post /agui", "post /ui", "po
 """Bodies that other specifications describe."""
 
 WIRES = "^/(v1|agui|ui|langgraph)(/|$)"
-"""Their errors have shapes of their own, and a turn that fails is a 5xx; `tests/wires` has their bad input."""
+"""Their errors have shapes of their own, and a failed turn is a 5xx; `tests/wires` has their bad input."""
 
 PHASES = "examples,coverage,fuzzing" if LONG else "examples,fuzzing"
 EXAMPLES = "300" if LONG else "4"

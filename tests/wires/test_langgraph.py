@@ -182,7 +182,7 @@ async def test_a_question_is_an_interrupt_and_a_resume_command_answers_it(client
     thread = await new_thread(client)
     values: Any = await client.runs.wait(thread, "segue", input=says("ask"))
     (interrupt,) = values["__interrupt__"]
-    assert interrupt["value"] == {"question": "Shall I pay?", "choices": ["yes", "no"]}
+    assert interrupt["value"] == {"question": "Pay now?", "choices": ["yes", "no"]}
     found = await client.threads.get(thread)
     assert (found["status"], [*found["interrupts"].values()]) == ("interrupted", [[interrupt]])
     state = await client.threads.get_state(thread)

@@ -1,6 +1,7 @@
 """Every wire has the rules of the other routes: keys, Host, Origin and the size of a body."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest_asyncio
 from fastapi import FastAPI
 from openai import AsyncOpenAI
 
-from segue import Kernel
+from segue import Kernel, Settings
 from segue.server import create_app, mount
 from segue.server.guard import LARGEST_BODY
 from segue.testing import RecordingChannel, ScriptedAgent
@@ -135,3 +136,74 @@ def test_operations_of_wires_have_readable_ids_and_tags() -> None:
             if tag.startswith("Wires: "):
                 assert operation["operationId"].startswith(("openai_", "agui_", "ui_", "langgraph_")), path
                 assert operation["summary"], path
+
+
+NAMED_IN_BODY = {"/agui": "threadId", "/agui/connect": "threadId", "/ui": "id"}
+
+
+@pytest.mark.parametrize("path", NAMED_IN_BODY)
+async def test_a_session_of_any_script_is_named_in_the_header_and_back(
+    http: httpx2.AsyncClient, path: str
+) -> None:
+    answered = await http.post(path, json=BODIES[path] | {NAMED_IN_BODY[path]: "чай%"})
+    assert answered.status_code == 200
+    header = answered.headers["X-Segue-Session"]
+    assert header == "websocket:%D1%87%D0%B0%D0%B9%25"
+    again = await http.post(
+        "/v1/responses", json=BODIES["/v1/responses"], headers={"X-Segue-Session": header}
+    )
+    assert again.json()["conversation"]["id"] == "чай%"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/responses/{id}"),
+        ("POST", "/v1/responses/{id}/cancel"),
+        ("GET", "/v1/models/{id}"),
+        ("GET", "/langgraph/threads/{id}"),
+        ("GET", "/langgraph/threads/{id}/runs"),
+        ("GET", "/langgraph/threads/tea/runs/{id}"),
+        ("DELETE", "/langgraph/runs/crons/{id}"),
+    ],
+)
+@pytest.mark.parametrize("id", ["none", "%00", "a%20b", "%ED%A0%80", "%D1%87", "x" * 150])
+async def test_an_id_that_cannot_exist_is_not_found(
+    database_url: str, method: str, path: str, id: str
+) -> None:
+    async with (
+        Kernel(database_url, agent=ScriptedAgent()) as kernel,
+        running(kernel) as app,
+        reach(app) as client,
+    ):
+        await kernel.sessions.open("websocket:tea")
+        refused = await client.request(method, path.format(id=id))
+    assert refused.status_code == 404, refused.text
+
+
+async def test_in_unified_mode_a_wire_answers_in_the_common_session_and_resumes_by_its_cursor() -> None:
+    agent, settings = ScriptedAgent(), Settings(unified_session=True)
+    async with (
+        Kernel("sqlite://:memory:", agent=agent, settings=settings) as kernel,
+        running(kernel) as app,
+        reach(app) as client,
+    ):
+        await kernel.wait(await kernel.receive("websocket:other", "Hello"))
+        await client.post("/ui", json=BODIES["/ui"])
+        first = await client.get("/ui/tea/stream?after=0")
+        cursor = re.findall(r'"cursor":(\d+)', first.text)[-1]
+        rest = await client.get(f"/ui/tea/stream?after={cursor}")
+    assert len(agent.asked[1].history) == 2
+    assert ('"delta":"ok"' in first.text, rest.status_code) == (True, 204)
+
+
+async def test_bad_fields_of_a_cron_are_refused(http: httpx2.AsyncClient) -> None:
+    for field in (
+        {"end_time": "soon"},
+        {"timezone": "a\u0000"},
+        {"schedule": "* * * * *"},
+        {"metadata": {"name": "a\u0000"}},
+        {"assistant_id": "\u0000"},
+    ):
+        refused = await http.post("/langgraph/runs/crons", json=BODIES["/langgraph/runs/crons"] | field)
+        assert refused.status_code in (404, 422), field
