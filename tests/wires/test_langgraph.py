@@ -53,11 +53,11 @@ async def new_thread(client: LangGraphClient) -> str:
 async def test_a_run_is_a_turn_of_the_threads_session(both: Wire) -> None:
     async with client_of(both) as client:
         thread = await new_thread(client)
-        assert UUID(thread)
+        assert str(UUID(thread)) == thread
         values = await client.runs.wait(thread, "segue", input=says("Hello"))
         state = await client.threads.get_state(thread)
     assert contents(values) == contents(state["values"]) == ["Hello", "You said: Hello"]
-    assert [message["type"] for message in values["messages"]] == ["human", "ai"]  # type: ignore[index,call-overload]
+    assert [message["type"] for message in values["messages"]] == ["human", "ai"]  # type: ignore[call-overload]
     assert len(await both.kernel.messages(f"websocket:{thread}")) == 2
 
 
@@ -236,7 +236,9 @@ async def test_a_thread_is_created_once_and_deleted_without_crons(client: LangGr
 
 async def test_what_is_unknown_or_malformed_is_an_error_of_langgraph(client: LangGraphClient) -> None:
     thread = await new_thread(client)
-    image = {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}
+    image: Any = {
+        "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]
+    }
     refused: list[tuple[Callable[[], Awaitable[Any]], type[Exception]]] = [
         (lambda: client.threads.get("a b"), NotFoundError),
         (lambda: client.threads.get_state("none"), NotFoundError),

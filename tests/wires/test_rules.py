@@ -5,7 +5,6 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 import httpx2
 import pytest
 import pytest_asyncio
@@ -115,13 +114,13 @@ async def test_a_session_of_a_network_chat_is_not_made_for_another_user() -> Non
 async def test_a_mounted_server_has_the_wires_below_its_prefix() -> None:
     app = FastAPI()
     mount(app, Kernel("sqlite://:memory:", agent=ScriptedAgent()))
-    transport = httpx.ASGITransport(app=app)
+    transport = httpx2.ASGITransport(app=app)
     async with (
         app.router.lifespan_context(app),
         AsyncOpenAI(
             base_url="http://localhost/segue/v1",
             api_key="none",
-            http_client=httpx.AsyncClient(transport=transport),
+            http_client=httpx2.AsyncClient(transport=transport),
         ) as client,
     ):
         answered = await client.responses.create(model="segue", input="Hello")
@@ -155,30 +154,31 @@ async def test_a_session_of_any_script_is_named_in_the_header_and_back(
     assert again.json()["conversation"]["id"] == "чай%"
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/v1/responses/{id}"),
-        ("POST", "/v1/responses/{id}/cancel"),
-        ("GET", "/v1/models/{id}"),
-        ("GET", "/langgraph/threads/{id}"),
-        ("GET", "/langgraph/threads/{id}/runs"),
-        ("GET", "/langgraph/threads/tea/runs/{id}"),
-        ("DELETE", "/langgraph/runs/crons/{id}"),
-    ],
+BY_ID = (
+    ("GET", "/v1/responses/{id}"),
+    ("POST", "/v1/responses/{id}/cancel"),
+    ("GET", "/v1/models/{id}"),
+    ("GET", "/langgraph/threads/{id}"),
+    ("GET", "/langgraph/threads/{id}/runs"),
+    ("GET", "/langgraph/threads/tea/runs/{id}"),
+    ("DELETE", "/langgraph/runs/crons/{id}"),
 )
-@pytest.mark.parametrize("id", ["none", "%00", "a%20b", "%ED%A0%80", "%D1%87", "x" * 150])
-async def test_an_id_that_cannot_exist_is_not_found(
-    database_url: str, method: str, path: str, id: str
-) -> None:
+IMPOSSIBLE = ("none", "%00", "a%20b", "%ED%A0%80", "%D1%87", "x" * 150)
+
+
+async def test_an_id_that_cannot_exist_is_not_found(database_url: str) -> None:
     async with (
         Kernel(database_url, agent=ScriptedAgent()) as kernel,
         running(kernel) as app,
         reach(app) as client,
     ):
         await kernel.sessions.open("websocket:tea")
-        refused = await client.request(method, path.format(id=id))
-    assert refused.status_code == 404, refused.text
+        statuses = {
+            (method, path, id): (await client.request(method, path.format(id=id))).status_code
+            for method, path in BY_ID
+            for id in IMPOSSIBLE
+        }
+    assert {request: status for request, status in statuses.items() if status != 404} == {}
 
 
 async def test_in_unified_mode_a_wire_answers_in_the_common_session_and_resumes_by_its_cursor() -> None:
@@ -201,7 +201,7 @@ async def test_bad_fields_of_a_cron_are_refused(http: httpx2.AsyncClient) -> Non
     for field in (
         {"end_time": "soon"},
         {"timezone": "a\u0000"},
-        {"schedule": "* * * * *"},
+        {"schedule": "0 9 31 2 *"},
         {"metadata": {"name": "a\u0000"}},
         {"assistant_id": "\u0000"},
     ):
