@@ -12,6 +12,7 @@ SegueError
 │   ├── BadRecall        a recall: its type, its interval, its instruction
 │   ├── BadSetting       a setting of the kernel
 │   ├── BadMount         a mount of the server: too late, twice, or below a path that cannot be used
+│   ├── BadFile          a file: empty, too large, or too many of them in a message
 │   ├── NotJson          a framework's state that cannot be stored as a JSON object
 │   ├── MissingPackage   a part of Segue whose extra is not installed
 │   └── UnknownVersion   a framework in a version that its adapter does not know
@@ -27,6 +28,7 @@ SegueError
 │   ├── NameTaken        the idempotency key belongs to another request
 │   ├── SessionBusy      a turn is running, and the caller asked not to wait
 │   ├── TooManyJobs      the session has as many automations as it may have
+│   ├── TooManyFiles     the session has no room for the file
 │   ├── RecallPending    the session has a recall already
 │   ├── NotRecurring     only a recurring recall can be skipped
 │   ├── TooManyRecalls   too many recalls in a row were set by recalls
@@ -107,6 +109,10 @@ class BadSetting(Invalid):
 
 class BadMount(Invalid):
     code = "bad_mount"
+
+
+class BadFile(Invalid):
+    code = "bad_file"
 
 
 class NotJson(Invalid):
@@ -197,6 +203,10 @@ class SessionHasJobs(Conflict):
 
 class TooManyJobs(Conflict):
     code = "too_many_jobs"
+
+
+class TooManyFiles(Conflict):
+    code = "too_many_files"
 
 
 class TurnEnded(Conflict):

@@ -12,6 +12,7 @@ the same.
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
+from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
@@ -46,7 +47,11 @@ class BlockingTurns(BlockingPart[TurnsApi]):
     ask = BlockingStream(TurnsApi.ask)
     wait = BlockingCall(TurnsApi.wait)
     get = BlockingCall(TurnsApi.get)
+    follow = BlockingStream(TurnsApi.follow)
+    running = BlockingCall(TurnsApi.running)
+    list = BlockingCall(TurnsApi.list)
     stop = BlockingCall(TurnsApi.stop)
+    stop_turn = BlockingCall(TurnsApi.stop_turn)
     cancel = BlockingCall(TurnsApi.cancel)
 
 
@@ -97,6 +102,12 @@ class BlockingScheduledMessages(BlockingPart[ScheduledMessagesApi]):
     get = BlockingCall(ScheduledMessagesApi.get)
     cancel = BlockingCall(ScheduledMessagesApi.cancel)
     list = BlockingCall(ScheduledMessagesApi.list)
+
+
+class BlockingFiles(BlockingPart[FilesApi]):
+    add = BlockingCall(FilesApi.add)
+    get = BlockingCall(FilesApi.get)
+    read = BlockingCall(FilesApi.read)
 
 
 class BlockingMemory(BlockingPart[MemoryApi]):
@@ -152,6 +163,7 @@ class Kernel(BlockingPart[AsyncKernel]):
         self.runs = BlockingRuns(loop, lambda: kernel.runs)
         self.recalls = BlockingRecalls(loop, lambda: kernel.recalls)
         self.scheduled_messages = BlockingScheduledMessages(loop, lambda: kernel.scheduled_messages)
+        self.files = BlockingFiles(loop, lambda: kernel.files)
         self.memory = BlockingMemory(loop, lambda: kernel.memory)
         self.guests = BlockingGuests(loop, lambda: kernel.guests)
         self.health = BlockingHealth(loop, lambda: kernel.health)

@@ -26,6 +26,7 @@ FIELDS = [
     "last_line",
     "last_line_at",
     "last_activity_at",
+    "waiting_until",
     "upcoming",
     "keep_recent_count",
     "auto_commit_policy",

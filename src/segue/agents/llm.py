@@ -127,7 +127,7 @@ class ModelAgent:
         usage = UsageTotals(prompt=SYSTEM.ref)
         has_text = False
         for _ in range(self._limits.steps):
-            conversation.add_messages(await turn.joined())
+            await conversation.add_messages(await turn.joined())
             step = _Step(
                 self._model, self._settings, self._limits, turn.kernel.clock, self._rng, after_text=has_text
             )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from segue.errors import AlreadyOpen, AlreadyRunning, NotOpen
 from segue.kernel.api.context import ApiContext
+from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
@@ -58,10 +59,10 @@ class Kernel:
     changed.
 
     The parts are `sessions`, `turns`, `jobs`, `runs`, `recalls`, `scheduled_messages`, `memory`, `log`,
-    `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait` and `ask` of
-    `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows and wake the
-    workers. They work whether or not `run` is active, in this process or in another. All of them raise
-    `StoreError` when the database cannot do it.
+    `files`, `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait` and
+    `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows and
+    wake the workers. They work whether or not `run` is active, in this process or in another. All of them
+    raise `StoreError` when the database cannot do it.
 
     `owner=OPERATOR` stands for `Operator("default", "default")`: a call without `owner=` finds a session by
     its key among all users of the account, the operator's own first, else the only one. If several users
@@ -162,8 +163,9 @@ class Kernel:
         return self
 
     def _make_api(self, context: ApiContext) -> None:
-        self.log = LogApi(context)
-        self.turns = TurnsApi(context, self.log)
+        self.files = FilesApi(context)
+        self.log = LogApi(context, self.files)
+        self.turns = TurnsApi(context, self.log, self.files)
         self.sessions = SessionsApi(context, self.turns)
         self.jobs = JobsApi(context)
         self.runs = RunsApi(context, self.jobs)

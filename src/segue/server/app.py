@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Mount
 from segue import __version__
 from segue.config import Configuration
 from segue.errors import BadMount, BadSetting
+from segue.kernel.api.files import MEGABYTE
 from segue.kernel.kernel import Kernel
 from segue.server import error_responses
 from segue.server.auth import COOKIE, ApiKeys, FindCaller
@@ -28,6 +29,7 @@ from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
     docs,
+    files,
     health,
     live,
     log,
@@ -42,6 +44,18 @@ from segue.server.routes import (
     webhooks,
 )
 from segue.server.schemas.common import Problem
+from segue.server.wires import (
+    agui,
+    langgraph_crons,
+    langgraph_joins,
+    langgraph_runs,
+    langgraph_threads,
+    openai_chat,
+    openai_common,
+    openai_responses,
+    ui_stream,
+)
+from segue.server.wires.mcp.endpoint import McpHttpApp, McpRoute
 
 _ABOUT = """Durable scheduling for LLM agents.
 
@@ -53,6 +67,7 @@ _ROUTE_MODULES = (
     sessions,
     turns,
     log,
+    files,
     automations,
     runs,
     recalls,
@@ -60,6 +75,15 @@ _ROUTE_MODULES = (
     webhooks,
     memory,
     live,
+    openai_common,
+    openai_chat,
+    openai_responses,
+    agui,
+    ui_stream,
+    langgraph_threads,
+    langgraph_runs,
+    langgraph_joins,
+    langgraph_crons,
     login,
     health,
     docs,
@@ -68,7 +92,16 @@ _ROUTE_MODULES = (
 
 
 _METHODS = ("GET", "POST", "PATCH", "DELETE")
-_REQUEST_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Segue-Session")
+_MCP_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
+_REQUEST_HEADERS = (
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "Last-Event-ID",
+    "X-Segue-Session",
+    "X-Segue-On-Disconnect",
+    *_MCP_HEADERS,
+)
 """What a page of an allowed origin may send."""
 
 
@@ -86,7 +119,9 @@ def create_app(
     `allowed_origins` are other sites whose pages may use this server.
     """
     state = _app_state(kernel, configuration or Configuration(), caller)
-    return _app_of(_ROUTE_MODULES, state, Origins(allowed_origins))
+    app = _app_of(_ROUTE_MODULES, state, Origins(allowed_origins))
+    _add_mcp(app, state)
+    return app
 
 
 def create_worker_app(kernel: Kernel, configuration: Configuration) -> FastAPI:
@@ -115,6 +150,12 @@ def _app_of(modules: Iterable[ModuleType], state: AppState, origins: Origins) ->
     return app
 
 
+def _add_mcp(app: FastAPI, state: AppState) -> None:
+    endpoint = McpHttpApp(state)
+    state.wires.append(endpoint.running)
+    app.router.routes.append(McpRoute(endpoint))
+
+
 def _with_operation_ids(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
     """Name each operation after its function: generated clients make methods of these names."""
     for route in routes:
@@ -139,13 +180,17 @@ def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:
             allow_methods=_METHODS,
             allow_headers=_REQUEST_HEADERS,
             allow_credentials=True,
+            expose_headers=("X-Segue-Session", "Mcp-Session-Id"),
         )
     hosts = Hosts(
         state.configuration.host,
         open_to_all=bool(state.keys) or state.find_caller is not None,
         more=state.configuration.allowed_hosts,
     )
-    app.add_middleware(RequestGuard, hosts=hosts, origins=origins, metrics=state.metrics)
+    largest_file = round(state.kernel.settings.file_megabytes * MEGABYTE)
+    app.add_middleware(
+        RequestGuard, hosts=hosts, origins=origins, metrics=state.metrics, largest_file=largest_file
+    )
 
 
 def mount(

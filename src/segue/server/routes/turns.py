@@ -49,6 +49,7 @@ async def send_message(
     admitted = await request.kernel.receive(
         key,
         body.content,
+        parts=body.file_ids,
         owner=request.owner,
         when_busy=body.when_busy,
         request=await request.idempotency(idempotency_key),
@@ -138,7 +139,7 @@ async def write_message(
     await request.may_open(key)
     written = await request.kernel.log.write_all(
         key,
-        [(body.role, body.content)],
+        [(body.role, body.content, body.created_at, body.file_ids)],
         owner=request.owner,
         auto_commit_policy=policy_of(body),
         request=await request.idempotency(idempotency_key),
@@ -160,7 +161,7 @@ async def write_messages(
     """Store all messages or none, in their order, without running the agent. Creates the session if it does
     not exist."""
     await request.may_open(key)
-    messages = [(message.role, message.content) for message in body.messages]
+    messages = [(each.role, each.content, each.created_at, each.file_ids) for each in body.messages]
     written = await request.kernel.log.write_all(
         key,
         messages,

@@ -19,6 +19,7 @@ from segue.server.schemas.common import (
     TurnOut,
     Upcoming,
 )
+from segue.server.schemas.files import parts_out
 from segue.times.clock import to_moment
 
 _SOURCES = {"message": "scheduled_send", "legacy": "cron"}
@@ -59,6 +60,7 @@ def session(overview: Overview) -> SessionOut:
         auto_commit_last_error_at=maybe_moment(record.live.last_error_at) or "",
         state="idle" if record.holder is None else "running",
         queued=overview.queued,
+        waiting_until=maybe_moment(record.waiting_until),
         recall=None if overview.recall is None else recall(overview.recall, record.key),
         automation_count=overview.cron_jobs,
         when_busy=cast(Any, record.when_busy),
@@ -98,6 +100,7 @@ def message(record: Message, session_id: str, *, html: str, archived_seq: int = 
         role=cast(Any, record.role),
         content=record.content,
         html=html,
+        parts=parts_out(record.parts),
         created_at=moment(record.at),
         turn_id=record.turn_id,
         source=source(record.source),
@@ -136,6 +139,7 @@ def turn(record: Turn, session_key: str) -> TurnOut:
         state=cast(Any, str(record.state)),
         outcome=record.outcome,
         content=record.content,
+        parts=parts_out(record.parts),
         reply=record.reply,
         error=record.error,
         usage=None if record.usage is None else dict(record.usage),
