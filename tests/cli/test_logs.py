@@ -11,7 +11,7 @@ import pytest
 
 from segue import Ask, At, Kernel, OpenTurn
 from segue.telemetry import logs
-from segue.times.clock import to_moment
+from segue.testing import ManualClock
 
 SECRET = 'a"key\\with signs'
 
@@ -139,10 +139,11 @@ async def test_a_line_that_is_logged_in_a_turn_has_its_ids(tmp_path: Path) -> No
         await asyncio.to_thread(logging.getLogger("some.library").warning, "connected")
         return "ok"
 
-    async with Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent) as kernel:
+    clock = ManualClock()
+    async with Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent, clock=clock) as kernel:
         queued = await kernel.receive("web:1", "hello")
         await kernel.drain()
-        job = await kernel.schedule("web:1", At(to_moment(kernel.clock.ms())), Ask("x"))
+        job = await kernel.schedule("web:1", At(clock.now()), Ask("x"))
         await kernel.drain()
         (run,) = await kernel.runs.list(job=job.id)
     asked, ran = [json.loads(line) for line in stream.getvalue().splitlines() if "connected" in line]
