@@ -160,7 +160,7 @@ def _with_operation_ids(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
     """Name each operation after its function: generated clients make methods of these names."""
     for route in routes:
         if isinstance(route, APIRoute):
-            route.operation_id = route.name
+            route.operation_id = route.operation_id or route.name
         yield route
 
 

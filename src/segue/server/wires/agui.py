@@ -65,7 +65,7 @@ class RunAgentInput(BaseModel):
 
 
 @router.post("/agui", summary="Run the agent", operation_id="agui_run", response_model=None)
-async def run_agui_agent(
+async def run_agent(
     body: RunAgentInput,
     request: AuthenticatedRequest,
     x_segue_session: SessionName = None,
@@ -78,7 +78,7 @@ async def run_agui_agent(
 
 
 @router.post("/agui/connect", summary="Connect to a thread", operation_id="agui_connect", response_model=None)
-async def connect_agui(
+async def connect(
     body: RunAgentInput,
     request: AuthenticatedRequest,
     x_segue_session: SessionName = None,

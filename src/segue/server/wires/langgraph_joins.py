@@ -22,7 +22,7 @@ Modes = Annotated[list[str], Query(description="`values`, `messages`, `messages-
 
 
 @router.get("/threads/{thread_id}/runs", summary="List runs", operation_id="langgraph_list_runs")
-async def list_thread_runs(
+async def list_runs(
     thread_id: ThreadId,
     request: AuthenticatedRequest,
     limit: Annotated[int, Query(ge=1, le=500)] = 10,
@@ -35,7 +35,7 @@ async def list_thread_runs(
 
 
 @router.get("/threads/{thread_id}/runs/{run_id}", summary="Get a run", operation_id="langgraph_get_run")
-async def get_thread_run(thread_id: ThreadId, run_id: RunId, request: AuthenticatedRequest) -> Json:
+async def get_run(thread_id: ThreadId, run_id: RunId, request: AuthenticatedRequest) -> Json:
     return run_out(*await _run(request, thread_id, run_id))
 
 

@@ -66,7 +66,7 @@ class ChatBody(BaseModel):
 
 
 @router.post("/ui", summary="Send a chat message", operation_id="ui_send", response_model=None)
-async def stream_ui_message(
+async def send_message(
     body: ChatBody,
     request: AuthenticatedRequest,
     x_segue_session: SessionName = None,
@@ -86,7 +86,7 @@ async def stream_ui_message(
     response_model=None,
     responses={204: {"description": "There is no turn to resume."}},
 )
-async def resume_ui_stream(
+async def resume(
     id: Annotated[str, Path(max_length=200)],
     request: AuthenticatedRequest,
     x_segue_session: SessionName = None,
