@@ -26,7 +26,6 @@ from segue.model.records import Run
 from segue.model.states import JobKind
 from segue.telemetry.tracing import provider_with_roots, traced
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
-from segue.times.clock import to_moment
 from tests.eventually import eventually
 
 SECRET = "the code is 4711"
@@ -155,11 +154,12 @@ async def test_the_spans_of_a_framework_are_inside_the_agents_span(
     def look() -> str:
         return "nine"
 
+    clock = ManualClock()
     async with (
-        Kernel(database_url, agent=adapt(framework, tools=())) as kernel,
+        Kernel(database_url, agent=adapt(framework, tools=()), clock=clock) as kernel,
         traced(kernel, spans_of),
     ):
-        job = await kernel.schedule("web:1", At(to_moment(kernel.clock.ms())), Ask("What time is it?"))
+        job = await kernel.schedule("web:1", At(clock.now()), Ask("What time is it?"))
         await kernel.drain()
         (run,) = await kernel.runs.list(job=job.id)
     assert run.outcome == "ok", run.error
@@ -235,9 +235,10 @@ async def test_an_observer_that_fails_disturbs_no_turn(
         def run_fired(self, kind: JobKind, lateness_ms: int) -> None:
             raise RuntimeError("no collector")
 
-    async with Kernel(database_url, agent=ScriptedAgent()) as kernel:
+    clock = ManualClock()
+    async with Kernel(database_url, agent=ScriptedAgent(), clock=clock) as kernel:
         with kernel.observers.added(Broken()):
-            await kernel.schedule("web:1", At(to_moment(kernel.clock.ms())), Ask("x"))
+            await kernel.schedule("web:1", At(clock.now()), Ask("x"))
             await kernel.drain()
         assert [run.outcome for run in await kernel.runs.list("web:1")] == ["ok"]
     assert caplog.text.count("observer failed") == 2

@@ -28,6 +28,7 @@ from segue.config.values import (
     Interval,
     LeaseSeconds,
     MaybeFolder,
+    MaybePort,
     MaybeZone,
     Megabytes,
     ModelName,
@@ -150,6 +151,8 @@ class Configuration(Strict):
     host: Annotated[str, Field(min_length=1), Wanted("a host name or an address")] = "127.0.0.1"
     """Where `segue serve` listens."""
     port: Port = 8420
+    metrics_port: MaybePort = None
+    """Where `segue worker` answers `/health` and `/metrics`, at `host`. Unset: nowhere."""
     allowed_hosts: Annotated[
         tuple[HostName, ...],
         Wanted('a JSON list of host names such as ["segue.example.org"], or @file', json=True),

@@ -112,6 +112,12 @@ Interval = Annotated[
 Port = Annotated[
     int, BeforeValidator(_not_bool), Field(ge=0, le=65_535), Wanted("a port from 0 (any free one) to 65535")
 ]
+MaybePort = Annotated[
+    int | None,
+    BeforeValidator(_not_bool),
+    Field(ge=0, le=65_535),
+    Wanted("a port from 0 (any free one) to 65535"),
+]
 Switch = Annotated[bool, Wanted("true or false")]
 Folder = Annotated[Path, AfterValidator(_folder), Wanted("the path of a folder", path=True)]
 MaybeFolder = Annotated[Path | None, AfterValidator(_maybe_folder), Wanted("the path of a folder", path=True)]

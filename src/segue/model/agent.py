@@ -222,6 +222,11 @@ def current_turn() -> OpenTurn:
     return turn
 
 
+def turn_of_task() -> OpenTurn | None:
+    """The turn that the caller belongs to; None outside of any."""
+    return _current.get(None)
+
+
 def enter_turn(turn: OpenTurn) -> None:
     """Make it the current turn of the running task."""
     _current.set(turn)

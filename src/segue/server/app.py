@@ -5,6 +5,7 @@ It opens the kernel and runs its workers during the application's lifespan (see 
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
+from types import ModuleType
 from typing import Any
 
 from fastapi import FastAPI
@@ -117,8 +118,18 @@ def create_app(
     code that opened it runs its workers and closes it. `caller` authenticates requests in place of API keys.
     `allowed_origins` are other sites whose pages may use this server.
     """
-    configuration = configuration or Configuration()
-    state = _app_state(kernel, configuration, caller)
+    state = _app_state(kernel, configuration or Configuration(), caller)
+    app = _app_of(_ROUTE_MODULES, state, Origins(allowed_origins))
+    _add_mcp(app, state)
+    return app
+
+
+def create_worker_app(kernel: Kernel, configuration: Configuration) -> FastAPI:
+    """Return an app with the health and the metrics of a process that serves nothing else."""
+    return _app_of((health,), _app_state(kernel, configuration, None), Origins(()))
+
+
+def _app_of(modules: Iterable[ModuleType], state: AppState, origins: Origins) -> FastAPI:
     app = FastAPI(
         title="Segue",
         version=__version__,
@@ -126,16 +137,15 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        # Segue traces runs (`telemetry.tracing`). Traces of requests would expose session keys in paths.
+        # Segue traces turns (`telemetry.tracing`). Traces of requests would expose session keys in paths.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.segue = state
-    _add_guards(app, state, Origins(allowed_origins))
+    _add_guards(app, state, origins)
     error_responses.install(app)
-    for module in _ROUTE_MODULES:
+    for module in modules:
         # Not include_router: an included router matches each request's route twice.
         app.router.routes.extend(_with_operation_ids(module.router.routes))
-    _add_mcp(app, state)
     app.openapi = lambda: _openapi(app, state)  # type: ignore[method-assign]
     return app
 
@@ -150,18 +160,14 @@ def _with_operation_ids(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
     """Name each operation after its function: generated clients make methods of these names."""
     for route in routes:
         if isinstance(route, APIRoute):
-            route.operation_id = route.name
+            route.operation_id = route.operation_id or route.name
         yield route
 
 
 def _app_state(kernel: Kernel, configuration: Configuration, caller: FindCaller | None) -> AppState:
     if caller is not None and configuration.api_keys:
         raise BadSetting("give either `caller` or `api_keys`: with both, it is not clear which one decides")
-
-    def count_turns() -> int:
-        return len(kernel.workers.turns) if kernel.is_open else 0
-
-    metrics = Metrics(__version__, count_turns)
+    metrics = Metrics(__version__, kernel)
     return AppState(kernel, configuration, ApiKeys(configuration.api_keys), caller, metrics)
 
 
@@ -253,7 +259,7 @@ def _openapi(app: FastAPI, state: AppState) -> dict[str, Any]:
             schema["security"] = [{"key": []}, {"cookie": []}]
             for path in ("/health", "/auth/session"):
                 for method in ("get", "post", "delete") if path == "/health" else ("post", "delete"):
-                    if method in schema["paths"][path]:
+                    if method in schema["paths"].get(path, ()):
                         schema["paths"][path][method]["security"] = []
         app.openapi_schema = schema
     return app.openapi_schema

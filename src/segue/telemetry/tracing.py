@@ -163,6 +163,7 @@ class _Tracing(Observer):
         attributes: dict[str, Value] = {
             "segue.delivery_id": delivery.id,
             "segue.session_id": delivery.session_id,
+            "segue.channel": delivery.channel,
             "segue.result": result,
             "segue.attempt": delivery.attempt,
         }
@@ -225,6 +226,7 @@ def _attributes(turn: Turn) -> dict[str, Value]:
     }
     if turn.run_id is not None and turn.source is not None:
         found |= {"segue.run_id": turn.run_id, "segue.job_id": turn.source.job_id}
+        found["segue.missed"] = turn.brief.missed if turn.brief else 0
     return found
 
 

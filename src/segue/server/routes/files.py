@@ -32,7 +32,7 @@ _RAW = {"content": {"application/octet-stream": {"schema": {"type": "string", "f
     responses=responses(404, 409, 413, 415, 503),
     openapi_extra={"requestBody": {"required": True, **_RAW}},
 )
-async def upload(
+async def upload_file(
     key: KeyInPath,
     request: AuthenticatedRequest,
     idempotency_key: IdempotencyKey = None,
@@ -77,7 +77,7 @@ def _counted(state: AppState) -> Iterator[None]:
         **responses(404),
     },
 )
-async def download(
+async def download_file(
     file_id: Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")], request: AuthenticatedRequest
 ) -> Response:
     """Return a file as an attachment, never to be shown in place."""

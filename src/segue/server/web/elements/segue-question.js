@@ -1,7 +1,7 @@
 // A question that the agent waits on: what, until when, and its choices. Once it is over, its words only.
 
 import { h, Part, t } from "../lib/dom.js";
-import { live } from "../lib/live.js";
+import { live } from "../lib/connection.js";
 import { setHtml } from "../lib/prose.js";
 import { everySecond, formatDate } from "../lib/times.js";
 

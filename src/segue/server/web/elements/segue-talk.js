@@ -1,7 +1,7 @@
 // The open conversation, past and future in one column. A view that is at the end stays at the end.
 
 import { h, icon, oncePerFrame, Part, prefersReducedMotion, t } from "../lib/dom.js";
-import { live } from "../lib/live.js";
+import { live } from "../lib/connection.js";
 import { listed } from "../lib/tools.js";
 import "./segue-composer.js";
 import "./segue-empty.js";

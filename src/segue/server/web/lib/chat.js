@@ -3,7 +3,7 @@
 import { get, inPath, maybe, post } from "./api.js";
 import { Fold } from "./fold.js";
 import { ghosts } from "./future.js";
-import { live } from "./live.js";
+import { live } from "./connection.js";
 import { readable } from "./partial.js";
 import { isNewKey, markUsed } from "./route.js";
 import { zone } from "./times.js";

@@ -1,7 +1,7 @@
 // The list of conversations, newest first, kept up to date by live events, and which of them are unread.
 
 import { get, inPath, patch, remove } from "./api.js";
-import { live } from "./live.js";
+import { live } from "./connection.js";
 
 const SEEN = "segue.seen";
 /** One screen of them. */
