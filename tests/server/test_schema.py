@@ -20,8 +20,8 @@ ignored_auth""".replace("\n", "")
 FOLLOWING = "/sessions/{key}/events"
 """The stream does not end, so it is requested for a session that does not exist."""
 
-FOREIGN = {"post /webhooks/telegram"}
-"""Bodies that other specifications describe."""
+FOREIGN = {"post /webhooks/telegram", "post /sessions/{key}/files"}
+"""Bodies that other specifications describe, and a file."""
 
 PHASES = "examples,coverage,fuzzing" if LONG else "examples,fuzzing"
 EXAMPLES = "300" if LONG else "4"

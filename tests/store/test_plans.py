@@ -160,7 +160,7 @@ async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgre
     await seed(postgres_url)
     async with analysed(postgres_url, "force_custom_plan") as asked:
         # A dozen rows may be sorted; what matters is a user who has many.
-        await asked.execute("UPDATE directory SET account = 'account-1', user_id = 'user-1'; ANALYZE")
+        await asked.execute("UPDATE activity SET account = 'account-1', user_id = 'user-1'; ANALYZE")
         for query in listing:
             sorts = [*sorts_under_a_limit(await plan_in_postgres(asked, query))]
             # A session has few jobs, and the next of them is found by sorting them.

@@ -10,6 +10,7 @@ reclaimed within a second.
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import uvicorn
@@ -30,6 +31,7 @@ from segue import (
     ToolCalled,
     ToolStarted,
     Usage,
+    Waiting,
 )
 from segue.agents import make_agent
 from segue.cli.support.event_loop import run
@@ -95,7 +97,8 @@ SAID = {
 
 class PageAgent:
     """`stream 50 20`: fifty words, 20 ms apart. `document 0 5`: an answer in pieces, 5 ms apart.
-    `hold` and `blocks`: until stopped. `think`, `tool`, `rich`, `fail`, `nothing`: one of each.
+    `hold` and `blocks`: until stopped. `think`, `tool`, `rich`, `fail`, `nothing`, `ask`: one of each.
+    `ask 60`: a question with two choices, which waits for 60 s.
     Any other message is echoed."""
 
     reports_tools = True
@@ -143,6 +146,12 @@ class PageAgent:
                 raise RuntimeError("the model fell over")
             case ["nothing", *_]:
                 return
+            case ["ask", seconds]:
+                yield Text("The invoice is **ready**.")
+                until = datetime.now(UTC) + timedelta(seconds=int(seconds))
+                yield Waiting("Pay **120 €** to Ana?", ("Yes, pay it", "Not now"), until=until)
+            case ["ask"]:
+                yield Waiting("Which day suits you?")
             case _:
                 said = " ".join(words)
                 yield Text(SAID.get(said, f"You said: {said}"))

@@ -22,12 +22,14 @@ from segue.config.values import (
     CountFromOne,
     DatabaseUrl,
     DefaultPolicy,
+    FileMegabytes,
     Folder,
     HostName,
     Interval,
     LeaseSeconds,
     MaybeFolder,
     MaybeZone,
+    Megabytes,
     ModelName,
     Port,
     Seconds,
@@ -173,6 +175,10 @@ class Configuration(Strict):
     """Automations that users may have in one session."""
     least_interval_seconds: SecondsFromOne = 10
     """The shortest interval between runs of a user's automation."""
+    file_megabytes: FileMegabytes = 20
+    """The largest file that a message may have."""
+    session_files_megabytes: Megabytes = 100
+    """What all files of a session may have together."""
     workspace: MaybeFolder = None
     """The folder of the file tools, which reach nothing outside it. Unset: no file tools."""
     fetch_private: Switch = False
@@ -261,6 +267,8 @@ class Configuration(Strict):
             commit_check_seconds=max(0.1, self.server.session_auto_commit.check_interval_seconds),
             jobs_per_session=self.jobs_per_session,
             least_interval_seconds=self.least_interval_seconds,
+            file_megabytes=self.file_megabytes,
+            session_files_megabytes=self.session_files_megabytes,
         )
 
     def source_of(self, name: str) -> str | None:

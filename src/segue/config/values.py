@@ -10,6 +10,7 @@ from segue.config.defaults import is_zone
 from segue.config.layers import Wanted
 from segue.errors import BadPolicy
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.settings import LARGEST_FILE_MEGABYTES
 
 _DATABASES = ("sqlite://", "postgresql://", "postgres://")
 
@@ -89,6 +90,18 @@ SecondsFromOne = Annotated[
 ]
 LeaseSeconds = Annotated[
     float, BeforeValidator(_not_bool), Field(ge=0.1, le=1_000_000), Wanted("a number from 0.1 to 1,000,000")
+]
+Megabytes = Annotated[
+    float,
+    BeforeValidator(_not_bool),
+    Field(ge=0.001, le=1_000_000),
+    Wanted("a number from 0.001 to 1,000,000"),
+]
+FileMegabytes = Annotated[
+    float,
+    BeforeValidator(_not_bool),
+    Field(ge=0.001, le=LARGEST_FILE_MEGABYTES),
+    Wanted(f"a number from 0.001 to {LARGEST_FILE_MEGABYTES}"),
 ]
 Interval = Annotated[
     float,

@@ -3,19 +3,21 @@
 It opens the kernel and runs its workers during the application's lifespan (see `lifespan`).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 
 from segue import __version__
 from segue.config import Configuration
 from segue.errors import BadMount, BadSetting
+from segue.kernel.api.files import MEGABYTE
 from segue.kernel.kernel import Kernel
 from segue.server import error_responses
 from segue.server.auth import COOKIE, ApiKeys, FindCaller
@@ -26,6 +28,7 @@ from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
     docs,
+    files,
     health,
     live,
     log,
@@ -40,6 +43,18 @@ from segue.server.routes import (
     webhooks,
 )
 from segue.server.schemas.common import Problem
+from segue.server.wires import (
+    agui,
+    langgraph_crons,
+    langgraph_joins,
+    langgraph_runs,
+    langgraph_threads,
+    openai_chat,
+    openai_common,
+    openai_responses,
+    ui_stream,
+)
+from segue.server.wires.mcp.endpoint import McpHttpApp, McpRoute
 
 _ABOUT = """Durable scheduling for LLM agents.
 
@@ -51,6 +66,7 @@ _ROUTE_MODULES = (
     sessions,
     turns,
     log,
+    files,
     automations,
     runs,
     recalls,
@@ -58,6 +74,15 @@ _ROUTE_MODULES = (
     webhooks,
     memory,
     live,
+    openai_common,
+    openai_chat,
+    openai_responses,
+    agui,
+    ui_stream,
+    langgraph_threads,
+    langgraph_runs,
+    langgraph_joins,
+    langgraph_crons,
     login,
     health,
     docs,
@@ -66,7 +91,16 @@ _ROUTE_MODULES = (
 
 
 _METHODS = ("GET", "POST", "PATCH", "DELETE")
-_REQUEST_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Segue-Session")
+_MCP_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
+_REQUEST_HEADERS = (
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "Last-Event-ID",
+    "X-Segue-Session",
+    "X-Segue-On-Disconnect",
+    *_MCP_HEADERS,
+)
 """What a page of an allowed origin may send."""
 
 
@@ -100,9 +134,24 @@ def create_app(
     error_responses.install(app)
     for module in _ROUTE_MODULES:
         # Not include_router: an included router matches each request's route twice.
-        app.router.routes.extend(module.router.routes)
+        app.router.routes.extend(_with_operation_ids(module.router.routes))
+    _add_mcp(app, state)
     app.openapi = lambda: _openapi(app, state)  # type: ignore[method-assign]
     return app
+
+
+def _add_mcp(app: FastAPI, state: AppState) -> None:
+    endpoint = McpHttpApp(state)
+    state.wires.append(endpoint.running)
+    app.router.routes.append(McpRoute(endpoint))
+
+
+def _with_operation_ids(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
+    """Name each operation after its function: generated clients make methods of these names."""
+    for route in routes:
+        if isinstance(route, APIRoute):
+            route.operation_id = route.name
+        yield route
 
 
 def _app_state(kernel: Kernel, configuration: Configuration, caller: FindCaller | None) -> AppState:
@@ -125,13 +174,17 @@ def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:
             allow_methods=_METHODS,
             allow_headers=_REQUEST_HEADERS,
             allow_credentials=True,
+            expose_headers=("X-Segue-Session", "Mcp-Session-Id"),
         )
     hosts = Hosts(
         state.configuration.host,
         open_to_all=bool(state.keys) or state.find_caller is not None,
         more=state.configuration.allowed_hosts,
     )
-    app.add_middleware(RequestGuard, hosts=hosts, origins=origins, metrics=state.metrics)
+    largest_file = round(state.kernel.settings.file_megabytes * MEGABYTE)
+    app.add_middleware(
+        RequestGuard, hosts=hosts, origins=origins, metrics=state.metrics, largest_file=largest_file
+    )
 
 
 def mount(

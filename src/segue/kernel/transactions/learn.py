@@ -4,6 +4,7 @@ A task has two steps, the summary and the memories. Each is one transaction unde
 second ends the task. So a retried task repeats no step, and a failed step leaves nothing.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,11 +12,11 @@ from typing import Any
 
 from segue.errors import Conflict, LeaseLost, NotFound
 from segue.memory.search import weights
-from segue.model.memory import Archive, ArchiveState, Memory, Task, TaskState
+from segue.model.memory import Archive, ArchiveState, Memory, MemoryKind, Task, TaskState
 from segue.model.records import Owner
 from segue.record import record
 from segue.store import queries
-from segue.store.database import Params, Transaction
+from segue.store.database import Params, Transaction, Value
 from segue.store.rows import core as rows
 from segue.store.rows import memory as memory_rows
 
@@ -141,10 +142,23 @@ def keep(memory: Memory) -> Transaction[None]:
     """Store a memory and the terms it is found by."""
     yield queries.memories.keep, memory_rows.memory_params(memory)
     yield queries.memories.drop_terms, {"memory_id": memory.id}
+    if terms := term_params(memory):
+        yield queries.memories.add_term, terms
+
+
+def term_params(memory: Memory) -> list[dict[str, Value]]:
+    """The rows of the terms that a memory is found by."""
     key = {"account": memory.owner.account, "user_id": memory.owner.user, "memory_id": memory.id}
-    worth = weights(memory.content)
-    if worth:
-        yield queries.memories.add_term, [{**key, "term": term, "weight": worth[term]} for term in worth]
+    return [
+        {**key, "term": term, "weight": weight} for term, weight in weights(searched_text(memory)).items()
+    ]
+
+
+def searched_text(memory: Memory) -> str:
+    """The text that a memory is found by: of a passage without the names of the roles."""
+    if memory.kind is not MemoryKind.PASSAGE:
+        return memory.content
+    return re.sub(r"^(?:user|assistant): ", "", memory.content, flags=re.MULTILINE)
 
 
 def forget(memory: Memory, now: int) -> Transaction[bool]:
