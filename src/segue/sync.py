@@ -129,6 +129,7 @@ class BlockingLog(_Part[LogApi]):
     deliveries = _Call(LogApi.deliveries)
     write = _Call(LogApi.write)
     write_all = _Call(LogApi.write_all)
+    import_all = _Call(LogApi.import_all)
     say = _Call(LogApi.say)
 
 

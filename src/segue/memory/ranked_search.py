@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from segue.memory.past_dates import Period, periods_in
 from segue.memory.search import (
     MOST_ROWS,
+    Terms,
     affordable,
     best_first,
     query_terms,
@@ -30,6 +31,8 @@ from segue.times.clock import to_moment, to_ms
 
 _BEST = 100
 """Of the candidates, those whose neighbours and dates are looked up."""
+_MOST_COUNTED = 20_000
+"""Of an owner's memories: a term's rarity does not need to be known more exactly."""
 _IN_PERIOD = 50
 _DATE_FACTOR = 2.0
 """What was said in a period that the question names counts so much more."""
@@ -69,18 +72,26 @@ class RankedSearch:
         asked = query_terms(text)
         if not asked:
             return {}
-        total = (await self._database.read(queries.memories.count, self._of_owner))[0]["found"]
+        total = (await self._read(queries.memories.count, most=_MOST_COUNTED))[0]["found"]
         counted = await self._read(queries.memories.frequencies, terms=sorted(asked), most=MOST_ROWS)
         frequency = {row["term"]: row["found"] for row in counted if row["found"]}
         read_in_full = affordable(frequency)
-        matches = await self._read(queries.memories.matching, terms=read_in_full, limit=MOST_ROWS)
-        candidates = _terms_by_memory(matches)
+        candidates = _terms_by_memory(await self._matches(read_in_full, frequency))
         if others := sorted(frequency.keys() - set(read_in_full)):
             best = best_first(score(asked, candidates, frequency, total))[: 2 * _BEST]
             ids = [memory_id for memory_id, _ in best]
             more = _terms_by_memory(await self._read(queries.memories.weights_in, ids=ids, terms=others))
             candidates = {each: candidates[each] | more.get(each, {}) for each in ids}
         return dict(best_first(score(asked, candidates, frequency, total))[:_BEST])
+
+    async def _matches(self, terms: Sequence[str], frequency: Terms) -> Rows:
+        """Which memories contain which of these terms, the rarest of which is the first."""
+        if not terms:
+            return []
+        if frequency[terms[0]] == MOST_ROWS:
+            term: Params = {**self._of_owner, "term": terms[0], "limit": MOST_ROWS}
+            return await self._database.read(queries.memories.newest_with, term)
+        return await self._read(queries.memories.matching, terms=terms)
 
     async def _neighbours(self, ids: Sequence[str]) -> dict[str, list[str]]:
         found = await self._read(queries.memories.neighbours, ids=ids) if ids else []

@@ -1,11 +1,12 @@
 """Log: reads and follows a session's events and messages, and stores messages without a turn."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from segue.errors import BadText
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.import_messages import ImportedMessages, MessageImport
 from segue.kernel.live.follow import follow
 from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions import deliveries, sessions
@@ -141,6 +142,29 @@ class LogApi:
         """
         return (await self._write(key, messages, owner, auto_commit_policy, request)).value
 
+    async def import_all(
+        self,
+        key: str,
+        messages: Sequence[GivenMessage],
+        *,
+        owner: Asker = OPERATOR,
+        progress: Callable[[int], object] | None = None,
+    ) -> ImportedMessages:
+        """Stores a conversation that was held elsewhere, of any length, without running the agent.
+
+        Messages are as for `write_all`, by users and assistants only. Those that the session has already, by
+        role, text and time, are not stored again: an import may be repeated, or go on after a crash.
+        `progress` is called with the number of messages that are stored. Returns `added` and `present`.
+        Raises as `write` does.
+        """
+        check_key(key)
+
+        async def write(batch: Sequence[GivenMessage], after: int) -> int:
+            written = await self._write(key, batch, owner, UNSET, after=after)
+            return written.events[len(batch) - 1].seq  # those of a common session come after the chat's own
+
+        return await MessageImport(self._context, key, messages, owner, write).run(progress)
+
     async def _write(
         self,
         key: str,
@@ -148,6 +172,7 @@ class LogApi:
         owner: Asker,
         auto_commit_policy: MaybePolicy,
         request: Request | None = None,
+        after: int | None = None,
     ) -> Result[StoredMessages]:
         context = self._context
         check_key(key)
@@ -160,6 +185,7 @@ class LogApi:
             checked,
             now,
             policy=auto_commit_policy,
+            after=after,
         )
         written = await context.commit_once(
             request, work, now, keep=_written_to_json, again=_written_from_json

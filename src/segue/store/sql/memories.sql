@@ -47,9 +47,12 @@ ORDER BY account, user_id
 LIMIT 1;
 
 -- name: count
+-- How many memories an owner has. Counting stops at :most.
 SELECT COUNT(*) AS found
-FROM memories
-WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL;
+FROM (SELECT 1 AS one
+      FROM memories
+      WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL
+      LIMIT :most) AS counted;
 
 -- name: add_term
 INSERT INTO memory_terms (account, user_id, term, memory_id, weight)
@@ -79,7 +82,14 @@ SELECT memory_id, term, weight
 FROM memory_terms
 WHERE account = :account AND user_id = :user_id
   AND term /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:terms AS JSON)))) *//*lite IN (SELECT value FROM json_each(:terms)) */
-ORDER BY memory_id DESC, term
+ORDER BY memory_id, term;
+
+-- name: newest_with
+-- The newest memories that contain a term, in the order of the index: what is left is not read.
+SELECT memory_id, term, weight
+FROM memory_terms
+WHERE account = :account AND user_id = :user_id AND term = :term
+ORDER BY memory_id DESC
 LIMIT :limit;
 
 -- name: weights_in
