@@ -178,6 +178,7 @@ class BlockingMemory(_Part[MemoryApi]):
     undo = _Call(MemoryApi.undo)
     task = _Call(MemoryApi.task)
     tasks = _Call(MemoryApi.tasks)
+    embed_missing = _Call(MemoryApi.embed_missing)
     cancel_task = _Call(MemoryApi.cancel_task)
     get = _Call(MemoryApi.get)
     search = _Call(MemoryApi.search)

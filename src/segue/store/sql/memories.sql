@@ -144,6 +144,39 @@ FROM memories
 WHERE id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
   AND COALESCE(account = :account AND user_id = :user_id AND forgotten_at IS NULL, FALSE);
 
+-- name: keep_vector
+INSERT INTO memory_vectors (memory_id, account, user_id, model, bits, vector)
+VALUES (:memory_id, :account, :user_id, :model, :bits, :vector)
+ON CONFLICT (memory_id) DO UPDATE
+SET model = excluded.model, bits = excluded.bits, vector = excluded.vector;
+
+-- name: drop_vector
+DELETE FROM memory_vectors
+WHERE memory_id = :memory_id;
+
+-- name: bits
+-- The bits of an owner's newest vectors of one model.
+SELECT memory_id, bits
+FROM memory_vectors
+WHERE account = :account AND user_id = :user_id AND model = :model
+ORDER BY memory_id DESC
+LIMIT :limit;
+
+-- name: vectors
+SELECT memory_id, vector
+FROM memory_vectors
+WHERE memory_id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+  AND COALESCE(account = :account AND user_id = :user_id AND model = :model, FALSE);
+
+-- name: without_vector
+-- Memories and passages that have no vector of this model, oldest first.
+SELECT /*columns memory*/
+FROM memories
+WHERE id > :after AND forgotten_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.memory_id = memories.id AND memory_vectors.model = :model)
+ORDER BY id
+LIMIT :limit;
+
 -- name: record_change
 INSERT INTO memory_changes (session_id, archive_n, place, memory_id, before, after, at)
 VALUES (:session_id, :archive_n, :place, :memory_id, :before, :after, :at);
