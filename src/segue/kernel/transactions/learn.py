@@ -18,7 +18,7 @@ from segue.model.memory import Archive, ArchiveState, Memory, MemoryKind, Task, 
 from segue.model.records import Owner
 from segue.record import record
 from segue.store import queries
-from segue.store.database import Params, Transaction, Value
+from segue.store.database import Params, Transaction
 from segue.store.rows import core as rows
 from segue.store.rows import memory as memory_rows
 
@@ -179,7 +179,7 @@ def keep_vectors(memories: Sequence[Memory], vectors: Vectors) -> Transaction[in
     return kept
 
 
-def term_params(memory: Memory) -> list[dict[str, Value]]:
+def term_params(memory: Memory) -> list[Params]:
     """The rows of the terms that a memory is found by."""
     key = {"account": memory.owner.account, "user_id": memory.owner.user, "memory_id": memory.id}
     return [
