@@ -115,7 +115,7 @@ class MemoryReader:
 
     async def without_vector(self, model: str, *, after: str, limit: int) -> list[Memory]:
         """Memories and passages of all owners that have no vector of this model, ordered by id."""
-        params: Params = {"model": model, "after": after, "limit": limit}
+        params: Params = {"model": model, "after_id": after, "limit": limit}
         found = await self._database.read(queries.memories.without_vector, params)
         return [memory_rows.memory(row) for row in found]
 

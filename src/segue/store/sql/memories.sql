@@ -172,7 +172,7 @@ WHERE memory_id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS J
 -- Memories and passages that have no vector of this model, oldest first.
 SELECT /*columns memory*/
 FROM memories
-WHERE id > :after AND forgotten_at IS NULL
+WHERE id > :after_id AND forgotten_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.memory_id = memories.id AND memory_vectors.model = :model)
 ORDER BY id
 LIMIT :limit;
