@@ -122,6 +122,25 @@ class SessionAutoCommit(Strict):
     """The policy of sessions that are made without one, as a JSON object. Unset: none."""
 
 
+class EmbeddingPart(Strict):
+    """An embedder, so that memory is searched by meaning too."""
+
+    url: Annotated[
+        str | None, Field(pattern=r"^https?://\S{1,1000}$"), Wanted("a URL such as https://host/v1")
+    ] = None
+    """The API of a provider with an OpenAI-compatible `/embeddings` endpoint. Unset: search goes by words."""
+    model: Annotated[str | None, Field(min_length=1, max_length=200), Wanted("the name of a model")] = None
+    """The provider's name of the model."""
+    key: Annotated[SecretStr | None, Wanted("a key of the provider")] = None
+    """Sent to the endpoint only. Unset: none is sent."""
+
+    @property
+    def missing(self) -> str | None:
+        if (self.url is None) == (self.model is None):
+            return None
+        return "embedding needs both: set SEGUE_EMBEDDING_URL and SEGUE_EMBEDDING_MODEL"
+
+
 class ServerPart(Strict):
     session_auto_commit: SessionAutoCommit = SessionAutoCommit()
 
@@ -204,6 +223,7 @@ class Configuration(Strict):
         Wanted('a JSON list of names, such as ["web", "api"]', json=True),
     ] = ("api", "mcp", "web")
     """Channels of sessions that programs read through the API or MCP: a stored message counts as sent."""
+    embedding: EmbeddingPart = EmbeddingPart()
     telegram: TelegramPart = TelegramPart()
     matrix: MatrixPart = MatrixPart()
     server: ServerPart = ServerPart()
@@ -223,7 +243,12 @@ class Configuration(Strict):
             loaded = cls.model_validate(defaults | given.values)
         except ValidationError as error:
             raise BadSetting(layers.sentence(cls, error, given.sources)) from None
-        if missing := loaded.telegram.missing or loaded.matrix.missing or loaded._missing_judge:
+        if (
+            missing := loaded.telegram.missing
+            or loaded.matrix.missing
+            or loaded.embedding.missing
+            or loaded._missing_judge
+        ):
             raise BadSetting(missing)
         loaded._sources = given.sources
         loaded._warnings = tuple(given.warnings)
@@ -283,7 +308,7 @@ class Configuration(Strict):
         yield from _revealed(each.key for each in self.api_keys)
         for server in self.mcp_servers:
             yield from _revealed([*server.env.values(), *server.headers.values()])
-        given = (self.telegram.token, self.telegram.webhook_secret, self.matrix.token)
+        given = (self.telegram.token, self.telegram.webhook_secret, self.matrix.token, self.embedding.key)
         yield from _revealed(secret for secret in given if secret is not None)
         if self.database and (password := urlsplit(self.database).password):
             yield password

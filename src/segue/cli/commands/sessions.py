@@ -22,8 +22,8 @@ from segue.cli.support.options import (
 )
 from segue.cli.support.output import local_time, print_json, print_record, printable, to_json
 from segue.errors import BadText, SessionHasJobs
-from segue.kernel.api.log import GivenMessage
 from segue.kernel.transactions.sessions import MaybePolicy
+from segue.model.written_message import GivenMessage
 
 if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel

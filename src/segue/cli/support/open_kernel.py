@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[Kernel]:
     """Open a kernel with the agent, the channels and the functions of the settings. The caller runs it."""
-    from segue.agents import make_agent, make_evaluation, make_extractor
+    from segue.agents import make_agent, make_embedder, make_evaluation, make_extractor
     from segue.channels import make_channels
 
     kernel: Kernel
@@ -31,6 +31,7 @@ async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[K
         configuration.database_url,
         agent=agent,
         extractor=make_extractor(configuration),
+        embedder=make_embedder(configuration),
         evaluate_response=make_evaluation(configuration),
         functions=functions,
         settings=configuration.kernel_settings(),
