@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, ValidationEr
 
 from segue.config import layers
 from segue.config.channels import MatrixPart, TelegramPart
-from segue.config.defaults import user_data_folder
+from segue.config.defaults import data_folder
 from segue.config.layers import Wanted
 from segue.config.values import (
     Count,
@@ -126,8 +126,9 @@ class ServerPart(Strict):
 class Configuration(Strict):
     database: Annotated[DatabaseUrl, Field(repr=False)] = None
     """Unset: `segue.db` in the data folder."""
-    data: Folder = Field(default_factory=lambda: user_data_folder(os.environ))
-    """The folder of the embedded database."""
+    data: Folder = Field(default_factory=lambda: data_folder(os.environ))
+    """The folder of the embedded database. Unset: `.segue` in the working folder if it exists, else the user's
+    data folder."""
     model: ModelName = None
     """provider:name. Unset: the offline agent, which works by rules and needs no key and no network."""
     model_steps: Steps = 50
@@ -209,7 +210,7 @@ class Configuration(Strict):
         """Read the file, then the environment, then the flags that are not None. Raises `BadSetting`."""
         env = os.environ if env is None else env
         given = layers.read(cls, path, env, flags)
-        defaults = {"data": user_data_folder(env)}
+        defaults = {"data": data_folder(env)}
         try:
             loaded = cls.model_validate(defaults | given.values)
         except ValidationError as error:

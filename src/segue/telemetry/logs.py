@@ -22,6 +22,8 @@ HIDDEN = "•••"
 
 _VERBOSE_LIBRARIES = ("asyncio", "httpcore", "httpcore2", "httpx", "httpx2", "mcp", "uvicorn.error")
 """Libraries that log every step: only their warnings are kept."""
+_REQUESTS = "uvicorn.access"
+"""Logs every request: a page view is dozens of lines, which a person on a terminal does not read."""
 
 _SECRET_PATTERNS = (
     # Authorization: Bearer …, also as a field of JSON or of a Python dict
@@ -74,7 +76,7 @@ def configure(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for name in _VERBOSE_LIBRARIES:
+    for name in (*_VERBOSE_LIBRARIES, *([_REQUESTS] if human else [])):
         logging.getLogger(name).setLevel(max(level, logging.WARNING))
 
 
