@@ -127,8 +127,7 @@ class Configuration(Strict):
     database: Annotated[DatabaseUrl, Field(repr=False)] = None
     """Unset: `segue.db` in the data folder."""
     data: Folder = Field(default_factory=lambda: data_folder(os.environ))
-    """The folder of the embedded database. Unset: `.segue` in the working folder if it exists, else the user's
-    data folder."""
+    """The folder of the embedded database. Unset: `.segue` in the working folder, else the user's folder."""
     model: ModelName = None
     """provider:name. Unset: the offline agent, which works by rules and needs no key and no network."""
     model_steps: Steps = 50
