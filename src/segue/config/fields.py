@@ -17,6 +17,7 @@ from segue.config import layers
 from segue.config.channels import MatrixPart, TelegramPart
 from segue.config.defaults import data_folder
 from segue.config.layers import Wanted
+from segue.config.stored_model import StoredModel
 from segue.config.values import (
     Count,
     CountFromOne,
@@ -129,7 +130,8 @@ class Configuration(Strict):
     data: Folder = Field(default_factory=lambda: data_folder(os.environ))
     """The folder of the embedded database. Unset: `.segue` in the working folder, else the user's folder."""
     model: ModelName = None
-    """provider:name. Unset: the offline agent, which works by rules and needs no key and no network."""
+    """provider:name. Unset: the model that was connected on the page, else the offline agent, which works by
+    rules and needs no key and no network."""
     model_steps: Steps = 50
     """The most model requests in one turn; a turn that needs more ends with the text it has so far."""
     evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
@@ -234,6 +236,11 @@ class Configuration(Strict):
     @property
     def database_url(self) -> str:
         return self.database or f"sqlite:///{self.data / 'segue.db'}"
+
+    @property
+    def stored_model(self) -> StoredModel | None:
+        """The model that an admin may connect on the page; None if the settings name the model."""
+        return None if self.source_of("model") else StoredModel(self.data)
 
     @property
     def listens_to_itself_only(self) -> bool:

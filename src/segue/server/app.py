@@ -22,6 +22,7 @@ from segue.server.auth import COOKIE, ApiKeys, FindCaller
 from segue.server.guard import Hosts, Origins, RequestGuard
 from segue.server.lifespan import around
 from segue.server.metrics import Metrics
+from segue.server.model_settings import ModelSettings
 from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
@@ -36,6 +37,7 @@ from segue.server.routes import (
     runs,
     scheduled_messages,
     sessions,
+    settings,
     turns,
     webhooks,
 )
@@ -59,6 +61,7 @@ _ROUTE_MODULES = (
     memory,
     live,
     login,
+    settings,
     health,
     docs,
     page,
@@ -76,15 +79,18 @@ def create_app(
     *,
     caller: FindCaller | None = None,
     allowed_origins: Collection[str] = (),
+    manages_model: bool = False,
 ) -> FastAPI:
     """Return an app that serves a kernel.
 
     Its lifespan opens the kernel and runs its workers. A kernel that is open already is used as it is: the
     code that opened it runs its workers and closes it. `caller` authenticates requests in place of API keys.
-    `allowed_origins` are other sites whose pages may use this server.
+    `allowed_origins` are other sites whose pages may use this server. `manages_model`: the kernel's agent is
+    that of `make_agent(configuration)`, so an admin may connect a model on the page.
     """
     configuration = configuration or Configuration()
-    state = _app_state(kernel, configuration, caller)
+    model = ModelSettings(configuration, managed=manages_model)
+    state = _app_state(kernel, configuration, caller, model)
     app = FastAPI(
         title="Segue",
         version=__version__,
@@ -105,7 +111,9 @@ def create_app(
     return app
 
 
-def _app_state(kernel: Kernel, configuration: Configuration, caller: FindCaller | None) -> AppState:
+def _app_state(
+    kernel: Kernel, configuration: Configuration, caller: FindCaller | None, model: ModelSettings
+) -> AppState:
     if caller is not None and configuration.api_keys:
         raise BadSetting("give either `caller` or `api_keys`: with both, it is not clear which one decides")
 
@@ -113,7 +121,7 @@ def _app_state(kernel: Kernel, configuration: Configuration, caller: FindCaller 
         return len(kernel.workers.turns) if kernel.is_open else 0
 
     metrics = Metrics(__version__, count_turns)
-    return AppState(kernel, configuration, ApiKeys(configuration.api_keys), caller, metrics)
+    return AppState(kernel, configuration, ApiKeys(configuration.api_keys), caller, metrics, model)
 
 
 def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from segue.model.redaction import stands_out
+from segue.model.redaction import known_secrets, stands_out
 
 HIDDEN = "•••"
 
@@ -40,15 +40,24 @@ class Redaction:
     """Hides the given secrets, and text that looks like one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret in secrets if stands_out(secret) for form in _forms(secret)}
-        self._longest_first = sorted(known, key=len, reverse=True)
+        self._given = frozenset(secrets)
+        self._secrets: frozenset[str] | None = None
+        self._longest_first: list[str] = []
 
     def __call__(self, text: str) -> str:
-        for secret in self._longest_first:
+        for secret in self._forms():
             text = text.replace(secret, HIDDEN)
         for pattern in _SECRET_PATTERNS:
             text = pattern.sub(rf"\1{HIDDEN}", text)
         return text
+
+    def _forms(self) -> list[str]:
+        """All spellings of the secrets, the longest first. A model's key may be connected at any time."""
+        secrets = self._given | known_secrets()
+        if secrets != self._secrets:
+            known = {form for secret in secrets if stands_out(secret) for form in _forms(secret)}
+            self._secrets, self._longest_first = secrets, sorted(known, key=len, reverse=True)
+        return self._longest_first
 
 
 def configure(

@@ -7,15 +7,13 @@ used, because they would resolve names themselves.
 """
 
 import asyncio
-import socket
-from collections.abc import Awaitable, Callable
 from importlib import import_module
-from ipaddress import ip_address
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from segue.agents.tools.allowed_hosts import Address, allowed, literal
+from segue.agents.tools.allowed_hosts import Address
 from segue.agents.tools.arguments import flat
+from segue.agents.tools.checked_address import AddressRefused, Resolve, checked_address, resolve
 from segue.agents.tools.html_text import html_to_text
 from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
 from segue.extras import needed_for
@@ -32,16 +30,6 @@ _TOTAL_SECONDS = 20.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"http": 80, "https": 443}
 _READABLE = ("text/", "application/json", "application/xml", "application/xhtml", "application/javascript")
-
-Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
-"""Resolves a name and a port to addresses."""
-
-
-async def resolve(host: str, port: int) -> list[str]:
-    """Resolve with the machine's resolver."""
-    loop = asyncio.get_running_loop()
-    answers = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in answers))
 
 
 def fetch_tool(
@@ -119,26 +107,9 @@ class _Fetch:
 
     async def _address(self, target: _Target) -> Address:
         try:
-            written = literal(target.host)
-        except ValueError:
-            raise ToolRefused(f"{target.host} is an odd way to write an address; write it plainly") from None
-        addresses = [written] if written is not None else await self._resolved(target)
-        for address in addresses:
-            # One forbidden address refuses the host: mixing public and private ones is a sign of an attack.
-            if not allowed(address, private=self.private):
-                raise ToolRefused(
-                    f"{target.host} is not a public address, or leads to none; it is not fetched"
-                )
-        return addresses[0]
-
-    async def _resolved(self, target: _Target) -> list[Address]:
-        try:
-            answers = [ip_address(answer) for answer in await self.resolve(target.host, target.port)]
-        except (OSError, ValueError):
-            answers = []
-        if not answers:
-            raise ToolRefused(f"there is no host of the name {target.host}")
-        return answers
+            return await checked_address(target.host, target.port, private=self.private, resolve=self.resolve)
+        except AddressRefused as refusal:
+            raise ToolRefused(f"{refusal}; it is not fetched") from None
 
     def _request(self, target: _Target, address: Address) -> "httpx2.Request":
         """Build a request to that address that names the host."""

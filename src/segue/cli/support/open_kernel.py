@@ -24,13 +24,14 @@ async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[K
     kernel: Kernel
     channels = make_channels(configuration)
     agent = make_agent(configuration)
+    extractor = make_extractor(configuration)
     functions: dict[str, Function] = {merge_memories.FUNCTION: merge_memories.merge_memories}
     if configuration.workspace is not None:
         functions[heartbeat.FUNCTION] = heartbeat.Heartbeat(configuration.workspace, agent)
     kernel = Kernel(
         configuration.database_url,
         agent=agent,
-        extractor=make_extractor(configuration),
+        extractor=extractor,
         evaluate_response=make_evaluation(configuration),
         functions=functions,
         settings=configuration.kernel_settings(),
@@ -40,8 +41,9 @@ async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[K
         for channel in channels:
             if isinstance(channel, AbstractAsyncContextManager):  # it holds connections to its network
                 await opened.enter_async_context(channel)
-        if isinstance(agent, AbstractAsyncContextManager):  # it holds connections to its provider
-            await opened.enter_async_context(agent)
+        for model in (agent, extractor):
+            if isinstance(model, AbstractAsyncContextManager):  # it holds connections to its provider
+                await opened.enter_async_context(model)
         await opened.enter_async_context(kernel)
         if configuration.traces:
             from segue.telemetry.tracing import exporting, traced

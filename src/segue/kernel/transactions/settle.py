@@ -253,6 +253,8 @@ def _end_body(ending: Closure) -> dict[str, Any]:
     body: dict[str, Any] = {"state": str(ending.state), "outcome": str(ending.outcome)}
     if ending.usage:
         body["usage"] = dict(ending.usage)
+    if ending.code is not None:
+        body["code"] = ending.code
     if ending.quiet:
         body["quiet"] = True
     elif ending.reply is not None and ending.reply != ending.shown:
