@@ -48,7 +48,7 @@ class ModelConnection(Strict):
     provider: ModelProvider
     name: Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f]{1,200}$")]
     """As the provider calls it."""
-    base_url: Annotated[MaybeAddress, Field(max_length=2_000)] = None
+    base_url: MaybeAddress = None
     """Unset: the provider's own address. A compatible server has no such address."""
     key: ProviderKey = None
 

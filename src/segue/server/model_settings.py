@@ -1,4 +1,4 @@
-"""Model settings: which model answers, where that is set, and the connection that an admin stores on the page.
+"""Model settings: which model answers, where that is set, and the connection that an admin stores.
 
 Invariants
   - a stored key is never returned, and is sent only to the address that it was stored for
@@ -20,6 +20,11 @@ from segue.server.schemas.settings import ModelIn, ModelOut
 
 _log = logging.getLogger(__name__)
 _PORTS = {"http": 80, "https": 443}
+_WANTED = {
+    "base_url": "base_url: an address such as https://example.org/v1, without a password",
+    "key": "key: a key is a string of ASCII letters, digits and signs without spaces",
+    "name": "name: the model's name, without spaces",
+}
 OFFLINE = "offline"
 PAGE = "page"
 
@@ -92,10 +97,8 @@ class ModelSettings:
                 base_url=(wanted.base_url or "").rstrip("/") or None,
                 key=wanted.key,
             )
-        except ValidationError:
-            raise Refused(
-                422, "invalid", "key: a key is a string of ASCII letters, digits and signs without spaces"
-            ) from None
+        except ValidationError as error:
+            raise Refused(422, "invalid", _WANTED[str(error.errors()[0]["loc"][0])]) from None
         if connection.provider is ModelProvider.COMPATIBLE and connection.base_url is None:
             raise Refused(
                 422,

@@ -18,7 +18,9 @@ class ModelIn(Body):
 
     provider: Provider
     name: Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f]+$", min_length=1, max_length=200)]
-    base_url: Annotated[str | None, Field(pattern=r"^https?://[^\s/?#@]+[^\s?#]*$", max_length=2_000)] = None
+    base_url: Annotated[str | None, Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$", max_length=2_000)] = (
+        None
+    )
     """Unset: the provider's own address. `compatible` needs one."""
     key: Annotated[SecretStr | None, Field(min_length=1, max_length=LONGEST_KEY)] = None
     """Unset: the stored key, if it was stored for the same provider and address."""
