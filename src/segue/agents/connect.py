@@ -20,16 +20,10 @@ from pydantic_ai.tools import ToolDefinition
 from segue.agents.failures import check_complete, to_agent_failed
 from segue.agents.fast_openai import use_fast_transform
 from segue.agents.guarded_client import guarded_client
-from segue.agents.llm import OLLAMA
-from segue.config.stored_model import ModelConnection, ModelProvider
+from segue.config.stored_model import ADDRESSES, ModelConnection, ModelProvider
 from segue.errors import AgentFailed
 from segue.model.redaction import redact, remember_secret
 
-ADDRESSES = {
-    ModelProvider.OPENAI: "https://api.openai.com/v1",
-    ModelProvider.ANTHROPIC: "https://api.anthropic.com",
-    ModelProvider.OLLAMA: OLLAMA,
-}
 VARIABLES = {ModelProvider.OPENAI: "OPENAI_API_KEY", ModelProvider.ANTHROPIC: "ANTHROPIC_API_KEY"}
 NAMES = {
     ModelProvider.OPENAI: "OpenAI",

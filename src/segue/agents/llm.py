@@ -51,6 +51,7 @@ from segue.agents.model_messages import Conversation
 from segue.agents.prompt import SYSTEM, system_prompt
 from segue.agents.tools.registry import Registry, Tool, Toolbox, ToolContext
 from segue.agents.usage import UsageTotals
+from segue.config.stored_model import ADDRESSES, ModelProvider
 from segue.errors import BadSetting, ModelKeyMissing
 from segue.model.agent import Delta, OpenTurn, Text, Thinking, Usage
 from segue.model.policy import backoff
@@ -60,8 +61,6 @@ from segue.times.clock import Clock
 _log = logging.getLogger(__name__)
 _KEY_VARIABLE = re.compile(r"`(\w+_API_KEY)`")
 """The variable that the model library names when a key is missing."""
-OLLAMA = "http://127.0.0.1:11434/v1"
-"""Where Ollama listens unless it was told otherwise."""
 
 
 @record
@@ -97,7 +96,7 @@ def load_model(name: str) -> Model:
 def _provider(name: str) -> Provider[Any]:
     """The provider of that name. Ollama is on this machine unless its variable says otherwise."""
     if name == "ollama" and not os.environ.get("OLLAMA_BASE_URL"):
-        return infer_provider_class(name)(base_url=OLLAMA)
+        return infer_provider_class(name)(base_url=ADDRESSES[ModelProvider.OLLAMA])
     return infer_provider(name)
 
 

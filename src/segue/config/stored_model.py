@@ -34,6 +34,14 @@ class ModelProvider(StrEnum):
     """Any server with OpenAI's chat completions."""
 
 
+ADDRESSES = {
+    ModelProvider.OPENAI: "https://api.openai.com/v1",
+    ModelProvider.ANTHROPIC: "https://api.anthropic.com",
+    ModelProvider.OLLAMA: "http://127.0.0.1:11434/v1",
+}
+"""The addresses of the providers. Ollama is on this machine."""
+
+
 def _key(key: SecretStr | None) -> SecretStr | None:
     text = key.get_secret_value() if key is not None else "-"
     if not text.isascii() or not text.isprintable() or " " in text or not 0 < len(text) <= LONGEST_KEY:

@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter
 
+from segue.config.stored_model import ADDRESSES
 from segue.server.auth import require_admin
 from segue.server.error_responses import responses
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
@@ -60,4 +61,5 @@ async def test_model(body: ModelIn, request: AuthenticatedRequest) -> ModelTeste
 def _settings_out(request: AuthenticatedRequest) -> SettingsOut:
     configuration = request.app_state.configuration
     timezone = TimezoneOut(value=configuration.timezone, source=configuration.source_of("timezone"))
-    return SettingsOut(model=request.app_state.model.show(), timezone=timezone)
+    addresses = {str(provider): address for provider, address in ADDRESSES.items()}
+    return SettingsOut(model=request.app_state.model.show(), addresses=addresses, timezone=timezone)

@@ -55,6 +55,8 @@ class TimezoneOut(BaseModel):
 
 class SettingsOut(BaseModel):
     model: ModelOut
+    addresses: dict[str, str]
+    """The address of each provider that has one."""
     timezone: TimezoneOut
 
 

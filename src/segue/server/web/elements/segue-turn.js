@@ -1,5 +1,6 @@
 // A turn: its prompt, thinking, tool calls and answer, and how it ended.
 
+import { account } from "../lib/account.js";
 import { arrange, h, Part, setText, t } from "../lib/dom.js";
 import { jobOf } from "../lib/tools.js";
 import { tailOf } from "../lib/partial.js";
@@ -166,8 +167,16 @@ class Turn extends Part {
       " ",
       h("span", text),
       " ",
+      this.#settingsButton(turn),
       this.#whyButton(turn),
     ];
+  }
+
+  /** For a failure that the model's settings fix. */
+  #settingsButton(turn) {
+    if (!turn.code?.startsWith("model_") || !account.isAdmin) return "";
+    const open = () => this.emit("segue-settings", "model");
+    return h("button.quiet.why", { onclick: open }, t("model_settings"));
   }
 
   #whyButton(turn) {
