@@ -13,6 +13,8 @@ from segue.testing.scripted_provider import Fails, Line, ScriptedProvider, says
 from tests.web.conftest import Served
 from tests.web.test_axe import DESKTOP, PHONE, violations
 
+FIRST_IMPORT_MS = 60_000
+"""The server loads the model library at the first test of a connection."""
 SECRET = "sk-a-key-that-no-page-may-show"
 
 
@@ -87,7 +89,7 @@ def test_a_new_user_connects_a_model_from_the_first_screen(
     expect(page.get_by_role("heading", name="Model")).to_be_focused()
     enter(page, provider)
     page.get_by_role("button", name="Test").click()
-    expect(page.get_by_text("The model answers")).to_be_visible()
+    expect(page.get_by_text("The model answers")).to_be_visible(timeout=FIRST_IMPORT_MS)
     picture(page, "connect-a-model")
     page.get_by_role("button", name="Connect", exact=True).click()
     expect(page.get_by_role("dialog", name="Settings")).to_be_hidden()
@@ -116,7 +118,9 @@ def test_ollama_asks_for_no_key(offline: Served, open_page: Callable[..., Page])
     page.get_by_role("textbox", name="Model", exact=True).fill("qwen3")
     address.fill("http://127.0.0.1:9/v1")
     page.get_by_role("button", name="Test").click()
-    expect(page.get_by_role("alert")).to_contain_text("http://127.0.0.1:9/v1 cannot be reached.")
+    expect(page.get_by_role("alert").first).to_contain_text(
+        "http://127.0.0.1:9/v1 cannot be reached.", timeout=FIRST_IMPORT_MS
+    )
     page.get_by_role("button", name="Save anyway").click()
     expect(page.locator("segue-header .model")).to_have_text("qwen3")
 
@@ -129,7 +133,9 @@ def test_a_refused_key_leads_to_the_settings(
     enter(page, provider)
     provider.script(Fails(401))
     page.get_by_role("button", name="Connect", exact=True).click()
-    expect(page.get_by_role("alert")).to_have_text("The server refused the key. Check it, or make a new one.")
+    expect(page.get_by_role("alert").first).to_have_text(
+        "The server refused the key. Check it, or make a new one.", timeout=FIRST_IMPORT_MS
+    )
     expect(page.locator("segue-header .model")).to_have_text("Offline rules")
     page.get_by_role("button", name="Save anyway").click()
     expect(page.get_by_role("dialog", name="Settings")).to_be_hidden()

@@ -7,6 +7,7 @@ every process that shares the data folder. A running turn ends with the model th
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from segue.agents.offline import OfflineAgent
@@ -58,16 +59,10 @@ class ConnectedModel:
             return None
         with needed_for("a connected model", "model"):
             # The first import takes a second; in a thread it does not block other turns.
-            connect = await asyncio.to_thread(_import_connect)
+            connect = await asyncio.to_thread(import_module, "segue.agents.connect")
         client = await self._clients.enter_async_context(connect.guarded_client(private=self._private))
         model: Model = connect.make_model(connection, client)
         return model
-
-
-def _import_connect() -> Any:
-    from segue.agents import connect
-
-    return connect
 
 
 class CurrentAgent:

@@ -7,6 +7,7 @@ Invariants
 
 import asyncio
 import logging
+from importlib import import_module
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -83,9 +84,10 @@ class ModelSettings:
         self._refuse_if_set_elsewhere()
         connection = self._connection(wanted)
         with needed_for("a connected model", "model"):
-            from segue.agents.connect import check_connection
+            # The first import takes seconds on a small machine; in a thread it blocks no other request.
+            connect = await asyncio.to_thread(import_module, "segue.agents.connect")
         try:
-            await check_connection(connection, private=self._configuration.fetch_private)
+            await connect.check_connection(connection, private=self._configuration.fetch_private)
         except AgentFailed as failure:
             raise Refused(422, failure.code, failure.shown or str(failure)) from failure
 

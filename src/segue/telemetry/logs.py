@@ -10,13 +10,13 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import quote
 
-import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
-
 from segue.model.redaction import known_secrets, stands_out
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor, WrappedLogger
 
 HIDDEN = "•••"
 
@@ -68,6 +68,8 @@ def configure(
     stream: TextIO | None = None,
 ) -> None:
     """Send all logs of this process to standard error, or to `stream`. A second call replaces the first."""
+    import structlog
+
     stream = sys.stderr if stream is None else stream
     terminal = stream.isatty()
     human = format == "human" or (format == "auto" and terminal)
@@ -89,17 +91,37 @@ def configure(
         logging.getLogger(name).setLevel(max(level, logging.WARNING))
 
 
+def configure_errors(secrets: Iterable[str] = ()) -> None:
+    """For a short command: plain lines on standard error, redacted, without loading the log library."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_PlainFormatter(Redaction(secrets)))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.ERROR)
+
+
+class _PlainFormatter(logging.Formatter):
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__("%(levelname)s %(name)s: %(message)s")
+        self._redaction = redaction
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redaction(super().format(record))
+
+
 class _RedactLine:
     """The last processor: redacts the rendered line."""
 
     def __init__(self, redaction: Redaction) -> None:
         self._redaction = redaction
 
-    def __call__(self, logger: WrappedLogger, method: str, line: Any) -> str:
+    def __call__(self, logger: "WrappedLogger", method: str, line: Any) -> str:
         return self._redaction(str(line))
 
 
-def _collectors(human: bool) -> list[Processor]:
+def _collectors(human: bool) -> "list[Processor]":
+    import structlog
+
     return [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -108,7 +130,9 @@ def _collectors(human: bool) -> list[Processor]:
     ]
 
 
-def _renderers(human: bool, *, colours: bool) -> list[Processor]:
+def _renderers(human: bool, *, colours: bool) -> "list[Processor]":
+    import structlog
+
     if human:
         return [
             structlog.dev.ConsoleRenderer(
@@ -125,7 +149,7 @@ def _renderers(human: bool, *, colours: bool) -> list[Processor]:
     ]
 
 
-def _event_as_message(logger: WrappedLogger, method: str, line: EventDict) -> EventDict:
+def _event_as_message(logger: "WrappedLogger", method: str, line: "EventDict") -> "EventDict":
     """Rename `event` to `message`, which log collectors expect; time and level come first."""
     first = {"timestamp": line.pop("timestamp"), "level": line.pop("level"), "logger": line.pop("logger")}
     return {**first, "message": line.pop("event"), **line}

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from segue.cli.support.find_session import find_key
+from segue.cli.support.human_time import exact_time, human_time
 from segue.cli.support.load_settings import configured
 from segue.cli.support.options import Account, User, asker_of
 from segue.cli.support.output import AsJson, print_json, print_record, print_table, to_json
 from segue.cli.support.timezone import shown_zone
-from segue.kernel.kernel import Kernel
 from segue.model.records import Asker
 from segue.record import positional
+from segue.times.clock import SystemClock
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -34,6 +36,20 @@ class CommandContext:
     def zone(self) -> str:
         """The zone in which times are shown."""
         return shown_zone(self.configuration)
+
+    def time(self, ms: int | None) -> str:
+        """A moment for a table."""
+        return human_time(ms, self.zone, SystemClock().ms())
+
+    def exact_time(self, ms: int | None) -> str:
+        return exact_time(ms, self.zone)
+
+    async def key(self, kernel: "Kernel", session: str, *, create: bool = False) -> str:
+        """The key of a session given by key, title, short id or `last`. `create`: make a missing one."""
+        key = await find_key(kernel, session, self.owner)
+        if create:
+            await kernel.sessions.open(key, owner=self.owner)
+        return key
 
     def run(self, work: "Callable[[Kernel], Awaitable[None]]", *, create: bool = False) -> None:
         from segue.cli.support.open_kernel import run_with_kernel

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from segue.agents.routines import heartbeat, merge_memories
 from segue.errors import AgentFailed, StoreUnusable
 from segue.kernel.kernel import Kernel
 from segue.kernel.workers.worker_context import Function
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[Kernel]:
     """Open a kernel with the agent, the channels and the functions of the settings. The caller runs it."""
     from segue.agents import make_agent, make_evaluation, make_extractor
+    from segue.agents.routines import heartbeat, merge_memories
     from segue.channels import make_channels
 
     kernel: Kernel
