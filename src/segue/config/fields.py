@@ -243,6 +243,17 @@ class Configuration(Strict):
         return None if self.source_of("model") else StoredModel(self.data)
 
     @property
+    def model_name(self) -> str | None:
+        """What answers: the configured model, or the one connected on the page; None: the offline rules."""
+        if self.model is not None or self.stored_model is None:
+            return self.model
+        try:
+            connected = self.stored_model.read()
+        except BadSetting:  # a turn says so
+            return None
+        return connected.name if connected is not None else None
+
+    @property
     def listens_to_itself_only(self) -> bool:
         """Whether only this machine can reach the host."""
         if self.host == "localhost":

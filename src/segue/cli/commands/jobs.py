@@ -75,7 +75,7 @@ def list_(
             for job in found
         )
         of_all = () if session else ("session",)
-        columns = ("job", "name", *of_all, "state", "schedule", f"next run ({context.zone})", "last")
+        columns = ("job", "name", *of_all, "state", "schedule", "next run", "last")
         where = sessions[0].key if session else "any session"
         context.print_list("jobs", lambda: models, columns, rows, empty=f"Nothing is scheduled in {where}.")
 

@@ -82,7 +82,7 @@ def print_runs(
         )
         for run in runs
     )
-    columns = ("run", "job", f"slot ({context.zone})", "outcome", "late", "attempt", "reason")
+    columns = ("run", "job", "slot", "outcome", "late", "attempt", "reason")
     context.print_list("runs", lambda: _models(runs, session_key), columns, rows, empty=empty)
 
 

@@ -53,7 +53,7 @@ async def _serve(configuration: "Configuration") -> None:
             server = HttpServer(create_app(kernel, configuration, manages_model=True))
             group.create_task(server.serve([listening]))
             await server.ready.wait()
-            _announce(configuration, address_of(listening), _model_of(configuration))
+            _announce(configuration, address_of(listening))
             if (words := open_files(configuration)) is not None:
                 _log.warning("%s", words)
             # The API runs until the last turn has ended, so that its clients receive the end.
@@ -64,16 +64,9 @@ async def _serve(configuration: "Configuration") -> None:
     _log.info("stopped")
 
 
-def _model_of(configuration: "Configuration") -> str:
-    from segue.server.model_settings import OFFLINE, ModelSettings
-
-    name = ModelSettings(configuration, managed=True).name
-    return "the offline model" if name == OFFLINE else str(name)
-
-
-def _announce(configuration: "Configuration", address: str, model: str) -> None:
+def _announce(configuration: "Configuration", address: str) -> None:
     """Print the address in one line, framed on a terminal, so that it stands out from the log."""
-    line = f"Segue is at {address} with {model}. Ctrl-C stops it."
+    line = f"Segue is at {address} with {configuration.model_name or 'the offline model'}. Ctrl-C stops it."
     typer.echo(_framed(line) if sys.stdout.isatty() else line)
     if configuration.database is None:
         typer.echo(f"Data: {configuration.data}")

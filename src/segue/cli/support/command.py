@@ -1,6 +1,7 @@
 """Shared decorator of commands on the database: owner, settings, output format and printing."""
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,8 @@ class CommandContext:
         if self.as_json:
             print_json({plural: [to_json(each) for each in objects()]})
         else:
-            print_table(columns, rows, empty=empty)
+            if print_table(columns, rows, empty=empty) and sys.stdout.isatty():
+                typer.echo(f"Times are in {self.zone}.")
 
     def print_one(self, made: "Callable[[], BaseModel]", fields: Mapping[str, object]) -> None:
         if self.as_json:

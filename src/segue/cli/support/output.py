@@ -41,15 +41,16 @@ def print_json_line(value: object) -> None:
 
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str, whole: bool = False
-) -> None:
-    """Print a table, or `empty` if there are no rows. With `whole`, long cells are not cut."""
+) -> bool:
+    """Print a table, or `empty` if there are no rows: returns which. With `whole`, long cells are not cut."""
     texts = [[_cell(value, None if whole else _LONGEST_CELL) for value in row] for row in rows]
     if not texts:
         typer.echo(empty)
-        return
+        return False
     # Not a terminal: lines are not cut to a width.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() and not whole else None
     typer.echo("\n".join(table_lines(columns, texts, width=width, colour=uses_colour())))
+    return True
 
 
 def print_record(fields: Mapping[str, object]) -> None:
