@@ -23,11 +23,11 @@ class Provider:
 
     def __init__(self) -> None:
         self.double = ScriptedProvider()
-        self._loop = asyncio.new_event_loop()
-        self._started, self._stop = threading.Event(), asyncio.Event()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
     async def _serve(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         async with self.double.listening():
             self._started.set()
             await self._stop.wait()
@@ -39,7 +39,6 @@ class Provider:
     def end(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(20)
-        self._loop.close()
 
     def script(self, *lines: Line) -> None:
         self.double.script(*lines)
@@ -98,7 +97,7 @@ def test_a_new_user_connects_a_model_from_the_first_screen(
     provider.script(says("Hello from a real model."))
     page.get_by_role("textbox", name="Message").fill("hello")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Hello from a real model.")).to_be_visible()
+    expect(page.get_by_text("Hello from a real model.", exact=True)).to_be_visible()
     open_settings(page)
     expect(page.get_by_label("Key", exact=True)).to_have_value("")
     expect(page.get_by_label("Key", exact=True)).to_have_attribute("placeholder", "A key is stored")

@@ -18,6 +18,7 @@ from segue.errors import AgentFailed, BadSetting
 from segue.extras import needed_for
 from segue.server.error_responses import Refused
 from segue.server.schemas.settings import ModelIn, ModelOut
+from segue.times.clock import Clock
 
 _log = logging.getLogger(__name__)
 _PORTS = {"http": 80, "https": 443}
@@ -79,17 +80,22 @@ class ModelSettings:
             ) from None
         _log.info("model connected: %s", "none" if connection is None else connection.name)
 
-    async def test(self, wanted: ModelIn) -> None:
-        """Ask the model for one word. Raises `Refused` with a sentence that says what to change."""
+    async def test(self, wanted: ModelIn, clock: Clock) -> int:
+        """Ask the model for one word, and return the milliseconds it took.
+
+        Raises `Refused` with a sentence that says what to change.
+        """
         self._refuse_if_set_elsewhere()
         connection = self._connection(wanted)
         with needed_for("a connected model", "model"):
             # The first import takes seconds on a small machine; in a thread it blocks no other request.
             connect = await asyncio.to_thread(import_module, "segue.agents.connect")
+        started_at = clock.steady_ms()
         try:
             await connect.check_connection(connection, private=self._configuration.fetch_private)
         except AgentFailed as failure:
             raise Refused(422, failure.code, failure.shown or str(failure)) from failure
+        return clock.steady_ms() - started_at
 
     def _connection(self, wanted: ModelIn) -> ModelConnection:
         try:

@@ -52,10 +52,8 @@ async def test_model(body: ModelIn, request: AuthenticatedRequest) -> ModelTeste
     `model_…`. Requires a key with the role admin.
     """
     require_admin(request.caller)
-    clock = request.kernel.clock
-    started_at = clock.steady_ms()
-    await request.app_state.model.test(body)
-    return ModelTested(ok=True, duration_ms=clock.steady_ms() - started_at)
+    duration_ms = await request.app_state.model.test(body, request.kernel.clock)
+    return ModelTested(ok=True, duration_ms=duration_ms)
 
 
 def _settings_out(request: AuthenticatedRequest) -> SettingsOut:

@@ -45,7 +45,7 @@ class Sidebar extends Part {
         this.list,
         this.note,
         h(
-          "div.bottom",
+          "div.own",
           h("button.leave", { onclick: () => this.emit("segue-settings") }, icon("settings"), t("settings")),
           this.#logOutButton(),
         ),
