@@ -1,4 +1,4 @@
-"""The guides for the first hour, followed to their end: with doubles of Telegram and of a model on loopback."""
+"""The guides for the first hour, followed to their end with doubles on loopback."""
 
 import asyncio
 import json
