@@ -124,8 +124,10 @@ def to_agent_failed(
 
 def _is_private(error: BaseException | None) -> bool:
     """Whether the address was refused by the guard (`guarded_client`)."""
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # a chain of causes and contexts may be a ring
         if isinstance(error, PrivateAddress):
             return True
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return False

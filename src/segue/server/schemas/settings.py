@@ -3,11 +3,12 @@
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic.config import JsonDict
 
 from segue.config.stored_model import LONGEST_KEY
 from segue.server.schemas.common import Body
 
-_EXAMPLE = {"provider": "ollama", "name": "qwen3"}
+_EXAMPLE: JsonDict = {"provider": "ollama", "name": "qwen3"}
 Provider: TypeAlias = Literal["openai", "anthropic", "ollama", "compatible"]
 
 
