@@ -12,7 +12,9 @@ import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI
@@ -181,7 +183,8 @@ class Refusing(Channel):
 
 
 async def serve(url: str, port: int, prefix: str, offline: bool) -> None:
-    configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url)
+    data = Path(urlsplit(url).path).parent
+    configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url, data=data)
     settings = Settings(
         user_runners=20,
         lease_seconds=15 if offline else 0.9,
@@ -193,7 +196,7 @@ async def serve(url: str, port: int, prefix: str, offline: bool) -> None:
         channels = [Stored("websocket"), Stored("telegram"), Refusing()]
         agent = make_agent(configuration) if offline else PageAgent()
         kernel = Kernel(url, agent=agent, settings=settings, channels=channels)
-        app = FastAPI() if prefix else create_app(kernel, configuration)
+        app = FastAPI() if prefix else create_app(kernel, configuration, manages_model=offline)
         if prefix:
             mount(app, kernel, prefix, configuration=configuration)
         config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None)

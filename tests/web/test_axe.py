@@ -1,9 +1,6 @@
 """axe-core finds no violation in any state of the page, light and dark, wide and on a phone."""
 
-import os
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,25 +15,6 @@ __all__ = ["address"]
 Open = Callable[..., Page]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 DESKTOP = {"viewport": {"width": 1440, "height": 900}}
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The script of axe-core, installed from npm into a temporary folder."""
-    folder = tmp_path_factory.mktemp("axe")
-    try:
-        subprocess.run(
-            ["npm", "install", "--no-save", "--ignore-scripts", "--prefix", str(folder), "axe-core@4"],
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        sentence = f"axe-core could not be installed: it needs npm and a registry ({type(error).__name__})"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
-    return Path(folder, "node_modules", "axe-core", "axe.min.js").read_text("utf-8")
 
 
 def violations(page: Page, axe: str) -> list[str]:

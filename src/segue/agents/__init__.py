@@ -5,6 +5,7 @@ Importing this package is cheap: `make_agent` imports the model library only whe
 
 from typing import TYPE_CHECKING
 
+from segue.agents.current_agent import ConnectedModel, CurrentAgent, CurrentExtractor
 from segue.agents.offline import OfflineAgent
 from segue.agents.tools.cron import cron_tool
 from segue.agents.tools.fetch import fetch_tool
@@ -28,10 +29,14 @@ if TYPE_CHECKING:
 
 
 def make_agent(configuration: "Configuration") -> Agent:
-    """Return the agent that the settings name."""
+    """Return the agent that the settings name; if they name none, one that follows the page's settings."""
     tools = registry_of(configuration)
     if configuration.model is None:
-        return OfflineAgent(tools)
+        stored = configuration.stored_model
+        if stored is None:
+            return OfflineAgent(tools)
+        model = ConnectedModel(stored, private=configuration.fetch_private)
+        return CurrentAgent(model, tools, steps=configuration.model_steps)
     with needed_for(f"the model {configuration.model!r}", "model"):
         from segue.agents.llm import ModelAgent, ModelLimits, load_model
 
@@ -45,7 +50,10 @@ def make_agent(configuration: "Configuration") -> Agent:
 def make_extractor(configuration: "Configuration") -> Extractor:
     """Return what summarises archives and learns from them: the configured model, or rules without one."""
     if configuration.model is None:
-        return RuleExtractor()
+        stored = configuration.stored_model
+        if stored is None:
+            return RuleExtractor()
+        return CurrentExtractor(ConnectedModel(stored, private=configuration.fetch_private))
     from segue.agents.extractor import ModelExtractor
     from segue.agents.llm import load_model
 

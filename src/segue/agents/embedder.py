@@ -50,7 +50,9 @@ class EndpointEmbedder:
         return vectors
 
     async def _call(self, client: "httpx2.AsyncClient", texts: list[str]) -> list[Sequence[float]]:
-        address = await checked_address(self._target, self._resolve, private=True)
+        address = await checked_address(
+            self._target.host, self._target.port, private=True, resolve=self._resolve
+        )
         headers = {"Host": self._target.host_header, "Accept-Encoding": "identity"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"

@@ -15,8 +15,9 @@ from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, ValidationEr
 
 from segue.config import layers
 from segue.config.channels import MatrixPart, TelegramPart
-from segue.config.defaults import user_data_folder
+from segue.config.defaults import data_folder
 from segue.config.layers import Wanted
+from segue.config.stored_model import StoredModel
 from segue.config.values import (
     Count,
     CountFromOne,
@@ -148,10 +149,11 @@ class ServerPart(Strict):
 class Configuration(Strict):
     database: Annotated[DatabaseUrl, Field(repr=False)] = None
     """Unset: `segue.db` in the data folder."""
-    data: Folder = Field(default_factory=lambda: user_data_folder(os.environ))
-    """The folder of the embedded database."""
+    data: Folder = Field(default_factory=lambda: data_folder(os.environ))
+    """The folder of the embedded database. Unset: `.segue` in the working folder, else the user's folder."""
     model: ModelName = None
-    """provider:name. Unset: the offline agent, which works by rules and needs no key and no network."""
+    """provider:name. Unset: the model that was connected on the page, else the offline agent, which works by
+    rules and needs no key and no network."""
     model_steps: Steps = 50
     """The most model requests in one turn; a turn that needs more ends with the text it has so far."""
     evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
@@ -238,7 +240,7 @@ class Configuration(Strict):
         """Read the file, then the environment, then the flags that are not None. Raises `BadSetting`."""
         env = os.environ if env is None else env
         given = layers.read(cls, path, env, flags)
-        defaults = {"data": user_data_folder(env)}
+        defaults = {"data": data_folder(env)}
         try:
             loaded = cls.model_validate(defaults | given.values)
         except ValidationError as error:
@@ -268,6 +270,22 @@ class Configuration(Strict):
     @property
     def database_url(self) -> str:
         return self.database or f"sqlite:///{self.data / 'segue.db'}"
+
+    @property
+    def stored_model(self) -> StoredModel | None:
+        """The model that an admin may connect on the page; None if the settings name the model."""
+        return None if self.source_of("model") else StoredModel(self.data)
+
+    @property
+    def model_name(self) -> str | None:
+        """What answers: the configured model, or the one connected on the page; None: the offline rules."""
+        if self.model is not None or self.stored_model is None:
+            return self.model
+        try:
+            connected = self.stored_model.read()
+        except BadSetting:  # a turn says so
+            return None
+        return connected.name if connected is not None else None
 
     @property
     def listens_to_itself_only(self) -> bool:

@@ -75,7 +75,9 @@ class _Fetch:
     async def text(self, url: str) -> str:
         for _ in range(MOST_REDIRECTS + 1):
             target = target_of(url)
-            address = await checked_address(target, self.resolve, private=self.private)
+            address = await checked_address(
+                target.host, target.port, private=self.private, resolve=self.resolve
+            )
             request = self._request(target, address)
             response = await self.client.send(request, stream=True, follow_redirects=False)
             try:

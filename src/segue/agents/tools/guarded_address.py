@@ -22,6 +22,10 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
 """Resolves a name and a port to addresses."""
 
 
+class AddressRefused(ToolRefused):
+    """The host has no address that may be connected to."""
+
+
 async def resolve(host: str, port: int) -> list[str]:
     """Resolve with the machine's resolver."""
     loop = asyncio.get_running_loop()
@@ -69,25 +73,30 @@ def target_of(url: str) -> Target:
     return Target(parts.scheme, host, port or _PORTS[parts.scheme], f"{parts.path or '/'}{query}")
 
 
-async def checked_address(target: Target, resolve: Resolve, *, private: bool) -> Address:
-    """The address to connect to. `private`: this machine and its network are allowed too."""
+async def checked_address(
+    host: str, port: int, *, private: bool, loopback: bool = False, resolve: Resolve = resolve
+) -> Address:
+    """The address to connect to. Raises `AddressRefused`.
+
+    `private`: this machine and its network are allowed too. `loopback`: this machine is.
+    """
     try:
-        written = literal(target.host)
+        written = literal(host)
     except ValueError:
-        raise ToolRefused(f"{target.host} is an odd way to write an address; write it plainly") from None
-    addresses = [written] if written is not None else await _resolved(target, resolve)
+        raise AddressRefused(f"{host} is an odd way to write an address; write it plainly") from None
+    addresses = [written] if written is not None else await _resolved(host, port, resolve)
     for address in addresses:
         # One forbidden address refuses the host: mixing public and private ones is a sign of an attack.
-        if not allowed(address, private=private):
-            raise ToolRefused(f"{target.host} is not a public address, or leads to none; it is not fetched")
+        if not allowed(address, private=private) and not (loopback and address.is_loopback):
+            raise AddressRefused(f"{host} is not a public address, or leads to none; it is not called")
     return addresses[0]
 
 
-async def _resolved(target: Target, resolve: Resolve) -> list[Address]:
+async def _resolved(host: str, port: int, resolve: Resolve) -> list[Address]:
     try:
-        answers = [ip_address(answer) for answer in await resolve(target.host, target.port)]
+        answers = [ip_address(answer) for answer in await resolve(host, port)]
     except (OSError, ValueError):
         answers = []
     if not answers:
-        raise ToolRefused(f"there is no host of the name {target.host}")
+        raise AddressRefused(f"there is no host of the name {host}")
     return answers

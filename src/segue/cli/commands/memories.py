@@ -6,7 +6,6 @@ import typer
 
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.options import Limit
-from segue.cli.support.output import local_time
 from segue.errors import BadSetting
 
 if TYPE_CHECKING:
@@ -58,8 +57,8 @@ def show(context: CommandContext, memory_id: MemoryId) -> None:
             "memory": memory.content,
             "sure": f"{memory.confidence} %",
             "archive": memory.archive_n,
-            "since": local_time(memory.created_at, context.zone),
-            "last said": local_time(memory.updated_at, context.zone),
+            "since": context.exact_time(memory.created_at),
+            "last said": context.exact_time(memory.updated_at),
         }
         context.print_one(lambda: _model(memory), fields)
 
@@ -111,7 +110,7 @@ def _print(context: CommandContext, memories: "list[Memory]") -> None:
             str(each.kind),
             each.content,
             f"{each.confidence} %",
-            local_time(each.updated_at, context.zone),
+            context.time(each.updated_at),
         )
         for each in memories
     )

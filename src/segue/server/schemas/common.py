@@ -432,6 +432,8 @@ class CallerOut(BaseModel):
     account: str
     user: str
     role: Literal["user", "admin"]
+    model: str | None
+    """The name of the model that answers; `offline` for the rules, null for an application's own agent."""
 
 
 class Problem(BaseModel):
