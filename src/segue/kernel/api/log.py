@@ -12,7 +12,7 @@ from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions import deliveries, sessions
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Name, Result
-from segue.kernel.transactions.sessions import UNSET, MaybePolicy, NewMessage, StoredMessages
+from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessages, WrittenMessage
 from segue.model.files import File, text_of
 from segue.model.records import Asker, Delivery, Event, Session, Source
 from segue.model.text_checks import check_key, check_text
@@ -24,7 +24,7 @@ _ROLES = ("user", "assistant", "system")
 MOST_AT_ONCE = 100
 """Messages in one write."""
 
-WrittenMessage: TypeAlias = tuple[str, str] | tuple[str, str, Sequence[FileRef]]
+MessageFields: TypeAlias = tuple[str, str] | tuple[str, str, Sequence[FileRef]]
 """A role, a text, and the files that belong to it."""
 
 
@@ -133,7 +133,7 @@ class LogApi:
     async def write_all(
         self,
         key: str,
-        messages: Sequence[WrittenMessage],
+        messages: Sequence[MessageFields],
         *,
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSET,
@@ -149,7 +149,7 @@ class LogApi:
     async def _write(
         self,
         key: str,
-        messages: Sequence[WrittenMessage],
+        messages: Sequence[MessageFields],
         owner: Asker,
         auto_commit_policy: MaybePolicy,
         request: Request | None = None,
@@ -170,11 +170,11 @@ class LogApi:
 
     async def _checked(
         self, key: str, owner: Asker, role: str, text: str, parts: Sequence[FileRef] = ()
-    ) -> NewMessage:
+    ) -> WrittenMessage:
         if role not in _ROLES:
             raise BadSetting(f"a role is user, assistant or system, got {role!r}")
         files = await self._files.of_message(key, parts, owner)
-        return NewMessage(role, checked_message(text, files), files)
+        return WrittenMessage(role, checked_message(text, files), files)
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
         """Sends a message through the session's channel now, outside of any turn.

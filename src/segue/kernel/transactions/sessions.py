@@ -41,7 +41,7 @@ MaybePolicy: TypeAlias = AutoCommitPolicy | _Unset | None
 
 
 @positional
-class NewMessage:
+class WrittenMessage:
     """A message to be stored without a turn."""
 
     role: str
@@ -81,7 +81,7 @@ def open_new(
 
 
 def write(
-    address: Address, messages: Sequence[NewMessage], now: int, *, policy: MaybePolicy = UNSET
+    address: Address, messages: Sequence[WrittenMessage], now: int, *, policy: MaybePolicy = UNSET
 ) -> Transaction[Result[StoredMessages]]:
     """Store messages without a turn. They count as user activity; the next turn sees them. `policy`: the new
     archiving policy of the session."""
