@@ -9,6 +9,8 @@ from segue.testing import ScriptedAgent
 from tests.eventually import eventually
 
 FIELDS = [
+    "id",
+    "last_seq",
     "key",
     "channel",
     "chat_id",
@@ -24,6 +26,7 @@ FIELDS = [
     "last_line",
     "last_line_at",
     "last_activity_at",
+    "waiting_until",
     "upcoming",
     "keep_recent_count",
     "auto_commit_policy",

@@ -19,8 +19,13 @@ SEEDS = [
     FROM numbers
     """,
     """
-    INSERT INTO directory (session_id, account, user_id, key, heard_at)
-    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'websocket:' || n, n
+    INSERT INTO directory (session_id, account, user_id, key)
+    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'websocket:' || n
+    FROM numbers
+    """,
+    """
+    INSERT INTO activity (session_id, account, user_id, active_at)
+    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), n
     FROM numbers
     """,
     """

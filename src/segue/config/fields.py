@@ -22,12 +22,15 @@ from segue.config.values import (
     CountFromOne,
     DatabaseUrl,
     DefaultPolicy,
+    FileMegabytes,
     Folder,
     HostName,
     Interval,
     LeaseSeconds,
     MaybeFolder,
+    MaybePort,
     MaybeZone,
+    Megabytes,
     ModelName,
     Port,
     Seconds,
@@ -167,6 +170,8 @@ class Configuration(Strict):
     host: Annotated[str, Field(min_length=1), Wanted("a host name or an address")] = "127.0.0.1"
     """Where `segue serve` listens."""
     port: Port = 8420
+    metrics_port: MaybePort = None
+    """Where `segue worker` answers `/health` and `/metrics`, at `host`. Unset: nowhere."""
     allowed_hosts: Annotated[
         tuple[HostName, ...],
         Wanted('a JSON list of host names such as ["segue.example.org"], or @file', json=True),
@@ -192,6 +197,10 @@ class Configuration(Strict):
     """Automations that users may have in one session."""
     least_interval_seconds: SecondsFromOne = 10
     """The shortest interval between runs of a user's automation."""
+    file_megabytes: FileMegabytes = 20
+    """The largest file that a message may have."""
+    session_files_megabytes: Megabytes = 100
+    """What all files of a session may have together."""
     workspace: MaybeFolder = None
     """The folder of the file tools, which reach nothing outside it. Unset: no file tools."""
     fetch_private: Switch = False
@@ -212,8 +221,8 @@ class Configuration(Strict):
     read_channels: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[^\s/:,]{1,100}$")], ...],
         Wanted('a JSON list of names, such as ["web", "api"]', json=True),
-    ] = ("api", "web")
-    """Channels of sessions that programs read through the API: a stored message counts as sent."""
+    ] = ("api", "mcp", "web")
+    """Channels of sessions that programs read through the API or MCP: a stored message counts as sent."""
     embedding: EmbeddingPart = EmbeddingPart()
     telegram: TelegramPart = TelegramPart()
     matrix: MatrixPart = MatrixPart()
@@ -286,6 +295,8 @@ class Configuration(Strict):
             commit_check_seconds=max(0.1, self.server.session_auto_commit.check_interval_seconds),
             jobs_per_session=self.jobs_per_session,
             least_interval_seconds=self.least_interval_seconds,
+            file_megabytes=self.file_megabytes,
+            session_files_megabytes=self.session_files_megabytes,
         )
 
     def source_of(self, name: str) -> str | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from segue.errors import AlreadyOpen, AlreadyRunning, NotOpen
 from segue.kernel.api.context import ApiContext
+from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
@@ -30,6 +31,7 @@ from segue.kernel.api.turns import TurnsApi
 from segue.kernel.drain import Drain, Drained
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
+from segue.kernel.live.observers import Observers
 from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.worker_task import WorkerTask
 from segue.kernel.workers.worker_context import Function
@@ -58,10 +60,10 @@ class Kernel:
     changed.
 
     The parts are `sessions`, `turns`, `jobs`, `runs`, `recalls`, `scheduled_messages`, `memory`, `log`,
-    `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait` and `ask` of
-    `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows and wake the
-    workers. They work whether or not `run` is active, in this process or in another. All of them raise
-    `StoreError` when the database cannot do it.
+    `files`, `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait` and
+    `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows and
+    wake the workers. They work whether or not `run` is active, in this process or in another. All of them
+    raise `StoreError` when the database cannot do it.
 
     `owner=OPERATOR` stands for `Operator("default", "default")`: a call without `owner=` finds a session by
     its key among all users of the account, the operator's own first, else the only one. If several users
@@ -95,6 +97,7 @@ class Kernel:
         self.networks = network_names(self.channels.values())
         self.functions = dict(functions or {})
         self.evaluate_response = evaluate_response
+        self.observers = Observers()
         self._extractor = extractor or RuleExtractor()
         self._embedder = embedder
         self._clock = clock
@@ -151,6 +154,7 @@ class Kernel:
                 channels=None if self._channels is None else self.channels,
                 settings=self.settings,
                 holder=self.name,
+                observers=self.observers,
                 kernel=self,
                 memory=self.memory_reader,
                 networks=self.networks,
@@ -162,8 +166,9 @@ class Kernel:
         return self
 
     def _make_api(self, context: ApiContext) -> None:
-        self.log = LogApi(context)
-        self.turns = TurnsApi(context, self.log)
+        self.files = FilesApi(context)
+        self.log = LogApi(context, self.files)
+        self.turns = TurnsApi(context, self.log, self.files)
         self.sessions = SessionsApi(context, self.turns)
         self.jobs = JobsApi(context)
         self.runs = RunsApi(context, self.jobs)

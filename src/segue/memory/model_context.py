@@ -47,7 +47,7 @@ class Context:
 
     @property
     def message_tokens(self) -> int:
-        return sum(estimate(message.content) for message in self.messages)
+        return sum(message.tokens for message in self.messages)
 
     def as_messages(self) -> list[Message]:
         """The summary and the memories as one system message, followed by the messages."""
@@ -107,7 +107,7 @@ async def assemble(
     messages = fold_runs(mark_undelivered(list(in_context_order(events))))
     messages = apply_view(messages, view, job_id)[-limit:]
     fitting = _newest_within(messages, token_budget)
-    tokens_left = token_budget - sum(estimate(message.content) for message in fitting)
+    tokens_left = token_budget - sum(message.tokens for message in fitting)
     summary = archive.summary if archive else None
     if summary and estimate(summary) > tokens_left:
         summary = None
@@ -207,7 +207,7 @@ def _with_count(opening: Message, occurrences: list[Message]) -> Message:
 def _newest_within(messages: list[Message], token_budget: int) -> list[Message]:
     tokens_left = token_budget
     for index in range(len(messages), 0, -1):
-        tokens_left -= estimate(messages[index - 1].content)
+        tokens_left -= messages[index - 1].tokens
         if tokens_left < 0:
             return messages[index:]
     return messages

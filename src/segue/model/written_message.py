@@ -1,10 +1,12 @@
 """Written messages: messages that are stored without a turn, perhaps with the time when they were said."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from segue.errors import BadSetting, BadTime, BadTrigger
+from segue.model.files import File, text_of
 from segue.model.text_checks import check_text
 from segue.times.clock import to_moment, to_ms
 from segue.times.format import quoted
@@ -23,15 +25,21 @@ class WrittenMessage(NamedTuple):
     role: str
     text: str
     at: int
+    parts: Sequence[File]
 
 
-def written_message(given: GivenMessage, now: int) -> WrittenMessage:
+def written_message(
+    role: str, text: str, created_at: SaidAt = None, *, now: int, files: Sequence[File] = ()
+) -> WrittenMessage:
     """The message as it is stored. Raises `BadSetting`, `BadText` and `BadTime`."""
-    role, text, *said = given
-    check_text(text, "a message")
     if role not in ROLES:
         raise BadSetting(f"a role is user, assistant or system, got {role!r}")
-    return WrittenMessage(role, text, said_at(said[0] if said else None, now))
+    return WrittenMessage(role, message_text(text, files), said_at(created_at, now), files)
+
+
+def message_text(text: str, files: Sequence[File]) -> str:
+    """The text of a message; without words, the names of its files. Raises `BadText`."""
+    return text_of(files) if files and not str(text).strip() else check_text(text, "a message")
 
 
 def said_at(created_at: SaidAt, now: int) -> int:

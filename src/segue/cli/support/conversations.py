@@ -131,7 +131,7 @@ def _add(conversation: Conversation, role: str, text: str, said: SaidAt, reading
         conversation.left_out["without text"] += 1
     else:
         message = (role, text, said)
-        written_message(message, reading.now)
+        written_message(*message, now=reading.now)
         conversation.messages.append(message)
 
 

@@ -47,7 +47,12 @@ async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[K
         if configuration.traces:
             from segue.telemetry.tracing import exporting, traced
 
-            await opened.enter_async_context(traced(kernel, await opened.enter_async_context(exporting())))
+            provider = await opened.enter_async_context(exporting())
+            if configuration.model is not None:
+                from segue.agents.llm import trace_requests
+
+                trace_requests(provider)
+            await opened.enter_async_context(traced(kernel, provider))
         await merge_memories.install(kernel)
         if heartbeat.FUNCTION in functions:
             await heartbeat.install(kernel)

@@ -5,6 +5,7 @@ when it was loaded, so it is neither read nor checked again.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from segue.errors import BadSetting, NotFound
@@ -145,11 +146,15 @@ class ApiContext(WorkerContext):
         *,
         keep: Callable[[T], Mapping[str, Any]],
         again: Callable[[Mapping[str, Any]], Transaction[T]],
+        alone: bool = False,
     ) -> T:
-        """Commits the work; if the caller named the request, once (see `run_once`)."""
-        if request is None:
-            return await self.store.commit(work)
-        return await self.store.commit(run_once, request, work, now, keep=keep, again=again)
+        """Commits the work; if the caller named the request, once (see `run_once`).
+
+        `alone`: in a commit of its own, because its values are large.
+        """
+        if request is not None:
+            work = partial(run_once, request, work, now, keep=keep, again=again)
+        return await (self.store.commit_alone(work) if alone else self.store.commit(work))
 
     async def create_once(
         self, request: Request | None, work: Callable[[], Transaction[Result[Job]]], now: int

@@ -94,7 +94,7 @@ class MessageImport:
 
 
 def _checked(given: GivenMessage, now: int) -> WrittenMessage:
-    message = written_message(given, now)
+    message = written_message(*given, now=now)
     if message.role not in IMPORTED_ROLES:
         raise BadSetting(
             f"an imported message is a user's or an assistant's, got {message.role!r}; leave it out"

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from segue.errors import BadText
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.files import FileRef, FilesApi
 from segue.kernel.api.import_messages import ImportedMessages, MessageImport
 from segue.kernel.live.follow import follow
 from segue.kernel.live.hub import LiveText
@@ -16,18 +17,22 @@ from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessage
 from segue.model.records import Asker, Delivery, Event, Session, Source
 from segue.model.text_checks import check_key, check_text
 from segue.model.transcript import Message, message_of
-from segue.model.written_message import GivenMessage, SaidAt, written_message
+from segue.model.written_message import GivenMessage, SaidAt, WrittenMessage, written_message
 from segue.store.database import Transaction
 
 MOST_AT_ONCE = 100
 """Messages in one write."""
 
+MessageWithFiles: TypeAlias = tuple[str, str, SaidAt, Sequence[FileRef]]
+"""A role, a text, when it was said, and its files."""
+
 
 class LogApi:
     """What happened in a session, and what was said: `kernel.log`."""
 
-    def __init__(self, context: ApiContext) -> None:
+    def __init__(self, context: ApiContext, files: FilesApi) -> None:
         self._context = context
+        self._files = files
 
     async def messages(
         self, key: SessionRef, *, owner: Asker = OPERATOR, after: int = 0, limit: int = 100
@@ -62,7 +67,7 @@ class LogApi:
     ) -> list[Event]:
         """Returns the events that a chat view shows: the newest `limit` before the event number `before`.
 
-        These are messages, tool calls and waiting turns, oldest first. Raises `NotFound`.
+        These are messages, tool calls, questions and waiting turns, oldest first. Raises `NotFound`.
         """
         session = await self._context.session(key, owner)
         return await self._context.store.told(session.id, before=before, limit=limit)
@@ -110,18 +115,19 @@ class LogApi:
         role: str,
         text: str,
         *,
+        parts: Sequence[FileRef] = (),
         owner: Asker = OPERATOR,
         created_at: SaidAt = None,
         auto_commit_policy: MaybePolicy = UNSET,
     ) -> Message:
         """Stores a message without running the agent, and returns it as a `Message`.
 
-        `role` is `user`, `assistant` or `system`. `created_at` is when it was said, a datetime with a zone or
-        RFC 3339; by default now. It does not change the message's place in the log, nor that the message
-        counts as activity now for `Idle` triggers. Raises `BadKey`, `BadText`, `BadSetting`, and `BadTime`
-        for a time in the future.
+        `role` is `user`, `assistant` or `system`; `parts` as for `receive`. `created_at` is when it was said,
+        a datetime with a zone or RFC 3339; by default now. It does not change the message's place in the log,
+        nor that the message counts as activity now for `Idle` triggers. Raises `BadKey`, `BadText`,
+        `BadSetting`, `BadFile`, `NotFound`, and `BadTime` for a time in the future.
         """
-        written = await self._write(key, [(role, text, created_at)], owner, auto_commit_policy)
+        written = await self._write(key, [(role, text, created_at, parts)], owner, auto_commit_policy)
         message = message_of(written.events[0])
         assert message is not None  # it was written as one
         return message
@@ -129,7 +135,7 @@ class LogApi:
     async def write_all(
         self,
         key: str,
-        messages: Sequence[GivenMessage],
+        messages: Sequence[GivenMessage | MessageWithFiles],
         *,
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSET,
@@ -137,8 +143,8 @@ class LogApi:
     ) -> StoredMessages:
         """Stores up to 100 messages in one transaction and in their order.
 
-        A message is a role and a text, and perhaps when it was said. Returns `added`, and the session's
-        `message_count` and `pending_tokens` afterwards. Raises as `write` does.
+        A message is a role and a text, and perhaps when it was said and a list of its files. Returns `added`,
+        and the session's `message_count` and `pending_tokens` afterwards. Raises what `write` raises.
         """
         return (await self._write(key, messages, owner, auto_commit_policy, request)).value
 
@@ -168,7 +174,7 @@ class LogApi:
     async def _write(
         self,
         key: str,
-        messages: Sequence[GivenMessage],
+        messages: Sequence[GivenMessage | MessageWithFiles],
         owner: Asker,
         auto_commit_policy: MaybePolicy,
         request: Request | None = None,
@@ -176,22 +182,30 @@ class LogApi:
     ) -> Result[StoredMessages]:
         context = self._context
         check_key(key)
-        _check_count(messages)
+        if not 1 <= len(messages) <= MOST_AT_ONCE:
+            raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
         now = context.clock.ms()
-        checked = [written_message(each, now) for each in messages]
-        work = partial(
-            sessions.write,
-            context.address(key, owner, now),
-            checked,
-            now,
-            policy=auto_commit_policy,
-            after=after,
-        )
+        checked = [await self._checked(key, owner, now, *message) for message in messages]
+        address = context.address(key, owner, now)
+        work = partial(sessions.write, address, checked, now, policy=auto_commit_policy, after=after)
         written = await context.commit_once(
             request, work, now, keep=_written_to_json, again=_written_from_json
         )
         context.announce(written)
         return written
+
+    async def _checked(
+        self,
+        key: str,
+        owner: Asker,
+        now: int,
+        role: str,
+        text: str,
+        created_at: SaidAt = None,
+        parts: Sequence[FileRef] = (),
+    ) -> WrittenMessage:
+        files = await self._files.of_message(key, parts, owner)
+        return written_message(role, text, created_at, now=now, files=files)
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
         """Sends a message through the session's channel now, outside of any turn.
@@ -212,11 +226,6 @@ class LogApi:
 
 def _messages_in(events: Sequence[Event]) -> list[Message]:
     return [message for event in events if (message := message_of(event))]
-
-
-def _check_count(messages: Sequence[GivenMessage]) -> None:
-    if not 1 <= len(messages) <= MOST_AT_ONCE:
-        raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
 
 
 # The result as it is stored under an idempotency key, and read back for a repeated request.

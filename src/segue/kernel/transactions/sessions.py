@@ -10,7 +10,7 @@ from segue.kernel.transactions import lane, session_log, settle, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
 from segue.model.auto_commit import AutoCommitPolicy, next_look
-from segue.model.records import Event, Lookup, Session
+from segue.model.records import Event, Lookup, Session, parts_body
 from segue.model.states import Outcome
 from segue.model.written_message import WrittenMessage
 from segue.record import positional, record
@@ -93,8 +93,16 @@ def write(
     common = replace(route.common, last_message_at=now) if route.common else None
     route = Route(replace(session, last_message_at=now), common)
     written = [
-        Event(session_id=session.id, seq=0, type="message", at=each.at, role=each.role, content=each.text)
-        for each in messages
+        Event(
+            session_id=session.id,
+            seq=0,
+            type="message",
+            at=message.at,
+            role=message.role,
+            content=message.text,
+            body=parts_body(message.parts),
+        )
+        for message in messages
     ]
     events = yield from unified.append_events(route, written, now)
     counted = yield queries.sessions.overview, {"id": session.id}

@@ -35,6 +35,7 @@ async def open_turn(
         via=await _via(context, held),
         text=text,
         prompt=prompt.text if prompt else text,
+        parts=turn.parts,
         role="system" if turn.source and turn.source.kind == JobKind.RECALL else "user",
         prompt_ref=prompt.ref if prompt else None,
         source=turn.source,

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from segue.errors import StoreUnavailable, Undecided
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
+from segue.kernel.live.observers import Observers
 from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.transactions.deliveries import Outbox
 from segue.kernel.transactions.result import Result
@@ -68,6 +69,7 @@ class WorkerContext:
     settings: Settings
     holder: str
     """The name under which this process holds leases."""
+    observers: Observers
     kernel: Any
     """The kernel itself, which each turn gives to its agent."""
     tuning: WorkerTuning = WorkerTuning()

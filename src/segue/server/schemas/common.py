@@ -20,6 +20,7 @@ from pydantic import (
 from segue.kernel.api.log import MOST_AT_ONCE
 from segue.model.auto_commit import MOST_KEPT
 from segue.model.text_checks import MAX_KEY, MAX_NAME, MAX_TEXT
+from segue.server.schemas.files import Body, PartOut, WithParts
 
 MOST_METADATA = 16_384
 KEY_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+:[^\s/\x00-\x1f\x7f]+$"
@@ -50,10 +51,6 @@ WrittenRole: TypeAlias = Literal["user", "assistant", "system"]
 
 _MOST = 1_000_000_000
 _MOMENT = "2026-11-16T09:00:00.000+00:00"
-
-
-class Body(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class AutoCommitPolicyIn(Body):
@@ -97,6 +94,7 @@ class OpenSession(Body):
     chat_type: Literal["private", "group"] = "private"
     title: Name | None = None
     timezone: str | None = Field(None, max_length=MAX_NAME, examples=["Europe/Berlin"])
+    when_busy: Busy | None = None
     metadata: Metadata = Field(default_factory=dict)
     auto_commit_policy: AutoCommitPolicyIn | None = None
 
@@ -118,8 +116,9 @@ class ChangeSession(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"title": "Travel"}]})
 
 
-class NewTurn(Body):
-    content: NonBlankText = Field(description="The user's message.")
+class NewTurn(WithParts):
+    """A user's message."""
+
     when_busy: Busy | None = Field(
         None,
         description="What to do while a turn is running. Default: the session's setting, then the server's.",
@@ -138,9 +137,8 @@ SaidAt: TypeAlias = Annotated[
 ]
 
 
-class WriteMessage(Body):
+class WriteMessage(WithParts):
     role: WrittenRole
-    content: NonBlankText
     created_at: SaidAt = None
     auto_commit_policy: AutoCommitPolicyIn | None = None
 
@@ -149,9 +147,8 @@ class WriteMessage(Body):
     )
 
 
-class BatchMessage(Body):
+class BatchMessage(WithParts):
     role: WrittenRole
-    content: NonBlankText
     created_at: SaidAt = None
 
     @model_validator(mode="before")
@@ -241,6 +238,7 @@ class Upcoming(BaseModel):
 
 
 class SessionOut(BaseModel):
+    id: str = Field(description="Differs from that of a deleted session with the same key.")
     key: str = Field(examples=["websocket:3f2a"])
     channel: str
     chat_id: str
@@ -253,6 +251,7 @@ class SessionOut(BaseModel):
     last_message_at: Moment | None
     message_count: int = Field(description="Messages that are not archived.")
     pending_tokens: int = Field(description="Estimated number of tokens in these messages.")
+    last_seq: int = Field(description="The number of the newest event in its log.")
     last_line: str | None = Field(description="The beginning of the newest message.")
     last_line_at: Moment | None
     last_activity_at: Moment = Field(
@@ -265,6 +264,9 @@ class SessionOut(BaseModel):
     auto_commit_last_error_at: str = Field(description="Empty if there is no error.")
     state: Literal["idle", "running"]
     queued: int = Field(description="Number of queued turns.")
+    waiting_until: Moment | None = Field(
+        description="Set while the agent waits for the user's answer: scheduled turns are held until then."
+    )
     recall: RecallOut | None = Field(description="The pending recall, or the running one, or null.")
     automation_count: int
     when_busy: Busy | None
@@ -305,6 +307,7 @@ class MessageOut(BaseModel):
     role: Literal["user", "assistant", "system", "tool"]
     content: str
     html: str = Field(description="The content as Markdown, rendered and sanitised.")
+    parts: list[PartOut] = Field(description="The files that were sent with it.")
     created_at: Moment
     turn_id: str | None
     source: SourceOut | None = Field(description="The job that caused the message; null if a user did.")
@@ -332,6 +335,7 @@ class TurnOut(BaseModel):
     state: Literal["queued", "running", "done", "failed", "cancelled"]
     outcome: str | None
     content: str
+    parts: list[PartOut]
     reply: str | None = Field(description="The agent's own text, if any.")
     error: str | None
     usage: dict[str, JsonValue] | None

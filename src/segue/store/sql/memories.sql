@@ -35,7 +35,7 @@ WHERE account = :account AND user_id = :user_id AND topic = :topic AND forgotten
 SELECT /*columns memory*/
 FROM memories
 WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL AND kind <> 'passage'
-  AND (updated_at < :before OR (updated_at = :before AND id < :before_id))
+  AND (updated_at, id) < (:before, :before_id)
 ORDER BY updated_at DESC, id DESC
 LIMIT :limit;
 
