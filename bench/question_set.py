@@ -118,7 +118,7 @@ _TEMPLATES = {
         ("I asked {person} about the insurance, they pay {number} a year.", "You could compare."),
         ("{person} wants to sell the old {thing} for {number}.", "A fair price for a {thing}?"),
         ("For the party {person} brings {food} and a {thing}.", "Everything is set, then."),
-        ("{person} planted {food} behind the house in {place}.", "I hope it grows."),
+        ("{person} planted {food} behind a house in {place}.", "I hope it grows."),
         ("The meeting with {person} about the {thing} is moved by {number} minutes.", "Noted."),
         ("{person} lost the key of the {thing} in {place}.", "Someone may have found it."),
         ("The teacher of {person} charges {number} for a lesson.", "That is a lot."),

@@ -6,7 +6,9 @@ import pytest
 
 from segue import Kernel, Owner
 from segue.errors import Invalid
+from segue.kernel.api.context import OPERATOR
 from segue.memory.embedding import fused, nearest_by_bits, similarity, stored_vector
+from segue.model.records import Asker
 from segue.store.open import open_database
 from segue.testing import ManualClock, ScriptedAgent, quiet
 
@@ -43,8 +45,8 @@ async def remembering(kernel: Kernel) -> None:
     await quiet(kernel)
 
 
-async def contents(kernel: Kernel, query: str, **more: Owner) -> list[str]:
-    return [each.memory.content for each in await kernel.memory.search(query, **more)]
+async def contents(kernel: Kernel, query: str, owner: Asker = OPERATOR) -> list[str]:
+    return [each.memory.content for each in await kernel.memory.search(query, owner=owner)]
 
 
 async def test_words_that_no_text_has_are_found_by_meaning(

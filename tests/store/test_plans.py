@@ -204,7 +204,7 @@ def walks_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> lis
     sent = positional(query)
     values = dict.fromkeys(query.parameters, "1")
     plan = connection.execute(f"EXPLAIN QUERY PLAN {sent.text}", sent.pick(values)).fetchall()
-    made = set(re.findall(r"(\w+) AS MATERIALIZED|AS (waiting)\b", query.sqlite))
+    made = set(re.findall(r"(\w+) AS MATERIALIZED|AS (waiting|counted)\b", query.sqlite))
     names = {name for pair in made for name in pair} | {"CONSTANT", "json_each"}
     return [line for *_, line in plan if line.startswith("SCAN") and line.split()[1] not in names]
 

@@ -17,9 +17,9 @@ _CACHED = 50_000
 _FUNCTION_WORDS = {
     "english": """
         a about again an and any are as at be been but by can could did do does for from had has have he her
-        him his how i if in into is it its just me my no not of on or our please remember shall she should
+        him his how i if in into is it its just me my no not of on or our please remember she should
         so tell than that the their them then there they this to us was we were what when where which who
-        whom whose why will with would you your
+        whose why will with would you your
     """,
     "german": """
         aber alle als am an auch auf aus bei bin bis das dass dem den der des die dir doch du durch ein eine

@@ -14,7 +14,7 @@ from segue.errors import BadSetting
 from segue.record import record
 
 if TYPE_CHECKING:
-    from segue.cli.support.conversations import Conversation
+    from segue.cli.support.conversations import ConversationInFile
     from segue.kernel.kernel import Kernel
 
 File = Annotated[
@@ -34,7 +34,7 @@ Archive = Annotated[bool, typer.Option("--commit", help="Archive the sessions, s
 
 @record
 class ImportResult:
-    conversation: "Conversation"
+    conversation: "ConversationInFile"
     key: str
     added: int
     present: int
@@ -47,12 +47,12 @@ def import_conversations(
     """Import conversations. What was imported before is not imported again, and bad lines are reported."""
 
     async def work(kernel: "Kernel") -> None:
-        from segue.cli.support.conversations import Reading, read_conversations
+        from segue.cli.support.conversations import FileContext, read_conversations
         from segue.model.settings import check_zone
 
         zone = timezone or terminal_zone() or "UTC"
         check_zone(zone)
-        found = read_conversations(file, Reading(now=kernel.clock.ms(), zone=ZoneInfo(zone)))
+        found = read_conversations(file, FileContext(now=kernel.clock.ms(), zone=ZoneInfo(zone)))
         if key is not None and len(found) != 1:
             raise BadSetting(
                 f"--key names one session, and {file} has {len(found)} conversations; leave it out"
@@ -68,7 +68,7 @@ def import_conversations(
 
 
 async def _import(
-    context: CommandContext, kernel: "Kernel", conversation: "Conversation", key: str | None, place: str
+    context: CommandContext, kernel: "Kernel", conversation: "ConversationInFile", key: str | None, place: str
 ) -> ImportResult:
     into = conversation.key if key is None else key
     total = len(conversation.messages)

@@ -40,7 +40,7 @@ class BadPart:
 
 
 @dataclass
-class Conversation:
+class ConversationInFile:
     name: str
     """Unique in its source: it becomes part of the session's key."""
     title: str | None = None
@@ -54,14 +54,14 @@ class Conversation:
 
 
 @record
-class Reading:
+class FileContext:
     """When a file is read, and the zone of its times that have none."""
 
     now: int
     zone: ZoneInfo
 
 
-def read_conversations(file: Path, reading: Reading) -> list[Conversation]:
+def read_conversations(file: Path, reading: FileContext) -> list[ConversationInFile]:
     """The conversations of a file. Raises `BadText` if none can be read from it."""
     try:
         size = file.stat().st_size
@@ -94,9 +94,9 @@ def _parsed(text: str, what: str) -> Any:
         raise BadText(f"{what} is no JSON: {error}") from None
 
 
-def _json_lines(lines: Iterator[tuple[int, str]], stem: str, reading: Reading) -> Conversation:
+def _json_lines(lines: Iterator[tuple[int, str]], stem: str, reading: FileContext) -> ConversationInFile:
     """A nanobot session, which begins with a line of metadata, or plain lines of messages."""
-    conversation = Conversation(name=f"import-{_safe(stem)}")
+    conversation = ConversationInFile(name=f"import-{_safe(stem)}")
     for number, line in lines:
         if not line.strip():
             continue
@@ -114,7 +114,7 @@ def _json_lines(lines: Iterator[tuple[int, str]], stem: str, reading: Reading) -
     return conversation
 
 
-def _add_line(conversation: Conversation, given: Any, reading: Reading) -> None:
+def _add_line(conversation: ConversationInFile, given: Any, reading: FileContext) -> None:
     if not isinstance(given, dict) or not isinstance(given.get("role"), str):
         raise BadText('a line is {"role": …, "content": …, "created_at": …}')
     said = given.get("created_at", given.get("timestamp"))
@@ -123,7 +123,7 @@ def _add_line(conversation: Conversation, given: Any, reading: Reading) -> None:
     _add(conversation, given["role"], _text(given.get("content")), _zoned(said, reading), reading)
 
 
-def _add(conversation: Conversation, role: str, text: str, said: SaidAt, reading: Reading) -> None:
+def _add(conversation: ConversationInFile, role: str, text: str, said: SaidAt, reading: FileContext) -> None:
     """Add a message, or count it as left out. Raises if it cannot be stored."""
     if role not in IMPORTED_ROLES:
         conversation.left_out[role if role in ("system", "tool", "developer") else "other roles"] += 1
@@ -144,7 +144,7 @@ def _text(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
-def _zoned(said: str | None, reading: Reading) -> SaidAt:
+def _zoned(said: str | None, reading: FileContext) -> SaidAt:
     """The time, in the zone of the reading if it names none, as nanobot's do."""
     if said is None:
         return None
@@ -155,7 +155,7 @@ def _zoned(said: str | None, reading: Reading) -> SaidAt:
     return moment.replace(tzinfo=reading.zone) if moment.tzinfo is None and "T" in said else said
 
 
-def _openai(given: Any, reading: Reading) -> Iterator[Conversation]:
+def _openai(given: Any, reading: FileContext) -> Iterator[ConversationInFile]:
     if not isinstance(given, list) or not all(isinstance(each, dict) and "mapping" in each for each in given):
         raise BadText(
             "a file that begins with [ is an OpenAI export: a list of conversations with a `mapping`; "
@@ -171,9 +171,9 @@ def _openai(given: Any, reading: Reading) -> Iterator[Conversation]:
         yield conversation
 
 
-def _conversation(given: Mapping[str, Any], number: int, reading: Reading) -> Conversation:
+def _conversation(given: Mapping[str, Any], number: int, reading: FileContext) -> ConversationInFile:
     named = given.get("conversation_id") or given.get("id") or given.get("title") or number
-    conversation = Conversation(name=f"openai-{_safe(str(named))}", title=_title(given.get("title")))
+    conversation = ConversationInFile(name=f"openai-{_safe(str(named))}", title=_title(given.get("title")))
     said: SaidAt = None
     for place, message in enumerate(_path(given), start=1):
         try:
