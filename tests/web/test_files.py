@@ -91,7 +91,9 @@ def test_every_language_has_every_word(language: str) -> None:
 
 def test_every_word_is_used() -> None:
     scripts = " ".join(path.read_text("utf-8") for path in SCRIPTS if path.parent.name != "words")
-    made_of_parts = re.compile(r"^(outcome|field|policy|try|unit|help|write)_|_at$")
+    made_of_parts = re.compile(
+        r"^(outcome|field|policy|try|unit|help|write|settings|theme|provider|key)_|_at$"
+    )
     unused = [
         name for name in catalogue("en") if not made_of_parts.search(name) and f'"{name}"' not in scripts
     ]
@@ -151,4 +153,11 @@ def test_exactly_the_first_screen_is_preloaded(server: Served) -> None:
     assert {"elements/segue-app.js", "elements/segue-note.js", "lib/fold.js", "words/en.js"} <= preloaded
     assert not {"later.js", "elements/segue-panel.js", "words/zh.js", "words/de.js"} & preloaded
     styles = fetched(server.url + re.findall(r'href="([^"]+\.css)"', index)[0])[2]
-    assert all(path.read_bytes() in styles for path in STYLES)
+    assert all(without_comments(path).encode() in styles for path in STYLES)
+
+
+def test_comments_are_not_sent(server: Served) -> None:
+    folder = re.findall(r'href="(web/\w+)/', fetched(server.url)[2].decode())[0]
+    for path in (*SCRIPTS, *STYLES):
+        sent = fetched(f"{server.url}{folder}/{path.relative_to(WEB)}")[2].decode()
+        assert sent == without_comments(path), path

@@ -21,12 +21,13 @@ async def around(state: AppState, lifespan: AbstractAsyncContextManager[T]) -> A
     there.
     """
     state.open()
-    if state.kernel.is_open:
-        async with lifespan as given, _wires(state):
+    with state.kernel.observers.added(state.metrics.work):
+        if state.kernel.is_open:
+            async with lifespan as given, _wires(state):
+                yield given
+            return
+        async with state.kernel, lifespan as given, _wires(state), _workers(state):
             yield given
-        return
-    async with state.kernel, lifespan as given, _wires(state), _workers(state):
-        yield given
 
 
 @asynccontextmanager

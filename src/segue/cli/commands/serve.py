@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.load_settings import configured
-from segue.errors import BadSetting
+from segue.cli.support.load_settings import configured, refuse_open_host
 from segue.extras import needed_for
 
 if TYPE_CHECKING:
@@ -25,11 +25,7 @@ Port = Annotated[int | None, typer.Option(help="The port; 0 takes any free port.
 @configured(log_level=logging.INFO, host=Host, port=Port)
 def serve(configuration: "Configuration") -> None:
     """Run the API, the page and the workers in one process."""
-    if not configuration.api_keys and not configuration.listens_to_itself_only:
-        raise BadSetting(
-            f"{configuration.host} can be reached from other machines, but no API key is set; "
-            "set SEGUE_API_KEYS, or listen on 127.0.0.1"
-        )
+    refuse_open_host(configuration)
     from segue.cli.support.event_loop import run
 
     run(_serve(configuration))
@@ -49,7 +45,7 @@ async def _serve(configuration: "Configuration") -> None:
         listening_socket(configuration.host.strip("[]"), configuration.port) as listening,
     ):
         async with kernel_with_workers(configuration) as kernel, asyncio.TaskGroup() as group:
-            server = HttpServer(create_app(kernel, configuration))
+            server = HttpServer(create_app(kernel, configuration, manages_model=True))
             group.create_task(server.serve([listening]))
             await server.ready.wait()
             _announce(configuration, address_of(listening))
@@ -64,4 +60,13 @@ async def _serve(configuration: "Configuration") -> None:
 
 
 def _announce(configuration: "Configuration", address: str) -> None:
-    typer.echo(f"Segue is at {address} with {configuration.model or 'the offline model'}. Ctrl-C stops it.")
+    """Print the address in one line, framed on a terminal, so that it stands out from the log."""
+    line = f"Segue is at {address} with {configuration.model_name or 'the offline model'}. Ctrl-C stops it."
+    typer.echo(_framed(line) if sys.stdout.isatty() else line)
+    if configuration.database is None:
+        typer.echo(f"Data: {configuration.data}")
+
+
+def _framed(line: str) -> str:
+    rule = "─" * (len(line) + 2)
+    return f"\n┌{rule}┐\n│ {line} │\n└{rule}┘\n"

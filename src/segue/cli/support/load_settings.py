@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from segue.errors import Invalid, SegueError
+from segue.errors import BadSetting, Invalid, SegueError
 
 if TYPE_CHECKING:
     from segue.config import Configuration
@@ -60,6 +60,15 @@ def configured(
     return decorate
 
 
+def refuse_open_host(configuration: "Configuration") -> None:
+    """Raises `BadSetting` if other machines could call this one without a key."""
+    if not configuration.api_keys and not configuration.listens_to_itself_only:
+        raise BadSetting(
+            f"{configuration.host} can be reached from other machines, but no API key is set; "
+            "set SEGUE_API_KEYS, or listen on 127.0.0.1"
+        )
+
+
 def fail(sentence: str, code: int = FAILED) -> NoReturn:
     from segue.telemetry.logs import Redaction
 
@@ -72,7 +81,10 @@ def load(config: Path | None, log_level: int = logging.ERROR, **flags: Any) -> "
     from segue.telemetry import logs
 
     configuration = Configuration.load(config, **flags)
-    logs.configure(configuration.log_format, secrets=configuration.secrets(), level=log_level)
+    if log_level >= logging.ERROR:
+        logs.configure_errors(configuration.secrets())
+    else:
+        logs.configure(configuration.log_format, secrets=configuration.secrets(), level=log_level)
     for warning in configuration.warnings:
         if log_level <= logging.WARNING:
             _log.warning("%s", warning)

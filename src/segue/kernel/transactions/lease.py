@@ -7,6 +7,7 @@ Invariants
   - a holder's write names its fence; if the fence is no longer current, `LeaseLost` is raised
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -14,7 +15,7 @@ from typing import Any, Self
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log
 from segue.kernel.transactions.lane import Pool, queue_update
-from segue.model.records import Event, Session, Turn
+from segue.model.records import Event, Session, Turn, parts_body
 from segue.record import record
 from segue.store import queries
 from segue.store.database import Params, Row, Rows, Transaction
@@ -149,11 +150,13 @@ def _start(
         if session.id in turns
     ]
     opened = yield from session_log.append_turn_events([lane.opened for lane in held])
+    events_of: dict[str | None, list[Event]] = defaultdict(list)
+    for event in opened:
+        events_of[event.turn_id].append(event)
     emptied = {row["session_id"] for row in started if row["empties_queue"]}
     for index, one in enumerate(held):
         updates = (yield from _empty_queue(one, now)) if one.session.id in emptied else ()
-        own = (event for event in opened if event.turn_id == one.turn.id)
-        held[index] = replace(one, events=(*own, *updates))
+        held[index] = replace(one, events=(*events_of[one.turn.id], *updates))
         if one.session.waiting_until is not None:
             yield from _end_waiting(one, one.session.waiting_until)
     for session in sessions:
@@ -193,6 +196,8 @@ def _held(session: Session, state: AgentState, turn: Turn, holder: str, now: int
     body: dict[str, Any] = {"attempt": turn.attempt}
     if prompt := turn.rendered():
         body["prompt_ref"] = prompt.ref.to_json()
+    if first:
+        body |= parts_body(turn.parts)
     opened = Event(
         session_id=session.id,
         seq=session.last_seq,
@@ -247,7 +252,7 @@ def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
             via_id=held.turn.chat_id,
             role="user",
             content=row["content"],
-            body={"joined_turn_id": row["id"]},
+            body={"joined_turn_id": row["id"], **parts_body(rows.parts_of(row["parts"]))},
         )
         for row in waiting
     ]

@@ -1,8 +1,8 @@
 // Elements that the first screen does not need, loaded after it. Each upgrades in place when it arrives.
 
-import "./elements/segue-card.js";
 import "./elements/segue-delete.js";
 import "./elements/segue-hint.js";
 import "./elements/segue-login.js";
 import "./elements/segue-palette.js";
 import "./elements/segue-panel.js";
+import "./elements/segue-settings.js";

@@ -44,7 +44,11 @@ class Sidebar extends Part {
         this.pending,
         this.list,
         this.note,
-        this.#logOutButton(),
+        h(
+          "div.own",
+          h("button.leave", { onclick: () => this.emit("segue-settings") }, icon("settings"), t("settings")),
+          this.#logOutButton(),
+        ),
       ),
     );
   }
@@ -88,6 +92,7 @@ class Sidebar extends Part {
     item.firstChild.show(session, {
       unread: sessions.unread(session.key),
       current: session.key === this.#current,
+      owner: sessions.otherOwner(session),
     });
     return item;
   }
