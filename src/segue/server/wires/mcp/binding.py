@@ -14,7 +14,6 @@ from segue.record import record
 from segue.server.auth import Caller
 from segue.server.request_context import check_may_open
 
-HEADER = "X-Segue-Session"
 PARAMETER = "session"
 
 _HOW_TO_BIND = (

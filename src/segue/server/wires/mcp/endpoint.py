@@ -25,7 +25,8 @@ from segue.extras import needed_for
 from segue.server.auth import Caller
 from segue.server.error_responses import Refused
 from segue.server.request_context import AppState, app_state, asker_of
-from segue.server.wires.mcp.binding import HEADER, PARAMETER, Binding
+from segue.server.wires.conversation import SESSION_HEADER
+from segue.server.wires.mcp.binding import PARAMETER, Binding
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
@@ -114,7 +115,7 @@ class _Run:
 
 
 def _binding(request: Request, caller: Caller) -> Binding:
-    header, parameter = request.headers.get(HEADER), request.query_params.get(PARAMETER)
+    header, parameter = request.headers.get(SESSION_HEADER), request.query_params.get(PARAMETER)
     named = [key for key in (header and unquote(header), parameter) if key]
     return Binding(
         caller=caller,
