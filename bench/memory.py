@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from importlib import import_module
 from time import perf_counter
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ from bench.environment import open_environment
 from bench.question_set import LANGUAGES, NOW, Exchange, Question, distractors, everything, read
 from segue import Kernel
 from segue.kernel.transactions import learn
+from segue.memory.embedding import Embedder
 from segue.model.memory import Memory, MemoryKind
 from segue.model.records import Owner
 from segue.store import queries
@@ -32,7 +34,7 @@ _AT_ONCE = 200
 
 def main() -> None:
     options = _options()
-    asyncio.run(_recall(set_aside=options.set_aside, missed=options.missed))
+    asyncio.run(_recall(_embedder(options.embedder), set_aside=options.set_aside, missed=options.missed))
     if options.passages:
         _latency(options.passages)
 
@@ -42,24 +44,42 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--set-aside", action="store_true", help="ask the questions that are set aside")
     parser.add_argument("--missed", action="store_true", help="print the questions that were not answered")
     parser.add_argument(
+        "--embedder", metavar="MODULE:NAME", help="measure with this embedder, a function that returns one"
+    )
+    parser.add_argument(
         "--passages", type=int, action="append", metavar="N", help="measure the latency at N passages as well"
     )
     return parser.parse_args()
 
 
-async def _recall(*, set_aside: bool, missed: bool) -> None:
+def _embedder(name: str | None) -> Embedder | None:
+    if name is None:
+        return None
+    module, _, made = name.partition(":")
+    embedder: Embedder = getattr(import_module(module), made)()
+    return embedder
+
+
+async def _recall(embedder: Embedder | None, *, set_aside: bool, missed: bool) -> None:
     exchanges = everything()
     asked = [question for language in LANGUAGES for question in read(language)[1]]
     asked = [question for question in asked if question.set_aside is set_aside]
     plain = Bm25(exchanges)
     async with remembering("sqlite://:memory:", exchanges) as kernel:
         ours = {question: await _found(kernel, question, exchanges) for question in asked}
+        with_vectors = ours
+        if embedder is not None:
+            kernel.memory_reader.embedder = embedder
+            await kernel.memory.embed_missing()
+            with_vectors = {question: await _found(kernel, question, exchanges) for question in asked}
     print(f"{len(exchanges):,} passages, questions {'set aside' if set_aside else 'to work with'}\n")
     print(f"{'':28}{'questions':>10}{'recall@5':>10}{'recall@10':>11}")
     for language in (*LANGUAGES, "both"):
         some = [question for question in asked if language in (question.language, "both")]
         _row(f"{language}, BM25", some, {question: plain.search(question.text) for question in some})
         _row(f"{language}, Segue", some, ours)
+        if embedder is not None:
+            _row(f"{language}, with {embedder.name}", some, with_vectors)
     for question in asked if missed else ():
         if question.evidence not in ours[question]:
             print(f"missed {question.evidence}: {question.text}")

@@ -232,6 +232,7 @@ def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, sch
         "call": None,
         "source": None,
         "metadata": None,
+        "parts": None,
     }
     if scheduled:
         words |= {"content": "0" * 42, "prompt": "go on", "brief": "0" * 136, "source": _SOURCE}

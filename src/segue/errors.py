@@ -11,6 +11,7 @@ SegueError
 │   ├── BadPolicy        a policy
 │   ├── BadRecall        a recall: its type, its interval, its instruction
 │   ├── BadSetting       a setting of the kernel
+│   │   └── ModelKeyMissing the configured model's provider needs a key, and none is set
 │   ├── BadMount         a mount of the server: too late, twice, or below a path that cannot be used
 │   ├── BadFile          a file: empty, too large, or too many of them in a message
 │   ├── NotJson          a framework's state that cannot be stored as a JSON object
@@ -105,6 +106,10 @@ class BadRecall(Invalid):
 
 class BadSetting(Invalid):
     code = "bad_setting"
+
+
+class ModelKeyMissing(BadSetting):
+    code = "model_key_missing"
 
 
 class BadMount(Invalid):
@@ -226,13 +231,17 @@ class LeaseLost(SegueError):
 
 
 class AgentFailed(SegueError):
-    """Raised by an agent. `shown` is for the conversation; the message is stored with the run."""
+    """Raised by an agent. `shown` is for the conversation; the message is stored with the run.
+
+    `code` tells programs the cause, so that a page can lead to what fixes it.
+    """
 
     code = "agent_failed"
 
-    def __init__(self, message: str, *, shown: str | None = None) -> None:
+    def __init__(self, message: str, *, shown: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
         self.shown = shown
+        self.code = code or type(self).code
 
 
 class NotAllowed(SegueError):

@@ -24,6 +24,7 @@ EXTRAS = {
     "openai": "model",
     "pydantic_ai": "model",
     "mcp": "mcp",
+    "mcp_types": "mcp",
     "asyncpg": "postgres",
     "nio": "matrix",
     "opentelemetry": "traces",

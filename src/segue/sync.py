@@ -64,6 +64,7 @@ class BlockingLog(BlockingPart[LogApi]):
     deliveries = BlockingCall(LogApi.deliveries)
     write = BlockingCall(LogApi.write)
     write_all = BlockingCall(LogApi.write_all)
+    import_all = BlockingCall(LogApi.import_all)
     say = BlockingCall(LogApi.say)
 
 
@@ -118,6 +119,7 @@ class BlockingMemory(BlockingPart[MemoryApi]):
     undo = BlockingCall(MemoryApi.undo)
     task = BlockingCall(MemoryApi.task)
     tasks = BlockingCall(MemoryApi.tasks)
+    embed_missing = BlockingCall(MemoryApi.embed_missing)
     cancel_task = BlockingCall(MemoryApi.cancel_task)
     get = BlockingCall(MemoryApi.get)
     search = BlockingCall(MemoryApi.search)

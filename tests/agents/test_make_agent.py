@@ -9,10 +9,11 @@ import pytest
 
 from segue import Kernel
 from segue.agents import make_agent, registry_of
+from segue.agents.current_agent import CurrentAgent
 from segue.agents.llm import ModelAgent, load_model
 from segue.agents.offline import OfflineAgent
 from segue.config import Configuration
-from segue.errors import BadSetting
+from segue.errors import BadSetting, ModelKeyMissing
 from segue.testing import quiet
 from segue.testing.scripted_provider import ScriptedProvider, says
 from segue.testing.wire_formats import Calls
@@ -25,7 +26,11 @@ def configured(**flags: Any) -> Configuration:
 
 
 def test_without_a_model_the_rules_answer() -> None:
-    assert isinstance(make_agent(configured()), OfflineAgent)
+    assert isinstance(make_agent(configured(model="offline")), OfflineAgent)
+
+
+def test_without_a_setting_the_agent_follows_the_page() -> None:
+    assert isinstance(make_agent(configured()), CurrentAgent)
 
 
 def test_a_model_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,9 +48,28 @@ def test_a_model_that_cannot_be_made_is_a_wrong_setting(name: str, monkeypatch: 
         load_model(name)
 
 
-def test_a_local_server_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OLLAMA_BASE_URL", "http://127.0.0.1:11434/v1")
-    assert load_model("ollama:llama3.2").model_name == "llama3.2"
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [("openai-chat:gpt-4o", "OPENAI_API_KEY"), ("anthropic:claude", "ANTHROPIC_API_KEY")],
+)
+def test_a_missing_key_is_our_sentence_with_the_step_to_take(
+    name: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for unset in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(unset, raising=False)
+    with pytest.raises(ModelKeyMissing, match=f"needs a key, and {variable} is not set; set it, or") as error:
+        load_model(name)
+    assert error.value.code == "model_key_missing"
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", None])
+def test_a_local_server_needs_no_key(address: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OLLAMA_BASE_URL", raising=False)
+    if address:
+        monkeypatch.setenv("OLLAMA_BASE_URL", address)
+    model = load_model("ollama:llama3.2")
+    assert model.model_name == "llama3.2"
+    assert (model.base_url or "").startswith(address or "http://127.0.0.1:11434/v1")
 
 
 async def test_files_come_with_a_workspace(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Runs `segue chat` in a pseudo-terminal: a test types keys and reads the output."""
+"""Runs `segue` in a pseudo-terminal: a test types keys and reads the output."""
 
 import asyncio
 import fcntl
@@ -7,7 +7,7 @@ import pty
 import re
 import termios
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 
 import psutil  # type: ignore[import-untyped]
 
@@ -31,6 +31,11 @@ class Terminal:
 
     def type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
+
+    @property
+    def output(self) -> str:
+        """All of its output so far, without colours."""
+        return self._output
 
     async def see(self, words: str) -> str:
         """Wait for these words after those seen before. Returns the new output up to their end."""
@@ -67,11 +72,15 @@ class Terminal:
         self._changed.set()
 
 
+def chatting(segue: Segue, *arguments: str) -> AbstractAsyncContextManager[Terminal]:
+    return at_terminal(segue, "chat", *arguments)
+
+
 @asynccontextmanager
-async def chatting(segue: Segue, *arguments: str) -> AsyncIterator[Terminal]:
+async def at_terminal(segue: Segue, *arguments: str) -> AsyncIterator[Terminal]:
     master, slave = pty.openpty()
     process = await asyncio.create_subprocess_exec(
-        *segue.command("chat", *arguments),
+        *segue.command(*arguments),
         cwd=segue.folder,
         env={**segue.environment(), "TERM": "xterm"},
         stdin=slave,

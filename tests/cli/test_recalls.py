@@ -70,7 +70,7 @@ async def test_a_recurring_recall_is_skipped(segue: Segue) -> None:
         (("cancel", "web:1"), 1, "no recall is pending in web:1"),
         (("skip", "web:1"), 1, "no recall is pending in web:1"),
         (("list", "web:9"), 1, "there is no session web:9"),
-        (("set", "web:9", CHECK), 1, "there is no session web:9"),
+        (("set", "nine", CHECK), 1, "no session is called 'nine'"),
         (("set", "web:1", CHECK, "--when", "soonish"), 2, "soonish"),
         (("set", "web:1", CHECK, "--interval-seconds", "300"), 2, "a recurring recall needs `when`"),
         (("set", "web:1", " "), 2, "the instruction of a recall is empty"),

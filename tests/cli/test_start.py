@@ -24,6 +24,8 @@ finally:
     json.dump(sorted({name.partition(".")[0] for name in sys.modules}), told)
 """
 
+WHOLE = AS_JSON.replace('name.partition(".")[0]', "name")
+
 HELP = """
 import json, sys
 sys.argv = ["segue", "--help"]
@@ -56,6 +58,32 @@ def test_help_loads_nothing_heavy() -> None:
     assert not HEAVY & set(json.loads(done.stdout))
 
 
+@pytest.mark.parametrize("words", [["jobs", "list"], ["sessions", "list"], ["runs", "list", "web:1"]])
+async def test_a_list_loads_neither_agents_nor_the_log_library(segue: Segue, words: list[str]) -> None:
+    """What a short command does not use would take longer to load than its work takes."""
+    assert (await segue.process("sessions", "add-message", "web:1", "Hello")).code == 0
+    loaded = await modules_of(segue, words, whole=True)
+    top = {name.partition(".")[0] for name in loaded}
+    assert not {*WEB, "anthropic", "httpx2", "openai", "rich", "structlog"} & top
+    assert not {
+        name for name in loaded if name.startswith(("segue.agents", "segue.channels", "segue.server"))
+    }
+
+
+async def modules_of(segue: Segue, words: list[str], *, whole: bool = False) -> set[str]:
+    """The modules that a command has loaded at its end: whole names, or those of packages."""
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", WHOLE if whole else AS_JSON, json.dumps(words)],
+        env=segue.environment(),
+        cwd=segue.folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return set(json.loads(done.stdout))
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -67,16 +95,7 @@ def test_help_loads_nothing_heavy() -> None:
 async def test_json_output_needs_no_web_server(segue: Segue, words: list[str]) -> None:
     """The JSON is that of the API, but neither the server nor the model's libraries are imported."""
     assert (await segue.process("sessions", "add-message", "web:1", "Hello")).code == 0
-    done = await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-c", AS_JSON, json.dumps(words)],
-        env=segue.environment(),
-        cwd=segue.folder,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert not WEB & set(json.loads(done.stdout))
+    assert not WEB & await modules_of(segue, words)
 
 
 @pytest.mark.parametrize("missing", ["typer", "pydantic"])

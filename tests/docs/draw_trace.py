@@ -59,9 +59,7 @@ async def trace() -> Sequence[ReadableSpan]:
 
     channel = SlowChannel("telegram")
     async with (
-        Kernel(
-            "sqlite://:memory:", agent=adapt(agent, tools=()), channels=[SlowChannel("telegram")]
-        ) as kernel,
+        Kernel("sqlite://:memory:", agent=adapt(agent, tools=()), channels=[channel]) as kernel,
         traced(kernel, provider),
         asyncio.TaskGroup() as tasks,
     ):
@@ -75,6 +73,10 @@ async def trace() -> Sequence[ReadableSpan]:
     spans = exporter.get_finished_spans()
     (run,) = [span for span in spans if span.name == "run"]
     return [span for span in spans if span.context.trace_id == run.context.trace_id]
+
+
+def _count(name: str, spans: Sequence[ReadableSpan]) -> int:
+    return sum(span.name == name for span in spans)
 
 
 def in_order(

@@ -1,12 +1,17 @@
 """Installations: builds the wheel and the sdist, and installs them outside of the repository."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -57,10 +62,6 @@ def interpreter(version: str) -> str | None:
     return None
 
 
-def interpreters() -> Iterator[str]:
-    return (version for version in PYTHONS if interpreter(version))
-
-
 def uv(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run uv; the test is skipped if no package index answers."""
     try:
@@ -93,3 +94,42 @@ def clean_environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if name not in ours and not name.startswith(("SEGUE_", "PYTEST_"))
     }
+
+
+@contextmanager
+def serving(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Run `segue serve` on a free port, with its data in a folder, and yield its address."""
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(
+            [*command, "serve", "--port", "0", "--data", str(folder / "data")],
+            cwd=folder,
+            env=clean_environment() | {"HOME": str(folder), **(environment or {})},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            announced = process.stdout.readline()
+            found = re.search(r"http://\S+", announced)
+            assert found, announced + (folder / "log").read_text()
+            yield found[0]
+            process.terminate()
+            assert process.wait(_TIMEOUT_SECONDS) == 0, (folder / "log").read_text()
+        finally:
+            process.kill()
+
+
+def post(url: str, body: object) -> Any:
+    request = Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
+    with urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
+        return json.load(answer)
+
+
+def get(url: str) -> Any:
+    with urlopen(url, timeout=_TIMEOUT_SECONDS) as answer:
+        return json.load(answer)

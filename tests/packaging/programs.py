@@ -81,6 +81,12 @@ async def main():
 asyncio.run(main())
 print("done")
 """
+CLIENT = """
+from segue.client import Client
+client = Client("http://127.0.0.1:1", key="none")
+client.close()
+print("done")
+"""
 POSTGRES = """
 from segue.store.postgres.connection import Endpoint
 Endpoint("postgresql://user@127.0.0.1:1/none", 5.0)
@@ -116,6 +122,7 @@ PROGRAMS = {
     "http": HTTP,
     "model": MODEL,
     "mcp": MCP,
+    "client": CLIENT,
     "postgres": POSTGRES,
     "telegram": TELEGRAM,
     "matrix": MATRIX,

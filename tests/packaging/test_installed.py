@@ -11,11 +11,7 @@ import subprocess
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.request import Request, urlopen
 
 import pytest
 
@@ -24,10 +20,12 @@ from tests.packaging.installation import (
     PYTHONS,
     Environment,
     build,
-    clean_environment,
+    get,
     interpreter,
     make_environment,
+    post,
     run,
+    serving,
     uv,
 )
 from tests.packaging.programs import PROGRAMS, arguments
@@ -79,7 +77,7 @@ def test_a_turn_runs_without_a_warning_on_each_python(
     assert environment.python("program.py", cwd=tmp_path) == "done\n"
 
 
-@pytest.mark.parametrize("extra", [*PROGRAMS, *GROUPS])
+@pytest.mark.parametrize("extra", PROGRAMS)
 def test_each_extra_alone_installs_what_its_name_says(
     extra: str, built: tuple[Path, Path], environment: Environment, tmp_path: Path
 ) -> None:
@@ -105,16 +103,16 @@ def test_each_extra_of_wheel_and_sdist_on_each_python(
 def test_the_wheel_in_an_empty_environment_serves_and_sets_a_reminder(
     built: tuple[Path, Path], environment: Environment, tmp_path: Path
 ) -> None:
-    environment.install(built[0], "server")
+    environment.install(built[0], "all")
     with serving([str(environment.bin / "segue")], tmp_path) as url:
         asked = {"content": "remind me in 2 hours to stretch"}
-        said = _post(f"{url}/sessions/web:1/turns?wait=30", asked)
-        recall = _get(f"{url}/sessions/web:1/recall")["recall"]
-        made = _post(
+        said = post(f"{url}/sessions/web:1/turns?wait=30", asked)
+        recall = get(f"{url}/sessions/web:1/recall")["recall"]
+        made = post(
             f"{url}/sessions/web:1/automations",
             {"name": "stretch", "message": "Stretch.", "schedule": "every 2h"},
         )
-        listed = _get(f"{url}/sessions/web:1/automations")["jobs"]
+        listed = get(f"{url}/sessions/web:1/automations")["jobs"]
     assert said["state"] == "done", said
     assert recall is not None or "stretch" in json.dumps(listed), said
     assert made["id"] in [job["id"] for job in listed]
@@ -135,31 +133,6 @@ def test_the_command_without_its_extra_says_what_to_install(
     assert "pip install 'segue[cli]'" in done.stderr
 
 
-@contextmanager
-def serving(command: list[str], folder: Path) -> Iterator[str]:
-    """Start `segue serve` on a free port, with its data in a folder, and yield its address."""
-    process = subprocess.Popen(
-        [*command, "serve", "--port", "0", "--data", str(folder / "data")],
-        cwd=folder,
-        env=clean_environment() | {"HOME": str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=(folder / "log").open("w"),
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        announced = process.stdout.readline()
-        found = re.search(r"http://\S+", announced)
-        assert found, announced + (folder / "log").read_text()
-        yield found[0]
-        process.terminate()
-        assert process.wait(timeout=60) == 0, (folder / "log").read_text()
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-
-
 def _try(environment: Environment, extra: str, folder: Path) -> None:
     """Run what must work with an extra; nothing that is imported may come from the repository."""
     for program in GROUPS.get(extra, (extra,)):
@@ -172,14 +145,3 @@ def _try(environment: Environment, extra: str, folder: Path) -> None:
 
 def _tracked(folder: str) -> list[Path]:
     return [ROOT / name for name in run(["git", "ls-files", folder], cwd=ROOT).stdout.splitlines()]
-
-
-def _post(url: str, body: object) -> Any:
-    request = Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
-    with urlopen(request, timeout=60) as answer:
-        return json.load(answer)
-
-
-def _get(url: str) -> Any:
-    with urlopen(url, timeout=60) as answer:
-        return json.load(answer)

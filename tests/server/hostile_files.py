@@ -1,4 +1,4 @@
-"""A hundred files that attack whoever shows, saves, unpacks or names them."""
+"""Hostile files: fifty contents and fifty names that attack programs that show, save or unpack files."""
 
 import io
 import struct

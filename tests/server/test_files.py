@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -21,11 +22,12 @@ SESSION = "/sessions/web:1"
 
 
 async def upload(
-    http: httpx2.AsyncClient, data: bytes = PNG, name: str = "cat.png", **options: object
-) -> dict:
-    response = await http.post(f"{SESSION}/files", params={"name": name}, content=data, **options)
+    http: httpx2.AsyncClient, data: bytes = PNG, name: str = "cat.png", headers: dict[str, str] | None = None
+) -> dict[str, Any]:
+    response = await http.post(f"{SESSION}/files", params={"name": name}, content=data, headers=headers)
     assert response.status_code == 201, response.text
-    return response.json()
+    part: dict[str, Any] = response.json()
+    return part
 
 
 async def test_an_uploaded_file_is_sent_and_read_back(http: httpx2.AsyncClient, agent: ScriptedAgent) -> None:

@@ -129,6 +129,11 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO memory_vectors (memory_id, account, user_id, model, bits, vector)
+    SELECT 'memory-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'model-' || (n % 2), 'ff', 'AAAA'
+    FROM numbers
+    """,
+    """
     INSERT INTO memory_changes (session_id, archive_n, place, memory_id, after, at)
     SELECT 'session-' || (n / 20), n % 20, 0, 'memory-' || n, '{}', n
     FROM numbers

@@ -73,6 +73,10 @@ AT_REST = (
 VALUES = {
     "account": "account-1",
     "terms": '["term-1","term-2"]',
+    "term": "term-1",
+    "ids": '["memory-1","memory-2"]',
+    "model": "model-1",
+    "most": "100",
     "user_id": "user-1",
     "key": "websocket:1",
     "holder": "worker",

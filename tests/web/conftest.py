@@ -175,6 +175,25 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     assert errors == []
 
 
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script of axe-core, installed from npm into a temporary folder."""
+    folder = tmp_path_factory.mktemp("axe")
+    try:
+        subprocess.run(
+            ["npm", "install", "--no-save", "--ignore-scripts", "--prefix", str(folder), "axe-core@4"],
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        sentence = f"axe-core could not be installed: it needs npm and a registry ({type(error).__name__})"
+        if os.environ.get("CI") == "true":
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    return Path(folder, "node_modules", "axe-core", "axe.min.js").read_text("utf-8")
+
+
 @pytest.fixture
 def picture(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
     """Takes a screenshot for the documentation, if `--pictures` was given."""

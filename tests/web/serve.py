@@ -11,7 +11,10 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI
@@ -97,11 +100,15 @@ SAID = {
 
 class PageAgent:
     """`stream 50 20`: fifty words, 20 ms apart. `document 0 5`: an answer in pieces, 5 ms apart.
+    `steps 0 40 90`: the same in three pieces, each ended by a `next` in another session.
     `hold` and `blocks`: until stopped. `think`, `tool`, `rich`, `fail`, `nothing`, `ask`: one of each.
     `ask 60`: a question with two choices, which waits for 60 s.
     Any other message is echoed."""
 
     reports_tools = True
+
+    def __init__(self) -> None:
+        self._steps = asyncio.Semaphore(0)
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         words = turn.text.strip().rpartition("\n")[2].split()
@@ -126,6 +133,13 @@ class PageAgent:
                 for start in range(0, len(document), 3):
                     yield Text(document[start : start + 3])
                     await asyncio.sleep(int(pause) / 1000)
+            case ["steps", number, *ends]:
+                document = DOCUMENTS[int(number)]
+                for start, end in pairwise([0, *map(int, ends), len(document)]):
+                    yield Text(document[start:end])
+                    await self._steps.acquire()
+            case ["next"]:
+                self._steps.release()
             case ["hold", *_]:
                 yield Text("One moment")
                 await asyncio.sleep(600)
@@ -146,9 +160,10 @@ class PageAgent:
                 raise RuntimeError("the model fell over")
             case ["nothing", *_]:
                 return
-            case ["ask", seconds]:
+            case ["ask", _] | ["Pay", "Ana's", "invoice."]:
                 yield Text("The invoice is **ready**.")
-                until = datetime.now(UTC) + timedelta(seconds=int(seconds))
+                seconds = int(words[1]) if words[0] == "ask" else 3600
+                until = datetime.now(UTC) + timedelta(seconds=seconds)
                 yield Waiting("Pay **120 €** to Ana?", ("Yes, pay it", "Not now"), until=until)
             case ["ask"]:
                 yield Waiting("Which day suits you?")
@@ -168,7 +183,8 @@ class Refusing(Channel):
 
 
 async def serve(url: str, port: int, prefix: str, offline: bool) -> None:
-    configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url)
+    data = Path(urlsplit(url).path).parent
+    configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url, data=data)
     settings = Settings(
         user_runners=20,
         lease_seconds=15 if offline else 0.9,
@@ -180,7 +196,7 @@ async def serve(url: str, port: int, prefix: str, offline: bool) -> None:
         channels = [Stored("websocket"), Stored("telegram"), Refusing()]
         agent = make_agent(configuration) if offline else PageAgent()
         kernel = Kernel(url, agent=agent, settings=settings, channels=channels)
-        app = FastAPI() if prefix else create_app(kernel, configuration)
+        app = FastAPI() if prefix else create_app(kernel, configuration, manages_model=offline)
         if prefix:
             mount(app, kernel, prefix, configuration=configuration)
         config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None)

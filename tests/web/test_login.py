@@ -109,3 +109,17 @@ def test_the_socket_does_not_reconnect_while_a_login_is_needed(address: str, ope
         page.clock.fast_forward(60_000)
         page.evaluate("fetch('favicon.ico').catch(() => {})")
     assert len(sockets) == tried
+
+
+def test_a_user_who_is_no_admin_sees_their_name_and_no_model_form(address: str, open_page: Open) -> None:
+    page = open_page(address)
+    page.get_by_label("Your key for this server").fill(KEY)
+    page.keyboard.press("Enter")
+    expect(page.locator("segue-header .model")).to_have_text("Offline rules")
+    expect(page.locator(".connect")).to_be_hidden()
+    page.get_by_role("button", name="Settings", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Settings")
+    expect(dialog).to_contain_text("You are ada in the account one (user).")
+    expect(dialog).to_contain_text("An administrator can change the model.")
+    expect(dialog.get_by_role("button", name="Connect", exact=True)).to_have_count(0)
+    assert page.evaluate("fetch('settings').then((response) => response.status)") == 403

@@ -35,7 +35,7 @@ class WireAgent:
                 yield "Yes."
             case "ask":
                 yield "I can pay. "
-                yield Waiting("Shall I pay?", ("yes", "no"))
+                yield Waiting("Pay now?", ("yes", "no"))
             case "fail":
                 yield "Half an ans"
                 raise AgentFailed("the provider is down", shown="I cannot answer now.")

@@ -126,7 +126,7 @@ async def test_turns_that_were_missed_are_read_one_by_one_from_the_cursor(wire: 
 async def test_a_question_is_an_interrupt_and_resume_answers_it(wire: Wire, node: Path) -> None:
     asked = (await run(node, wire, "ask"))[-1]
     (interrupt,) = asked["interrupts"]
-    assert interrupt["message"] == "Shall I pay?"
+    assert interrupt["message"] == "Pay now?"
     assert interrupt["expiresAt"].startswith("2026-11-17")
     entry = {"interruptId": interrupt["id"], "status": "resolved", "payload": "yes"}
     answered = await run(node, wire, "ask", resume=[entry])

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -14,6 +15,7 @@ from mcp import Client, StdioServerParameters
 from segue import Kernel
 from segue.testing import ScriptedAgent
 from tests.cli.process import Segue
+from tests.docs.pages import ROOT, blocks
 from tests.eventually import eventually
 from tests.wires.mcp_clients import REVISIONS, SECONDS, Mode, call, connected, refused, resource
 
@@ -92,6 +94,20 @@ async def test_the_zone_of_the_machine_is_the_zone_of_a_new_session(segue: Segue
     assert "Asia/Tokyo" in added
 
 
+async def test_the_configuration_in_the_guide_starts_it(segue: Segue) -> None:
+    guide = ROOT / "docs" / "guides" / "mcp.md"
+    first = next(block for block in blocks(guide) if block.language == "json")
+    configured = json.loads(first.text)["mcpServers"]["segue"]
+    program = StdioServerParameters(
+        command=str(Path(sys.executable).with_name(configured["command"])),
+        args=configured["args"],
+        env=segue.environment(),
+        cwd=segue.folder,
+    )
+    async with Client(program, read_timeout_seconds=SECONDS) as client:
+        assert "Added" in await call(client, "cron", action="add", message="Report", every_seconds=3600)
+
+
 async def test_without_a_session_a_tool_says_how_to_bind_one(segue: Segue) -> None:
     async with started(segue) as client:
         assert "segue mcp --session KEY" in await refused(client, "cron", action="list")
@@ -107,18 +123,9 @@ async def test_with_a_user_other_users_sessions_are_not_found(segue: Segue, data
         assert "the default user's" in await call(operator, "read_messages")
 
 
-async def test_only_the_protocol_is_written_and_it_ends_with_its_input(segue: Segue) -> None:
-    segue.env["SEGUE_UNKNOWN_SETTING"] = "1"  # a warning
-    ended = await segue.process("mcp", "--session", "mcp:work", text=INITIALIZE + LIST + "no JSON\n")
-    assert ended.code == 0
-    answers = [json.loads(line) for line in ended.out.splitlines()]
-    assert {answer["jsonrpc"] for answer in answers} == {"2.0"}
-    assert [answer["id"] for answer in answers if "result" in answer] == [1, 2]
-    assert "SEGUE_UNKNOWN_SETTING" in ended.err
-    assert "Traceback" not in ended.err
-
-
-async def test_a_signal_ends_it_while_the_client_is_connected(segue: Segue) -> None:
+@asynccontextmanager
+async def by_hand(segue: Segue) -> AsyncIterator[asyncio.subprocess.Process]:
+    """The process itself; it is killed at the end if it still runs."""
     process = await asyncio.create_subprocess_exec(
         *segue.command("mcp", "--session", "mcp:work"),
         cwd=segue.folder,
@@ -127,21 +134,41 @@ async def test_a_signal_ends_it_while_the_client_is_connected(segue: Segue) -> N
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
     try:
         async with asyncio.timeout(SECONDS):
-            process.stdin.write(INITIALIZE.encode())
-            assert json.loads(await process.stdout.readline())["id"] == 1
-            process.send_signal(signal.SIGTERM)
-            assert await process.wait() == 0
-            assert b"Traceback" not in await process.stderr.read()
+            yield process
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
-        process.stdin.close()
+        await process.communicate()
+
+
+async def answer(process: asyncio.subprocess.Process, request: str) -> Any:
+    """Send lines, and return the next line that the process writes."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(request.encode())
+    return json.loads(await process.stdout.readline())
+
+
+async def test_only_the_protocol_is_written_and_it_ends_with_its_input(segue: Segue) -> None:
+    segue.env["SEGUE_UNKNOWN_SETTING"] = "1"  # a warning
+    async with by_hand(segue) as process:
+        assert (await answer(process, INITIALIZE))["id"] == 1
+        assert (await answer(process, f"no JSON\n{LIST}"))["result"]["tools"]
+        out, err = await process.communicate(b"")
+    assert (process.returncode, out) == (0, b"")
+    assert b"SEGUE_UNKNOWN_SETTING" in err
+    assert b"Traceback" not in err
+
+
+async def test_a_signal_ends_it_while_the_client_is_connected(segue: Segue) -> None:
+    async with by_hand(segue) as process:
+        assert (await answer(process, INITIALIZE))["id"] == 1
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0
+        assert process.stderr is not None
+        assert b"Traceback" not in await process.stderr.read()
 
 
 async def test_a_key_that_is_none_is_wrong_use(segue: Segue) -> None:

@@ -242,7 +242,7 @@ async def test_a_question_of_the_agent_ends_the_text_and_the_next_message_answer
     client: AsyncOpenAI,
 ) -> None:
     asked = await client.responses.create(model="segue", input="ask")
-    assert asked.output_text == "I can pay. \n\nShall I pay? (yes / no)"
+    assert asked.output_text == "I can pay. \n\nPay now? (yes / no)"
     again = await client.responses.retrieve(asked.id)
     assert again.output_text == asked.output_text
 

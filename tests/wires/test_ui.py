@@ -103,7 +103,7 @@ async def test_a_turn_that_was_missed_is_resumed_from_the_cursor(wire: Wire, nod
 async def test_a_question_is_a_data_part_and_the_next_message_answers_it(wire: Wire, node: Path) -> None:
     _, end = await ended(node, wire, parts=says("ask"))
     (question,) = [part["data"] for part in end["messages"][-1]["parts"] if part["type"] == "data-question"]
-    assert (question["question"], question["choices"]) == ("Shall I pay?", ["yes", "no"])
+    assert (question["question"], question["choices"]) == ("Pay now?", ["yes", "no"])
     assert not (await wire.kernel.sessions.get(KEY)).busy
     _, answered = await ended(node, wire, parts=says("yes"))
     assert text_of(answered["messages"][-1]) == "You said: yes"

@@ -38,6 +38,7 @@ with FRAMEWORK.imported():
     from openai.types.responses import (
         ResponseCompletedEvent,
         ResponseCreatedEvent,
+        ResponseInputMessageContentListParam,
         ResponseReasoningSummaryTextDeltaEvent,
         ResponseReasoningTextDeltaEvent,
         ResponseRefusalDeltaEvent,
@@ -267,15 +268,9 @@ def _items(conversation: Iterable[Said]) -> "Iterator[TResponseInputItem]":
         elif each.role == "system":
             yield {"role": "system", "content": each.text}
         elif each.files:
-            yield {
-                "role": "user",
-                "content": [
-                    {"type": "input_text", "text": each.text},
-                    *(
-                        {"type": "input_image", "image_url": file.data_url, "detail": "auto"}
-                        for file in each.files
-                    ),
-                ],
-            }
+            content: ResponseInputMessageContentListParam = [{"type": "input_text", "text": each.text}]
+            for file in each.files:
+                content.append({"type": "input_image", "image_url": file.data_url, "detail": "auto"})
+            yield {"role": "user", "content": content}
         else:
             yield {"role": "user", "content": each.text}

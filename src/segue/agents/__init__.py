@@ -5,6 +5,7 @@ Importing this package is cheap: `make_agent` imports the model library only whe
 
 from typing import TYPE_CHECKING
 
+from segue.agents.current_agent import ConnectedModel, CurrentAgent, CurrentExtractor
 from segue.agents.offline import OfflineAgent
 from segue.agents.tools.cron import cron_tool
 from segue.agents.tools.fetch import fetch_tool
@@ -17,6 +18,7 @@ from segue.agents.tools.registry import Registry
 from segue.agents.tools.scheduled_messages import message_tools
 from segue.agents.tools.timezone import zone_tool
 from segue.extras import needed_for
+from segue.memory.embedding import Embedder
 from segue.memory.extraction import Extractor
 from segue.memory.rules import RuleExtractor
 from segue.model.agent import Agent
@@ -27,10 +29,14 @@ if TYPE_CHECKING:
 
 
 def make_agent(configuration: "Configuration") -> Agent:
-    """Return the agent that the settings name."""
+    """Return the agent that the settings name; if they name none, one that follows the page's settings."""
     tools = registry_of(configuration)
     if configuration.model is None:
-        return OfflineAgent(tools)
+        stored = configuration.stored_model
+        if stored is None:
+            return OfflineAgent(tools)
+        model = ConnectedModel(stored, private=configuration.fetch_private)
+        return CurrentAgent(model, tools, steps=configuration.model_steps)
     with needed_for(f"the model {configuration.model!r}", "model"):
         from segue.agents.llm import ModelAgent, ModelLimits, load_model
 
@@ -44,11 +50,24 @@ def make_agent(configuration: "Configuration") -> Agent:
 def make_extractor(configuration: "Configuration") -> Extractor:
     """Return what summarises archives and learns from them: the configured model, or rules without one."""
     if configuration.model is None:
-        return RuleExtractor()
+        stored = configuration.stored_model
+        if stored is None:
+            return RuleExtractor()
+        return CurrentExtractor(ConnectedModel(stored, private=configuration.fetch_private))
     from segue.agents.extractor import ModelExtractor
     from segue.agents.llm import load_model
 
     return ModelExtractor(load_model(configuration.model))
+
+
+def make_embedder(configuration: "Configuration") -> Embedder | None:
+    """Return what turns texts into vectors; None if none is configured."""
+    given = configuration.embedding
+    if given.url is None or given.model is None:
+        return None
+    from segue.agents.embedder import EndpointEmbedder
+
+    return EndpointEmbedder(given.url, given.model, given.key.get_secret_value() if given.key else None)
 
 
 def make_evaluation(configuration: "Configuration") -> EvaluateResponse:

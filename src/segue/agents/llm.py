@@ -13,7 +13,9 @@ Invariants
 
 import asyncio
 import logging
+import os
 import random
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any, Self
@@ -39,6 +41,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
+from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
@@ -48,7 +51,8 @@ from segue.agents.model_messages import Conversation
 from segue.agents.prompt import SYSTEM, system_prompt
 from segue.agents.tools.registry import Registry, Tool, Toolbox, ToolContext
 from segue.agents.usage import UsageTotals
-from segue.errors import BadSetting
+from segue.config.stored_model import ADDRESSES, ModelProvider
+from segue.errors import BadSetting, ModelKeyMissing
 from segue.model.agent import Delta, OpenTurn, Text, Thinking, Usage
 from segue.model.policy import backoff
 from segue.record import record
@@ -58,6 +62,8 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
 _log = logging.getLogger(__name__)
+_KEY_VARIABLE = re.compile(r"`(\w+_API_KEY)`")
+"""The variable that the model library names when a key is missing."""
 
 
 @record
@@ -76,8 +82,15 @@ class ModelLimits:
 def load_model(name: str) -> Model:
     """Return the model `provider:name`, importing its provider's library. Raises `BadSetting`."""
     try:
-        model = infer_model(name)
-    except (UserError, ImportError, ValueError) as error:
+        model = infer_model(name, provider_factory=_provider)
+    except UserError as error:
+        if missing := _KEY_VARIABLE.search(str(error)):
+            raise ModelKeyMissing(
+                f"the model {name!r} cannot be used: its provider needs a key, and {missing[1]} is not set; "
+                "set it, or unset SEGUE_MODEL and connect a model on the page"
+            ) from error
+        raise BadSetting(f"the model {name!r} cannot be used: {error}") from error
+    except (ImportError, ValueError) as error:
         raise BadSetting(f"the model {name!r} cannot be used: {error}") from error
     use_fast_transform()
     return model
@@ -89,6 +102,13 @@ def trace_requests(provider: "TracerProvider") -> None:
     from pydantic_ai.models.instrumented import InstrumentationSettings
 
     Agent.instrument_all(InstrumentationSettings(tracer_provider=provider, include_content=False))
+
+
+def _provider(name: str) -> Provider[Any]:
+    """The provider of that name. Ollama is on this machine unless its variable says otherwise."""
+    if name == "ollama" and not os.environ.get("OLLAMA_BASE_URL"):
+        return infer_provider_class(name)(base_url=ADDRESSES[ModelProvider.OLLAMA])
+    return infer_provider(name)
 
 
 class ModelAgent:

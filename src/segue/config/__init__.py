@@ -5,5 +5,15 @@ does not read files or variables. An error is a `BadSetting` that names where th
 """
 
 from segue.config.fields import ApiKey, Configuration, LogFormat, McpServer, Role
+from segue.config.stored_model import ModelConnection, ModelProvider, StoredModel
 
-__all__ = ["ApiKey", "Configuration", "LogFormat", "McpServer", "Role"]
+__all__ = [
+    "ApiKey",
+    "Configuration",
+    "LogFormat",
+    "McpServer",
+    "ModelConnection",
+    "ModelProvider",
+    "Role",
+    "StoredModel",
+]

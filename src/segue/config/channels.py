@@ -2,6 +2,7 @@
 
 import re
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr
 
@@ -10,9 +11,17 @@ from segue.config.values import Strict, Switch
 
 
 def _address(url: str | None) -> str | None:
-    if url is not None and not re.fullmatch(r"https?://[^\s/?#@]+[^\s?#]*", url):
+    if url is not None and not (re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url) and _has_host(url)):
         raise ValueError("it is no address")
     return url
+
+
+def _has_host(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port beyond 65535, or a bracket that is not closed
+        return False
 
 
 Address = Annotated[

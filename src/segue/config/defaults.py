@@ -9,6 +9,15 @@ from zoneinfo import ZoneInfo
 from segue.errors import BadSetting
 
 _ZONES = "zoneinfo/"
+LOCAL_DATA = ".segue"
+"""A data folder in the working folder, as `make run` creates it."""
+
+
+def data_folder(env: Mapping[str, str], here: Path = Path()) -> Path:
+    """Return `.segue` in the working folder if it exists, else the folder for user data on this platform."""
+    local = here / LOCAL_DATA
+    # `os.path.isdir` is False for a folder that this user may not read; `Path.is_dir` would raise.
+    return local if os.path.isdir(local) else user_data_folder(env)
 
 
 def user_data_folder(env: Mapping[str, str], platform: str = sys.platform) -> Path:

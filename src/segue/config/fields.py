@@ -15,8 +15,9 @@ from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, ValidationEr
 
 from segue.config import layers
 from segue.config.channels import MatrixPart, TelegramPart
-from segue.config.defaults import user_data_folder
+from segue.config.defaults import data_folder
 from segue.config.layers import Wanted
+from segue.config.stored_model import StoredModel
 from segue.config.values import (
     Count,
     CountFromOne,
@@ -122,6 +123,25 @@ class SessionAutoCommit(Strict):
     """The policy of sessions that are made without one, as a JSON object. Unset: none."""
 
 
+class EmbeddingPart(Strict):
+    """An embedder, so that memory is searched by meaning too."""
+
+    url: Annotated[
+        str | None, Field(pattern=r"^https?://\S{1,1000}$"), Wanted("a URL such as https://host/v1")
+    ] = None
+    """The API of a provider with an OpenAI-compatible `/embeddings` endpoint. Unset: search goes by words."""
+    model: Annotated[str | None, Field(min_length=1, max_length=200), Wanted("the name of a model")] = None
+    """The provider's name of the model."""
+    key: Annotated[SecretStr | None, Wanted("a key of the provider")] = None
+    """Sent to the endpoint only. Unset: none is sent."""
+
+    @property
+    def missing(self) -> str | None:
+        if (self.url is None) == (self.model is None):
+            return None
+        return "embedding needs both: set SEGUE_EMBEDDING_URL and SEGUE_EMBEDDING_MODEL"
+
+
 class ServerPart(Strict):
     session_auto_commit: SessionAutoCommit = SessionAutoCommit()
 
@@ -129,10 +149,11 @@ class ServerPart(Strict):
 class Configuration(Strict):
     database: Annotated[DatabaseUrl, Field(repr=False)] = None
     """Unset: `segue.db` in the data folder."""
-    data: Folder = Field(default_factory=lambda: user_data_folder(os.environ))
-    """The folder of the embedded database."""
+    data: Folder = Field(default_factory=lambda: data_folder(os.environ))
+    """The folder of the embedded database. Unset: `.segue` in the working folder, else the user's folder."""
     model: ModelName = None
-    """provider:name. Unset: the offline agent, which works by rules and needs no key and no network."""
+    """provider:name. Unset: the model that was connected on the page, else the offline agent, which works by
+    rules and needs no key and no network."""
     model_steps: Steps = 50
     """The most model requests in one turn; a turn that needs more ends with the text it has so far."""
     evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
@@ -202,8 +223,9 @@ class Configuration(Strict):
     read_channels: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[^\s/:,]{1,100}$")], ...],
         Wanted('a JSON list of names, such as ["web", "api"]', json=True),
-    ] = ("api", "web")
-    """Channels of sessions that programs read through the API: a stored message counts as sent."""
+    ] = ("api", "mcp", "web")
+    """Channels of sessions that programs read through the API or MCP: a stored message counts as sent."""
+    embedding: EmbeddingPart = EmbeddingPart()
     telegram: TelegramPart = TelegramPart()
     matrix: MatrixPart = MatrixPart()
     server: ServerPart = ServerPart()
@@ -218,12 +240,17 @@ class Configuration(Strict):
         """Read the file, then the environment, then the flags that are not None. Raises `BadSetting`."""
         env = os.environ if env is None else env
         given = layers.read(cls, path, env, flags)
-        defaults = {"data": user_data_folder(env)}
+        defaults = {"data": data_folder(env)}
         try:
             loaded = cls.model_validate(defaults | given.values)
         except ValidationError as error:
             raise BadSetting(layers.sentence(cls, error, given.sources)) from None
-        if missing := loaded.telegram.missing or loaded.matrix.missing or loaded._missing_judge:
+        if (
+            missing := loaded.telegram.missing
+            or loaded.matrix.missing
+            or loaded.embedding.missing
+            or loaded._missing_judge
+        ):
             raise BadSetting(missing)
         loaded._sources = given.sources
         loaded._warnings = tuple(given.warnings)
@@ -243,6 +270,22 @@ class Configuration(Strict):
     @property
     def database_url(self) -> str:
         return self.database or f"sqlite:///{self.data / 'segue.db'}"
+
+    @property
+    def stored_model(self) -> StoredModel | None:
+        """The model that an admin may connect on the page; None if the settings name the model."""
+        return None if self.source_of("model") else StoredModel(self.data)
+
+    @property
+    def model_name(self) -> str | None:
+        """What answers: the configured model, or the one connected on the page; None: the offline rules."""
+        if self.model is not None or self.stored_model is None:
+            return self.model
+        try:
+            connected = self.stored_model.read()
+        except BadSetting:  # a turn says so
+            return None
+        return connected.name if connected is not None else None
 
     @property
     def listens_to_itself_only(self) -> bool:
@@ -283,7 +326,7 @@ class Configuration(Strict):
         yield from _revealed(each.key for each in self.api_keys)
         for server in self.mcp_servers:
             yield from _revealed([*server.env.values(), *server.headers.values()])
-        given = (self.telegram.token, self.telegram.webhook_secret, self.matrix.token)
+        given = (self.telegram.token, self.telegram.webhook_secret, self.matrix.token, self.embedding.key)
         yield from _revealed(secret for secret in given if secret is not None)
         if self.database and (password := urlsplit(self.database).password):
             yield password

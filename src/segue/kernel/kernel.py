@@ -36,6 +36,7 @@ from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.worker_task import WorkerTask
 from segue.kernel.workers.worker_context import Function
 from segue.kernel.workers.workforce import ChannelListener, Workforce
+from segue.memory.embedding import Embedder
 from segue.memory.extraction import Extractor
 from segue.memory.reader import MemoryReader
 from segue.memory.rules import RuleExtractor
@@ -83,6 +84,7 @@ class Kernel:
         functions: Mapping[str, Function] | None = None,
         evaluate_response: EvaluateResponse = evaluate_response,
         extractor: Extractor | None = None,
+        embedder: Embedder | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
@@ -97,6 +99,7 @@ class Kernel:
         self.evaluate_response = evaluate_response
         self.observers = Observers()
         self._extractor = extractor or RuleExtractor()
+        self._embedder = embedder
         self._clock = clock
         self.settings = settings or Settings()
         self._identity = (rng, name)
@@ -132,7 +135,7 @@ class Kernel:
                 opening.push_async_callback(database.close)
             self.clock = self._clock or SystemClock(database.wall_ms)
             self.store = Store(database, self.clock)
-            self.memory_reader = MemoryReader(self.store)
+            self.memory_reader = MemoryReader(self.store, self._embedder)
             self.bell = Bell(self.clock)
             self.hub = Hub()
             context = ApiContext(

@@ -187,7 +187,7 @@ def _nouns(language: str) -> dict[str, str | int]:
     nouns: dict[str, str | int] = {}
     for names in (WORDINGS[language].units, WORDINGS[language].seasons):
         nouns |= {word: name for name, words in names.items() for word in words.split()}
-    months = _words_of(language, "MONTHS")
+    months = dict(_words_of(language, "MONTHS"))
     if language == "russian":
         months |= {re.sub("[ая]$", "е", word): month for word, month in months.items()}
     weekdays = {word: -day for word, day in _words_of(language, "WEEKDAYS").items() if len(word) > 3}

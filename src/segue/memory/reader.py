@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 from segue.errors import NotFound
+from segue.memory.embedding import Embedder
 from segue.memory.ranked_search import MemoryQuery, RankedSearch
 from segue.model.memory import Archive, AwaitingCommit, FoundMemory, Memory, Task
 from segue.model.records import NEWEST, Asker, Event, Owner, PageStart
@@ -18,8 +19,9 @@ _NEWEST_TASK = "~"
 
 
 class MemoryReader:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
         self._store = store
+        self.embedder = embedder
         self._database = store.database
 
     async def archives(self, session_id: str, *, limit: int, before: int | None = None) -> list[Archive]:
@@ -109,7 +111,13 @@ class MemoryReader:
 
     async def search(self, owner: Owner, query: MemoryQuery, *, limit: int) -> list[FoundMemory]:
         """Memories and archived passages of the owner that match the query, best first."""
-        return await RankedSearch(self._database, owner).search(query, limit=limit)
+        return await RankedSearch(self._database, owner, self.embedder).search(query, limit=limit)
+
+    async def without_vector(self, model: str, *, after: str, limit: int) -> list[Memory]:
+        """Memories and passages of all owners that have no vector of this model, ordered by id."""
+        params: Params = {"model": model, "after_id": after, "limit": limit}
+        found = await self._database.read(queries.memories.without_vector, params)
+        return [memory_rows.memory(row) for row in found]
 
     async def awaiting_commit(self, limit: int) -> list[AwaitingCommit]:
         """The sessions that wait for a silence: policy on, a timeout set, and something to archive."""

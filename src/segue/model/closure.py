@@ -29,6 +29,8 @@ class Closure:
     reply: str | None = None
     """The agent's own text, if any."""
     error: str | None = None
+    code: str | None = None
+    """Why it failed, for programs (`AgentFailed.code`)."""
     reason: str | None = None
     """Stored with the run, where the outcome alone does not explain it."""
     quiet: bool = False
@@ -90,12 +92,15 @@ def not_evaluated(answered: Closure, error: str) -> Closure:
     )
 
 
-def failed(error: str, *, shown: str | None = None, usage: Mapping[str, Any] | None = None) -> Closure:
+def failed(
+    error: str, *, shown: str | None = None, code: str | None = None, usage: Mapping[str, Any] | None = None
+) -> Closure:
     return Closure(
         state=TurnState.FAILED,
         outcome=Outcome.ERROR,
         shown=clean(shown or "This turn failed; its record says why."),
         error=clean(error),
+        code=code,
         usage=usage or {},
     )
 

@@ -14,6 +14,16 @@ _SECRET = re.compile(
 )
 _SHORTEST = 8
 _LONG = 16
+_KNOWN: set[str] = set()
+
+
+def remember_secret(secret: str) -> None:
+    """From now on, hide this secret in error texts and in the log of this process."""
+    _KNOWN.add(secret)
+
+
+def known_secrets() -> frozenset[str]:
+    return frozenset(_KNOWN)
 
 
 def stands_out(secret: str) -> bool:
@@ -29,7 +39,9 @@ def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
 
     Providers quote the key that they refuse, some of them completely.
     """
-    for name, value in (os.environ if environment is None else environment).items():
-        if _SECRET_NAME.search(name) and stands_out(value):
+    variables = (os.environ if environment is None else environment).items()
+    named = {value for name, value in variables if _SECRET_NAME.search(name)}
+    for value in sorted(named | _KNOWN, key=len, reverse=True):
+        if stands_out(value):
             text = text.replace(value, "…")
     return _SECRET.sub("…", text)

@@ -17,6 +17,8 @@ _RFC_3339 = r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\
 
 SaidAt: TypeAlias = datetime | str | None
 """A datetime with a zone, or RFC 3339. None: now."""
+GivenMessage: TypeAlias = tuple[str, str] | tuple[str, str, SaidAt]
+"""A role and a text, and perhaps when it was said."""
 
 
 class WrittenMessage(NamedTuple):
@@ -27,7 +29,7 @@ class WrittenMessage(NamedTuple):
 
 
 def written_message(
-    role: str, text: str, created_at: SaidAt, files: Sequence[File], now: int
+    role: str, text: str, created_at: SaidAt = None, *, now: int, files: Sequence[File] = ()
 ) -> WrittenMessage:
     """The message as it is stored. Raises `BadSetting`, `BadText` and `BadTime`."""
     if role not in ROLES:

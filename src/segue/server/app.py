@@ -25,6 +25,7 @@ from segue.server.auth import COOKIE, ApiKeys, FindCaller
 from segue.server.guard import Hosts, Origins, RequestGuard
 from segue.server.lifespan import around
 from segue.server.metrics import Metrics
+from segue.server.model_settings import ModelSettings
 from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
@@ -40,6 +41,7 @@ from segue.server.routes import (
     runs,
     scheduled_messages,
     sessions,
+    settings,
     turns,
     webhooks,
 )
@@ -85,6 +87,7 @@ _ROUTE_MODULES = (
     langgraph_joins,
     langgraph_crons,
     login,
+    settings,
     health,
     docs,
     page,
@@ -111,14 +114,18 @@ def create_app(
     *,
     caller: FindCaller | None = None,
     allowed_origins: Collection[str] = (),
+    manages_model: bool = False,
 ) -> FastAPI:
     """Return an app that serves a kernel.
 
     Its lifespan opens the kernel and runs its workers. A kernel that is open already is used as it is: the
     code that opened it runs its workers and closes it. `caller` authenticates requests in place of API keys.
-    `allowed_origins` are other sites whose pages may use this server.
+    `allowed_origins` are other sites whose pages may use this server. `manages_model`: the kernel's agent is
+    that of `make_agent(configuration)`, so an admin may connect a model on the page.
     """
-    state = _app_state(kernel, configuration or Configuration(), caller)
+    configuration = configuration or Configuration()
+    model = ModelSettings(configuration, managed=manages_model)
+    state = _app_state(kernel, configuration, caller, model)
     app = _app_of(_ROUTE_MODULES, state, Origins(allowed_origins))
     _add_mcp(app, state)
     return app
@@ -126,7 +133,8 @@ def create_app(
 
 def create_worker_app(kernel: Kernel, configuration: Configuration) -> FastAPI:
     """Return an app with the health and the metrics of a process that serves nothing else."""
-    return _app_of((health,), _app_state(kernel, configuration, None), Origins(()))
+    model = ModelSettings(configuration, managed=False)
+    return _app_of((health,), _app_state(kernel, configuration, None, model), Origins(()))
 
 
 def _app_of(modules: Iterable[ModuleType], state: AppState, origins: Origins) -> FastAPI:
@@ -164,11 +172,13 @@ def _with_operation_ids(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
         yield route
 
 
-def _app_state(kernel: Kernel, configuration: Configuration, caller: FindCaller | None) -> AppState:
+def _app_state(
+    kernel: Kernel, configuration: Configuration, caller: FindCaller | None, model: ModelSettings
+) -> AppState:
     if caller is not None and configuration.api_keys:
         raise BadSetting("give either `caller` or `api_keys`: with both, it is not clear which one decides")
     metrics = Metrics(__version__, kernel)
-    return AppState(kernel, configuration, ApiKeys(configuration.api_keys), caller, metrics)
+    return AppState(kernel, configuration, ApiKeys(configuration.api_keys), caller, metrics, model)
 
 
 def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:

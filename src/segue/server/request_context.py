@@ -19,6 +19,7 @@ from segue.model.text_checks import MAX_NAME, check_text
 from segue.server.auth import ApiKeys, Caller, FindCaller, authenticate
 from segue.server.error_responses import Refused
 from segue.server.metrics import Metrics
+from segue.server.model_settings import ModelSettings
 
 IdempotencyKey: TypeAlias = Annotated[
     str | None,
@@ -38,6 +39,7 @@ class AppState:
     keys: ApiKeys
     find_caller: FindCaller | None
     metrics: Metrics
+    model: ModelSettings
     workers_running: bool | None = None
     """Whether the app's workers are running; None if the app runs none."""
     uploads: int = 0

@@ -10,19 +10,21 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import quote
 
-import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
-
 from segue.model.agent import turn_of_task
-from segue.model.redaction import stands_out
+from segue.model.redaction import known_secrets, stands_out
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor, WrappedLogger
 
 HIDDEN = "•••"
 
 _VERBOSE_LIBRARIES = ("asyncio", "httpcore", "httpcore2", "httpx", "httpx2", "mcp", "uvicorn.error")
 """Libraries that log every step: only their warnings are kept."""
+_REQUESTS = "uvicorn.access"
+"""Logs every request: a page view is dozens of lines, which a person on a terminal does not read."""
 
 _SECRET_PATTERNS = (
     # Authorization: Bearer …, also as a field of JSON or of a Python dict
@@ -39,15 +41,24 @@ class Redaction:
     """Hides the given secrets, and text that looks like one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret in secrets if stands_out(secret) for form in _forms(secret)}
-        self._longest_first = sorted(known, key=len, reverse=True)
+        self._given = frozenset(secrets)
+        self._secrets: frozenset[str] | None = None
+        self._longest_first: list[str] = []
 
     def __call__(self, text: str) -> str:
-        for secret in self._longest_first:
+        for secret in self._forms():
             text = text.replace(secret, HIDDEN)
         for pattern in _SECRET_PATTERNS:
             text = pattern.sub(rf"\1{HIDDEN}", text)
         return text
+
+    def _forms(self) -> list[str]:
+        """All spellings of the secrets, the longest first. A model's key may be connected at any time."""
+        secrets = self._given | known_secrets()
+        if secrets != self._secrets:
+            known = {form for secret in secrets if stands_out(secret) for form in _forms(secret)}
+            self._secrets, self._longest_first = secrets, sorted(known, key=len, reverse=True)
+        return self._longest_first
 
 
 def configure(
@@ -58,6 +69,8 @@ def configure(
     stream: TextIO | None = None,
 ) -> None:
     """Send all logs of this process to standard error, or to `stream`. A second call replaces the first."""
+    import structlog
+
     stream = sys.stderr if stream is None else stream
     terminal = stream.isatty()
     human = format == "human" or (format == "auto" and terminal)
@@ -75,8 +88,26 @@ def configure(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for name in _VERBOSE_LIBRARIES:
+    for name in (*_VERBOSE_LIBRARIES, *([_REQUESTS] if human else [])):
         logging.getLogger(name).setLevel(max(level, logging.WARNING))
+
+
+def configure_errors(secrets: Iterable[str] = ()) -> None:
+    """For a short command: plain lines on standard error, redacted, without loading the log library."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_PlainFormatter(Redaction(secrets)))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.ERROR)
+
+
+class _PlainFormatter(logging.Formatter):
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__("%(levelname)s %(name)s: %(message)s")
+        self._redaction = redaction
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redaction(super().format(record))
 
 
 class _RedactLine:
@@ -85,11 +116,13 @@ class _RedactLine:
     def __init__(self, redaction: Redaction) -> None:
         self._redaction = redaction
 
-    def __call__(self, logger: WrappedLogger, method: str, line: Any) -> str:
+    def __call__(self, logger: "WrappedLogger", method: str, line: Any) -> str:
         return self._redaction(str(line))
 
 
-def _collectors(human: bool) -> list[Processor]:
+def _collectors(human: bool) -> "list[Processor]":
+    import structlog
+
     return [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -99,7 +132,7 @@ def _collectors(human: bool) -> list[Processor]:
     ]
 
 
-def _add_turn(logger: WrappedLogger, method: str, line: EventDict) -> EventDict:
+def _add_turn(logger: "WrappedLogger", method: str, line: "EventDict") -> "EventDict":
     """The ids of the turn in whose task a line is logged, also by a library that its agent uses."""
     turn = turn_of_task()
     if turn is not None:
@@ -109,7 +142,9 @@ def _add_turn(logger: WrappedLogger, method: str, line: EventDict) -> EventDict:
     return line
 
 
-def _renderers(human: bool, *, colours: bool) -> list[Processor]:
+def _renderers(human: bool, *, colours: bool) -> "list[Processor]":
+    import structlog
+
     if human:
         return [
             structlog.dev.ConsoleRenderer(
@@ -126,7 +161,7 @@ def _renderers(human: bool, *, colours: bool) -> list[Processor]:
     ]
 
 
-def _event_as_message(logger: WrappedLogger, method: str, line: EventDict) -> EventDict:
+def _event_as_message(logger: "WrappedLogger", method: str, line: "EventDict") -> "EventDict":
     """Rename `event` to `message`, which log collectors expect; time and level come first."""
     first = {"timestamp": line.pop("timestamp"), "level": line.pop("level"), "logger": line.pop("logger")}
     return {**first, "message": line.pop("event"), **line}

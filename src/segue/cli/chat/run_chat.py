@@ -12,6 +12,7 @@ import typer
 from segue.cli.chat.background import Background
 from segue.cli.chat.conversation import ChatClient, ChatDisplay
 from segue.cli.chat.screen import Screen
+from segue.cli.chat.slash_commands import SlashCommands
 from segue.cli.support.output import print_json_line, printable
 from segue.cli.support.timezone import terminal_zone
 from segue.errors import SegueError
@@ -24,15 +25,19 @@ _HISTORY = 20
 _ANSWERED = (Outcome.OK, Outcome.EMPTY)
 
 
-def in_terminal(background: Background, key: str, owner: Asker, *, model: str | None) -> None:
+def in_terminal(background: Background, key: str, owner: Asker, *, model: str | None, zone: str) -> None:
     """Chat until Ctrl-D, or Ctrl-C twice in a row."""
     with suppress(ImportError):
         import readline  # noqa: F401 - enables line editing and history
     screen = Screen()
     with _open_session(background, key, owner, screen) as client:
         screen.show_history(background.call(_history(background, key, owner)))
-        screen.note(f"{key}, with {model or 'the offline model'}. Ctrl-C stops an answer, Ctrl-D leaves.")
+        commands = SlashCommands(background, screen, key, owner, zone)
+        commands.show_scheduled()
+        screen.note(f"{key}, with {model or 'the offline model'}. /help lists commands, Ctrl-D leaves.")
         for text in _lines_typed(screen):
+            if commands.run(text):
+                continue
             if not _send_and_wait(background, client, screen, text):
                 return
 

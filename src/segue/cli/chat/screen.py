@@ -6,10 +6,13 @@ the typed text.
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 
+from segue.cli.chat.markdown_lines import MarkdownLines, styled
 from segue.cli.support.output import printable
+from segue.cli.support.table import cells
 from segue.kernel.live.hub import LiveText
 from segue.model.records import Event, Source
 from segue.model.transcript import Message
@@ -21,7 +24,11 @@ _ERASE_LINE = "\r\x1b[2K"
 
 class Screen:
     def __init__(self) -> None:
-        self._dim_codes = ("", "") if os.environ.get("NO_COLOR") else ("\x1b[2m", "\x1b[22m")
+        self._plain = bool(os.environ.get("NO_COLOR"))
+        self._dim_codes = ("", "") if self._plain else ("\x1b[2m", "\x1b[22m")
+        self._markdown = MarkdownLines()
+        self._written = ""
+        """The text of the line that is being streamed."""
         self._at_prompt = False
         self._own: set[str] = set()
         self._turn_id: str | None = None
@@ -44,7 +51,7 @@ class Screen:
 
     def show_history(self, messages: Iterable[Message]) -> None:
         for message in messages:
-            self._line(_as_line(message.role, message.content, message.source))
+            self._line(self._as_line(message.role, message.content, message.source))
 
     def note(self, text: str) -> None:
         self._line(self._dim(text))
@@ -66,38 +73,73 @@ class Screen:
             self._thinking = False
             self._write("\n")
         self._shown_text += piece.text
-        self._write(printable(piece.text))
+        self._stream(printable(piece.text))
 
     def _show_event(self, event: Event) -> None:
         match event.type:
             case "stream_start":
                 self._turn_id, self._shown_text, self._thinking = event.turn_id, "", False
+                self._markdown, self._written = MarkdownLines(), ""
                 if event.role is not None and event.turn_id not in self._own and not self._at_prompt:
-                    self._line(_as_line(event.role, event.content or "", event.source))
+                    self._line(self._as_line(event.role, event.content or "", event.source))
             case "tool_started" if not self._at_prompt:
                 self._break_line()
                 self._line(self._dim(_call(event)))
             case "stream_end":
                 self._end(event)
             case "message" if event.role is not None and "joined_turn_id" not in event.body:
-                self._line(_as_line(event.role, event.content or "", event.source))
+                self._line(self._as_line(event.role, event.content or "", event.source))
 
     def _end(self, event: Event) -> None:
         content = event.content or ""
         if not content:
             return
         if self._at_prompt:
-            self._line(_as_line("assistant", content, event.source))
+            self._line(self._as_line("assistant", content, event.source))
         elif self._shown_text and content.startswith(self._shown_text):
-            self._line(printable(content[len(self._shown_text) :]))
+            self._stream(printable(content[len(self._shown_text) :]))
+            self._finish_line()
         else:
             self._break_line()
-            self._line(printable(content))
+            self._line(self._styled(printable(content)))
+
+    def _stream(self, text: str) -> None:
+        first, *lines = text.split("\n")
+        self._extend_line(first)
+        for line in lines:
+            self._finish_line()
+            self._extend_line(line)
+
+    def _extend_line(self, text: str) -> None:
+        self._written += text
+        self._write(text)
+
+    def _finish_line(self) -> None:
+        """End the streamed line. If it contains Markdown, write it again with its style."""
+        line = self._markdown.line(self._written)
+        if line != self._written and not self._plain:
+            rows = max(0, cells(self._written) - 1) // shutil.get_terminal_size().columns
+            up = f"\x1b[{rows}A" if rows else ""
+            self._write(f"{up}\r\x1b[J{line}")
+        self._write("\n")
+        self._written = ""
+
+    def _styled(self, text: str) -> str:
+        return text if self._plain else styled(text)
+
+    def _as_line(self, role: str, content: str, source: Source | None) -> str:
+        content = printable(content)
+        if role == "user":
+            return content if source is not None else f"{PROMPT}{content}"
+        content = self._styled(content)
+        return content if source is None else f"[{source.kind}: {printable(source.label)}] {content}"
 
     def _break_line(self) -> None:
-        if (self._shown_text and not self._shown_text.endswith("\n")) or self._thinking:
+        if self._shown_text and not self._shown_text.endswith("\n"):
+            self._finish_line()
+        elif self._thinking:
             self._write("\n")
-            self._thinking = False
+        self._thinking = False
 
     def _line(self, text: str) -> None:
         if self._at_prompt:
@@ -111,17 +153,6 @@ class Screen:
     def _write(self, text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
-
-
-def _as_line(role: str, content: str, source: Source | None) -> str:
-    content = printable(content)
-    if role == "user" and source is None:
-        return f"{PROMPT}{content}"
-    return (
-        content
-        if source is None or role == "user"
-        else f"[{source.kind}: {printable(source.label)}] {content}"
-    )
 
 
 def _call(event: Event) -> str:

@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from segue.cli.support.human_time import human_time
 from segue.cli.support.load_settings import configured
-from segue.cli.support.output import AsJson, local_time, print_json, print_table
+from segue.cli.support.output import AsJson, print_json, print_table
 from segue.cli.support.timezone import shown_zone
+from segue.times.clock import SystemClock
 
 if TYPE_CHECKING:
     from segue.config import Configuration
@@ -37,7 +39,7 @@ def list_(configuration: "Configuration", as_json: AsJson = False) -> None:
                 each.name,
                 _state(each),
                 each.user,
-                local_time(each.came_at, shown_zone(configuration)),
+                human_time(each.came_at, shown_zone(configuration), SystemClock().ms()),
             )
             for each in found
         ]

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from segue.cli.support.find_session import find_key
 from segue.cli.support.load_settings import FAILED, configured
 from segue.cli.support.options import Account, User, asker_of
 from segue.cli.support.output import AsJson
+from segue.cli.support.timezone import shown_zone
 from segue.model.text_checks import check_key
 
 if TYPE_CHECKING:
     from segue.config import Configuration
 
-Session = Annotated[str, typer.Option(help="The session's key, channel:chat_id.")]
+Session = Annotated[
+    str,
+    typer.Option(help="The session: its key (channel:chat_id), title, the beginning of its id, or `last`."),
+]
 
 
 @configured()
@@ -33,9 +38,13 @@ def chat(
     from segue.cli.chat.background import Background
     from segue.cli.chat.run_chat import from_pipe, in_terminal
 
-    check_key(session)
+    owner = asker_of(account, user)
+    if ":" in session:
+        check_key(session)
     with Background(configuration) as background:
+        key = background.call(find_key(background.kernel, session, owner))
         if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
-            in_terminal(background, session, asker_of(account, user), model=configuration.model)
-        elif not from_pipe(background, session, asker_of(account, user), as_json=as_json):
+            model, zone = configuration.model_name, shown_zone(configuration)
+            in_terminal(background, key, owner, model=model, zone=zone)
+        elif not from_pipe(background, key, owner, as_json=as_json):
             raise typer.Exit(FAILED)

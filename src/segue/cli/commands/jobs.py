@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from segue.cli.support.command import CommandContext, command
-from segue.cli.support.options import Key, Limit
-from segue.cli.support.output import local_time, print_json, printable, to_json
+from segue.cli.support.human_time import exact_time
+from segue.cli.support.options import Key, Limit, MaybeKey
+from segue.cli.support.output import print_json, printable, to_json
 from segue.cli.support.timezone import Timezone, zone_for
 from segue.errors import BadPolicy, BadTime
-from segue.kernel.kernel import Kernel
 from segue.model.action import Ask, View, changed_ask
 from segue.model.prompts import Mode
 from segue.model.states import JobKind
@@ -20,9 +20,12 @@ from segue.times.clock import to_moment
 
 if TYPE_CHECKING:
     from segue.kernel.api.jobs import OwnedJob
+    from segue.kernel.kernel import Kernel
     from segue.model.policy import Policy
     from segue.model.records import Job, Session
     from segue.times.trigger import Trigger
+
+_MOST_SESSIONS = 500
 
 app = typer.Typer(help="Add, change and explain scheduled jobs.", no_args_is_help=True)
 
@@ -45,33 +48,56 @@ PolicyFields = Annotated[
 @command()
 def list_(
     context: CommandContext,
-    key: Key,
+    session: MaybeKey = None,
     limit: Limit = 100,
     ended: Annotated[bool, typer.Option("--ended", help="Include ended jobs.")] = False,
     system: Annotated[bool, typer.Option("--system", help="Include system jobs.")] = False,
 ) -> None:
-    """List the jobs of a session, newest first."""
+    """List the jobs of a session, newest first; without a session, those of all sessions."""
 
     async def work(kernel: "Kernel") -> None:
-        found = await kernel.jobs.list(key, kind=JobKind.CRON, ended=ended, owner=context.owner, limit=limit)
+        sessions = await _sessions(kernel, context, session)
+        found = await _jobs_of(kernel, sessions, ended=ended, limit=limit)
         if system:
             found += await kernel.jobs.protected(owner=context.owner, limit=limit)
         models = await _models(kernel, found) if context.as_json else []
+        names = {each.id: each.title or each.key for each in sessions}
         rows = (
             (
                 job.id,
                 job.name,
+                *(() if session else (names.get(job.session_id),)),
                 job.state,
                 job.trigger,
-                local_time(job.next_at, context.zone),
+                context.time(job.next_at),
                 job.last_outcome,
             )
             for job in found
         )
-        columns = ("job", "name", "state", "schedule", "next run", "last")
-        context.print_list("jobs", lambda: models, columns, rows, empty=f"Nothing is scheduled in {key}.")
+        of_all = () if session else ("session",)
+        columns = ("job", "name", *of_all, "state", "schedule", "next run", "last")
+        where = sessions[0].key if session else "any session"
+        context.print_list("jobs", lambda: models, columns, rows, empty=f"Nothing is scheduled in {where}.")
 
     context.run(work)
+
+
+async def _sessions(kernel: "Kernel", context: CommandContext, session: str | None) -> "list[Session]":
+    if session is None:
+        return await kernel.sessions.list(owner=context.owner, limit=_MOST_SESSIONS)
+    return [await kernel.sessions.get(await context.key(kernel, session), owner=context.owner)]
+
+
+async def _jobs_of(
+    kernel: "Kernel", sessions: "Sequence[Session]", *, ended: bool, limit: int
+) -> "list[Job]":
+    """The jobs of these sessions, newest first."""
+    found = [
+        job
+        for each in sessions
+        for job in await kernel.jobs.list(each, kind=JobKind.CRON, ended=ended, limit=limit)
+    ]
+    return sorted(found, key=lambda job: job.created_at, reverse=True)[:limit]
 
 
 @app.command()
@@ -85,7 +111,7 @@ def show(context: CommandContext, job_id: JobId) -> None:
 @command()
 def add(
     context: CommandContext,
-    key: Key,
+    session: Key,
     message: Message,
     schedule: Schedule,
     timezone: Timezone = None,
@@ -97,6 +123,7 @@ def add(
     """Schedule a turn in a session. Creates the session if it does not exist."""
 
     async def add_job(kernel: "Kernel") -> "Job":
+        key = await context.key(kernel, session)
         trigger = await _trigger(kernel, context, key, schedule, timezone)
         return await kernel.jobs.add(
             key,
@@ -207,7 +234,8 @@ def runs(context: CommandContext, job_id: JobId, limit: Limit = 100) -> None:
     async def work(kernel: "Kernel") -> None:
         found = await _load(kernel, context, job_id)
         runs = await kernel.runs.list(job=found, limit=limit)
-        print_runs(context, runs, found.session.key, empty=f"{found.job.name} has not fired yet.")
+        names = {found.job.id: found.job.name}
+        print_runs(context, runs, found.session.key, names, empty=f"{found.job.name} has not fired yet.")
 
     context.run(work)
 
@@ -241,10 +269,9 @@ async def _models(kernel: "Kernel", jobs: "Sequence[Job]", *known: "Session") ->
 
 
 def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
-    from segue.model.schedule import local, upcoming, zone_of
+    from segue.model.schedule import local, upcoming
 
-    display_zone = zone_of(job.trigger, zone)
-    slots = [f"{local(slot, display_zone):%Y-%m-%d %H:%M:%S %z}" for slot in upcoming(job, 3)]
+    slots = [f"{local(slot, zone):%Y-%m-%d %H:%M:%S}" for slot in upcoming(job, 3)]
     return {
         "job": job.id,
         "name": job.name,
@@ -255,13 +282,13 @@ def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
         "message": getattr(job.action, "prompt", None),
         "mode": getattr(job.action, "mode", None),
         "view": getattr(job.action, "view", None),
-        "next runs": ", ".join(slots),
-        "last run": local_time(job.last_run_at, zone),
+        "next runs": f"{', '.join(slots)} {zone}" if slots else None,
+        "last run": exact_time(job.last_run_at, zone),
         "last outcome": job.last_outcome,
         "last error": job.policy.unreadable or job.last_error,
         "failures in a row": job.failures or None,
         "protected": "yes" if job.protected else None,
-        "created": local_time(job.created_at, zone),
+        "created": exact_time(job.created_at, zone),
     }
 
 
@@ -305,7 +332,7 @@ def _moment(text: str | None) -> "datetime | None":
     return moment
 
 
-async def explain_slot(context: CommandContext, kernel: Kernel, job_id: str, slot: datetime | None) -> None:
+async def explain_slot(context: CommandContext, kernel: "Kernel", job_id: str, slot: datetime | None) -> None:
     from segue.server.schemas.automations import explain_job
 
     found = await kernel.jobs.load(job_id, removed=True, owner=context.owner)

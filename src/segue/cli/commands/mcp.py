@@ -5,7 +5,7 @@ any other process of the same database. Standard output carries only the protoco
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -61,7 +61,9 @@ async def _answer(kernel: "Kernel", binding: "Binding") -> None:
     with needed_for("`segue mcp`", "mcp"):
         from mcp.server.stdio import stdio_server
 
+        from segue.cli.support.stdin_lines import StdinLines
         from segue.server.wires.mcp.protocol_server import make_server
     server = make_server(kernel, lambda context: binding)
-    async with stdio_server() as (incoming, outgoing):
+    # The library only iterates over the lines. Its own reader would keep the process until the next line.
+    async with stdio_server(stdin=cast(Any, StdinLines())) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

@@ -6,7 +6,7 @@ import typer
 
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.options import Limit
-from segue.cli.support.output import local_time
+from segue.errors import BadSetting
 
 if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel
@@ -57,10 +57,24 @@ def show(context: CommandContext, memory_id: MemoryId) -> None:
             "memory": memory.content,
             "sure": f"{memory.confidence} %",
             "archive": memory.archive_n,
-            "since": local_time(memory.created_at, context.zone),
-            "last said": local_time(memory.updated_at, context.zone),
+            "since": context.exact_time(memory.created_at),
+            "last said": context.exact_time(memory.updated_at),
         }
         context.print_one(lambda: _model(memory), fields)
+
+    context.run(work)
+
+
+@app.command()
+@command()
+def embed(context: CommandContext) -> None:
+    """Store the vectors that are missing, after an embedder was configured."""
+
+    async def work(kernel: "Kernel") -> None:
+        if kernel.memory_reader.embedder is None:
+            raise BadSetting("no embedder is configured: set SEGUE_EMBEDDING_URL and SEGUE_EMBEDDING_MODEL")
+        stored = await kernel.memory.embed_missing()
+        context.say(f"{stored} vectors were stored.", {"stored": stored})
 
     context.run(work)
 
@@ -96,7 +110,7 @@ def _print(context: CommandContext, memories: "list[Memory]") -> None:
             str(each.kind),
             each.content,
             f"{each.confidence} %",
-            local_time(each.updated_at, context.zone),
+            context.time(each.updated_at),
         )
         for each in memories
     )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from segue.cli.support.command import CommandContext, command
+from segue.cli.support.human_time import exact_time
 from segue.cli.support.options import Key, Limit
-from segue.cli.support.output import local_time
 from segue.cli.support.timezone import Timezone, zone_for
 from segue.model.states import MessageStatus
 
@@ -26,17 +26,17 @@ MessageId = Annotated[str, typer.Argument(help="The message's id, as `list` show
 @command()
 def list_(
     context: CommandContext,
-    key: Key,
+    session: Key,
     status: Annotated[MessageStatus | None, typer.Option(help="Show only messages with this status.")] = None,
     limit: Limit = 100,
 ) -> None:
     """List the scheduled messages of a session in any status, newest first."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         found = await kernel.scheduled_messages.list(key, status=status, owner=context.owner, limit=limit)
         rows = (
-            (each.id, each.status, local_time(each.send_at, context.zone), each.last_error, each.text)
-            for each in found
+            (each.id, each.status, context.time(each.send_at), each.last_error, each.text) for each in found
         )
         context.print_list(
             "messages",
@@ -60,7 +60,7 @@ def show(context: CommandContext, message_id: MessageId) -> None:
 @command()
 def schedule(
     context: CommandContext,
-    key: Key,
+    session: Key,
     text: Annotated[str, typer.Argument(help="The text of the message.", show_default=False)],
     at: Annotated[str, typer.Option(help="'tomorrow at 08:00', 'in 2 hours', ISO 8601.", show_default=False)],
     timezone: Timezone = None,
@@ -68,9 +68,10 @@ def schedule(
         bool, typer.Option("--replace-existing", help="Cancel all pending messages of the session.")
     ] = False,
 ) -> None:
-    """Schedule a message in a session."""
+    """Schedule a message in a session. Creates the session if it does not exist."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session, create=True)
         made = await kernel.scheduled_messages.add(
             key,
             at,
@@ -83,7 +84,7 @@ def schedule(
         if made.cancelled and not context.as_json:
             typer.echo(f"Replaced: {', '.join(made.cancelled)}")
 
-    context.run(work)
+    context.run(work, create=True)
 
 
 @app.command()
@@ -95,17 +96,18 @@ def cancel(context: CommandContext, message_id: MessageId) -> None:
 
 @app.command()
 @command()
-def deliveries(context: CommandContext, key: Key, limit: Limit = 100) -> None:
+def deliveries(context: CommandContext, session: Key, limit: Limit = 100) -> None:
     """List messages that were or will be sent through a session's channel, newest first."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         found = await kernel.log.deliveries(key, owner=context.owner, limit=limit)
         rows = (
             (
                 each.id,
                 each.state,
                 each.attempt,
-                local_time(each.sent_at, context.zone),
+                context.time(each.sent_at),
                 each.error,
                 each.content,
             )
@@ -140,8 +142,8 @@ def _fields(message: "ScheduledMessage", key: str, zone: str) -> dict[str, objec
         "message": message.id,
         "session": key,
         "status": message.status,
-        "time": local_time(message.send_at, zone),
-        "sent": local_time(message.sent_at, zone),
+        "time": exact_time(message.send_at, zone),
+        "sent": exact_time(message.sent_at, zone),
         "error": message.last_error,
         "text": message.text,
     }

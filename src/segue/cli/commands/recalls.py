@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from segue.cli.support.command import CommandContext, command
+from segue.cli.support.human_time import human_interval
 from segue.cli.support.options import Key, Limit
-from segue.cli.support.output import local_time
 from segue.cli.support.timezone import Timezone, zone_for
 from segue.errors import NotFound
 
@@ -22,18 +22,19 @@ Instruction = Annotated[str, typer.Argument(help="The full instruction for the a
 
 @app.command("list")
 @command()
-def list_(context: CommandContext, key: Key, limit: Limit = 100) -> None:
+def list_(context: CommandContext, session: Key, limit: Limit = 100) -> None:
     """List the recalls of a session in any status, newest first."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         found = await kernel.recalls.list(key, owner=context.owner, limit=limit)
         rows = (
             (
                 each.id,
                 each.status,
                 each.call_type,
-                local_time(each.trigger_at, context.zone),
-                each.interval_seconds,
+                context.time(each.trigger_at),
+                human_interval(each.interval_seconds),
                 each.comment or each.instruction,
             )
             for each in found
@@ -41,7 +42,7 @@ def list_(context: CommandContext, key: Key, limit: Limit = 100) -> None:
         context.print_list(
             "recalls",
             lambda: [_model(each, key) for each in found],
-            ("recall", "status", "type", "time", "every (s)", "about"),
+            ("recall", "status", "type", "time", "every", "about"),
             rows,
             empty=f"There are no recalls in {key}.",
         )
@@ -51,10 +52,11 @@ def list_(context: CommandContext, key: Key, limit: Limit = 100) -> None:
 
 @app.command()
 @command()
-def show(context: CommandContext, key: Key) -> None:
+def show(context: CommandContext, session: Key) -> None:
     """Show the pending recall of a session, or the running one."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         pending = await kernel.recalls.get(key, owner=context.owner)
         if pending is None:
             raise NotFound(f"no recall is pending in {key}")
@@ -67,7 +69,7 @@ def show(context: CommandContext, key: Key) -> None:
 @command()
 def set_(
     context: CommandContext,
-    key: Key,
+    session: Key,
     instruction: Instruction,
     when: Annotated[
         str | None, typer.Option(help="'30m', 'tomorrow at 09:00', ISO 8601. Default: at once.")
@@ -79,7 +81,7 @@ def set_(
     timezone_offset: Annotated[str | None, typer.Option(help="±HH:MM, for a time without a zone.")] = None,
     comment: Annotated[str | None, typer.Option(help="A note for users.")] = None,
 ) -> None:
-    """Set a recall for the agent of a session."""
+    """Set a recall for the agent of a session. Creates the session if it does not exist."""
     from segue.model.states import CallType
 
     call_type = CallType.ONCE if when is not None else CallType.IMMEDIATE
@@ -87,6 +89,7 @@ def set_(
         call_type = CallType.RECURRING
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session, create=True)
         made = await kernel.recalls.add(
             key,
             instruction,
@@ -100,15 +103,16 @@ def set_(
         )
         _print(context, made, key)
 
-    context.run(work)
+    context.run(work, create=True)
 
 
 @app.command()
 @command()
-def cancel(context: CommandContext, key: Key) -> None:
+def cancel(context: CommandContext, session: Key) -> None:
     """Cancel the pending recall of a session, or one that is due and waits."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         await kernel.recalls.cancel(key, owner=context.owner)
         context.say(f"The recall of {key} was cancelled.", {"cancelled": True})
 
@@ -117,10 +121,11 @@ def cancel(context: CommandContext, key: Key) -> None:
 
 @app.command()
 @command()
-def skip(context: CommandContext, key: Key) -> None:
+def skip(context: CommandContext, session: Key) -> None:
     """Skip the next time of a recurring recall."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         _print(context, await kernel.recalls.skip(key, owner=context.owner), key)
 
     context.run(work)
@@ -132,8 +137,8 @@ def _print(context: CommandContext, recall: "Recall", key: str) -> None:
         "session": key,
         "status": recall.status,
         "type": recall.call_type,
-        "time": local_time(recall.trigger_at, context.zone),
-        "every (s)": recall.interval_seconds,
+        "time": context.exact_time(recall.trigger_at),
+        "every": human_interval(recall.interval_seconds),
         "comment": recall.comment,
         "instruction": recall.instruction,
     }

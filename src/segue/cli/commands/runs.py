@@ -1,13 +1,13 @@
 """`segue runs`: list, show and explain the runs of jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from segue.cli.support.command import CommandContext, command
+from segue.cli.support.human_time import exact_time
 from segue.cli.support.options import Key, Limit
-from segue.cli.support.output import local_time
 from segue.times.clock import to_moment
 
 if TYPE_CHECKING:
@@ -22,12 +22,15 @@ RunId = Annotated[str, typer.Argument(help="The run's id, JOB:SLOT.", show_defau
 
 @app.command("list")
 @command()
-def list_(context: CommandContext, key: Key, limit: Limit = 100) -> None:
+def list_(context: CommandContext, session: Key, limit: Limit = 100) -> None:
     """List the runs of a session's jobs, newest first."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         found = await kernel.runs.list(key, owner=context.owner, limit=limit)
-        print_runs(context, found, key, empty=f"No job of {key} has run yet.")
+        jobs = await kernel.jobs.list(key, ended=True, owner=context.owner, limit=500)
+        names = {job.id: job.name for job in jobs}
+        print_runs(context, found, key, names, empty=f"No job of {key} has run yet.")
 
     context.run(work)
 
@@ -58,11 +61,20 @@ def explain(context: CommandContext, run_id: RunId) -> None:
     context.run(work)
 
 
-def print_runs(context: CommandContext, runs: "Sequence[Run]", session_key: str, *, empty: str) -> None:
+def print_runs(
+    context: CommandContext,
+    runs: "Sequence[Run]",
+    session_key: str,
+    names: "Mapping[str, str]",
+    *,
+    empty: str,
+) -> None:
+    """`names` are those of the jobs; a job that was removed has none."""
     rows = (
         (
             run.id,
-            local_time(run.slot, context.zone),
+            names.get(run.job_id, "(removed)"),
+            context.time(run.slot),
             run.outcome or run.state,
             f"{run.lateness_ms / 1000:.1f} s",
             run.attempt,
@@ -70,7 +82,7 @@ def print_runs(context: CommandContext, runs: "Sequence[Run]", session_key: str,
         )
         for run in runs
     )
-    columns = ("run", "slot", "outcome", "late", "attempt", "reason")
+    columns = ("run", "job", "slot", "outcome", "late", "attempt", "reason")
     context.print_list("runs", lambda: _models(runs, session_key), columns, rows, empty=empty)
 
 
@@ -86,10 +98,10 @@ def _fields(run: "Run", session_key: str, zone: str) -> dict[str, object]:
         "job": run.job_id,
         "session": session_key,
         "turn": run.turn_id,
-        "slot": local_time(run.slot, zone),
-        "queued": local_time(run.queued_at, zone),
-        "started": local_time(run.started_at, zone),
-        "finished": local_time(run.finished_at, zone),
+        "slot": exact_time(run.slot, zone),
+        "queued": exact_time(run.queued_at, zone),
+        "started": exact_time(run.started_at, zone),
+        "finished": exact_time(run.finished_at, zone),
         "outcome": run.outcome or run.state,
         "reason": run.reason,
         "late": f"{run.lateness_ms / 1000:.1f} s",

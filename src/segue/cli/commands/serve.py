@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,7 +45,7 @@ async def _serve(configuration: "Configuration") -> None:
         listening_socket(configuration.host.strip("[]"), configuration.port) as listening,
     ):
         async with kernel_with_workers(configuration) as kernel, asyncio.TaskGroup() as group:
-            server = HttpServer(create_app(kernel, configuration))
+            server = HttpServer(create_app(kernel, configuration, manages_model=True))
             group.create_task(server.serve([listening]))
             await server.ready.wait()
             _announce(configuration, address_of(listening))
@@ -59,4 +60,13 @@ async def _serve(configuration: "Configuration") -> None:
 
 
 def _announce(configuration: "Configuration", address: str) -> None:
-    typer.echo(f"Segue is at {address} with {configuration.model or 'the offline model'}. Ctrl-C stops it.")
+    """Print the address in one line, framed on a terminal, so that it stands out from the log."""
+    line = f"Segue is at {address} with {configuration.model_name or 'the offline model'}. Ctrl-C stops it."
+    typer.echo(_framed(line) if sys.stdout.isatty() else line)
+    if configuration.database is None:
+        typer.echo(f"Data: {configuration.data}")
+
+
+def _framed(line: str) -> str:
+    rule = "─" * (len(line) + 2)
+    return f"\n┌{rule}┐\n│ {line} │\n└{rule}┘\n"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from segue.cli.support.command import CommandContext, command
+from segue.cli.support.human_time import exact_time
 from segue.cli.support.options import (
     AutoCommitEnabled,
     IdleTimeoutSeconds,
@@ -20,10 +21,10 @@ from segue.cli.support.options import (
     TokenThreshold,
     policy_of,
 )
-from segue.cli.support.output import local_time, print_json, print_record, printable, to_json
+from segue.cli.support.output import print_json, print_record, printable, to_json
 from segue.errors import BadText, SessionHasJobs
-from segue.kernel.api.log import GivenMessage
 from segue.kernel.transactions.sessions import MaybePolicy
+from segue.model.written_message import GivenMessage
 
 if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel
@@ -64,7 +65,7 @@ def list_(context: CommandContext, limit: Limit = 100) -> None:
                 each.queued,
                 each.message_count,
                 each.cron_jobs,
-                local_time(each.session.last_message_at, context.zone),
+                context.time(each.session.last_message_at),
             )
             for each in found
         )
@@ -82,10 +83,11 @@ def list_(context: CommandContext, limit: Limit = 100) -> None:
 
 @app.command()
 @command()
-def show(context: CommandContext, key: Key, limit: Limit = 20) -> None:
+def show(context: CommandContext, session: Key, limit: Limit = 20) -> None:
     """Show a session and its newest messages."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         overview = await kernel.sessions.overview(key, owner=context.owner)
         messages = await kernel.log.newest(overview.session, limit=limit)
         if context.as_json:
@@ -101,7 +103,7 @@ def show(context: CommandContext, key: Key, limit: Limit = 20) -> None:
             return
         print_record(_fields(overview, context.zone))
         for each in messages:
-            typer.echo(f"\n{local_time(each.at, context.zone)}  {each.role}\n{printable(each.content)}")
+            typer.echo(f"\n{context.time(each.at)}  {each.role}\n{printable(each.content)}")
 
     context.run(work)
 
@@ -110,7 +112,7 @@ def show(context: CommandContext, key: Key, limit: Limit = 20) -> None:
 @command()
 def add_message(
     context: CommandContext,
-    key: Key,
+    session: Key,
     content: Content,
     role: Role = "user",
     created_at: CreatedAt = None,
@@ -130,14 +132,14 @@ def add_message(
         min_commit_interval_seconds=min_commit_interval_seconds,
         keep_recent_count=keep_recent_count,
     )
-    _write(context, key, [(role, content, created_at)], policy)
+    _write(context, session, [(role, content, created_at)], policy)
 
 
 @app.command()
 @command()
 def add_messages(
     context: CommandContext,
-    key: Key,
+    session: Key,
     file: File = Path("-"),
     auto_commit_enabled: AutoCommitEnabled = None,
     token_threshold: TokenThreshold = None,
@@ -155,16 +157,17 @@ def add_messages(
         min_commit_interval_seconds=min_commit_interval_seconds,
         keep_recent_count=keep_recent_count,
     )
-    _write(context, key, _messages_in(file), policy)
+    _write(context, session, _messages_in(file), policy)
 
 
 @app.command()
 @command()
-def commit(context: CommandContext, key: Key, keep_recent_count: KeepRecentCount = None) -> None:
+def commit(context: CommandContext, session: Key, keep_recent_count: KeepRecentCount = None) -> None:
     """Archive a session's messages. A worker then extracts memories from them."""
     from segue.kernel.transactions.archive import ArchiveMade
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         from segue.server.schemas import memory
 
         done = await kernel.memory.commit(key, keep_recent_count=keep_recent_count, owner=context.owner)
@@ -180,10 +183,11 @@ def commit(context: CommandContext, key: Key, keep_recent_count: KeepRecentCount
 
 @app.command()
 @command()
-def stop(context: CommandContext, key: Key) -> None:
+def stop(context: CommandContext, session: Key) -> None:
     """Stop the running turn of a session."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         turn_id = await kernel.turns.stop(key, owner=context.owner)
         sentence = "No turn is running." if turn_id is None else f"Turn {turn_id} was asked to stop."
         context.say(sentence, {"stopped": turn_id is not None, "turn_id": turn_id})
@@ -195,12 +199,13 @@ def stop(context: CommandContext, key: Key) -> None:
 @command()
 def remove(
     context: CommandContext,
-    key: Key,
+    session: Key,
     with_jobs: Annotated[bool, typer.Option("--with-jobs", help="Remove its jobs too.")] = False,
 ) -> None:
     """Remove a session with all its data. A session with jobs is removed only with --with-jobs."""
 
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         try:
             await kernel.sessions.delete(key, with_jobs=with_jobs, owner=context.owner)
         except SessionHasJobs as error:
@@ -230,13 +235,16 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
         "automations": overview.cron_jobs,
         "zone": session.timezone,
         "when busy": session.when_busy,
-        "created": local_time(session.created_at, zone),
-        "last message": local_time(session.last_message_at, zone),
+        "created": exact_time(session.created_at, zone),
+        "last message": exact_time(session.last_message_at, zone),
     }
 
 
-def _write(context: CommandContext, key: str, messages: Sequence[GivenMessage], policy: MaybePolicy) -> None:
+def _write(
+    context: CommandContext, session: str, messages: Sequence[GivenMessage], policy: MaybePolicy
+) -> None:
     async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
         written = await kernel.log.write_all(key, messages, owner=context.owner, auto_commit_policy=policy)
         stored = "1 message was" if written.added == 1 else f"{written.added} messages were"
         context.say(

@@ -1,19 +1,22 @@
 """Shared decorator of commands on the database: owner, settings, output format and printing."""
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from segue.cli.support.find_session import find_key
+from segue.cli.support.human_time import exact_time, human_time
 from segue.cli.support.load_settings import configured
 from segue.cli.support.options import Account, User, asker_of
 from segue.cli.support.output import AsJson, print_json, print_record, print_table, to_json
 from segue.cli.support.timezone import shown_zone
-from segue.kernel.kernel import Kernel
 from segue.model.records import Asker
 from segue.record import positional
+from segue.times.clock import SystemClock
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -35,6 +38,20 @@ class CommandContext:
         """The zone in which times are shown."""
         return shown_zone(self.configuration)
 
+    def time(self, ms: int | None) -> str:
+        """A moment for a table."""
+        return human_time(ms, self.zone, SystemClock().ms())
+
+    def exact_time(self, ms: int | None) -> str:
+        return exact_time(ms, self.zone)
+
+    async def key(self, kernel: "Kernel", session: str, *, create: bool = False) -> str:
+        """The key of a session given by key, title, short id or `last`. `create`: make a missing one."""
+        key = await find_key(kernel, session, self.owner)
+        if create:
+            await kernel.sessions.open(key, owner=self.owner)
+        return key
+
     def run(self, work: "Callable[[Kernel], Awaitable[None]]", *, create: bool = False) -> None:
         from segue.cli.support.open_kernel import run_with_kernel
 
@@ -53,7 +70,8 @@ class CommandContext:
         if self.as_json:
             print_json({plural: [to_json(each) for each in objects()]})
         else:
-            print_table(columns, rows, empty=empty)
+            if print_table(columns, rows, empty=empty) and sys.stdout.isatty():
+                typer.echo(f"Times are in {self.zone}.")
 
     def print_one(self, made: "Callable[[], BaseModel]", fields: Mapping[str, object]) -> None:
         if self.as_json:

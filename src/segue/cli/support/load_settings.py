@@ -81,7 +81,10 @@ def load(config: Path | None, log_level: int = logging.ERROR, **flags: Any) -> "
     from segue.telemetry import logs
 
     configuration = Configuration.load(config, **flags)
-    logs.configure(configuration.log_format, secrets=configuration.secrets(), level=log_level)
+    if log_level >= logging.ERROR:
+        logs.configure_errors(configuration.secrets())
+    else:
+        logs.configure(configuration.log_format, secrets=configuration.secrets(), level=log_level)
     for warning in configuration.warnings:
         if log_level <= logging.WARNING:
             _log.warning("%s", warning)

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from segue.agents.routines import heartbeat, merge_memories
 from segue.errors import AgentFailed, StoreUnusable
 from segue.kernel.kernel import Kernel
 from segue.kernel.workers.worker_context import Function
@@ -18,19 +17,22 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[Kernel]:
     """Open a kernel with the agent, the channels and the functions of the settings. The caller runs it."""
-    from segue.agents import make_agent, make_evaluation, make_extractor
+    from segue.agents import make_agent, make_embedder, make_evaluation, make_extractor
+    from segue.agents.routines import heartbeat, merge_memories
     from segue.channels import make_channels
 
     kernel: Kernel
     channels = make_channels(configuration)
     agent = make_agent(configuration)
+    extractor = make_extractor(configuration)
     functions: dict[str, Function] = {merge_memories.FUNCTION: merge_memories.merge_memories}
     if configuration.workspace is not None:
         functions[heartbeat.FUNCTION] = heartbeat.Heartbeat(configuration.workspace, agent)
     kernel = Kernel(
         configuration.database_url,
         agent=agent,
-        extractor=make_extractor(configuration),
+        extractor=extractor,
+        embedder=make_embedder(configuration),
         evaluate_response=make_evaluation(configuration),
         functions=functions,
         settings=configuration.kernel_settings(),
@@ -40,8 +42,9 @@ async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[K
         for channel in channels:
             if isinstance(channel, AbstractAsyncContextManager):  # it holds connections to its network
                 await opened.enter_async_context(channel)
-        if isinstance(agent, AbstractAsyncContextManager):  # it holds connections to its provider
-            await opened.enter_async_context(agent)
+        for model in (agent, extractor):
+            if isinstance(model, AbstractAsyncContextManager):  # it holds connections to its provider
+                await opened.enter_async_context(model)
         await opened.enter_async_context(kernel)
         if configuration.traces:
             from segue.telemetry.tracing import exporting, traced

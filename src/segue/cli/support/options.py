@@ -12,7 +12,22 @@ from segue.model.records import Asker, Operator, Owner
 
 Account = Annotated[str, typer.Option(help="The account that owns the sessions.")]
 User = Annotated[str | None, typer.Option(help="The user who owns the sessions. Default: all users.")]
-Key = Annotated[str, typer.Argument(help="The session's key, channel:chat_id.", show_default=False)]
+Key = Annotated[
+    str,
+    typer.Argument(
+        metavar="SESSION",
+        help="The session: its key (channel:chat_id), title, the beginning of its id, or `last`.",
+        show_default=False,
+    ),
+]
+MaybeKey = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SESSION",
+        help="The session: its key (channel:chat_id), title, the beginning of its id, or `last`.",
+        show_default=False,
+    ),
+]
 Limit = Annotated[int, typer.Option(min=1, max=500, help="The maximum number of items.")]
 
 

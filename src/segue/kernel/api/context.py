@@ -13,7 +13,6 @@ from segue.kernel.transactions import jobs, unified
 from segue.kernel.transactions.idempotency import Request, run_once
 from segue.kernel.transactions.result import Result
 from segue.kernel.workers.worker_context import WorkerContext
-from segue.memory.reader import MemoryReader
 from segue.model.action import Action, Call
 from segue.model.policy import Policy
 from segue.model.records import Asker, Job, Operator, Owner, Session
@@ -37,7 +36,6 @@ SessionRef: TypeAlias = str | Session
 class ApiContext(WorkerContext):
     """What every part of the API needs: what the workers share, and what is only read."""
 
-    memory: MemoryReader
     networks: frozenset[str]
     """The channels on which each chat is a user of its own."""
 

@@ -1,12 +1,13 @@
 """Log: reads and follows a session's events and messages, and stores messages without a turn."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 from segue.errors import BadText
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.files import FileRef, FilesApi
+from segue.kernel.api.import_messages import ImportedMessages, MessageImport
 from segue.kernel.live.follow import follow
 from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions import deliveries, sessions
@@ -16,16 +17,14 @@ from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessage
 from segue.model.records import Asker, Delivery, Event, Session, Source
 from segue.model.text_checks import check_key, check_text
 from segue.model.transcript import Message, message_of
-from segue.model.written_message import SaidAt, WrittenMessage, written_message
+from segue.model.written_message import GivenMessage, SaidAt, WrittenMessage, written_message
 from segue.store.database import Transaction
 
 MOST_AT_ONCE = 100
 """Messages in one write."""
 
-GivenMessage: TypeAlias = (
-    tuple[str, str] | tuple[str, str, SaidAt] | tuple[str, str, SaidAt, Sequence[FileRef]]
-)
-"""A role and a text, and perhaps when it was said, and its files."""
+MessageWithFiles: TypeAlias = tuple[str, str, SaidAt, Sequence[FileRef]]
+"""A role, a text, when it was said, and its files."""
 
 
 class LogApi:
@@ -136,7 +135,7 @@ class LogApi:
     async def write_all(
         self,
         key: str,
-        messages: Sequence[GivenMessage],
+        messages: Sequence[GivenMessage | MessageWithFiles],
         *,
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSET,
@@ -149,13 +148,37 @@ class LogApi:
         """
         return (await self._write(key, messages, owner, auto_commit_policy, request)).value
 
-    async def _write(
+    async def import_all(
         self,
         key: str,
         messages: Sequence[GivenMessage],
+        *,
+        owner: Asker = OPERATOR,
+        progress: Callable[[int], object] | None = None,
+    ) -> ImportedMessages:
+        """Stores a conversation that was held elsewhere, of any length, without running the agent.
+
+        Messages are as for `write_all`, by users and assistants only. Those that the session has already, by
+        role, text and time, are not stored again: an import may be repeated, or go on after a crash.
+        `progress` is called with the number of messages that are stored. Returns `added` and `present`.
+        Raises as `write` does.
+        """
+        check_key(key)
+
+        async def write(batch: Sequence[GivenMessage], after: int) -> int:
+            written = await self._write(key, batch, owner, UNSET, after=after)
+            return written.events[len(batch) - 1].seq  # those of a common session come after the chat's own
+
+        return await MessageImport(self._context, key, messages, owner, write).run(progress)
+
+    async def _write(
+        self,
+        key: str,
+        messages: Sequence[GivenMessage | MessageWithFiles],
         owner: Asker,
         auto_commit_policy: MaybePolicy,
         request: Request | None = None,
+        after: int | None = None,
     ) -> Result[StoredMessages]:
         context = self._context
         check_key(key)
@@ -164,7 +187,7 @@ class LogApi:
         now = context.clock.ms()
         checked = [await self._checked(key, owner, now, *message) for message in messages]
         address = context.address(key, owner, now)
-        work = partial(sessions.write, address, checked, now, policy=auto_commit_policy)
+        work = partial(sessions.write, address, checked, now, policy=auto_commit_policy, after=after)
         written = await context.commit_once(
             request, work, now, keep=_written_to_json, again=_written_from_json
         )
@@ -182,7 +205,7 @@ class LogApi:
         parts: Sequence[FileRef] = (),
     ) -> WrittenMessage:
         files = await self._files.of_message(key, parts, owner)
-        return written_message(role, text, created_at, files, now)
+        return written_message(role, text, created_at, now=now, files=files)
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
         """Sends a message through the session's channel now, outside of any turn.

@@ -8,6 +8,7 @@ from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.transactions import archive, learn
 from segue.kernel.transactions.archive import CommitOutcome
 from segue.kernel.transactions.learn import Undone
+from segue.memory.embedding import embedded
 from segue.memory.model_context import Context, assemble
 from segue.memory.ranked_search import MemoryQuery, memory_query
 from segue.model.action import View
@@ -20,6 +21,7 @@ from segue.model.transcript import Message, message_of
 _LONGEST_MEMORY = 2_000
 _LONGEST_QUERY = 2_000
 _MOST_MEMBERS = 100_000
+_EMBEDDED_AT_ONCE = 64
 
 
 class MemoryApi:
@@ -119,6 +121,25 @@ class MemoryApi:
         """
         check_text(query, "a query", longest=_LONGEST_QUERY)
         return await self._context.memory.search(owner.own, self._query(query, None), limit=limit)
+
+    async def embed_missing(self) -> int:
+        """Stores a vector for each memory and passage of all owners that has none of the embedder's model.
+
+        For what was archived before an embedder was configured, and for corrected memories. Returns how many
+        were stored; 0 without an embedder. Raises what the embedder raises.
+        """
+        embedder = self._context.memory.embedder
+        stored, after = 0, ""
+        while embedder is not None:
+            found = await self._context.memory.without_vector(
+                embedder.name, after=after, limit=_EMBEDDED_AT_ONCE
+            )
+            if not found:
+                break
+            vectors = await embedded(embedder, [learn.searched_text(each) for each in found])
+            stored += await self._context.store.commit(learn.keep_vectors, found, vectors)
+            after = found[-1].id
+        return stored
 
     async def update(
         self,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeAlias
 
-from segue.errors import SessionHasJobs
+from segue.errors import ChangedMeanwhile, SessionHasJobs
 from segue.kernel.transactions import lane, session_log, settle, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
@@ -72,12 +72,20 @@ def open_new(
 
 
 def write(
-    address: Address, messages: Sequence[WrittenMessage], now: int, *, policy: MaybePolicy = UNSET
+    address: Address,
+    messages: Sequence[WrittenMessage],
+    now: int,
+    *,
+    policy: MaybePolicy = UNSET,
+    after: int | None = None,
 ) -> Transaction[Result[StoredMessages]]:
     """Store messages without a turn. They count as user activity now, whenever they were said; the next turn
-    sees them. `policy`: the new archiving policy of the session."""
+    sees them. `policy`: the new archiving policy of the session. `after`: what the number of the newest event
+    must be."""
     route = yield from unified.open_route(address, now)
     session = route.chat
+    if after is not None and session.last_seq != after:
+        raise ChangedMeanwhile(f"something else was written to {session.key}; compare it again")
     if not isinstance(policy, _Unset):
         session = yield from set_policy(session, policy, now)
     title = next((message.text for message in messages if message.role == "user"), None)

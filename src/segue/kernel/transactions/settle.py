@@ -255,6 +255,8 @@ def _end_body(ending: Closure) -> dict[str, Any]:
         body["usage"] = dict(ending.usage)
     if ending.waiting is not None:
         body["said"] = ending.waiting.said
+    if ending.code is not None:
+        body["code"] = ending.code
     if ending.quiet:
         body["quiet"] = True
     elif ending.reply is not None and ending.reply != ending.shown:

@@ -11,7 +11,6 @@ from segue.kernel.transactions.lease import HeldLane
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.memory.model_context import assemble
 from segue.memory.ranked_search import memory_query
-from segue.memory.reader import MemoryReader
 from segue.model.action import Ask, View
 from segue.model.agent import Delta, OpenTurn, Resumed, ToolCalled
 from segue.model.records import Event, Session, Source
@@ -69,7 +68,7 @@ class _Past:
     async def history(self, limit: int, tools: bool) -> list[Message]:
         held, source = self._held, self._held.turn.source
         given = await assemble(
-            MemoryReader(self._context.store),
+            self._context.memory,
             held.session,
             asked=memory_query(self._asked, self._context.clock.ms(), self._zone),
             view=await _view(self._context, source),

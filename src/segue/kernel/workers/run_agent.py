@@ -182,7 +182,7 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
             raise
         return closure.failed("the agent cancelled itself", usage=running.usage)
     except AgentFailed as failure:
-        return closure.failed(str(failure), shown=failure.shown, usage=running.usage)
+        return closure.failed(str(failure), shown=failure.shown, code=failure.code, usage=running.usage)
     except NotJson as error:
         return closure.failed(str(error), usage=running.usage)
     except (Exception, SystemExit) as error:

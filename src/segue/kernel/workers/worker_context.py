@@ -14,6 +14,7 @@ from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.transactions.deliveries import Outbox
 from segue.kernel.transactions.result import Result
 from segue.memory.extraction import Extractor
+from segue.memory.reader import MemoryReader
 from segue.model.agent import Agent
 from segue.model.channel import Channel, stored_names
 from segue.model.evaluation import EvaluateResponse
@@ -62,6 +63,7 @@ class WorkerContext:
     functions: Mapping[str, Function]
     evaluate_response: EvaluateResponse
     extractor: Extractor
+    memory: MemoryReader
     channels: Mapping[str, Channel] | None
     """By name. None: all clients read the log, and storing a message is sending it."""
     settings: Settings

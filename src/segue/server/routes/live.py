@@ -37,6 +37,7 @@ from segue.server.request_context import (
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common
 from segue.server.schemas import events as wire_events
+from segue.server.schemas.body import Body
 from segue.server.schemas.events import WireEvent
 from segue.server.schemas.files import WithParts
 from segue.times.cron_line import zone_named
@@ -155,13 +156,13 @@ async def follow_session(
     return EventStream(stream())
 
 
-class Subscribe(common.Body):
+class Subscribe(Body):
     type: str = Field(pattern="^subscribe$")
     session: common.Key | Annotated[str, Field(pattern=r"^\*$")]
     after: int | None = Field(None, ge=0, le=LARGEST_SEQ)
 
 
-class Unsubscribe(common.Body):
+class Unsubscribe(Body):
     type: str = Field(pattern="^unsubscribe$")
     session: common.Key | Annotated[str, Field(pattern=r"^\*$")]
 
@@ -176,7 +177,7 @@ class SendMessage(WithParts):
     )
 
 
-class Stop(common.Body):
+class Stop(Body):
     type: str = Field(pattern="^stop$")
     session: common.Key
 

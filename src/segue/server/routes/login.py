@@ -27,12 +27,13 @@ async def log_in(body: common.Login, request: Request, response: Response) -> co
         samesite="strict",
         secure=uses_tls(request),
     )
-    return _caller_out(caller)
+    return _caller_out(caller, state.model.name)
 
 
 @router.get("/session", summary="Get the current caller")
 async def get_caller(request: Request) -> common.CallerOut:
-    return _caller_out(await app_state(request).caller(request))
+    state = app_state(request)
+    return _caller_out(await state.caller(request), state.model.name)
 
 
 @router.delete("/session", summary="Log out", status_code=204, response_class=Response)
@@ -43,5 +44,7 @@ async def log_out(request: Request) -> Response:
     return response
 
 
-def _caller_out(caller: Caller) -> common.CallerOut:
-    return common.CallerOut(account=caller.owner.account, user=caller.owner.user, role=caller.role.value)
+def _caller_out(caller: Caller, model: str | None) -> common.CallerOut:
+    return common.CallerOut(
+        account=caller.owner.account, user=caller.owner.user, role=caller.role.value, model=model
+    )

@@ -20,7 +20,8 @@ from pydantic import (
 from segue.kernel.api.log import MOST_AT_ONCE
 from segue.model.auto_commit import MOST_KEPT
 from segue.model.text_checks import MAX_KEY, MAX_NAME, MAX_TEXT
-from segue.server.schemas.files import Body, PartOut, WithParts
+from segue.server.schemas.body import Body
+from segue.server.schemas.files import PartOut, WithParts
 
 MOST_METADATA = 16_384
 KEY_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+:[^\s/\x00-\x1f\x7f]+$"
@@ -432,6 +433,8 @@ class CallerOut(BaseModel):
     account: str
     user: str
     role: Literal["user", "admin"]
+    model: str | None
+    """The name of the model that answers; `offline` for the rules, null for an application's own agent."""
 
 
 class Problem(BaseModel):

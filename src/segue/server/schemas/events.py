@@ -132,6 +132,8 @@ def _ended(event: Event, message: WireEvent | None) -> WireEvent:
     }
     if body.get("quiet"):
         wire_event["quiet"] = True
+    if "code" in body:
+        wire_event["code"] = body["code"]
     return wire_event | {"retry_at": views.moment(body["retry_at"])} if "retry_at" in body else wire_event
 
 

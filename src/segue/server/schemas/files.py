@@ -3,18 +3,13 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from segue.model.files import MOST_PARTS, File
 from segue.model.text_checks import MAX_TEXT
+from segue.server.schemas.body import Body
 
 FileId: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
-
-
-class Body(BaseModel):
-    """A request. It refuses unknown fields."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class PartIn(Body):

@@ -1,7 +1,9 @@
-// Prefetch: requests the data of the first screen while the scripts load. A classic script, because a module
+// Theme, and prefetch: requests the data of the first screen while the scripts load. A classic script, because a module
 // would wait for all of its imports.
 
 {
+  // Before the first paint, so that a chosen theme does not flash the other one.
+  document.documentElement.dataset.theme = localStorage.getItem("segue.theme") ?? "system";
   const prefetch = async (path) => {
     const response = await fetch(path);
     const body = await response.json();

@@ -5,3 +5,4 @@ import "./elements/segue-hint.js";
 import "./elements/segue-login.js";
 import "./elements/segue-palette.js";
 import "./elements/segue-panel.js";
+import "./elements/segue-settings.js";

@@ -23,8 +23,10 @@ from segue.server.wires.conversation import (
     OnDisconnect,
     SessionName,
     admit,
+    key_in_header,
     key_named,
     last_user_message,
+    session_header,
     sse,
     stream,
     text_of,
@@ -73,7 +75,7 @@ async def run_agent(
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Send the last user message to the thread's session and stream the events of its turn."""
-    exchange = await admit(request, key_named(x_segue_session or body.threadId), _text(body), idempotency_key)
+    exchange = await admit(request, _key(x_segue_session, body), _text(body), idempotency_key)
     return _stream(request, exchange, body, body.runId, x_segue_on_disconnect)
 
 
@@ -87,11 +89,11 @@ async def connect(
 ) -> Response:
     """Stream the running turn, or the first turn after a cursor, from its start. Without one the stream is
     empty."""
-    key = key_named(x_segue_session or body.threadId)
+    key = _key(x_segue_session, body)
     session = await request.kernel.sessions.find(key, owner=request.owner)
     exchange = None if session is None else await turn_after(request, session, after, wait)
     if exchange is None:
-        return Response(media_type="text/event-stream", headers={"X-Segue-Session": key})
+        return Response(media_type="text/event-stream", headers=session_header(key))
     return _stream(request, exchange, body, exchange.turn.turn_id)
 
 
@@ -111,6 +113,10 @@ def _stream(
                     yield sse(event)
 
     return stream(request, exchange, frames(), on_disconnect, failure=_failure)
+
+
+def _key(header: str | None, body: RunAgentInput) -> str:
+    return key_named(body.threadId) if header is None else key_in_header(header)
 
 
 def _failure(problem: Problem) -> ServerSentEvent:

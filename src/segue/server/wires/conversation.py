@@ -7,9 +7,11 @@ Invariants
 
 import asyncio
 import json
+import string
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import quote, unquote
 
 from fastapi import Header, Request
 from fastapi.exceptions import RequestValidationError
@@ -18,11 +20,11 @@ from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
 from starlette.types import Message
 
-from segue.errors import NotFound, SegueError
+from segue.errors import BadText, NotFound, SegueError
 from segue.kernel.kernel import Kernel
 from segue.kernel.transactions.lane import QueuedTurn
 from segue.model.records import Session
-from segue.model.text_checks import check_key
+from segue.model.text_checks import MAX_NAME, check_key, check_text
 from segue.record import record
 from segue.server.error_responses import Refused, log_failure, problem_of
 from segue.server.event_stream import SEPARATOR, EventStream
@@ -33,6 +35,7 @@ from segue.server.wires.turn_steps import TurnOver, TurnStep, steps_of
 
 SESSION_HEADER = "X-Segue-Session"
 _CHANNEL = "websocket"
+_IN_HEADERS = string.punctuation.replace("%", "")
 
 SessionName: TypeAlias = Annotated[
     str | None,
@@ -56,7 +59,7 @@ class Exchange:
 
     @property
     def headers(self) -> dict[str, str]:
-        return {SESSION_HEADER: self.key}
+        return session_header(self.key)
 
 
 def wire_route(respond: Callable[[Problem], Response]) -> type[AuthenticatedRoute]:
@@ -79,6 +82,16 @@ def wire_route(respond: Callable[[Problem], Response]) -> type[AuthenticatedRout
             return answer
 
     return WireRoute
+
+
+def session_header(key: str) -> dict[str, str]:
+    """The header that names a session. Characters that a header cannot have are percent-encoded."""
+    return {SESSION_HEADER: quote(key, safe=_IN_HEADERS)}
+
+
+def key_in_header(value: str) -> str:
+    """The session key of a header: the inverse of `session_header`. Raises `BadKey`."""
+    return key_named(unquote(value))
 
 
 def key_named(name: str) -> str:
@@ -226,6 +239,14 @@ def sse(data: object, event: str | None = None, id: str | None = None) -> Server
 
 DONE = ServerSentEvent("[DONE]", sep=SEPARATOR)
 """The last frame of some streams. It is not JSON."""
+
+
+def check_id(id: str, what: str) -> str:
+    """Returns an id that may exist. Raises `NotFound` for a text that no database stores."""
+    try:
+        return check_text(id, "an id", longest=MAX_NAME)
+    except BadText:
+        raise NotFound(f"there is no such {what}") from None
 
 
 async def find_session(request: AuthenticatedRequest, name: str) -> Session:

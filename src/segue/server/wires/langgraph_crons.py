@@ -12,7 +12,7 @@ from segue.model.policy import Policy
 from segue.model.records import Job, Session
 from segue.model.states import JobKind
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
-from segue.server.wires.conversation import new_key
+from segue.server.wires.conversation import check_id, new_key
 from segue.server.wires.langgraph_shapes import ASSISTANT, Json, cron_out, text_in
 from segue.server.wires.langgraph_threads import OPTIONS, ThreadId, thread_session
 from segue.times.trigger import Cron
@@ -103,7 +103,9 @@ async def search_crons(body: SearchCrons, request: AuthenticatedRequest) -> list
 async def delete_cron(cron_id: CronId, request: AuthenticatedRequest) -> Response:
     """Delete the job and cancel a queued run. A running turn continues to its end."""
     try:
-        found = await request.kernel.jobs.load(cron_id, kind=JobKind.CRON, owner=request.owner)
+        found = await request.kernel.jobs.load(
+            check_id(cron_id, "cron"), kind=JobKind.CRON, owner=request.owner
+        )
     except NotFound:
         raise NotFound(f"there is no cron {cron_id}") from None
     await request.kernel.jobs.delete(found)

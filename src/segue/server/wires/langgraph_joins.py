@@ -10,7 +10,7 @@ from segue.kernel.transactions.lane import QueuedTurn
 from segue.model.records import Session, Turn
 from segue.server.error_responses import Refused
 from segue.server.request_context import AuthenticatedRequest
-from segue.server.wires.conversation import Exchange, result_of
+from segue.server.wires.conversation import Exchange, check_id, result_of
 from segue.server.wires.langgraph_results import run_stream, values_at_end
 from segue.server.wires.langgraph_shapes import Json, run_out
 from segue.server.wires.langgraph_threads import OPTIONS, ThreadId, thread_session
@@ -69,6 +69,7 @@ async def join_stream(
     "/threads/{thread_id}/runs/{run_id}/cancel",
     summary="Cancel a run",
     operation_id="langgraph_cancel_run",
+    status_code=202,
     response_model=None,
 )
 async def cancel_run(
@@ -91,7 +92,7 @@ async def cancel_run(
 async def _run(request: AuthenticatedRequest, thread_id: str, run_id: str) -> tuple[Turn, Session]:
     """Raises `NotFound` if there is no such thread, or no such run in it."""
     session = await thread_session(request, thread_id)
-    turn = await request.kernel.turns.get(run_id, owner=request.owner)
+    turn = await request.kernel.turns.get(check_id(run_id, "run"), owner=request.owner)
     if turn.via_id != session.id:
         raise NotFound(f"there is no run {run_id} in the thread {thread_id}")
     return turn, session

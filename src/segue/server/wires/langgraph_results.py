@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from urllib.parse import quote
 
 from fastapi.responses import Response
 from sse_starlette import ServerSentEvent
@@ -15,7 +16,7 @@ from segue.server.wires.turn_steps import TurnBegan, TurnOver, steps_of
 
 
 def run_headers(exchange: Exchange) -> dict[str, str]:
-    location = f"/threads/{name_of(exchange.key)}/runs/{exchange.turn.turn_id}"
+    location = f"/threads/{quote(name_of(exchange.key), safe='')}/runs/{exchange.turn.turn_id}"
     return exchange.headers | {"Content-Location": location}
 
 

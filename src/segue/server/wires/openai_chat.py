@@ -20,7 +20,7 @@ from segue.server.wires.conversation import (
     OnDisconnect,
     SessionName,
     admit,
-    key_named,
+    key_in_header,
     last_user_message,
     result_of,
     sse,
@@ -79,7 +79,7 @@ async def create_chat_completion(
     if body.n not in (None, 1):
         raise Refused(422, "invalid", f"n: there is one answer to a message, so n is 1, got {body.n}")
     text = text_of(last_user_message(body.messages).get("content"))
-    key = None if x_segue_session is None else key_named(x_segue_session)
+    key = None if x_segue_session is None else key_in_header(x_segue_session)
     exchange = await admit(request, key, text, idempotency_key)
     created = request.kernel.clock.ms() // 1000
     if not body.stream:

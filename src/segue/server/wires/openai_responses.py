@@ -24,8 +24,9 @@ from segue.server.wires.conversation import (
     OnDisconnect,
     SessionName,
     admit,
+    check_id,
     find_session,
-    key_named,
+    key_in_header,
     last_user_message,
     name_of,
     result_of,
@@ -165,7 +166,7 @@ async def _key(request: AuthenticatedRequest, body: ResponseBody, header: str | 
     if body.conversation is not None and body.previous_response_id is not None:
         raise Refused(422, "invalid", "give either conversation or previous_response_id, not both")
     if header is not None:
-        return key_named(header)
+        return key_in_header(header)
     if body.conversation is not None:
         given = body.conversation
         return (await find_session(request, given if isinstance(given, str) else given.id)).key
@@ -177,7 +178,8 @@ async def _key(request: AuthenticatedRequest, body: ResponseBody, header: str | 
 async def _turn(request: AuthenticatedRequest, response_id: str) -> tuple[Turn, Exchange]:
     """The turn of a response's id. Raises `NotFound`."""
     try:
-        turn = await request.kernel.turns.get(response_id.removeprefix(_PREFIX), owner=request.owner)
+        turn_id = check_id(response_id.removeprefix(_PREFIX), "response")
+        turn = await request.kernel.turns.get(turn_id, owner=request.owner)
     except NotFound:
         raise NotFound(f"there is no response {response_id}") from None
     session = await request.kernel.sessions.by_id(turn.via_id)

@@ -22,6 +22,7 @@ from segue.server.wires.conversation import (
     OnDisconnect,
     SessionName,
     admit,
+    key_in_header,
     key_named,
     last_user_message,
     sse,
@@ -74,7 +75,7 @@ async def send_message(
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Send the last user message to the chat's session and stream the agent's message."""
-    key = key_named(x_segue_session or body.id)
+    key = _key(x_segue_session, body.id)
     exchange = await admit(request, key, _text(last_user_message(body.messages)), idempotency_key)
     return _stream(request, exchange, x_segue_on_disconnect)
 
@@ -94,7 +95,7 @@ async def resume(
     wait: Wait = 0,
 ) -> Response:
     """Stream the running turn, or the first turn after a cursor, from its start."""
-    key = key_named(x_segue_session or id)
+    key = _key(x_segue_session, id)
     session = await request.kernel.sessions.find(key, owner=request.owner)
     exchange = None if session is None else await turn_after(request, session, after, wait)
     return Response(status_code=204) if exchange is None else _stream(request, exchange)
@@ -111,6 +112,10 @@ def _stream(request: AuthenticatedRequest, exchange: Exchange, on_disconnect: st
         yield DONE
 
     return stream(request, exchange, frames(), on_disconnect, failure=_failure, headers=_HEADERS)
+
+
+def _key(header: str | None, chat_id: str) -> str:
+    return key_named(chat_id) if header is None else key_in_header(header)
 
 
 def _failure(problem: Problem) -> ServerSentEvent:

@@ -47,9 +47,12 @@ ORDER BY account, user_id
 LIMIT 1;
 
 -- name: count
+-- How many memories an owner has. Counting stops at :most.
 SELECT COUNT(*) AS found
-FROM memories
-WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL;
+FROM (SELECT 1 AS one
+      FROM memories
+      WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL
+      LIMIT :most) AS counted;
 
 -- name: add_term
 INSERT INTO memory_terms (account, user_id, term, memory_id, weight)
@@ -79,7 +82,14 @@ SELECT memory_id, term, weight
 FROM memory_terms
 WHERE account = :account AND user_id = :user_id
   AND term /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:terms AS JSON)))) *//*lite IN (SELECT value FROM json_each(:terms)) */
-ORDER BY memory_id DESC, term
+ORDER BY memory_id, term;
+
+-- name: newest_with
+-- The newest memories that contain a term, in the order of the index: what is left is not read.
+SELECT memory_id, term, weight
+FROM memory_terms
+WHERE account = :account AND user_id = :user_id AND term = :term
+ORDER BY memory_id DESC
 LIMIT :limit;
 
 -- name: weights_in
@@ -133,6 +143,39 @@ SELECT /*columns memory*/
 FROM memories
 WHERE id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
   AND COALESCE(account = :account AND user_id = :user_id AND forgotten_at IS NULL, FALSE);
+
+-- name: keep_vector
+INSERT INTO memory_vectors (memory_id, account, user_id, model, bits, vector)
+VALUES (:memory_id, :account, :user_id, :model, :bits, :vector)
+ON CONFLICT (memory_id) DO UPDATE
+SET model = excluded.model, bits = excluded.bits, vector = excluded.vector;
+
+-- name: drop_vector
+DELETE FROM memory_vectors
+WHERE memory_id = :memory_id;
+
+-- name: bits
+-- The bits of an owner's newest vectors of one model.
+SELECT memory_id, bits
+FROM memory_vectors
+WHERE account = :account AND user_id = :user_id AND model = :model
+ORDER BY memory_id DESC
+LIMIT :limit;
+
+-- name: vectors
+SELECT memory_id, vector
+FROM memory_vectors
+WHERE memory_id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+  AND COALESCE(account = :account AND user_id = :user_id AND model = :model, FALSE);
+
+-- name: without_vector
+-- Memories and passages that have no vector of this model, oldest first.
+SELECT /*columns memory*/
+FROM memories
+WHERE id > :after_id AND forgotten_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.memory_id = memories.id AND memory_vectors.model = :model)
+ORDER BY id
+LIMIT :limit;
 
 -- name: record_change
 INSERT INTO memory_changes (session_id, archive_n, place, memory_id, before, after, at)

@@ -1,5 +1,6 @@
 // The frame: the list of conversations, the open one, and its panel. Handles the page's own events.
 
+import { account } from "../lib/account.js";
 import { Chat } from "../lib/chat.js";
 import { h, Part, t } from "../lib/dom.js";
 import { currentKey, go, isNewKey, newKey } from "../lib/route.js";
@@ -17,8 +18,10 @@ const WIDE = matchMedia("(min-width: 1180px)");
 const callWhenDefined = (element, method, argument) =>
   customElements.whenDefined(element.localName).then(() => element[method](argument));
 /** A browser requests a module only once. If that failed, reload the page when the connection is back. */
-const loadLater = () =>
-  import("../later.js").catch(() => live.addEventListener("back", () => location.reload()));
+const loadLater = () => {
+  if (!account.role) account.load();
+  return import("../later.js").catch(() => live.addEventListener("back", () => location.reload()));
+};
 const wantsPanel = () => WIDE.matches && localStorage.getItem(PANEL) !== "closed";
 
 class App extends Part {
@@ -31,6 +34,7 @@ class App extends Part {
     this.veil = h("div.veil", { onclick: () => this.#closeSheets(), "aria-hidden": "true" });
     this.palette = h("segue-palette");
     this.deleting = h("segue-delete");
+    this.settings = h("segue-settings");
     const skip = h("button.skip", { onclick: () => this.talk.write() }, t("skip_to_composer"));
     this.append(
       skip,
@@ -41,6 +45,7 @@ class App extends Part {
       h("segue-toasts"),
       this.palette,
       this.deleting,
+      this.settings,
     );
     this.#showPanel(wantsPanel());
   }
@@ -57,6 +62,9 @@ class App extends Part {
       this.#showPanel(open, true);
     });
     this.on(this, "segue-delete", ({ detail }) => callWhenDefined(this.deleting, "ask", detail));
+    this.on(this, "segue-settings", ({ detail }) =>
+      callWhenDefined(this.settings, "ask", { chat: this.#chat, section: detail ?? undefined }),
+    );
     this.on(this, "segue-find", () => callWhenDefined(this.palette, "ask", this.#chat));
     this.on(this, "segue-why", ({ detail }) => {
       this.#showPanel(true);

@@ -1,5 +1,6 @@
 // The conversation's name and state, and the buttons to stop, delete and open the panel.
 
+import { account } from "../lib/account.js";
 import { h, icon, Part, setText, t } from "../lib/dom.js";
 import { sessions } from "../lib/sessions.js";
 import { refused } from "../lib/toast.js";
@@ -18,6 +19,7 @@ class Header extends Part {
       icon("stop"),
       t("stop"),
     );
+    this.model = h("button.model", { hidden: true, onclick: () => this.emit("segue-settings", "model") });
     this.count = h("span.count");
     this.panel = h(
       "button.icon-button",
@@ -35,11 +37,13 @@ class Header extends Part {
       { "aria-label": t("chats"), "aria-controls": "sidebar", onclick: () => this.emit("segue-menu") },
       icon("menu"),
     );
-    this.append(menu, this.heading, this.owner, this.state, this.stop, this.trash, this.panel);
+    this.append(menu, this.heading, this.owner, this.state, this.model, this.stop, this.trash, this.panel);
   }
 
   enter() {
     this.on(sessions, "change", () => this.#chat && this.show(this.#chat));
+    this.on(account, "change", () => this.#showModel());
+    this.#showModel();
   }
 
   show(chat) {
@@ -62,6 +66,13 @@ class Header extends Part {
     const count = (chat.jobs?.length ?? chat.session?.automation_count) || "";
     setText(this.count, String(count));
     this.panel.setAttribute("aria-label", `${t("show_panel")} ${count}`.trim());
+  }
+
+  #showModel() {
+    this.model.hidden = !account.model;
+    const name = account.model === "offline" ? t("offline_rules") : account.model;
+    setText(this.model, name ?? "");
+    this.model.title = t("model_of", { name });
   }
 
   async #save(chat, title) {

@@ -44,7 +44,11 @@ class Sidebar extends Part {
         this.pending,
         this.list,
         this.note,
-        this.#logOutButton(),
+        h(
+          "div.own",
+          h("button.leave", { onclick: () => this.emit("segue-settings") }, icon("settings"), t("settings")),
+          this.#logOutButton(),
+        ),
       ),
     );
   }

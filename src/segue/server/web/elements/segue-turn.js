@@ -1,5 +1,6 @@
 // A turn: its prompt, thinking, tool calls and answer, and how it ended.
 
+import { account } from "../lib/account.js";
 import { arrange, h, Part, setText, t } from "../lib/dom.js";
 import { scheduledBy } from "../lib/tools.js";
 import { tailOf } from "../lib/partial.js";
@@ -175,8 +176,16 @@ class Turn extends Part {
       " ",
       h("span", text),
       " ",
+      this.#settingsButton(turn),
       this.#whyButton(turn),
     ];
+  }
+
+  /** For a failure that the model's settings fix. */
+  #settingsButton(turn) {
+    if (!turn.code?.startsWith("model_") || !account.isAdmin) return "";
+    const open = () => this.emit("segue-settings", "model");
+    return h("button.quiet.why", { onclick: open }, t("model_settings"));
   }
 
   #whyButton(turn) {

@@ -158,7 +158,7 @@ export class Fold {
   #end(event) {
     const turn = this.#turn(event);
     const { state, outcome, message, retry_at: retryAt = null } = event;
-    Object.assign(turn, { state, outcome, retryAt });
+    Object.assign(turn, { state, outcome, retryAt, code: event.code ?? null });
     turn.source ??= message?.source ?? null;
     turn.quiet = Boolean(event.quiet);
     turn.delivery = message?.delivery ?? turn.delivery;

@@ -1,4 +1,4 @@
-// Keyboard shortcuts outside of input fields: j and k select a conversation, n starts a new one, / writes.
+// Keyboard shortcuts outside of input fields: j and k select a conversation, n starts a new one, / writes, ? helps.
 
 import { currentKey, go } from "./route.js";
 import { sessions } from "./sessions.js";
@@ -24,6 +24,7 @@ function press(app, event) {
     k: () => step(-1),
     n: () => app.dispatchEvent(new Event("segue-new")),
     "/": () => app.talk.write(),
+    "?": () => app.emit("segue-settings", "keyboard"),
   };
   const act = shortcuts[event.key];
   if (!act) return;
