@@ -36,7 +36,7 @@ async def model(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[
 
 
 class SlowChannel(RecordingChannel):
-    async def send(self, delivery: object) -> Receipt:  # type: ignore[override]
+    async def send(self, delivery: object) -> Receipt:
         await asyncio.sleep(0.1)
         return Receipt("1")
 
