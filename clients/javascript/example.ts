@@ -1,6 +1,6 @@
 // Sends a message, prints the answer as it is written, and schedules a question for every morning.
 
-import { Segue, type SegueEvent } from "@segue/client";
+import { Segue, withDelta, type SegueEvent } from "@segue/client";
 
 const segue = new Segue({ url: "http://localhost:8420" });
 const session = "websocket:home";
@@ -11,7 +11,7 @@ live.start();
 live.follow(session, 0, (event: SegueEvent) => {
   if (event.type === "stream_start") text = "";
   // After a reconnect the text comes again from its beginning.
-  if (event.type === "stream_delta") text = text.slice(0, event.offset) + event.text;
+  if (event.type === "stream_delta") text = withDelta(text, event);
   if (event.type === "stream_end" && event.outcome !== null) {
     console.log(event.reply ?? text);
     live.close();

@@ -77,8 +77,8 @@ export interface StreamStart extends EventBase {
   message: Message | null;
 }
 
-/** A piece of the running turn's text. After a reconnect the text comes again from its beginning: put the
- *  piece at `offset`, `text = text.slice(0, event.offset) + event.text`. */
+/** A piece of the running turn's text. After a reconnect the text comes again from its beginning; `withDelta`
+ *  puts each piece in its place. `offset` counts characters, not UTF-16 units. */
 export interface Delta extends EventBase {
   type: "stream_delta" | "thinking_delta";
   attempt: number;
@@ -204,5 +204,8 @@ export class Segue {
     more?: Record<string, unknown>,
   ): Promise<Job>;
 }
+
+/** The text of a turn with a piece put in its place. */
+export function withDelta(text: string, delta: Delta): string;
 
 export function newId(): string;

@@ -4,6 +4,9 @@ import { Live, newId } from "./live.js";
 
 export { Live, newId };
 
+/** The text of a turn with a `stream_delta` put in its place. Offsets count characters, not UTF-16 units. */
+export const withDelta = (text, delta) => [...text].slice(0, delta.offset).join("") + delta.text;
+
 const VERSION = "0.1";
 /** The versions of the server that this package understands begin with this. */
 

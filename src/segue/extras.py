@@ -20,7 +20,7 @@ EXTRAS = {
     "starlette": "http",
     "uvicorn": "http",
     "websockets": "http",
-    "httpx2": "model",
+    "httpx2": "client",
     "openai": "model",
     "pydantic_ai": "model",
     "mcp": "mcp",

@@ -76,9 +76,9 @@ async def face(request: pytest.FixtureRequest, kernel: Kernel, address: str) -> 
             async with AsyncClient(address) as client:
                 yield client
         case "blocking":
-            client = await asyncio.to_thread(Client, address)
-            yield Awaited(client)
-            await asyncio.to_thread(client.close)
+            blocking = Client(address)
+            yield Awaited(blocking)
+            await asyncio.to_thread(blocking.close)
         case "http":
             http = PlainHttp(address)
             yield http

@@ -56,7 +56,8 @@ async def test_a_session_with_jobs_is_deleted_only_with_them(face: Any) -> None:
     await face.schedule(KEY, NINE, Ask("What is new?"), name="news")
     with pytest.raises((errors.SessionHasJobs, Refusal)) as refused:
         await face.sessions.delete(KEY)
-    assert [job.name for job in refused.value.jobs] == ["news"]  # type: ignore[union-attr]
+    error: Any = refused.value
+    assert [job.name for job in error.jobs] == ["news"]
     await face.sessions.delete(KEY, with_jobs=True)
     assert await face.sessions.find(KEY) is None
 
@@ -227,8 +228,9 @@ async def test_an_error_has_the_same_type_and_code_everywhere(
     await face.sessions.open("websocket:group", chat_type="group")
     with pytest.raises((SegueError, Refusal)) as refused:
         await call(face)
-    assert refused.value.code == code
-    assert isinstance(refused.value, Refusal if isinstance(face, PlainHttp) else kind)
+    error: Any = refused.value
+    assert error.code == code
+    assert isinstance(error, Refusal if isinstance(face, PlainHttp) else kind)
     assert str(refused.value)
 
 
@@ -248,7 +250,8 @@ async def test_a_conflict_has_the_same_type_and_code_everywhere(face: Any, agent
     ]:
         with pytest.raises((errors.Conflict, Refusal)) as refused:
             await call
-        assert refused.value.code == code
+        error: Any = refused.value
+        assert error.code == code
     agent.go_on()
     await face.wait(running)
 

@@ -60,7 +60,8 @@ async def test_an_answer_of_another_shape_is_told() -> None:
 
 async def test_a_server_behind_a_proxy_that_restarts_is_asked_again(kernel: Kernel) -> None:
     health = {"status": "ok", "reason": None, "scheduler": {"alive": True, "lag_ms": 0}}
-    down, up = (502, None, {}), (200, __version__, health)
+    down: tuple[int, str | None, object] = (502, None, {})
+    up = (200, __version__, health)
     async with answering(down, down, up) as address, AsyncClient(address) as client:
         assert (await client.health.check()).status == "ok"
 

@@ -60,23 +60,23 @@ class Transport:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def get(self, *path: str | int, wait: float = 0, **params: Any) -> "Answer":
+    async def get(self, *path: str | int, wait: float = 0, **params: Any) -> "ServerAnswer":
         return await self._send("GET", path, params=params, repeatable=True, wait=wait)
 
     async def create(
         self, *path: str | int, body: JSON, idempotency_key: str | None = None, **params: Any
-    ) -> "Answer":
+    ) -> "ServerAnswer":
         """POST what makes something, under an idempotency key."""
         headers = {"Idempotency-Key": idempotency_key or uuid4().hex}
         return await self._send("POST", path, body=body, params=params, headers=headers, repeatable=True)
 
-    async def post(self, *path: str | int, body: JSON | None = None) -> "Answer":
+    async def post(self, *path: str | int, body: JSON | None = None) -> "ServerAnswer":
         return await self._send("POST", path, body=body)
 
-    async def patch(self, *path: str | int, body: JSON) -> "Answer":
+    async def patch(self, *path: str | int, body: JSON) -> "ServerAnswer":
         return await self._send("PATCH", path, body=body)
 
-    async def delete(self, *path: str | int, **params: Any) -> "Answer":
+    async def delete(self, *path: str | int, **params: Any) -> "ServerAnswer":
         return await self._send("DELETE", path, params=params)
 
     async def pages(
@@ -124,7 +124,7 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         repeatable: bool = False,
         wait: float = 0,
-    ) -> "Answer":
+    ) -> "ServerAnswer":
         params = {**(params or {}), "wait": wait or None}
         timeout = httpx2.Timeout(self._timeout, read=self._timeout + wait)
         for pause in (*_PAUSES_MS, None):
@@ -156,7 +156,7 @@ class Transport:
             method, url, params=given, json=body, headers=dict(headers or {}), timeout=timeout
         )
 
-    def _answer(self, response: httpx2.Response, *, parsed: bool = True) -> "Answer":
+    def _answer(self, response: httpx2.Response, *, parsed: bool = True) -> "ServerAnswer":
         version = response.headers.get(_VERSION)
         if version is None and response.status_code in _BEHIND_A_PROXY:
             raise ServerUnreachable(
@@ -165,7 +165,7 @@ class Transport:
         check_version(version, self.address)
         if not response.is_success and not _is_health(response):
             raise error_of(response.status_code, _problem(response))
-        return Answer(
+        return ServerAnswer(
             response.json() if parsed else None,
             address=self.address,
             version=version or "",
@@ -178,7 +178,7 @@ class Transport:
         )
 
 
-class Answer:
+class ServerAnswer:
     """The JSON of a response, or an item of its list."""
 
     def __init__(self, data: Any, *, address: str, version: str, status: int = 200) -> None:
@@ -194,9 +194,10 @@ class Answer:
         except (KeyError, TypeError, ValueError, Invalid) as error:
             raise unreadable(self._version, self._address, error) from error
 
-    def items(self, name: str) -> list["Answer"]:
+    def items(self, name: str) -> list["ServerAnswer"]:
         return [
-            Answer(item, address=self._address, version=self._version) for item in self.read(itemgetter(name))
+            ServerAnswer(item, address=self._address, version=self._version)
+            for item in self.read(itemgetter(name))
         ]
 
 

@@ -1,7 +1,7 @@
 // Sends and follows with the packed client. Standard input says what to do next; each line of output is JSON.
 
 import { createInterface } from "node:readline";
-import { Segue, SegueError } from "@segue/client";
+import { Segue, SegueError, withDelta } from "@segue/client";
 import WebSocket from "ws";
 
 const [url, session, key] = process.argv.slice(2);
@@ -16,7 +16,7 @@ live.addEventListener("accepted", ({ detail }) => tell({ accepted: detail.turn_i
 live.follow(session, 0, (event) => {
   if (event.type === "stream_delta") {
     const at = `${event.turn_id} ${event.attempt || 1}`;
-    texts[at] = (texts[at] ?? "").slice(0, event.offset) + event.text;
+    texts[at] = withDelta(texts[at] ?? "", event);
     tell({ text: texts[at].length });
   } else {
     tell({ seq: event.seq, type: event.type, turn_id: event.turn_id, reply: event.reply, outcome: event.outcome });
