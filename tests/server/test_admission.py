@@ -112,7 +112,7 @@ async def test_the_application_decides_who_calls() -> None:
         assert (await http.get("/metrics", headers={"X-User": "ada"})).status_code == 403
         assert (await http.get("/metrics", headers={"X-User": "root"})).status_code == 200
         who = (await http.get("/auth/session", headers={"X-User": "ada"})).json()
-        assert who == {"account": "acme", "user": "ada", "role": "user"}
+        assert who == {"account": "acme", "user": "ada", "role": "user", "model": None}
 
 
 async def test_a_result_that_is_no_caller_is_an_error_of_the_server(

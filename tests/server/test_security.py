@@ -88,7 +88,7 @@ async def test_a_key_is_exchanged_for_a_strict_cookie(guarded: httpx2.AsyncClien
     refused = await guarded.post("/auth/session", json={"key": "wrong"})
     assert (refused.status_code, "set-cookie" in refused.headers) == (401, False)
     made = await guarded.post("/auth/session", json={"key": ADA})
-    assert made.json() == {"account": "one", "user": "ada", "role": "user"}
+    assert made.json() == {"account": "one", "user": "ada", "role": "user", "model": None}
     cookie = made.headers["set-cookie"]
     assert ADA not in cookie
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))

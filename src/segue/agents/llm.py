@@ -41,7 +41,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
-from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
+from pydantic_ai.providers import Provider, infer_provider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
@@ -107,7 +107,9 @@ def trace_requests(provider: "TracerProvider") -> None:
 def _provider(name: str) -> Provider[Any]:
     """The provider of that name. Ollama is on this machine unless its variable says otherwise."""
     if name == "ollama" and not os.environ.get("OLLAMA_BASE_URL"):
-        return infer_provider_class(name)(base_url=ADDRESSES[ModelProvider.OLLAMA])
+        from pydantic_ai.providers.ollama import OllamaProvider
+
+        return OllamaProvider(base_url=ADDRESSES[ModelProvider.OLLAMA])
     return infer_provider(name)
 
 

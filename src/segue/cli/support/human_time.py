@@ -30,5 +30,5 @@ def exact_time(ms: int | None, zone: str) -> str:
     return "" if ms is None else f"{to_moment(ms).astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S} {zone}"
 
 
-def human_interval(seconds: int | None) -> str:
+def human_interval(seconds: float | None) -> str:
     return "" if seconds is None else spoken(timedelta(seconds=seconds))
