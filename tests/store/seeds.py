@@ -43,6 +43,16 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO files (id, session_id, name, media_type, size, created_at)
+    SELECT 'file-' || n, 'session-' || n, 'cat.png', 'image/png', 1, n
+    FROM numbers
+    """,
+    """
+    INSERT INTO file_contents (file_id, content)
+    SELECT 'file-' || n, CAST('x' AS /*pg BYTEA*/ /*lite BLOB*/)
+    FROM numbers
+    """,
+    """
     INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy,
                       slot, next_at, failures, created_at, updated_at)
     SELECT 'job-' || n, 'session-' || (n / 10), 'account-' || (n % 3),
