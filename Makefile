@@ -14,7 +14,7 @@ LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help run test check faults bench docs reference lock lowest compatibility clean
+.PHONY: help run test check faults bench docs reference lock lowest packages compatibility clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,14 +37,16 @@ check: .venv/.dev ## Lint, format, types and the direction of imports
 
 faults: .venv/.dev ## Run the long forms of the crash, race and simulation tests
 	@# Some run for longer than a test may before its stack is printed, and to print that of one at work can end Python.
-	SEGUE_LONG=1 $(BIN)/pytest -x -o faulthandler_timeout=0 tests/crash tests/races tests/simulation \
+	SEGUE_LONG=1 $(BIN)/pytest -o faulthandler_timeout=0 tests/crash tests/races tests/simulation \
 		tests/channels/test_kill.py tests/adapters/test_kills.py tests/server/test_hostile_text.py tests/store/test_faults.py tests/store/test_model.py
 
 bench: .venv/.dev ## Measure Segue and its peers, and print one table
 	$(BIN)/python -m bench
 
-docs: .venv/.dev ## Run every example in the documentation
-	$(BIN)/pytest tests/docs
+docs: .venv/.dev ## Build the documentation site into build/site, and check that every page can be reached
+	$(BIN)/python -m website.pages
+	cd build && ../$(BIN)/zensical build --strict
+	$(BIN)/python -m website.check build/site
 
 reference: .venv/.dev ## Write docs/reference/python.md from the docstrings
 	$(BIN)/python -m tests.docs.python_reference
@@ -64,6 +66,9 @@ lowest: .venv/.dev ## Run the tests of what depends on libraries with the oldest
 	@# Old versions use what newer ones of their own dependencies deprecate.
 	$(LOWEST)/bin/pytest -n $(WORKERS) --dist worksteal -W default::DeprecationWarning -m "not serial" \
 		tests/agents tests/tools tests/channels tests/cli tests/server
+
+packages: .venv/.dev ## Install each extra of the wheel and the sdist alone, on each Python of this machine
+	SEGUE_LONG=1 $(BIN)/pytest tests/packaging/test_installed.py
 
 compatibility: .venv/.dev ## Check that the newest agent frameworks can be installed beside Segue, and list the versions
 	$(BIN)/python -m tests.packaging.compatibility

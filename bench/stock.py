@@ -28,8 +28,17 @@ _SESSIONS = queries.translate(
 _DIRECTORY = queries.translate(
     "stock.directory",
     """
-    INSERT INTO directory (session_id, account, user_id, key, heard_at)
-    SELECT id, account, user_id, key, created_at
+    INSERT INTO directory (session_id, account, user_id, key)
+    SELECT id, account, user_id, key
+    FROM sessions
+    WHERE id >= CAST(10000000 + :first AS TEXT) AND id < CAST(10000000 + :stop AS TEXT)
+    """,
+)
+_ACTIVITY = queries.translate(
+    "stock.activity",
+    """
+    INSERT INTO activity (session_id, account, user_id, active_at)
+    SELECT id, account, user_id, created_at
     FROM sessions
     WHERE id >= CAST(10000000 + :first AS TEXT) AND id < CAST(10000000 + :stop AS TEXT)
     """,
@@ -57,6 +66,7 @@ async def stock(kernel: Kernel, jobs: int) -> None:
     sessions = jobs // JOBS_PER_SESSION
     await _copy(kernel, _SESSIONS, sessions, {"like": like.session_id})
     await _copy(kernel, _DIRECTORY, sessions, {})
+    await _copy(kernel, _ACTIVITY, sessions, {})
     await _copy(kernel, _JOBS, jobs, {"like": like.id, "sessions": sessions})
 
 

@@ -196,8 +196,9 @@ def _fill(database: sqlite3.Connection, turns: Turns) -> None:
 def _add_session(database: sqlite3.Connection, session_id: str, turns: Turns) -> None:
     names = {"account": ACCOUNT, "user_id": "user", "key": f"websocket:{session_id}"}
     facts = {"chat_type": "private", "metadata": "{}", "now": NOW}
-    _store(database, queries.directory.enter, {"session_id": session_id, "now": NOW} | names)
+    _store(database, queries.directory.enter, {"session_id": session_id} | names)
     _store(database, queries.sessions.create, {"id": session_id} | names | facts | policy_columns(None))
+    _store(database, queries.activity.enter, {"session_id": session_id})
     if turns.scheduled:
         _add_job(database, session_id, next_at=NOW if turns.due else NOW + 1)
     if not turns.due:
@@ -231,6 +232,7 @@ def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, sch
         "call": None,
         "source": None,
         "metadata": None,
+        "parts": None,
     }
     if scheduled:
         words |= {"content": "0" * 42, "prompt": "go on", "brief": "0" * 136, "source": _SOURCE}

@@ -32,6 +32,7 @@ from segue.model.channel import (
     Stored,
     Unreachable,
 )
+from segue.model.files import File
 from segue.model.policy import Busy, Crash, Late, Overlap, Policy
 from segue.model.records import (
     Delivery,
@@ -93,6 +94,7 @@ __all__ = [
     "Drained",
     "Event",
     "Every",
+    "File",
     "Idle",
     "Job",
     "JobKind",

@@ -13,6 +13,7 @@ SegueError
 │   ├── BadSetting       a setting of the kernel
 │   │   └── ModelKeyMissing the configured model's provider needs a key, and none is set
 │   ├── BadMount         a mount of the server: too late, twice, or below a path that cannot be used
+│   ├── BadFile          a file: empty, too large, or too many of them in a message
 │   ├── NotJson          a framework's state that cannot be stored as a JSON object
 │   ├── MissingPackage   a part of Segue whose extra is not installed
 │   └── UnknownVersion   a framework in a version that its adapter does not know
@@ -28,6 +29,7 @@ SegueError
 │   ├── NameTaken        the idempotency key belongs to another request
 │   ├── SessionBusy      a turn is running, and the caller asked not to wait
 │   ├── TooManyJobs      the session has as many automations as it may have
+│   ├── TooManyFiles     the session has no room for the file
 │   ├── RecallPending    the session has a recall already
 │   ├── NotRecurring     only a recurring recall can be skipped
 │   ├── TooManyRecalls   too many recalls in a row were set by recalls
@@ -38,6 +40,9 @@ SegueError
 │   └── AlreadyStarted   too late to cancel: it is running, or it has ended
 ├── LeaseLost            another worker holds the lane now: drop the work
 ├── AgentFailed          the agent could not answer; `.shown` is its text for the user
+├── NotAllowed           the server does not accept the client's key, or not for this
+├── WrongServer          no Segue answers at this address, or one of a version that the client does not know
+├── ServerUnreachable    the server did not answer; a request that may be repeated was repeated
 └── StoreError           the database could not do it
     ├── StoreUnusable    Segue cannot write to this file or server
     │   └── DatabaseGone the file was deleted or replaced while it was in use; the process must end
@@ -109,6 +114,10 @@ class ModelKeyMissing(BadSetting):
 
 class BadMount(Invalid):
     code = "bad_mount"
+
+
+class BadFile(Invalid):
+    code = "bad_file"
 
 
 class NotJson(Invalid):
@@ -201,6 +210,10 @@ class TooManyJobs(Conflict):
     code = "too_many_jobs"
 
 
+class TooManyFiles(Conflict):
+    code = "too_many_files"
+
+
 class TurnEnded(Conflict):
     code = "turn_ended"
 
@@ -229,6 +242,18 @@ class AgentFailed(SegueError):
         super().__init__(message)
         self.shown = shown
         self.code = code or type(self).code
+
+
+class NotAllowed(SegueError):
+    code = "forbidden"
+
+
+class WrongServer(SegueError):
+    code = "wrong_server"
+
+
+class ServerUnreachable(SegueError):
+    code = "server_unreachable"
 
 
 class StoreError(SegueError):

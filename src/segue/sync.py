@@ -9,10 +9,10 @@ there. Each verb below is the async method itself, so its parameters, its result
 the same.
 """
 
-import functools
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from collections.abc import Callable, Coroutine
+from typing import Any, Self
 
+from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
@@ -24,185 +24,128 @@ from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
 from segue.kernel.api.sessions import SessionsApi
 from segue.kernel.api.turns import TurnsApi
 from segue.kernel.kernel import Kernel as AsyncKernel
-from segue.kernel.loop_thread import LoopThread
-
-A = TypeVar("A")
-T = TypeVar("T")
-S = TypeVar("S")
-P = ParamSpec("P")
+from segue.kernel.loop_thread import BlockingCall, BlockingPart, BlockingStream, LoopThread, made_like
 
 
-class _Part(Generic[A]):
-    """A blocking view of an object of the async API, which exists while its kernel is open."""
-
-    def __init__(self, loop: LoopThread, find: Callable[[], A]) -> None:
-        self._loop = loop
-        self._find = find
-
-
-class _Call(Generic[A, P, T]):
-    """A method that waits for an async method."""
-
-    def __init__(self, method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]]) -> None:
-        self._method = method
-
-    @overload
-    def __get__(self, part: None, kind: object) -> Self: ...
-    @overload
-    def __get__(self, part: _Part[A], kind: object) -> Callable[P, T]: ...
-    def __get__(self, part: _Part[A] | None, kind: object) -> Self | Callable[P, T]:
-        if part is None:
-            return self
-
-        @functools.wraps(self._method)
-        def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return part._loop.run(lambda: self._method(part._find(), *args, **kwargs))
-
-        return call
+class BlockingSessions(BlockingPart[SessionsApi]):
+    open = BlockingCall(SessionsApi.open)
+    get = BlockingCall(SessionsApi.get)
+    find = BlockingCall(SessionsApi.find)
+    by_id = BlockingCall(SessionsApi.by_id)
+    overview = BlockingCall(SessionsApi.overview)
+    overview_of = BlockingCall(SessionsApi.overview_of)
+    overviews = BlockingCall(SessionsApi.overviews)
+    update = BlockingCall(SessionsApi.update)
+    suggest_zone = BlockingCall(SessionsApi.suggest_zone)
+    lane_of = BlockingCall(SessionsApi.lane_of)
+    delete = BlockingCall(SessionsApi.delete)
+    list = BlockingCall(SessionsApi.list)
 
 
-class _Stream(Generic[A, P, T]):
-    """A method that iterates over an async iterator."""
-
-    def __init__(self, method: Callable[Concatenate[A, P], AsyncIterator[T]]) -> None:
-        self._method = method
-
-    @overload
-    def __get__(self, part: None, kind: object) -> Self: ...
-    @overload
-    def __get__(self, part: _Part[A], kind: object) -> Callable[P, Iterator[T]]: ...
-    def __get__(self, part: _Part[A] | None, kind: object) -> Self | Callable[P, Iterator[T]]:
-        if part is None:
-            return self
-
-        @functools.wraps(self._method)
-        def call(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-            return part._loop.iterate(self._method(part._find(), *args, **kwargs))
-
-        return call
+class BlockingTurns(BlockingPart[TurnsApi]):
+    receive = BlockingCall(TurnsApi.receive)
+    ask = BlockingStream(TurnsApi.ask)
+    wait = BlockingCall(TurnsApi.wait)
+    get = BlockingCall(TurnsApi.get)
+    follow = BlockingStream(TurnsApi.follow)
+    running = BlockingCall(TurnsApi.running)
+    list = BlockingCall(TurnsApi.list)
+    stop = BlockingCall(TurnsApi.stop)
+    stop_turn = BlockingCall(TurnsApi.stop_turn)
+    cancel = BlockingCall(TurnsApi.cancel)
 
 
-def _made_like(
-    make: Callable[P, A],
-) -> Callable[[Callable[[S, A], None]], Callable[Concatenate[S, P], None]]:
-    """Gives an `__init__` that takes a made object the parameters with which that object is made."""
-
-    def decorate(init: Callable[[S, A], None]) -> Callable[Concatenate[S, P], None]:
-        def made(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
-            init(self, make(*args, **kwargs))
-
-        return made
-
-    return decorate
-
-
-class BlockingSessions(_Part[SessionsApi]):
-    open = _Call(SessionsApi.open)
-    get = _Call(SessionsApi.get)
-    find = _Call(SessionsApi.find)
-    by_id = _Call(SessionsApi.by_id)
-    overview = _Call(SessionsApi.overview)
-    overview_of = _Call(SessionsApi.overview_of)
-    overviews = _Call(SessionsApi.overviews)
-    update = _Call(SessionsApi.update)
-    suggest_zone = _Call(SessionsApi.suggest_zone)
-    lane_of = _Call(SessionsApi.lane_of)
-    delete = _Call(SessionsApi.delete)
-    list = _Call(SessionsApi.list)
+class BlockingLog(BlockingPart[LogApi]):
+    messages = BlockingCall(LogApi.messages)
+    newest = BlockingCall(LogApi.newest)
+    events = BlockingCall(LogApi.events)
+    page = BlockingCall(LogApi.page)
+    follow = BlockingStream(LogApi.follow)
+    deliveries = BlockingCall(LogApi.deliveries)
+    write = BlockingCall(LogApi.write)
+    write_all = BlockingCall(LogApi.write_all)
+    import_all = BlockingCall(LogApi.import_all)
+    say = BlockingCall(LogApi.say)
 
 
-class BlockingTurns(_Part[TurnsApi]):
-    receive = _Call(TurnsApi.receive)
-    ask = _Stream(TurnsApi.ask)
-    wait = _Call(TurnsApi.wait)
-    get = _Call(TurnsApi.get)
-    stop = _Call(TurnsApi.stop)
-    cancel = _Call(TurnsApi.cancel)
+class BlockingJobs(BlockingPart[JobsApi]):
+    add = BlockingCall(JobsApi.add)
+    load = BlockingCall(JobsApi.load)
+    get = BlockingCall(JobsApi.get)
+    is_taken = BlockingCall(JobsApi.is_taken)
+    update = BlockingCall(JobsApi.update)
+    pause = BlockingCall(JobsApi.pause)
+    resume = BlockingCall(JobsApi.resume)
+    skip = BlockingCall(JobsApi.skip)
+    delete = BlockingCall(JobsApi.delete)
+    explain = BlockingCall(JobsApi.explain)
+    pending = BlockingCall(JobsApi.pending)
+    protected = BlockingCall(JobsApi.protected)
+    list = BlockingCall(JobsApi.list)
+    is_listed_in = BlockingCall(JobsApi.is_listed_in)
 
 
-class BlockingLog(_Part[LogApi]):
-    messages = _Call(LogApi.messages)
-    newest = _Call(LogApi.newest)
-    events = _Call(LogApi.events)
-    page = _Call(LogApi.page)
-    follow = _Stream(LogApi.follow)
-    deliveries = _Call(LogApi.deliveries)
-    write = _Call(LogApi.write)
-    write_all = _Call(LogApi.write_all)
-    say = _Call(LogApi.say)
+class BlockingRuns(BlockingPart[RunsApi]):
+    get = BlockingCall(RunsApi.get)
+    list = BlockingCall(RunsApi.list)
 
 
-class BlockingJobs(_Part[JobsApi]):
-    add = _Call(JobsApi.add)
-    load = _Call(JobsApi.load)
-    get = _Call(JobsApi.get)
-    is_taken = _Call(JobsApi.is_taken)
-    update = _Call(JobsApi.update)
-    pause = _Call(JobsApi.pause)
-    resume = _Call(JobsApi.resume)
-    skip = _Call(JobsApi.skip)
-    delete = _Call(JobsApi.delete)
-    explain = _Call(JobsApi.explain)
-    pending = _Call(JobsApi.pending)
-    protected = _Call(JobsApi.protected)
-    list = _Call(JobsApi.list)
-    is_listed_in = _Call(JobsApi.is_listed_in)
+class BlockingRecalls(BlockingPart[RecallsApi]):
+    get = BlockingCall(RecallsApi.get)
+    add = BlockingCall(RecallsApi.add)
+    cancel = BlockingCall(RecallsApi.cancel)
+    skip = BlockingCall(RecallsApi.skip)
+    list = BlockingCall(RecallsApi.list)
 
 
-class BlockingRuns(_Part[RunsApi]):
-    get = _Call(RunsApi.get)
-    list = _Call(RunsApi.list)
+class BlockingScheduledMessages(BlockingPart[ScheduledMessagesApi]):
+    add = BlockingCall(ScheduledMessagesApi.add)
+    get = BlockingCall(ScheduledMessagesApi.get)
+    cancel = BlockingCall(ScheduledMessagesApi.cancel)
+    list = BlockingCall(ScheduledMessagesApi.list)
 
 
-class BlockingRecalls(_Part[RecallsApi]):
-    get = _Call(RecallsApi.get)
-    add = _Call(RecallsApi.add)
-    cancel = _Call(RecallsApi.cancel)
-    skip = _Call(RecallsApi.skip)
-    list = _Call(RecallsApi.list)
+class BlockingFiles(BlockingPart[FilesApi]):
+    add = BlockingCall(FilesApi.add)
+    get = BlockingCall(FilesApi.get)
+    read = BlockingCall(FilesApi.read)
 
 
-class BlockingScheduledMessages(_Part[ScheduledMessagesApi]):
-    add = _Call(ScheduledMessagesApi.add)
-    get = _Call(ScheduledMessagesApi.get)
-    cancel = _Call(ScheduledMessagesApi.cancel)
-    list = _Call(ScheduledMessagesApi.list)
+class BlockingMemory(BlockingPart[MemoryApi]):
+    commit = BlockingCall(MemoryApi.commit)
+    archives = BlockingCall(MemoryApi.archives)
+    archive = BlockingCall(MemoryApi.archive)
+    archived_messages = BlockingCall(MemoryApi.archived_messages)
+    undo = BlockingCall(MemoryApi.undo)
+    task = BlockingCall(MemoryApi.task)
+    tasks = BlockingCall(MemoryApi.tasks)
+    embed_missing = BlockingCall(MemoryApi.embed_missing)
+    cancel_task = BlockingCall(MemoryApi.cancel_task)
+    get = BlockingCall(MemoryApi.get)
+    search = BlockingCall(MemoryApi.search)
+    update = BlockingCall(MemoryApi.update)
+    delete = BlockingCall(MemoryApi.delete)
+    delete_all = BlockingCall(MemoryApi.delete_all)
+    owners = BlockingStream(MemoryApi.owners)
+    context = BlockingCall(MemoryApi.context)
+    auto_commit_index = BlockingCall(MemoryApi.auto_commit_index)
+    list = BlockingCall(MemoryApi.list)
 
 
-class BlockingMemory(_Part[MemoryApi]):
-    commit = _Call(MemoryApi.commit)
-    archives = _Call(MemoryApi.archives)
-    archive = _Call(MemoryApi.archive)
-    archived_messages = _Call(MemoryApi.archived_messages)
-    undo = _Call(MemoryApi.undo)
-    task = _Call(MemoryApi.task)
-    tasks = _Call(MemoryApi.tasks)
-    cancel_task = _Call(MemoryApi.cancel_task)
-    get = _Call(MemoryApi.get)
-    search = _Call(MemoryApi.search)
-    update = _Call(MemoryApi.update)
-    delete = _Call(MemoryApi.delete)
-    delete_all = _Call(MemoryApi.delete_all)
-    owners = _Stream(MemoryApi.owners)
-    context = _Call(MemoryApi.context)
-    auto_commit_index = _Call(MemoryApi.auto_commit_index)
-    list = _Call(MemoryApi.list)
+class BlockingGuests(BlockingPart[GuestsApi]):
+    receive = BlockingCall(GuestsApi.receive)
+    allow = BlockingCall(GuestsApi.allow)
+    bind = BlockingCall(GuestsApi.bind)
+    delete = BlockingCall(GuestsApi.delete)
+    list = BlockingCall(GuestsApi.list)
 
 
-class BlockingGuests(_Part[GuestsApi]):
-    receive = _Call(GuestsApi.receive)
-    allow = _Call(GuestsApi.allow)
-    bind = _Call(GuestsApi.bind)
-    delete = _Call(GuestsApi.delete)
-    list = _Call(GuestsApi.list)
+class BlockingHealth(BlockingPart[HealthApi]):
+    check = BlockingCall(HealthApi.check)
+    lag_ms = BlockingCall(HealthApi.lag_ms)
 
 
-class BlockingHealth(_Part[HealthApi]):
-    check = _Call(HealthApi.check)
-    lag_ms = _Call(HealthApi.lag_ms)
-
-
-class Kernel(_Part[AsyncKernel]):
+class Kernel(BlockingPart[AsyncKernel]):
     """A kernel whose verbs block. Takes the arguments of `segue.Kernel` and has the same parts and shortcuts.
 
     Use it as `with Kernel(…) as kernel`, or with `start` and `close`. Any thread may call it, but not code
@@ -210,7 +153,7 @@ class Kernel(_Part[AsyncKernel]):
     thread that runs its loop is missing.
     """
 
-    @_made_like(AsyncKernel)
+    @made_like(AsyncKernel)
     def __init__(self, kernel: AsyncKernel) -> None:
         loop = LoopThread(kernel.name)
         super().__init__(loop, lambda: kernel)
@@ -222,6 +165,7 @@ class Kernel(_Part[AsyncKernel]):
         self.runs = BlockingRuns(loop, lambda: kernel.runs)
         self.recalls = BlockingRecalls(loop, lambda: kernel.recalls)
         self.scheduled_messages = BlockingScheduledMessages(loop, lambda: kernel.scheduled_messages)
+        self.files = BlockingFiles(loop, lambda: kernel.files)
         self.memory = BlockingMemory(loop, lambda: kernel.memory)
         self.guests = BlockingGuests(loop, lambda: kernel.guests)
         self.health = BlockingHealth(loop, lambda: kernel.health)
@@ -232,9 +176,9 @@ class Kernel(_Part[AsyncKernel]):
         self.messages = self.log.messages
         self.follow = self.log.follow
 
-    run = _Call(AsyncKernel.run)
-    drain = _Call(AsyncKernel.drain)
-    audit = _Call(AsyncKernel.audit)
+    run = BlockingCall(AsyncKernel.run)
+    drain = BlockingCall(AsyncKernel.drain)
+    audit = BlockingCall(AsyncKernel.audit)
 
     @property
     def is_open(self) -> bool:

@@ -1,13 +1,17 @@
 """The log: text on a terminal, JSON elsewhere, never with a secret."""
 
+import asyncio
 import io
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from segue import Ask, At, Kernel, OpenTurn
 from segue.telemetry import logs
+from segue.testing import ManualClock
 
 SECRET = 'a"key\\with signs'
 
@@ -124,3 +128,26 @@ def test_a_common_word_as_password_is_hidden_only_as_password(password: str) -> 
     assert redacted(words) == f"{password}.timer: no answer from postgresql://ann:{logs.HIDDEN}@db/{password}"
     assert redacted(f"PGPASSWORD={password}") == f"PGPASSWORD={logs.HIDDEN}"
     assert redacted(f"{{'password': '{password}'}}") == f"{{'password': '{logs.HIDDEN}'}}"
+
+
+async def test_a_line_that_is_logged_in_a_turn_has_its_ids(tmp_path: Path) -> None:
+    """Also one of a library that the agent uses, in a task that it starts."""
+    stream = io.StringIO()
+    logs.configure("json", stream=stream)
+
+    async def agent(turn: OpenTurn) -> str:
+        await asyncio.to_thread(logging.getLogger("some.library").warning, "connected")
+        return "ok"
+
+    clock = ManualClock()
+    async with Kernel(f"sqlite:///{tmp_path}/segue.db", agent=agent, clock=clock) as kernel:
+        queued = await kernel.receive("web:1", "hello")
+        await kernel.drain()
+        job = await kernel.schedule("web:1", At(clock.now()), Ask("x"))
+        await kernel.drain()
+        (run,) = await kernel.runs.list(job=job.id)
+    asked, ran = [json.loads(line) for line in stream.getvalue().splitlines() if "connected" in line]
+    assert (asked["turn_id"], asked["session_id"]) == (queued.turn_id, queued.session_id)
+    assert "run_id" not in asked
+    assert (ran["turn_id"], ran["run_id"]) == (run.turn_id, run.id)
+    assert "turn_id" not in json.loads(written("json"))

@@ -17,6 +17,7 @@ from typing import Any, get_args
 import segue
 from segue import Kernel
 from segue.kernel.api.context import OPERATOR
+from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
@@ -58,8 +59,8 @@ SECTIONS = {
     "Records": (
         "Values, as they were when they were read.",
         "Session Overview Owner() Operator() Turn TurnState Outcome Job OwnedJob JobKind JobState Run Recall "
-        "CallType RecallStatus ScheduledMessage MessageStatus Event LiveText Message Source Delivery "
-        "PageStart() Request()",
+        "CallType RecallStatus ScheduledMessage MessageStatus Event LiveText Message File Source "
+        "Delivery PageStart() Request()",
     ),
 }
 """For each section an introduction and its names. A name with brackets is shown with its arguments."""
@@ -69,6 +70,7 @@ PARTS: dict[str, type] = {
     "turns": TurnsApi,
     "jobs": JobsApi,
     "runs": RunsApi,
+    "files": FilesApi,
     "recalls": RecallsApi,
     "scheduled_messages": ScheduledMessagesApi,
     "memory": MemoryApi,

@@ -51,6 +51,12 @@ def test_an_example_needs_few_lines_beside_the_agent(framework: str) -> None:
     assert len([line for line in f"{imports}{program}".splitlines() if line.strip()]) <= MOST_LINES
 
 
+@pytest.mark.parametrize("framework", TOOLS)
+def test_the_guide_of_a_framework_shows_its_program(framework: str) -> None:
+    guide = ROOT / "docs/guides/frameworks" / f"{framework.replace('_', '-')}.md"
+    assert (EXAMPLES / f"{framework}_agent.py").read_text("utf-8") in guide.read_text("utf-8")
+
+
 async def _output_of(example: Path, provider: ScriptedProvider, folder: Path) -> str:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "CLAUDE"))

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
+from contextlib import aclosing
 from typing import Any
 
 import pytest
 
-from segue import Ask, Every, Kernel, OpenTurn, Settings, WhenBusy
+from segue import Ask, Every, Kernel, OpenTurn, Owner, Settings, WhenBusy
 from segue.errors import AlreadyStarted, BadSetting, Invalid, NotFound, SessionBusy
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
@@ -315,3 +316,44 @@ async def test_a_message_during_a_scheduled_turn_is_the_next_turn(
     sources = [message.source and message.source.label for message in await kernel.messages(CHAT)]
     assert sources == ["Look", "Look", None, None]
     assert (await log(kernel))[-1] == "session_sync"
+
+
+async def test_an_ended_turn_can_be_followed_from_its_start(kernel: Kernel, agent: ScriptedAgent) -> None:
+    agent.script("Good morning")
+    first = await kernel.receive(CHAT, "Hello")
+    await kernel.receive(CHAT, "Again")
+    await quiet(kernel)
+    async with asyncio.timeout(10), aclosing(kernel.turns.follow(first.turn_id)) as following:
+        items = [item async for item in following]
+    assert [item.type for item in items] == ["stream_start", "stream_delta", "stream_end", "session_sync"]
+    assert {item.turn_id for item in items} == {first.turn_id}
+
+
+async def test_stopping_one_turn_cancels_it_while_it_waits_and_leaves_the_running_one(
+    kernel: Kernel, agent: ScriptedAgent
+) -> None:
+    agent.pause()
+    running = await kernel.receive(CHAT, "Count")
+    async with working(kernel):
+        await agent.under_way()
+        waiting = await kernel.receive(CHAT, "Never mind")
+        assert await kernel.turns.stop_turn(waiting.turn_id)
+        now_running = await kernel.turns.running(CHAT)
+        assert now_running is not None
+        assert now_running.id == running.turn_id
+        assert await kernel.turns.stop_turn(running.turn_id)
+        ended = await kernel.wait(running.turn_id)
+        assert ended.outcome == "stopped"
+        assert not await kernel.turns.stop_turn(running.turn_id)
+        assert await kernel.turns.running(CHAT) is None
+    assert [turn.id for turn in await kernel.turns.list(CHAT)] == [waiting.turn_id, running.turn_id]
+    assert [turn.id for turn in await kernel.turns.list(CHAT, before=waiting.turn_id)] == [running.turn_id]
+
+
+async def test_another_users_turn_is_neither_followed_nor_stopped(kernel: Kernel) -> None:
+    turn = await kernel.receive(CHAT, "Hello", owner=Owner("default", "ada"))
+    ben = Owner("default", "ben")
+    with pytest.raises(NotFound):
+        await kernel.turns.stop_turn(turn.turn_id, owner=ben)
+    with pytest.raises(NotFound):
+        await anext(kernel.turns.follow(turn.turn_id, owner=ben))

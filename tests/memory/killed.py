@@ -14,11 +14,22 @@ from datetime import datetime
 from typing import TypeVar
 
 from segue import Kernel, OpenTurn
+from segue.model.written_message import GivenMessage
 from segue.store.database import Begin, Database, Transaction
 from segue.store.open import open_database
 from segue.testing import FaultyStore, ManualClock
 
 T = TypeVar("T")
+
+IMPORTED: list[GivenMessage] = [
+    (
+        ("user", "assistant")[number % 2],
+        f"message {number % 7}",
+        f"2024-07-14T18:{number // 60:02}:{number % 60:02}Z",
+    )
+    for number in range(250)
+]
+"""A conversation to import: three batches, with texts that occur several times."""
 
 
 class Killed(FaultyStore):
@@ -58,7 +69,7 @@ async def silent(turn: OpenTurn) -> str:
 
 
 async def work_until_killed(url: str, now: str, work: str, statement: int) -> None:
-    """`work` is the key of a session to commit, or `archivist` for one step of an archivist."""
+    """`work` is the key of a session to commit, `archivist` for one step of an archivist, or `import:KEY`."""
     database = Killed(await open_database(url))
     # The clock of the test, which lets the lease expire afterwards.
     clock = ManualClock(datetime.fromisoformat(now))
@@ -66,6 +77,8 @@ async def work_until_killed(url: str, now: str, work: str, statement: int) -> No
         database.arm(statement)
         if work == "archivist":
             await kernel.workers.archivist.step()
+        elif work.startswith("import:"):
+            await kernel.log.import_all(work.removeprefix("import:"), IMPORTED)
         else:
             await kernel.memory.commit(work)
         database.arm(0)

@@ -15,6 +15,7 @@ from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.memory import ArchiveState, TaskState
 from segue.store.open import open_database
 from segue.testing import ManualClock, ScriptedAgent, audit, quiet
+from tests.memory.killed import IMPORTED
 
 CHAT = "web:1"
 MOST_STATEMENTS = 100
@@ -45,6 +46,29 @@ class KilledProcesses:
         ended = int(await self.process.stdout.readline())
         assert ended in (0, -signal.SIGKILL)
         return ended != 0
+
+
+async def test_an_import_killed_at_any_statement_is_completed_by_the_next_one(
+    database_url: str, clock: ManualClock, agent: ScriptedAgent, processes: KilledProcesses
+) -> None:
+    database = await open_database(database_url)
+    async with Kernel(database, agent=agent, clock=clock) as successor:
+        for statement in count(1):
+            assert statement < MOST_STATEMENTS
+            key = f"web:{statement}"
+            killed = await processes.killed(database_url, clock, f"import:{key}", statement)
+            done = await successor.log.import_all(key, IMPORTED)
+            assert done.added + done.present == len(IMPORTED)
+            assert done.present % 100 == 0 or not killed or done.added == 0
+            messages = await successor.messages(key, limit=1_000)
+            assert [(each.role, each.content) for each in messages] == [
+                (given[0], given[1]) for given in IMPORTED
+            ]
+            if not killed:
+                break
+        assert statement > 10
+        assert not await audit(database)
+    await database.close()
 
 
 async def test_a_commit_killed_at_any_statement_is_complete_or_absent(

@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "reference" / "compatibility.md"
 START, END = "<!-- versions -->", "<!-- end of versions -->"
 
 _PYTHON = "3.11"
-_NO_INDEX = re.compile(r"(?i)failed to fetch|error sending request|dns error|connect|timed out|network")
+NO_INDEX = re.compile(r"(?i)failed to fetch|error sending request|dns error|connect|timed out|network")
 _NAMED = ("fastapi", "mcp", "openai", "opentelemetry-sdk", "pydantic", "rich", "structlog", "websockets")
 """Dependencies that frameworks limit: the table shows those that are older than they could be."""
 
@@ -97,7 +97,7 @@ def _compile(packages: Sequence[str], *options: str, extra: str | None = None) -
             check=False,
         )
     if done.returncode:
-        unreachable = _NO_INDEX.search(done.stderr) and "No solution found" not in done.stderr
+        unreachable = NO_INDEX.search(done.stderr) and "No solution found" not in done.stderr
         raise (IndexUnreachable if unreachable else CannotResolve)(done.stderr.strip())
     return dict(_versions(done.stdout))
 

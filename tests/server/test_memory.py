@@ -250,3 +250,23 @@ async def test_users_see_only_their_own_tasks_and_memories(
 async def test_health_lists_memory_as_a_capability(http: httpx2.AsyncClient) -> None:
     capabilities = (await http.get("/health")).json()["capabilities"]
     assert {"memory", "auto_commit"} <= set(capabilities)
+
+
+async def test_a_written_message_may_say_when_it_was_said(http: httpx2.AsyncClient) -> None:
+    assert (await write(http, "then", created_at="2024-07-14T18:30:00+02:00")).status_code == 200
+    batch = [{"role": "user", "content": "before", "created_at": "2023-01-01T00:00:00Z"}]
+    assert (await http.post("/sessions/web:1/messages/batch", json={"messages": batch})).status_code == 200
+    messages = (await http.get("/sessions/web:1/messages")).json()["messages"]
+    assert [(each["content"], each["created_at"][:10]) for each in messages] == [
+        ("then", "2024-07-14"),
+        ("before", "2023-01-01"),
+    ]
+
+
+@pytest.mark.parametrize("created_at", ["2999-01-01T00:00:00Z", "2024-07-14", "soon", "2024-07-14T18:30:00"])
+async def test_a_message_from_the_future_or_from_no_moment_is_refused(
+    http: httpx2.AsyncClient, created_at: str
+) -> None:
+    refused = await write(http, "hello", created_at=created_at)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_time")
+    assert "created_at" in refused.json()["detail"]

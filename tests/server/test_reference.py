@@ -19,7 +19,7 @@ async def test_every_route_is_documented() -> None:
     async with Kernel("sqlite://:memory:", agent=lambda turn: None) as kernel:
         described = create_app(kernel, Configuration()).openapi()
     there = {f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods}
-    assert set(ROUTE.findall(page("http.md"))) == there
+    assert set(ROUTE.findall(page("http.md") + page("wires.md"))) == there
 
 
 def test_every_event_is_documented() -> None:

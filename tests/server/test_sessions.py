@@ -1,14 +1,17 @@
 """Sessions, turns and messages over HTTP, on both databases."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
 
-from segue import Ask, Every, Kernel, Usage
+from segue import Ask, Every, Kernel, Usage, Waiting
 from segue.testing import ScriptedAgent
 from tests.eventually import eventually
 
 FIELDS = [
+    "id",
+    "last_seq",
     "key",
     "channel",
     "chat_id",
@@ -24,6 +27,7 @@ FIELDS = [
     "last_line",
     "last_line_at",
     "last_activity_at",
+    "waiting_until",
     "upcoming",
     "keep_recent_count",
     "auto_commit_policy",
@@ -32,6 +36,7 @@ FIELDS = [
     "state",
     "queued",
     "recall",
+    "waiting_until",
     "automation_count",
     "when_busy",
     "metadata",
@@ -182,3 +187,14 @@ async def test_runs_are_listed_and_shown(http: httpx2.AsyncClient, kernel: Kerne
     trigger = next(message for message in messages if message["role"] == "user")
     assert trigger["source"]["kind"] == "cron"
     assert trigger["metadata"]["cron_job_id"] == job.id
+
+
+async def test_a_session_says_until_when_it_waits_for_its_user(
+    http: httpx2.AsyncClient, agent: ScriptedAgent
+) -> None:
+    agent.script([Waiting("Pay?")], "Paid.")
+    await http.post("/sessions/web:1/turns?wait=30", json={"content": "Pay the bill"})
+    waiting_until = (await http.get("/sessions/web:1")).json()["waiting_until"]
+    assert datetime.fromisoformat(waiting_until) > datetime.now(UTC)
+    await http.post("/sessions/web:1/turns?wait=30", json={"content": "yes"})
+    assert (await http.get("/sessions/web:1")).json()["waiting_until"] is None

@@ -19,8 +19,13 @@ SEEDS = [
     FROM numbers
     """,
     """
-    INSERT INTO directory (session_id, account, user_id, key, heard_at)
-    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'websocket:' || n, n
+    INSERT INTO directory (session_id, account, user_id, key)
+    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'websocket:' || n
+    FROM numbers
+    """,
+    """
+    INSERT INTO activity (session_id, account, user_id, active_at)
+    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), n
     FROM numbers
     """,
     """
@@ -121,6 +126,11 @@ SEEDS = [
     """
     INSERT INTO memory_terms (account, user_id, term, memory_id, weight)
     SELECT 'account-' || (n % 3), 'user-' || (n % 500), 'term-' || (n % 100), 'memory-' || n, 50
+    FROM numbers
+    """,
+    """
+    INSERT INTO memory_vectors (memory_id, account, user_id, model, bits, vector)
+    SELECT 'memory-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'model-' || (n % 2), 'ff', 'AAAA'
     FROM numbers
     """,
     """

@@ -1,4 +1,4 @@
-"""Directory: sessions are found and listed by it, and a turn does not update their key indexes."""
+"""Directory: sessions are found by it, listed by their activity, and a turn does not update a key index."""
 
 import asyncio
 import shutil
@@ -8,7 +8,6 @@ import asyncpg
 
 from segue import Kernel
 from segue.model.records import NEWEST, Owner
-from segue.store import queries
 from segue.store.database import Transaction
 from segue.store.migrate import MIGRATIONS, migrate
 from segue.store.open import connect
@@ -58,7 +57,9 @@ async def test_the_directory_agrees_with_the_sessions(database_url: str) -> None
         ids = [(await kernel.receive(key, "hello")).session_id for key in keys]
         assert await kernel.audit() == {}
         await kernel.store.commit(_wrong, *ids)
-        assert sorted((await kernel.audit())["not_as_in_the_directory"]) == sorted(ids)
+        broken = await kernel.audit()
+        assert sorted(broken["wrong_activity"]) == [ids[0]]
+        assert sorted(broken["not_as_in_the_directory"]) == sorted(ids[1:])
 
 
 async def test_of_two_callers_that_create_the_same_session_one_does(database_url: str) -> None:
@@ -74,7 +75,10 @@ async def test_of_two_callers_that_create_the_same_session_one_does(database_url
 
 
 def _wrong(unheard: str, misnamed: str, unlisted: str) -> Transaction[None]:
-    yield queries.directory.hear, {"session_id": unheard, "now": 1}
+    yield (
+        translate("test.silence", "UPDATE activity SET active_at = 1 WHERE session_id = :id"),
+        {"id": unheard},
+    )
     yield (
         translate("test.misname", "UPDATE directory SET key = 'web:9' WHERE session_id = :id"),
         {"id": misnamed},

@@ -19,6 +19,7 @@ import asyncpg
 from segue.store import queries
 from segue.store.open import open_database
 from segue.store.postgres.connection import BY_INDEX
+from segue.store.sqlite.execute import positional
 from tests.store.seeds import seed
 
 ALL = [
@@ -72,6 +73,10 @@ AT_REST = (
 VALUES = {
     "account": "account-1",
     "terms": '["term-1","term-2"]',
+    "term": "term-1",
+    "ids": '["memory-1","memory-2"]',
+    "model": "model-1",
+    "most": "100",
     "user_id": "user-1",
     "key": "websocket:1",
     "holder": "worker",
@@ -159,7 +164,7 @@ async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgre
     await seed(postgres_url)
     async with analysed(postgres_url, "force_custom_plan") as asked:
         # A dozen rows may be sorted; what matters is a user who has many.
-        await asked.execute("UPDATE directory SET account = 'account-1', user_id = 'user-1'; ANALYZE")
+        await asked.execute("UPDATE activity SET account = 'account-1', user_id = 'user-1'; ANALYZE")
         for query in listing:
             sorts = [*sorts_under_a_limit(await plan_in_postgres(asked, query))]
             # A session has few jobs, and the next of them is found by sorting them.
@@ -196,17 +201,19 @@ def surprising(walks: dict[str, list[str]], known: dict[str, str]) -> dict[str, 
 
 def walks_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> list[str]:
     """The SCAN steps over tables; a scan of a result of the query itself does not count."""
+    sent = positional(query)
     values = dict.fromkeys(query.parameters, "1")
-    plan = connection.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()
-    made = set(re.findall(r"(\w+) AS MATERIALIZED|AS (waiting)\b", query.sqlite))
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {sent.text}", sent.pick(values)).fetchall()
+    made = set(re.findall(r"(\w+) AS MATERIALIZED|AS (waiting|counted)\b", query.sqlite))
     names = {name for pair in made for name in pair} | {"CONSTANT", "json_each"}
     return [line for *_, line in plan if line.startswith("SCAN") and line.split()[1] not in names]
 
 
 def sorts_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> list[str]:
     """Sorts of anything but a page."""
+    sent = positional(query)
     values = dict.fromkeys(query.parameters, "1")
-    plan = connection.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {sent.text}", sent.pick(values)).fetchall()
     pages = {number for number, *_, line in plan if line.startswith("MATERIALIZE")} or {0}
     return [line for _, parent, _, line in plan if parent in pages and "TEMP B-TREE" in line]
 

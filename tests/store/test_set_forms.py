@@ -40,6 +40,7 @@ TURN: Params = {
     "timeout_ms": 1000,
     "now": 5,
     "metadata": None,
+    "parts": None,
 }
 END: Params = {
     "state": "done",

@@ -10,6 +10,8 @@ reclaimed within a second.
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +34,7 @@ from segue import (
     ToolCalled,
     ToolStarted,
     Usage,
+    Waiting,
 )
 from segue.agents import make_agent
 from segue.cli.support.event_loop import run
@@ -97,10 +100,15 @@ SAID = {
 
 class PageAgent:
     """`stream 50 20`: fifty words, 20 ms apart. `document 0 5`: an answer in pieces, 5 ms apart.
-    `hold` and `blocks`: until stopped. `think`, `tool`, `rich`, `fail`, `nothing`: one of each.
+    `steps 0 40 90`: the same in three pieces, each ended by a `next` in another session.
+    `hold` and `blocks`: until stopped. `think`, `tool`, `rich`, `fail`, `nothing`, `ask`: one of each.
+    `ask 60`: a question with two choices, which waits for 60 s.
     Any other message is echoed."""
 
     reports_tools = True
+
+    def __init__(self) -> None:
+        self._steps = asyncio.Semaphore(0)
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         words = turn.text.strip().rpartition("\n")[2].split()
@@ -125,6 +133,13 @@ class PageAgent:
                 for start in range(0, len(document), 3):
                     yield Text(document[start : start + 3])
                     await asyncio.sleep(int(pause) / 1000)
+            case ["steps", number, *ends]:
+                document = DOCUMENTS[int(number)]
+                for start, end in pairwise([0, *map(int, ends), len(document)]):
+                    yield Text(document[start:end])
+                    await self._steps.acquire()
+            case ["next"]:
+                self._steps.release()
             case ["hold", *_]:
                 yield Text("One moment")
                 await asyncio.sleep(600)
@@ -145,6 +160,13 @@ class PageAgent:
                 raise RuntimeError("the model fell over")
             case ["nothing", *_]:
                 return
+            case ["ask", _] | ["Pay", "Ana's", "invoice."]:
+                yield Text("The invoice is **ready**.")
+                seconds = int(words[1]) if words[0] == "ask" else 3600
+                until = datetime.now(UTC) + timedelta(seconds=seconds)
+                yield Waiting("Pay **120 €** to Ana?", ("Yes, pay it", "Not now"), until=until)
+            case ["ask"]:
+                yield Waiting("Which day suits you?")
             case _:
                 said = " ".join(words)
                 yield Text(SAID.get(said, f"You said: {said}"))

@@ -58,6 +58,8 @@ def test_the_next_days_show_what_is_scheduled_here_only(server: Served, open_pag
         ("0 9 18 * 1", [1, 0, 1, 0, 0, 0, 0]),
         ("0 0 * jan *", [0] * 7),
         ("5 0-4/2 * * 7", [0, 0, 0, 0, 0, 0, 3]),
+        ("0 8 * * 2#3", [0, 1, 0, 0, 0, 0, 0]),
+        ("0 8 * * 5L", [0] * 7),
     ],
 )
 def test_a_cron_line_is_counted_by_day(server: Served, open_page: Open, line: str, counts: list[int]) -> None:
@@ -70,6 +72,31 @@ def test_a_cron_line_is_counted_by_day(server: Served, open_page: Open, line: st
             return [16, 17, 18, 19, 20, 21, 22].map((day) => cronOn(line, new Date(2026, 10, day)));
         }""",
         [script.replace("fold.js", "days.js"), line],
+    )
+    assert counted == counts
+
+
+@pytest.mark.parametrize(
+    ("rule", "counts"),
+    [
+        ("FREQ=WEEKLY;INTERVAL=2;BYDAY=FR", [0, 0, 0, 0, 1, 0, 0]),
+        ("FREQ=WEEKLY;INTERVAL=2", [0, 1, 0, 0, 0, 0, 0]),
+        ("FREQ=DAILY;INTERVAL=3", [0, 0, 1, 0, 0, 1, 0]),
+        ("FREQ=MONTHLY;INTERVAL=6", [0] * 7),
+        ("FREQ=DAILY;BYHOUR=8,17;BYMINUTE=15,30;BYSETPOS=2,3;BYDAY=MO,TU", [2, 2, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_a_rule_is_counted_by_day(server: Served, open_page: Open, rule: str, counts: list[int]) -> None:
+    """From Monday, 16 November 2026; the rule starts on Tuesday, 3 November."""
+    page = open_page(server.url)
+    script = page.evaluate("document.querySelector('link[href*=\"lib/fold.js\"]').href")
+    counted = page.evaluate(
+        """async ([script, rule]) => {
+            const { ruleOn } = await import(script);
+            const on = (day) => new Date(2026, 10, day);
+            return [16, 17, 18, 19, 20, 21, 22].map((day) => ruleOn(rule, on(3), on(day)));
+        }""",
+        [script.replace("fold.js", "days.js"), rule],
     )
     assert counted == counts
 

@@ -8,6 +8,9 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Served
 from tests.web.test_future import automation, recall
+from tests.web.test_login import OPERATOR, address
+
+__all__ = ["address"]
 
 Open = Callable[..., Page]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -77,7 +80,102 @@ def test_axe_finds_nothing_on_a_desktop(
     page.goto(server.at("websocket:axe-empty"))
     expect(page.locator("segue-empty")).to_be_visible()
     found["empty"] = violations(page, axe)
-    assert "\n".join(f"{state}: {fault}" for state, faults in found.items() for fault in faults) == ""
+    assert report(found) == ""
+
+
+def report(found: dict[str, list[str]]) -> str:
+    return "\n".join(f"{state}: {fault}" for state, faults in found.items() for fault in faults)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_at_a_question(server: Served, open_page: Open, axe: str, scheme: str) -> None:
+    """Open with choices, answered, and over."""
+    key = server.session(f"websocket:axe-question-{scheme}")
+    server.say(key, "ask 1")
+    server.say(key, "ask 3600")
+    server.say(key, "yes")
+    server.say(key, "ask 3600")
+    for size in (DESKTOP, PHONE):
+        page = open_page(server.at(key), color_scheme=scheme, reduced_motion="reduce", **size)
+        expect(page.locator("segue-question.open")).to_be_visible()
+        expect(page.locator("segue-question.answered").first).to_be_visible()
+        assert report({"question": violations(page, axe)}) == ""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_at_cards(offline_server: Served, open_page: Open, axe: str, scheme: str) -> None:
+    server = offline_server
+    key = server.session(f"websocket:axe-cards-{scheme}", timezone="Europe/Berlin")
+    for text in (
+        "every weekday at 9 tell me the news",
+        "tell me tomorrow at 18:00 that the bakery closes soon",
+        "check back tomorrow at 9 on https://example.org",
+    ):
+        server.say(key, text)
+    page = open_page(server.at(key), color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
+    expect(page.locator("segue-card strong")).to_have_count(3)
+    found = {"cards": violations(page, axe)}
+    page.locator("segue-card").get_by_role("button", name="Cancel").first.click()
+    expect(page.locator("segue-card .over")).to_have_count(1)
+    found["toast"] = violations(page, axe)
+    assert report(found) == ""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_a_running_turn_and_its_queue(
+    server: Served, open_page: Open, axe: str, scheme: str
+) -> None:
+    key = server.session(f"websocket:axe-running-{scheme}", timezone="Europe/Berlin")
+    server.say_without_waiting(key, "hold")
+    server.wait_for(f"sessions/{key}", lambda session: session["state"] == "running")
+    server.say_without_waiting(key, "hello")
+    page = open_page(server.at(key), color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
+    expect(page.locator("segue-turn.running")).to_be_visible()
+    expect(page.locator("segue-queue .words")).to_be_visible()
+    found = {"running": violations(page, axe)}
+    page.get_by_role("searchbox").fill("no such chat")
+    expect(page.get_by_text("Nothing found.")).to_be_visible()
+    found["nothing found"] = violations(page, axe)
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("segue-turn:not(.running)").last).to_be_visible()
+    found["stopped"] = violations(page, axe)
+    assert report(found) == ""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_when_the_server_fails(
+    server: Served, open_page: Open, axe: str, full: str, scheme: str
+) -> None:
+    page = open_page("about:blank", color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
+    problem = {"detail": "The database is being repaired.", "status": 503}
+    page.route("**/log?*", lambda route: route.fulfill(status=503, json=problem))
+    page.goto(server.at(full))
+    expect(page.get_by_text("The database is being repaired.")).to_be_visible()
+    found = {"failed": violations(page, axe)}
+    page.context.set_offline(True)
+    expect(page.get_by_text("Reconnecting…")).to_be_visible()
+    found["away"] = violations(page, axe)
+    assert report(found) == ""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_the_login(address: str, open_page: Open, axe: str, scheme: str) -> None:
+    for size in (DESKTOP, PHONE):
+        page = open_page(address, color_scheme=scheme, reduced_motion="reduce", **size)
+        field = page.get_by_label("Your key for this server")
+        expect(field).to_be_focused()
+        found = {"login": violations(page, axe)}
+        field.fill("not this one")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_have_text("The server does not accept this key.")
+        found["refused"] = violations(page, axe)
+        assert report(found) == ""
+    field.fill(OPERATOR)
+    page.keyboard.press("Enter")
+    expect(page.locator("segue-empty")).to_be_visible()
+    page.get_by_role("button", name="Chats").click()
+    expect(page.get_by_text("No chats yet.")).to_be_visible()
+    assert report({"no chats": violations(page, axe)}) == ""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -94,4 +192,4 @@ def test_axe_finds_nothing_on_a_phone(
     page.get_by_role("button", name="Chats").click()
     expect(page.get_by_role("searchbox")).to_be_in_viewport()
     found["chats"] = violations(page, axe)
-    assert "\n".join(f"{state}: {fault}" for state, faults in found.items() for fault in faults) == ""
+    assert report(found) == ""

@@ -153,4 +153,11 @@ def test_exactly_the_first_screen_is_preloaded(server: Served) -> None:
     assert {"elements/segue-app.js", "elements/segue-note.js", "lib/fold.js", "words/en.js"} <= preloaded
     assert not {"later.js", "elements/segue-panel.js", "words/zh.js", "words/de.js"} & preloaded
     styles = fetched(server.url + re.findall(r'href="([^"]+\.css)"', index)[0])[2]
-    assert all(path.read_bytes() in styles for path in STYLES)
+    assert all(without_comments(path).encode() in styles for path in STYLES)
+
+
+def test_comments_are_not_sent(server: Served) -> None:
+    folder = re.findall(r'href="(web/\w+)/', fetched(server.url)[2].decode())[0]
+    for path in (*SCRIPTS, *STYLES):
+        sent = fetched(f"{server.url}{folder}/{path.relative_to(WEB)}")[2].decode()
+        assert sent == without_comments(path), path

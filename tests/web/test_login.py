@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,11 +17,15 @@ Open = Callable[..., Page]
 Take = Callable[[Page, str], None]
 
 KEY = "the-long-key-of-ada"
+OPERATOR = "the-long-key-of-the-operator"
 
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    keys = [{"key": KEY, "account": "one", "user": "ada", "role": "user"}]
+    keys = [
+        {"key": KEY, "account": "one", "user": "ada", "role": "user"},
+        {"key": OPERATOR, "account": "one", "user": "grace", "role": "admin"},
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "segue.cli.main", "serve", "--port", "0", "--data", str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -57,6 +62,31 @@ def test_a_key_opens_the_page_and_logging_out_closes_it(address: str, open_page:
     page.get_by_role("button", name="Log out").click()
     expect(field).to_be_visible()
     assert KEY not in page.evaluate("JSON.stringify({ ...localStorage }) + document.cookie")
+
+
+def opened(address: str, key: str, session: str) -> None:
+    request = urllib.request.Request(
+        f"{address}/sessions",
+        data=json.dumps({"key": session, "title": f"Chat {session}"}).encode(),
+        headers={"Content-Type": "application/json", "Authorization": f"Bearer {key}"},
+    )
+    urllib.request.urlopen(request, timeout=20).close()
+
+
+def test_an_operator_sees_whose_a_chat_is(address: str, open_page: Open) -> None:
+    """Not of their own chats; and a user sees only their own anyway."""
+    opened(address, KEY, "web:ada")
+    opened(address, OPERATOR, "web:grace")
+    page = open_page(f"{address}/#web%3Aada")
+    page.get_by_label("Your key for this server").fill(OPERATOR)
+    page.keyboard.press("Enter")
+    rows = page.locator("segue-session")
+    expect(rows.filter(has_text="Chat web:ada").locator(".owner")).to_have_text("of ada")
+    expect(rows.filter(has_text="Chat web:grace").locator(".owner")).to_have_count(0)
+    expect(page.locator("segue-header .owner")).to_have_text("of ada")
+    page.goto(f"{address}/#web%3Agrace")
+    expect(page.get_by_role("heading", name="Chat web:grace")).to_be_visible()
+    expect(page.locator("segue-header .owner")).to_have_text("")
 
 
 def test_the_socket_does_not_reconnect_while_a_login_is_needed(address: str, open_page: Open) -> None:

@@ -69,11 +69,26 @@ def test_past_and_future_in_one_column(own_server: Served, open_page: Open, pict
     picture(page, "page-phone-panel")
 
 
+def test_a_question_waits_for_an_answer(own_server: Served, open_page: Open, picture: Take) -> None:
+    server = own_server
+    add_other_chats(server)
+    key = server.session("websocket:invoices", title="Invoices", timezone="Europe/Berlin")
+    server.say(key, "What is still missing?")
+    automation(server, key, "open invoices", "0 9 * * 1-5", message="What is unpaid?")
+    server.say(key, "Pay Ana's invoice.")
+    page = open_page(server.at(key))
+    expect(page.get_by_role("button", name="Yes, pay it")).to_be_visible()
+    expect(page.get_by_role("heading", name="open invoices")).to_be_visible()
+    expect(page.locator("segue-ghost")).to_have_count(1)
+    picture(page, "page-question")
+
+
 def test_an_empty_conversation(own_server: Served, open_page: Open, picture: Take) -> None:
     add_other_chats(own_server)
     page = open_page(own_server.url)
     expect(page.locator("segue-session")).to_have_count(3)
     expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
+    expect(page.get_by_role("complementary")).to_contain_text("No automations yet.")
     picture(page, "page-empty")
 
 

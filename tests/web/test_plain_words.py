@@ -34,6 +34,43 @@ def test_a_scheduled_job_is_confirmed_by_a_card(offline_server: Served, open_pag
     expect(card).to_have_text("No longer scheduled.")
 
 
+def test_a_recall_is_confirmed_by_a_card(offline_server: Served, open_page: Open) -> None:
+    """It can be cancelled, but not changed: the agent sets another one."""
+    key = offline_server.session("websocket:recall-card", timezone="Europe/Berlin")
+    page = open_page(offline_server.at(key))
+    write(page, "check back tomorrow at 9 on https://example.org")
+    card = page.locator("segue-card")
+    expect(card.locator("strong")).to_contain_text("09:00")
+    expect(card.get_by_role("button")).to_have_text(["Cancel"])
+    assert MACHINE_TEXT.search(card.inner_text()) is None
+    card.get_by_role("button", name="Cancel").click()
+    expect(card).to_have_text("No longer scheduled.")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("segue-recall")).to_be_visible()
+
+
+def test_a_scheduled_message_is_confirmed_by_a_card(offline_server: Served, open_page: Open) -> None:
+    key = offline_server.session("websocket:message-card", timezone="Europe/Berlin")
+    page = open_page(offline_server.at(key))
+    write(page, "tell me tomorrow at 18:00 that the bakery closes soon")
+    card = page.locator("segue-card")
+    expect(card.locator("strong")).to_contain_text("18:00")
+    expect(card).to_contain_text("“The bakery closes soon”")
+    expect(card.get_by_role("button")).to_have_text(["Cancel"])
+    assert MACHINE_TEXT.search(card.inner_text()) is None
+    card.get_by_role("button", name="Cancel").click()
+    expect(card).to_have_text("No longer scheduled.")
+    expect(page.locator("segue-ghost")).to_have_count(0)
+
+
+def test_the_card_of_a_message_that_was_sent_says_so(offline_server: Served, open_page: Open) -> None:
+    key = offline_server.session("websocket:sent-card", timezone="Europe/Berlin")
+    page = open_page(offline_server.at(key))
+    write(page, "tell me in 2 seconds that the tea is ready")
+    expect(page.locator("segue-note")).to_contain_text("The tea is ready")
+    expect(page.locator("segue-card")).to_have_text("Done.")
+
+
 def test_a_tool_call_is_told_in_words(server: Served, open_page: Open) -> None:
     key = server.session("websocket:tool-words")
     server.say(key, "tool")
@@ -54,6 +91,9 @@ def test_the_edit_form_shows_words_and_previews_what_is_typed(server: Served, op
         "0 9 2 * *": "every month on the 2nd at 09:00",
         "every 2h": "every 2 hours",
         "15 9,17 * * *": "15 9,17 * * *",
+        "every other friday at 9": "every 2 weeks on Friday at 09:00",
+        "every 3 days at 9": "every 3 days at 09:00",
+        "first monday of the month at 8": "every first Monday of the month at 08:00",
     }
     for number, schedule in enumerate(written):
         automation(server, key, f"job {number}", schedule)
@@ -68,6 +108,19 @@ def test_the_edit_form_shows_words_and_previews_what_is_typed(server: Served, op
         form.get_by_label("When").fill("whenever it suits at 9 or 10")
         expect(form.locator("segue-hint")).to_contain_text("nothing will be scheduled")
         form.get_by_role("button", name="Cancel").click()
+
+
+def test_a_schedule_without_words_is_kept_unless_another_is_written(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:rule", timezone="Europe/Berlin")
+    job = automation(server, key, "twice a day", "every weekday at 8:30 and 17:15")
+    page = open_page(server.at(key))
+    expect(page.locator("segue-automation")).to_contain_text("by a rule of its own", ignore_case=True)
+    page.get_by_role("button", name="Edit: twice a day").click()
+    expect(page.get_by_label("When")).to_have_value("")
+    page.get_by_label("Name").fill("twice a weekday")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="twice a weekday")).to_be_visible()
+    assert server.call("GET", f"automations/{job}")["schedule"]["kind"] == "rrule"
 
 
 def test_a_failure_is_one_sentence_with_its_details_behind_a_click(server: Served, open_page: Open) -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from segue.server.markdown import Renderer
@@ -59,43 +60,60 @@ def test_no_raw_mark_is_visible_in_a_thousand_cuts(server: Served, open_page: Op
     choose = random.Random(24)
     cuts = [(choose.randrange(len(DOCUMENTS)), choose.random()) for _ in range(CUTS)]
     pieces = [DOCUMENTS[index][: round(share * len(DOCUMENTS[index]))] for index, share in cuts]
-    page = open_page(server.url)
-    script = page.evaluate("document.querySelector('link[href*=\"lib/fold.js\"]').href")
-    readable: list[str] = page.evaluate(
-        "async ([script, pieces]) => pieces.map((await import(script)).readable)",
-        [script.replace("fold.js", "partial.js"), pieces],
-    )
+    texts = readable(open_page(server.url), pieces)
     render = Renderer().html
     whole = [words(shown(render(document)).all) for document in DOCUMENTS]
     wrong: dict[str, str] = {}
-    for (index, _), piece, text in zip(cuts, pieces, readable, strict=True):
+    for (index, _), piece, text in zip(cuts, pieces, texts, strict=True):
         seen = shown(render(text)) if text.strip() else Shown()
         if RAW.search(seen.outside_code) or not whole[index].startswith(words(seen.all)):
             wrong[piece[-60:]] = text[-60:]
     assert wrong == {}
 
 
+STEPS = 6
 WATCH = """() => {
     window.seen = new Set();
     const look = () => {
         const text = document.querySelector("segue-turn .text")?.cloneNode(true);
-        text?.querySelectorAll("pre, code").forEach((code) => code.remove());
+        text?.querySelectorAll(".code, code").forEach((code) => code.remove());
         if (text) window.seen.add(text.textContent);
     };
     new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true });
 }"""
+SHOWS = """(wanted) => [...window.seen].at(-1)?.replaceAll(/[\\s\\[\\]]/g, "") === wanted"""
 
 
-def test_no_raw_mark_is_visible_in_the_page_while_an_answer_streams(server: Served, open_page: Open) -> None:
-    for number in (0, 1, 2):
-        page = open_page(server.at(server.session(f"websocket:streamed-{number}")))
-        page.evaluate(WATCH)
-        page.get_by_role("textbox", name="Message").fill(f"document {number} 25")
-        page.keyboard.press("Enter")
-        expect(page.locator("segue-turn:not(.running) .text")).to_be_visible()
-        seen: list[str] = page.evaluate("[...window.seen]")
-        assert len(seen) > 2
-        assert [text for text in seen if RAW.search(text)] == []
+def readable(page: Page, pieces: list[str]) -> list[str]:
+    """What the page renders of incomplete texts."""
+    script = page.evaluate("document.querySelector('link[href*=\"lib/fold.js\"]').href")
+    shown: list[str] = page.evaluate(
+        "async ([script, pieces]) => pieces.map((await import(script)).readable)",
+        [script.replace("fold.js", "partial.js"), pieces],
+    )
+    return shown
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_no_raw_mark_is_visible_in_the_page_while_an_answer_streams(
+    server: Served, open_page: Open, number: int
+) -> None:
+    """After each piece the page shows all of it that can be shown, before the next one comes."""
+    document = DOCUMENTS[number]
+    page = open_page(server.at(server.session(f"websocket:streamed-{number}")))
+    ends = [round(len(document) * step / STEPS) for step in range(1, STEPS)]
+    texts = readable(page, [document[:end] for end in [*ends, len(document)]])
+    views = [words(shown(Renderer().html(text)).outside_code) for text in texts]
+    assert len(set(views)) > 3
+    page.evaluate(WATCH)
+    page.get_by_role("textbox", name="Message").fill(f"steps {number} {' '.join(map(str, ends))}")
+    page.keyboard.press("Enter")
+    for view in views:
+        page.wait_for_function(SHOWS, arg=view)
+        server.say("websocket:next-step", "next")
+    expect(page.locator("segue-turn:not(.running) .text")).to_be_visible()
+    seen: list[str] = page.evaluate("[...window.seen]")
+    assert [text for text in seen if RAW.search(text)] == []
 
 
 def test_tables_and_code_scroll_in_their_own_frames(server: Served, open_page: Open) -> None:

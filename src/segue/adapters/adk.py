@@ -18,6 +18,7 @@ from segue.adapters.approval import ask_approval, is_approved, refusal
 from segue.adapters.conversation import Paragraphs, Said, result_of, said
 from segue.adapters.framework import Framework
 from segue.adapters.tools import ToolReports, Tools, open_tools, tool_names
+from segue.agents.attachments import Attachments
 from segue.agents.tools.registry import Tool
 from segue.agents.tools.scheduling import scheduling_tools
 from segue.errors import AgentFailed, BadSetting
@@ -82,8 +83,10 @@ class AdkAgent:
             app_name=_NAME, user_id=turn.session.id, state=turn.saved.get(_STATE, {}).get("state")
         )
         pending = turn.resumed.state.get(_STATE) if turn.resumed else None
-        message = _decisions(turn, pending["calls"]) if pending else await _asked(turn)
-        for event in await self._past(turn, pending):
+        files = Attachments(turn)
+        past = await self._past(turn, pending, files)
+        message = _decisions(turn, pending["calls"]) if pending else await _asked(turn, files)
+        for event in past:
             await sessions.append_event(session, event)
         before = len(session.events)
         app = self._app.model_copy(
@@ -106,15 +109,17 @@ class AdkAgent:
         if output.confirmations:
             earlier = pending["events"] if pending else []
             new = [event.model_dump(mode="json", exclude_none=True) for event in ended.events[before:]]
-            yield output.question([*earlier, *new])
+            yield output.question(files, [*earlier, *new])
         elif ended.state or _STATE in turn.saved:
             turn.saved[_STATE] = {"state": dict(ended.state)}
 
-    async def _past(self, turn: OpenTurn, pending: Mapping[str, Any] | None) -> list[Event]:
+    async def _past(
+        self, turn: OpenTurn, pending: Mapping[str, Any] | None, files: Attachments
+    ) -> list[Event]:
         own = {turn.id, turn.resumed.turn_id} if turn.resumed and pending else {turn.id}
-        before = said(each for each in await turn.history(tools=True) if each.turn_id not in own)
-        events = [event for each in before for event in self._events(each)]
-        stored = pending["events"] if pending else []
+        history = await said(await turn.history(tools=True), files)
+        events = [event for each in history if each.turn_id not in own for event in self._events(each)]
+        stored = (await files.attached({"events": pending["events"]}))["events"] if pending else []
         return [*events, *(Event.model_validate(event) for event in stored)]
 
     def _events(self, each: Said) -> Iterable[Event]:
@@ -130,7 +135,7 @@ class AdkAgent:
             yield self._event("model", [types.Part(function_call=call) for call in calls])
             yield self._event("user", [types.Part(function_response=result) for result in results])
         role = "model" if each.role == "assistant" else "user"
-        yield self._event(role, [types.Part(text=each.text)])
+        yield self._event(role, _parts(each))
 
     def _event(self, role: str, parts: list[types.Part]) -> Event:
         by_agent = role == "model" or parts[0].function_response is not None
@@ -138,11 +143,17 @@ class AdkAgent:
         return Event(author=author, invocation_id=_NAME, content=types.Content(role=role, parts=parts))
 
 
-async def _asked(turn: OpenTurn) -> types.Content:
+def _parts(each: Said) -> list[types.Part]:
+    images = [types.Part.from_bytes(data=file.data, mime_type=file.file.media_type) for file in each.files]
+    return [types.Part(text=each.text), *images]
+
+
+async def _asked(turn: OpenTurn, files: Attachments) -> types.Content:
     """The prompt, and what the user added in an earlier attempt of the turn."""
-    added = [each.content for each in await turn.history() if each.turn_id == turn.id]
-    texts = [turn.prompt if turn.role == "user" else _FOLLOW, *added]
-    return types.Content(role="user", parts=[types.Part(text=text) for text in texts])
+    added = await said([each for each in await turn.history() if each.turn_id == turn.id], files)
+    text = files.text(turn.prompt, turn.parts) if turn.role == "user" else _FOLLOW
+    prompt = Said(role="user", text=text, files=files.of(turn.parts, turn.role))
+    return types.Content(role="user", parts=[part for each in [prompt, *added] for part in _parts(each)])
 
 
 def _decisions(turn: OpenTurn, call_ids: Iterable[str]) -> types.Content:
@@ -191,11 +202,11 @@ class _Output:
         self._usage["output_tokens"] += (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
         return Usage(dict(self._usage))
 
-    def question(self, events: list[dict[str, Any]]) -> Delta:
+    def question(self, files: Attachments, events: list[dict[str, Any]]) -> Delta:
         originals = [(call.args or {})["originalFunctionCall"] for call in self.confirmations]
         calls = [(each["name"], each.get("args") or {}) for each in originals]
         ids = [call.id for call in self.confirmations]
-        return ask_approval(calls, {_STATE: {"events": events, "calls": ids}})
+        return ask_approval(calls, {_STATE: files.detached({"events": events, "calls": ids})})
 
 
 class _Reporting(BasePlugin):

@@ -19,6 +19,7 @@ from segue.adapters.call_ids import CallIds
 from segue.adapters.conversation import Paragraphs, Said, conversation, result_of
 from segue.adapters.framework import Framework
 from segue.adapters.tools import ToolReports, Tools, open_tools, tool_names
+from segue.agents.attachments import Attachments
 from segue.agents.tools.registry import Tool
 from segue.agents.tools.scheduling import scheduling_tools
 from segue.errors import AgentFailed
@@ -29,6 +30,7 @@ FRAMEWORK = Framework(adapter="segue.adapters.agno", package="agno", lowest="3.1
 
 with FRAMEWORK.imported():
     from agno.agent import Agent
+    from agno.media import Image
     from agno.models.message import Message
     from agno.run import agent as events
     from agno.run.agent import RunOutput
@@ -67,8 +69,12 @@ class AgnoAgent:
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         calls = _Calls(ToolReports(turn, await open_tools(turn, self._tools)), CallIds())
         _calls.set(calls)
-        output = _Output()
-        run = await self._begin(turn) if turn.resumed is None else await self._resume(turn, turn.resumed)
+        files = Attachments(turn)
+        output = _Output(files)
+        if turn.resumed is None:
+            run = await self._begin(turn, files)
+        else:
+            run = await self._resume(turn, turn.resumed, files)
         async with aclosing(run):
             async for event in run:
                 if isinstance(event, events.ToolCallStartedEvent) and event.tool is not None:
@@ -76,16 +82,16 @@ class AgnoAgent:
                 for piece in output.pieces(event):
                     yield piece
 
-    async def _begin(self, turn: OpenTurn) -> Any:
-        given = [message for each in await conversation(turn) for message in _messages(each)]
+    async def _begin(self, turn: OpenTurn, files: Attachments) -> Any:
+        given = [message for each in await conversation(turn, files) for message in _messages(each)]
         return self._agent.arun(
             given, session_id=turn.session.id, stream=True, stream_events=True, yield_run_output=True
         )
 
-    async def _resume(self, turn: OpenTurn, resumed: Resumed) -> Any:
+    async def _resume(self, turn: OpenTurn, resumed: Resumed, files: Attachments) -> Any:
         if _STATE not in resumed.state:  # another agent asked
-            return await self._begin(turn)
-        paused = RunOutput.from_dict(dict(resumed.state[_STATE]))
+            return await self._begin(turn, files)
+        paused = RunOutput.from_dict(await files.attached(resumed.state[_STATE]))
         decided = {}
         for requirement in _confirmations(paused):
             if is_approved(turn):
@@ -109,7 +115,8 @@ class AgnoAgent:
 class _Output:
     """The events of a run: text, usage, and calls that wait for confirmation."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Attachments) -> None:
+        self._files = files
         self._paragraphs = Paragraphs()
         self._usage: dict[str, Any] = {"requests": 0, "input_tokens": 0, "output_tokens": 0}
 
@@ -127,7 +134,7 @@ class _Output:
             case events.RunErrorEvent(content=text) | events.RunCancelledEvent(reason=text):
                 raise AgentFailed(f"the run of the agent failed: {text}")
             case RunOutput(is_paused=True):
-                yield _question(event)
+                yield _question(event, self._files)
 
     def _used(self, event: events.ModelRequestCompletedEvent) -> Usage:
         self._usage["model"] = event.model
@@ -141,13 +148,13 @@ def _confirmations(run: RunOutput) -> list[RunRequirement]:
     return [each for each in run.requirements or [] if each.needs_confirmation]
 
 
-def _question(run: RunOutput) -> Delta:
+def _question(run: RunOutput, files: Attachments) -> Delta:
     waiting = _confirmations(run)
     if len(waiting) < len(run.active_requirements):
         raise AgentFailed("the adapter can ask for confirmations only, not for a tool's input or result")
     calls = [each.tool_execution for each in waiting]
     asked = [(call.tool_name or "", call.tool_args or {}) for call in calls if call is not None]
-    return ask_approval(asked, {_STATE: json.loads(run.to_json(indent=None))})
+    return ask_approval(asked, {_STATE: files.detached(json.loads(run.to_json(indent=None)))})
 
 
 @positional
@@ -210,4 +217,5 @@ def _messages(each: Said) -> Iterable[Message]:
             yield Message(
                 role="tool", content=result_of(call), tool_call_id=call.call_id, tool_name=call.name
             )
-    yield Message(role=each.role, content=each.text)
+    images = [Image(content=file.data, mime_type=file.file.media_type) for file in each.files]
+    yield Message(role=each.role, content=each.text, images=images or None)

@@ -19,9 +19,10 @@ from typing import Any
 
 from segue.adapters.approval import ask_approval, is_approved, refusal
 from segue.adapters.call_ids import CallIds
-from segue.adapters.conversation import Paragraphs
+from segue.adapters.conversation import Paragraphs, said
 from segue.adapters.framework import Framework
 from segue.adapters.tools import ToolReports, Tools, open_tools, tool_names
+from segue.agents.attachments import Attachments
 from segue.agents.tools.registry import Tool, Toolbox
 from segue.errors import AgentFailed, BadSetting, SegueError
 from segue.model.agent import Delta, OpenTurn, Thinking, Usage
@@ -90,7 +91,7 @@ class ClaudeAgent:
         async with AsyncExitStack() as stack:
             client, seen = await self._open(stack, turn, box, hooks, pending)
             if pending is None:
-                await client.query(await _prompt(turn, seen))
+                await client.query(_prompt(turn, seen))
             # Without a message Claude Code continues with the tool that waits for approval.
             try:
                 async for message in client.receive_response():
@@ -174,15 +175,27 @@ def _system_text(prompt: str | SystemPromptCustom | SystemPromptFile | None) -> 
     return prompt or ""
 
 
-async def _prompt(turn: OpenTurn, seen: Mapping[str, Any] | None) -> str:
-    """Return the prompt, after what Claude's session has not seen."""
+async def _prompt(turn: OpenTurn, seen: Mapping[str, Any] | None) -> AsyncIterator[dict[str, Any]]:
+    """Yield one message: the prompt, after what Claude's session has not seen, and the images of both."""
     history = await turn.history()
     if seen is not None:
         history = [each for each in history if each.seq > seen["seq"] and each.turn_id != seen["turn_id"]]
-    before = [f"{each.role}: {each.content}" for each in history if each.turn_id != turn.id]
-    added = [each.content for each in history if each.turn_id == turn.id]
+    files = Attachments(turn)
+    given = await said(history, files)
+    before = [f"{each.role}: {each.text}" for each in given if each.turn_id != turn.id]
+    added = [each.text for each in given if each.turn_id == turn.id]
     told = ["What was said before in this conversation:", *before, "Now:"] if before else []
-    return "\n\n".join([*told, turn.prompt if turn.role == "user" else _FOLLOW, *added])
+    prompt = files.text(turn.prompt, turn.parts) if turn.role == "user" else _FOLLOW
+    images = [*(file for each in given for file in each.files), *files.of(turn.parts, turn.role)]
+    content: list[dict[str, Any]] = [{"type": "text", "text": "\n\n".join([*told, prompt, *added])}]
+    content += [
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": file.file.media_type, "data": file.base64},
+        }
+        for file in images
+    ]
+    yield {"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None}
 
 
 class _Output:

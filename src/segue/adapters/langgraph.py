@@ -21,9 +21,10 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from segue.adapters.approval import ask_approval, is_approved, refusal
-from segue.adapters.conversation import NO_MESSAGE_YET, Paragraphs, Said, result_of, said
+from segue.adapters.conversation import Paragraphs, Said, arranged, result_of, said
 from segue.adapters.framework import Framework
 from segue.adapters.tools import ToolReports, Tools, open_tools, tool_names
+from segue.agents.attachments import Attachments
 from segue.agents.tools.scheduling import scheduling_tools
 from segue.errors import AgentFailed, BadSetting
 from segue.model.agent import Delta, OpenTurn, Thinking, Usage, Waiting, current_turn
@@ -255,12 +256,9 @@ async def _new_messages(turn: OpenTurn, seen: Mapping[str, Any] | None = None) -
     history = await turn.history(tools=True)
     if seen is not None:
         history = [each for each in history if each.seq > seen["seq"] and each.turn_id != seen["turn_id"]]
-    before = said(each for each in history if each.turn_id != turn.id)
-    added = said(each for each in history if each.turn_id == turn.id)
-    prompt = [Said(role=turn.role, text=turn.prompt)]
-    if turn.role != "user" and seen is None and not any(each.role == "user" for each in before):
-        prompt.append(Said(role="user", text=NO_MESSAGE_YET))
-    return [message for each in [*before, *prompt, *added] for message in _messages(each)]
+    files = Attachments(turn)
+    given = arranged(turn, await said(history, files), files, continues=seen is not None)
+    return [message for each in given for message in _messages(each)]
 
 
 def _messages(each: Said) -> "Iterable[BaseMessage]":
@@ -270,7 +268,16 @@ def _messages(each: Said) -> "Iterable[BaseMessage]":
         for call in each.calls:
             yield ToolMessage(content=result_of(call), tool_call_id=call.call_id, name=call.name)
     kinds: dict[str, type[BaseMessage]] = {"assistant": AIMessage, "system": SystemMessage}
-    yield kinds.get(each.role, HumanMessage)(content=each.text)
+    yield kinds.get(each.role, HumanMessage)(content=_content(each))
+
+
+def _content(each: Said) -> "str | list[str | dict[Any, Any]]":
+    if not each.files:
+        return each.text
+    images = [
+        {"type": "image", "base64": file.base64, "mime_type": file.file.media_type} for file in each.files
+    ]
+    return [{"type": "text", "text": each.text}, *images]
 
 
 class _Reporting(AsyncCallbackHandler):

@@ -19,6 +19,7 @@ from segue.adapters.approval import ask_approval, is_approved, refusal
 from segue.adapters.conversation import Paragraphs, Said, conversation, result_of, said
 from segue.adapters.framework import Framework
 from segue.adapters.tools import ToolReports, Tools, open_tools, tool_names
+from segue.agents.attachments import Attachments
 from segue.agents.tools.arguments import BadArguments, parse
 from segue.agents.tools.registry import Tool, Toolbox
 from segue.model.agent import Delta, OpenTurn, Thinking, Usage
@@ -37,6 +38,7 @@ with FRAMEWORK.imported():
     from openai.types.responses import (
         ResponseCompletedEvent,
         ResponseCreatedEvent,
+        ResponseInputMessageContentListParam,
         ResponseReasoningSummaryTextDeltaEvent,
         ResponseReasoningTextDeltaEvent,
         ResponseRefusalDeltaEvent,
@@ -89,19 +91,20 @@ class OpenAIAgent:
         box = await open_tools(turn, self._tools)
         offered = [_offered(tool, box) for tool in box.tools.values()]
         agent = self._agent.clone(tools=[*self._agent.tools, *offered])
+        files = Attachments(turn)
         result = Runner.run_streamed(
             agent,
-            await self._input(turn, agent),
+            await self._input(turn, agent, files),
             context=self._context(turn) if self._context else None,
             hooks=_Reporting(ToolReports(turn, box)),
             run_config=replace(
                 self._run_config,
-                call_model_input_filter=_Joining(turn, self._run_config.call_model_input_filter),
+                call_model_input_filter=_Joining(turn, files, self._run_config.call_model_input_filter),
             ),
             max_turns=self._max_turns,
         )
         try:
-            async for piece in _pieces(result, _Counts(result)):
+            async for piece in _pieces(result, _Counts(result), files):
                 yield piece
         except APIError as error:
             raise to_agent_failed(error) from error
@@ -109,13 +112,13 @@ class OpenAIAgent:
             await _end(result)
 
     async def _input(
-        self, turn: OpenTurn, agent: Agent[Any]
+        self, turn: OpenTurn, agent: Agent[Any], files: Attachments
     ) -> "list[TResponseInputItem] | RunState[Any, Agent[Any]]":
         """The conversation; or the run that waits for approval, with the user's decision."""
         pending = turn.resumed.state.get(_STATE) if turn.resumed else None
         if pending is None:
-            return list(_items(await conversation(turn)))
-        state = await RunState.from_json(agent, dict(pending))
+            return list(_items(await conversation(turn, files)))
+        state = await RunState.from_json(agent, await files.attached(pending))
         for call in state.get_interruptions():
             if is_approved(turn):
                 state.approve(call)
@@ -124,7 +127,7 @@ class OpenAIAgent:
         return state
 
 
-async def _pieces(result: RunResultStreaming, counts: "_Counts") -> AsyncIterator[Delta]:
+async def _pieces(result: RunResultStreaming, counts: "_Counts", files: Attachments) -> AsyncIterator[Delta]:
     paragraphs, has_text = Paragraphs(), False
     async for event in result.stream_events():
         if event.type != "raw_response_event":
@@ -146,9 +149,21 @@ async def _pieces(result: RunResultStreaming, counts: "_Counts") -> AsyncIterato
     yield counts.usage()
     if result.interruptions:
         calls = [(call.tool_name or "a tool", _arguments(call.arguments)) for call in result.interruptions]
-        yield ask_approval(calls, {_STATE: result.to_state().to_json()})
+        yield ask_approval(calls, {_STATE: files.detached(_stored(result))})
     elif not has_text and result.final_output is not None:
         yield paragraphs.piece(str(result.final_output))
+
+
+def _stored(result: RunResultStreaming) -> dict[str, Any]:
+    """The state of a run that waits. Earlier answers are stored as the texts that they were given as: the SDK
+    writes them in a form that it cannot send to chat completions."""
+    state: dict[str, Any] = result.to_state().to_json()
+    items = state["original_input"]
+    for item in items if isinstance(items, list) else ():
+        if item.get("role") == "assistant" and isinstance(item.get("content"), list) and "id" not in item:
+            item["content"] = "".join(part["text"] for part in item["content"])
+            item.pop("status", None)
+    return state
 
 
 async def _end(result: RunResultStreaming) -> None:
@@ -203,14 +218,15 @@ def _arguments(text: str | None) -> dict[str, Any]:
 class _Joining:
     """Adds the messages that the user sends during the run, each where the conversation stood then."""
 
-    def __init__(self, turn: OpenTurn, then: CallModelInputFilter | None) -> None:
+    def __init__(self, turn: OpenTurn, files: Attachments, then: CallModelInputFilter | None) -> None:
         self._turn = turn
+        self._files = files
         self._then = then
         self._joined: list[tuple[int, TResponseInputItem]] = []
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         items = list(data.model_data.input)
-        for item in _items(said(await self._turn.joined())):
+        for item in _items(await said(await self._turn.joined(), self._files)):
             self._joined.append((len(items), item))
         for added, (position, item) in enumerate(self._joined):
             items.insert(position + added, item)
@@ -251,5 +267,10 @@ def _items(conversation: Iterable[Said]) -> "Iterator[TResponseInputItem]":
             yield {"role": "assistant", "content": each.text}
         elif each.role == "system":
             yield {"role": "system", "content": each.text}
+        elif each.files:
+            content: ResponseInputMessageContentListParam = [{"type": "input_text", "text": each.text}]
+            for file in each.files:
+                content.append({"type": "input_image", "image_url": file.data_url, "detail": "auto"})
+            yield {"role": "user", "content": content}
         else:
             yield {"role": "user", "content": each.text}

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from segue.adapters.approval import ask_approval, is_approved, refusal
-from segue.adapters.conversation import Paragraphs, Said, conversation, result_of, said
+from segue.adapters.conversation import Paragraphs, Said, arranged, result_of, said
 from segue.adapters.framework import Framework
 from segue.adapters.tools import Tools, tool_names
+from segue.agents.attachments import Attachments
 from segue.agents.tools.arguments import BadArguments, parse
 from segue.agents.tools.registry import Registry, Tool, Toolbox, ToolContext
 from segue.agents.tools.scheduling import scheduling_tools
@@ -88,11 +89,12 @@ class ChatAgent:
         box = await self._tools.open(ToolContext.of(turn))
         paragraphs, totals = Paragraphs(), _Totals(self._model)
         pending = turn.resumed.state.get(_STATE) if turn.resumed else None
-        before, messages = await _opening(turn, pending)
+        files = Attachments(turn)
+        before, messages = await _opening(turn, pending, files)
         if pending:
             messages += await _results(box, messages[-1], self._approve, turn)
         for _ in range(self._max_steps):
-            messages += _messages(said(await turn.joined()))
+            messages += _messages(await said(await turn.joined(), files))
             paragraphs.next_step()
             step = _Step()
             async for piece in self._stream([*before, *messages], box, step, paragraphs):
@@ -104,7 +106,7 @@ class ChatAgent:
             waiting = [call for call in step.calls.values() if call["function"]["name"] in self._approve]
             if waiting:
                 calls = [(call["function"]["name"], _arguments(call)) for call in waiting]
-                yield ask_approval(calls, {_STATE: {"messages": messages}})
+                yield ask_approval(calls, {_STATE: files.detached({"messages": messages})})
                 return
             messages += await _results(box, step.message)
 
@@ -172,13 +174,17 @@ class _Totals:
 
 
 async def _opening(
-    turn: OpenTurn, pending: Mapping[str, Any] | None
+    turn: OpenTurn, pending: Mapping[str, Any] | None, files: Attachments
 ) -> tuple[list[ChatMessage], list[ChatMessage]]:
     """The messages before the turn, and those of the turn, which may continue one that asked the user."""
+    history = await said(await turn.history(tools=True), files)
     if pending is None or turn.resumed is None:
-        return [], list(_messages(await conversation(turn)))
-    history = [each for each in await turn.history(tools=True) if each.turn_id != turn.resumed.turn_id]
-    return list(_messages(said(history))), list(pending["messages"])
+        before = [each for each in history if each.turn_id != turn.id]
+        own = arranged(turn, history, files)[len(before) :]
+        return list(_messages(before)), list(_messages(own))
+    before = [each for each in history if each.turn_id != turn.resumed.turn_id]
+    stored = await files.attached(pending)
+    return list(_messages(before)), stored["messages"]
 
 
 async def _results(
@@ -225,4 +231,11 @@ def _messages(conversation: Iterable[Said]) -> Iterator[ChatMessage]:
             yield {"role": "assistant", "content": None, "tool_calls": calls}
             for call in each.calls:
                 yield {"role": "tool", "tool_call_id": call.call_id, "content": result_of(call)}
-        yield {"role": each.role, "content": each.text}
+        yield {"role": each.role, "content": _content(each)}
+
+
+def _content(each: Said) -> str | list[dict[str, Any]]:
+    if not each.files:
+        return each.text
+    images = [{"type": "image_url", "image_url": {"url": file.data_url}} for file in each.files]
+    return [{"type": "text", "text": each.text}, *images]

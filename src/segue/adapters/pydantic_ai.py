@@ -16,6 +16,7 @@ from segue.adapters.approval import ask_approval, is_approved, refusal
 from segue.adapters.conversation import Paragraphs, Said, conversation, result_of, said
 from segue.adapters.framework import Framework
 from segue.adapters.tools import ToolReports, Tools, open_tools, tool_names
+from segue.agents.attachments import IMAGES_AND_PDF, Attachments
 from segue.agents.tools.registry import Tool, Toolbox
 from segue.errors import AgentFailed
 from segue.model.agent import Delta, OpenTurn, Thinking, Usage
@@ -46,6 +47,7 @@ with FRAMEWORK.imported():
     from pydantic_ai.toolsets import FunctionToolset
 
     from segue.agents.failures import to_agent_failed
+    from segue.agents.model_messages import user_prompt
     from segue.agents.usage import UsageTotals
 
 _STATE = "pydantic_ai"
@@ -81,7 +83,8 @@ class PydanticAgent:
         box = await open_tools(turn, self._tools)
         deps = self._deps(turn) if self._deps else None
         pending = turn.resumed.state.get(_STATE) if turn.resumed else None
-        history = await (self._continued(turn, pending) if pending else self._begun(turn, deps))
+        files = Attachments(turn, IMAGES_AND_PDF)
+        history = await (self._continued(turn, pending, files) if pending else self._begun(turn, deps, files))
         results = _decisions(turn, pending["calls"]) if pending else None
         try:
             async with self._agent.iter(
@@ -91,30 +94,37 @@ class PydanticAgent:
                 toolsets=[FunctionToolset([_offered(tool, box) for tool in box.tools.values()])],
                 capabilities=[_Reporting(ToolReports(turn, box))],
             ) as run:
-                async for piece in _pieces(turn, run):
+                async for piece in _pieces(turn, run, files):
                     yield piece
         except AgentRunError as error:
             raise to_agent_failed(error, midway=False) from error
 
-    async def _begun(self, turn: OpenTurn, deps: Any) -> "list[parts.ModelMessage]":
+    async def _begun(self, turn: OpenTurn, deps: Any, files: Attachments) -> "list[parts.ModelMessage]":
         """The conversation. pydantic-ai adds the system prompt only to a run without a history."""
-        messages = list(_messages(await conversation(turn)))
+        messages = list(_messages(await conversation(turn, files)))
         system = await self._agent.system_prompt_parts(deps=deps, prompt=turn.prompt)
         return [parts.ModelRequest(parts=system), *messages] if system else messages
 
-    async def _continued(self, turn: OpenTurn, pending: Mapping[str, Any]) -> "list[parts.ModelMessage]":
+    async def _continued(
+        self, turn: OpenTurn, pending: Mapping[str, Any], files: Attachments
+    ) -> "list[parts.ModelMessage]":
         """The conversation up to the call that waits for approval."""
         assert turn.resumed is not None
-        before = [each for each in await turn.history(tools=True) if each.turn_id != turn.resumed.turn_id]
-        return [*_messages(said(before)), *_STORED.validate_python(pending["messages"])]
+        history, asked = await turn.history(tools=True), turn.resumed.turn_id
+        # Its prompt was given as the end of the history, so the stored messages begin after it.
+        opening = next((each.seq for each in history if each.turn_id == asked and each.role == "user"), None)
+        before = [each for each in history if each.turn_id != asked or each.seq == opening]
+        stored = await files.attached({"messages": pending["messages"]})
+        return [*_messages(await said(before, files)), *_STORED.validate_python(stored["messages"])]
 
 
-async def _pieces(turn: OpenTurn, run: "AgentRun[Any, Any]") -> AsyncIterator[Delta]:
+async def _pieces(turn: OpenTurn, run: "AgentRun[Any, Any]", files: Attachments) -> AsyncIterator[Delta]:
     usage, paragraphs, has_text = UsageTotals(), Paragraphs(), False
     async for node in run:
         if Agent.is_model_request_node(node):
             paragraphs.next_step()
-            joined = [parts.UserPromptPart(message.content) for message in await turn.joined()]
+            added = await said(await turn.joined(), files)
+            joined = [user_prompt(each.text, each.files) for each in added]
             node.request.parts = [*node.request.parts, *joined]
             async with node.stream(run.ctx) as stream:
                 async for event in stream:
@@ -128,7 +138,7 @@ async def _pieces(turn: OpenTurn, run: "AgentRun[Any, Any]") -> AsyncIterator[De
             yield Usage(usage.add(node.model_response))
     output = run.result.output if run.result else None
     if isinstance(output, DeferredToolRequests):
-        yield _question(output, run)
+        yield _question(output, run, files)
     elif not has_text and output is not None:
         yield paragraphs.piece(_written(output))
 
@@ -152,7 +162,7 @@ def _written(output: object) -> str:
     return output if isinstance(output, str) else TypeAdapter(type(output)).dump_json(output).decode()
 
 
-def _question(requests: DeferredToolRequests, run: "AgentRun[Any, Any]") -> Delta:
+def _question(requests: DeferredToolRequests, run: "AgentRun[Any, Any]", files: Attachments) -> Delta:
     if requests.calls:
         names = ", ".join(call.tool_name for call in requests.calls)
         raise AgentFailed(f"{names}: the adapter runs no tools outside of the agent; give it a function")
@@ -161,7 +171,7 @@ def _question(requests: DeferredToolRequests, run: "AgentRun[Any, Any]") -> Delt
         "messages": _STORED.dump_python(run.new_messages(), mode="json"),
         "calls": [call.tool_call_id for call in requests.approvals],
     }
-    return ask_approval(calls, {_STATE: state})
+    return ask_approval(calls, {_STATE: files.detached(state)})
 
 
 def _decisions(turn: OpenTurn, call_ids: Iterable[str]) -> DeferredToolResults:
@@ -228,7 +238,7 @@ def _messages(conversation: Iterable[Said]) -> "Iterable[parts.ModelMessage]":
         elif each.role == "system":
             yield parts.ModelRequest(parts=[parts.SystemPromptPart(each.text)])
         else:
-            yield parts.ModelRequest(parts=[parts.UserPromptPart(each.text)])
+            yield parts.ModelRequest(parts=[user_prompt(each.text, each.files)])
 
 
 _STORED = parts.ModelMessagesTypeAdapter

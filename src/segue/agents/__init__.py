@@ -18,6 +18,7 @@ from segue.agents.tools.registry import Registry
 from segue.agents.tools.scheduled_messages import message_tools
 from segue.agents.tools.timezone import zone_tool
 from segue.extras import needed_for
+from segue.memory.embedding import Embedder
 from segue.memory.extraction import Extractor
 from segue.memory.rules import RuleExtractor
 from segue.model.agent import Agent
@@ -57,6 +58,16 @@ def make_extractor(configuration: "Configuration") -> Extractor:
     from segue.agents.llm import load_model
 
     return ModelExtractor(load_model(configuration.model))
+
+
+def make_embedder(configuration: "Configuration") -> Embedder | None:
+    """Return what turns texts into vectors; None if none is configured."""
+    given = configuration.embedding
+    if given.url is None or given.model is None:
+        return None
+    from segue.agents.embedder import EndpointEmbedder
+
+    return EndpointEmbedder(given.url, given.model, given.key.get_secret_value() if given.key else None)
 
 
 def make_evaluation(configuration: "Configuration") -> EvaluateResponse:

@@ -7,7 +7,7 @@ checked in the same way. Proxies of the environment are not used, because they w
 
 import httpx2
 
-from segue.agents.tools.checked_address import AddressRefused, checked_address
+from segue.agents.tools.guarded_address import AddressRefused, checked_address
 
 _PORTS = {"http": 80, "https": 443}
 _TIMEOUT = httpx2.Timeout(600, connect=5)

@@ -18,7 +18,7 @@ import random
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import (
@@ -58,6 +58,9 @@ from segue.model.policy import backoff
 from segue.record import record
 from segue.times.clock import Clock
 
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+
 _log = logging.getLogger(__name__)
 _KEY_VARIABLE = re.compile(r"`(\w+_API_KEY)`")
 """The variable that the model library names when a key is missing."""
@@ -91,6 +94,14 @@ def load_model(name: str) -> Model:
         raise BadSetting(f"the model {name!r} cannot be used: {error}") from error
     use_fast_transform()
     return model
+
+
+def trace_requests(provider: "TracerProvider") -> None:
+    """Make a span for each request to a model in this process, without the texts."""
+    from pydantic_ai import Agent
+    from pydantic_ai.models.instrumented import InstrumentationSettings
+
+    Agent.instrument_all(InstrumentationSettings(tracer_provider=provider, include_content=False))
 
 
 def _provider(name: str) -> Provider[Any]:
@@ -138,7 +149,7 @@ class ModelAgent:
         usage = UsageTotals(prompt=SYSTEM.ref)
         has_text = False
         for _ in range(self._limits.steps):
-            conversation.add_messages(await turn.joined())
+            await conversation.add_messages(await turn.joined())
             step = _Step(
                 self._model, self._settings, self._limits, turn.kernel.clock, self._rng, after_text=has_text
             )

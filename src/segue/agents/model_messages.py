@@ -7,6 +7,7 @@ that the agent left for itself (a recall).
 from collections.abc import Iterable, Sequence
 
 from pydantic_ai.messages import (
+    BinaryContent,
     ModelMessage,
     ModelRequest,
     ModelRequestPart,
@@ -17,15 +18,27 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from segue.agents.attachments import IMAGES_AND_PDF, Attachment, Attachments
 from segue.model.agent import OpenTurn
+from segue.model.files import File
 from segue.model.transcript import Message
+
+
+def user_prompt(text: str, files: Sequence[Attachment]) -> UserPromptPart:
+    """A user's message with its images and documents."""
+    if not files:
+        return UserPromptPart(text)
+    return UserPromptPart(
+        [text, *(BinaryContent(each.data, media_type=each.file.media_type) for each in files)]
+    )
 
 
 class Conversation:
     """The messages that one turn sends to the model; each step appends to them."""
 
-    def __init__(self, instructions: str) -> None:
+    def __init__(self, instructions: str, files: Attachments) -> None:
         self.instructions = instructions
+        self._files = files
         self._messages: list[ModelMessage] = []
 
     @property
@@ -36,29 +49,39 @@ class Conversation:
     async def of(cls, turn: OpenTurn, instructions: str) -> "Conversation":
         """Start with the history, the prompt, and what the user added in an earlier attempt of the turn."""
         history = await turn.history()
-        conversation = cls(instructions)
-        conversation.add_messages(message for message in history if message.turn_id != turn.id)
+        conversation = cls(instructions, Attachments(turn, IMAGES_AND_PDF))
+        await conversation._files.load(history)
+        conversation._add(message for message in history if message.turn_id != turn.id)
         conversation._add_prompt(turn)
-        conversation.add_messages(message for message in history if message.turn_id == turn.id)
+        conversation._add(message for message in history if message.turn_id == turn.id)
         return conversation
 
     def _add_prompt(self, turn: OpenTurn) -> None:
         if turn.role == "user":
-            self._request(UserPromptPart(turn.prompt))
+            self._request(self._said_by_user(turn.prompt, turn.parts))
             return
         first = not self._messages
         self._request(SystemPromptPart(turn.prompt))
         if first:  # some providers refuse a conversation without a user message
             self._request(UserPromptPart("(There is no message yet. Follow the instruction.)"))
 
-    def add_messages(self, messages: Iterable[Message]) -> None:
+    async def add_messages(self, messages: Sequence[Message]) -> None:
+        """Add what the user wrote since the turn began."""
+        await self._files.load(messages)
+        self._add(messages)
+
+    def _add(self, messages: Iterable[Message]) -> None:
         for message in messages:
+            text = self._files.text(message.content, message.parts, message.role)
             if message.role == "assistant":
-                self._messages.append(ModelResponse(parts=[TextPart(message.content)]))
+                self._messages.append(ModelResponse(parts=[TextPart(text)]))
             elif message.role == "system":
-                self._request(SystemPromptPart(message.content))
+                self._request(SystemPromptPart(text))
             else:
-                self._request(UserPromptPart(message.content))
+                self._request(self._said_by_user(message.content, message.parts))
+
+    def _said_by_user(self, text: str, files: Sequence[File]) -> UserPromptPart:
+        return user_prompt(self._files.text(text, files), self._files.of(files))
 
     def add_response(self, response: ModelResponse) -> None:
         self._messages.append(response)

@@ -7,7 +7,9 @@ import typer
 from segue.cli.commands import channels, db, jobs, memories, messages, recalls, runs, sessions
 from segue.cli.commands.chat import chat
 from segue.cli.commands.doctor import doctor
+from segue.cli.commands.import_conversations import import_conversations
 from segue.cli.commands.import_jobs import import_
+from segue.cli.commands.mcp import mcp
 from segue.cli.commands.serve import serve
 from segue.cli.commands.worker import worker
 
@@ -22,6 +24,7 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(worker)
 app.command()(chat)
+app.command()(mcp)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(recalls.app, name="recalls")
@@ -30,6 +33,7 @@ app.add_typer(channels.app, name="channels")
 app.add_typer(runs.app, name="runs")
 app.add_typer(memories.app, name="memories")
 app.command("import")(import_)
+sessions.app.command("import")(import_conversations)
 app.command()(doctor)
 app.add_typer(db.app, name="db")
 

@@ -23,12 +23,15 @@ from segue.config.values import (
     CountFromOne,
     DatabaseUrl,
     DefaultPolicy,
+    FileMegabytes,
     Folder,
     HostName,
     Interval,
     LeaseSeconds,
     MaybeFolder,
+    MaybePort,
     MaybeZone,
+    Megabytes,
     ModelName,
     Port,
     Seconds,
@@ -120,6 +123,25 @@ class SessionAutoCommit(Strict):
     """The policy of sessions that are made without one, as a JSON object. Unset: none."""
 
 
+class EmbeddingPart(Strict):
+    """An embedder, so that memory is searched by meaning too."""
+
+    url: Annotated[
+        str | None, Field(pattern=r"^https?://\S{1,1000}$"), Wanted("a URL such as https://host/v1")
+    ] = None
+    """The API of a provider with an OpenAI-compatible `/embeddings` endpoint. Unset: search goes by words."""
+    model: Annotated[str | None, Field(min_length=1, max_length=200), Wanted("the name of a model")] = None
+    """The provider's name of the model."""
+    key: Annotated[SecretStr | None, Wanted("a key of the provider")] = None
+    """Sent to the endpoint only. Unset: none is sent."""
+
+    @property
+    def missing(self) -> str | None:
+        if (self.url is None) == (self.model is None):
+            return None
+        return "embedding needs both: set SEGUE_EMBEDDING_URL and SEGUE_EMBEDDING_MODEL"
+
+
 class ServerPart(Strict):
     session_auto_commit: SessionAutoCommit = SessionAutoCommit()
 
@@ -150,6 +172,8 @@ class Configuration(Strict):
     host: Annotated[str, Field(min_length=1), Wanted("a host name or an address")] = "127.0.0.1"
     """Where `segue serve` listens."""
     port: Port = 8420
+    metrics_port: MaybePort = None
+    """Where `segue worker` answers `/health` and `/metrics`, at `host`. Unset: nowhere."""
     allowed_hosts: Annotated[
         tuple[HostName, ...],
         Wanted('a JSON list of host names such as ["segue.example.org"], or @file', json=True),
@@ -175,6 +199,10 @@ class Configuration(Strict):
     """Automations that users may have in one session."""
     least_interval_seconds: SecondsFromOne = 10
     """The shortest interval between runs of a user's automation."""
+    file_megabytes: FileMegabytes = 20
+    """The largest file that a message may have."""
+    session_files_megabytes: Megabytes = 100
+    """What all files of a session may have together."""
     workspace: MaybeFolder = None
     """The folder of the file tools, which reach nothing outside it. Unset: no file tools."""
     fetch_private: Switch = False
@@ -195,8 +223,9 @@ class Configuration(Strict):
     read_channels: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[^\s/:,]{1,100}$")], ...],
         Wanted('a JSON list of names, such as ["web", "api"]', json=True),
-    ] = ("api", "web")
-    """Channels of sessions that programs read through the API: a stored message counts as sent."""
+    ] = ("api", "mcp", "web")
+    """Channels of sessions that programs read through the API or MCP: a stored message counts as sent."""
+    embedding: EmbeddingPart = EmbeddingPart()
     telegram: TelegramPart = TelegramPart()
     matrix: MatrixPart = MatrixPart()
     server: ServerPart = ServerPart()
@@ -216,7 +245,12 @@ class Configuration(Strict):
             loaded = cls.model_validate(defaults | given.values)
         except ValidationError as error:
             raise BadSetting(layers.sentence(cls, error, given.sources)) from None
-        if missing := loaded.telegram.missing or loaded.matrix.missing or loaded._missing_judge:
+        if (
+            missing := loaded.telegram.missing
+            or loaded.matrix.missing
+            or loaded.embedding.missing
+            or loaded._missing_judge
+        ):
             raise BadSetting(missing)
         loaded._sources = given.sources
         loaded._warnings = tuple(given.warnings)
@@ -279,6 +313,8 @@ class Configuration(Strict):
             commit_check_seconds=max(0.1, self.server.session_auto_commit.check_interval_seconds),
             jobs_per_session=self.jobs_per_session,
             least_interval_seconds=self.least_interval_seconds,
+            file_megabytes=self.file_megabytes,
+            session_files_megabytes=self.session_files_megabytes,
         )
 
     def source_of(self, name: str) -> str | None:
@@ -290,7 +326,7 @@ class Configuration(Strict):
         yield from _revealed(each.key for each in self.api_keys)
         for server in self.mcp_servers:
             yield from _revealed([*server.env.values(), *server.headers.values()])
-        given = (self.telegram.token, self.telegram.webhook_secret, self.matrix.token)
+        given = (self.telegram.token, self.telegram.webhook_secret, self.matrix.token, self.embedding.key)
         yield from _revealed(secret for secret in given if secret is not None)
         if self.database and (password := urlsplit(self.database).password):
             yield password

@@ -10,6 +10,7 @@ from segue.config.defaults import is_zone
 from segue.config.layers import Wanted
 from segue.errors import BadPolicy
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.settings import LARGEST_FILE_MEGABYTES
 
 _DATABASES = ("sqlite://", "postgresql://", "postgres://")
 
@@ -90,6 +91,18 @@ SecondsFromOne = Annotated[
 LeaseSeconds = Annotated[
     float, BeforeValidator(_not_bool), Field(ge=0.1, le=1_000_000), Wanted("a number from 0.1 to 1,000,000")
 ]
+Megabytes = Annotated[
+    float,
+    BeforeValidator(_not_bool),
+    Field(ge=0.001, le=1_000_000),
+    Wanted("a number from 0.001 to 1,000,000"),
+]
+FileMegabytes = Annotated[
+    float,
+    BeforeValidator(_not_bool),
+    Field(ge=0.001, le=LARGEST_FILE_MEGABYTES),
+    Wanted(f"a number from 0.001 to {LARGEST_FILE_MEGABYTES}"),
+]
 Interval = Annotated[
     float,
     BeforeValidator(_not_bool),
@@ -98,6 +111,12 @@ Interval = Annotated[
 ]
 Port = Annotated[
     int, BeforeValidator(_not_bool), Field(ge=0, le=65_535), Wanted("a port from 0 (any free one) to 65535")
+]
+MaybePort = Annotated[
+    int | None,
+    BeforeValidator(_not_bool),
+    Field(ge=0, le=65_535),
+    Wanted("a port from 0 (any free one) to 65535"),
 ]
 Switch = Annotated[bool, Wanted("true or false")]
 Folder = Annotated[Path, AfterValidator(_folder), Wanted("the path of a folder", path=True)]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from segue.errors import AlreadyOpen, AlreadyRunning, NotOpen
 from segue.kernel.api.context import ApiContext
+from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
@@ -30,10 +31,12 @@ from segue.kernel.api.turns import TurnsApi
 from segue.kernel.drain import Drain, Drained
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
+from segue.kernel.live.observers import Observers
 from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.worker_task import WorkerTask
 from segue.kernel.workers.worker_context import Function
 from segue.kernel.workers.workforce import ChannelListener, Workforce
+from segue.memory.embedding import Embedder
 from segue.memory.extraction import Extractor
 from segue.memory.reader import MemoryReader
 from segue.memory.rules import RuleExtractor
@@ -57,10 +60,10 @@ class Kernel:
     changed.
 
     The parts are `sessions`, `turns`, `jobs`, `runs`, `recalls`, `scheduled_messages`, `memory`, `log`,
-    `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait` and `ask` of
-    `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows and wake the
-    workers. They work whether or not `run` is active, in this process or in another. All of them raise
-    `StoreError` when the database cannot do it.
+    `files`, `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait` and
+    `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows and
+    wake the workers. They work whether or not `run` is active, in this process or in another. All of them
+    raise `StoreError` when the database cannot do it.
 
     `owner=OPERATOR` stands for `Operator("default", "default")`: a call without `owner=` finds a session by
     its key among all users of the account, the operator's own first, else the only one. If several users
@@ -81,6 +84,7 @@ class Kernel:
         functions: Mapping[str, Function] | None = None,
         evaluate_response: EvaluateResponse = evaluate_response,
         extractor: Extractor | None = None,
+        embedder: Embedder | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
@@ -93,7 +97,9 @@ class Kernel:
         self.networks = network_names(self.channels.values())
         self.functions = dict(functions or {})
         self.evaluate_response = evaluate_response
+        self.observers = Observers()
         self._extractor = extractor or RuleExtractor()
+        self._embedder = embedder
         self._clock = clock
         self.settings = settings or Settings()
         self._identity = (rng, name)
@@ -129,7 +135,7 @@ class Kernel:
                 opening.push_async_callback(database.close)
             self.clock = self._clock or SystemClock(database.wall_ms)
             self.store = Store(database, self.clock)
-            self.memory_reader = MemoryReader(self.store)
+            self.memory_reader = MemoryReader(self.store, self._embedder)
             self.bell = Bell(self.clock)
             self.hub = Hub()
             context = ApiContext(
@@ -148,6 +154,7 @@ class Kernel:
                 channels=None if self._channels is None else self.channels,
                 settings=self.settings,
                 holder=self.name,
+                observers=self.observers,
                 kernel=self,
                 memory=self.memory_reader,
                 networks=self.networks,
@@ -159,8 +166,9 @@ class Kernel:
         return self
 
     def _make_api(self, context: ApiContext) -> None:
-        self.log = LogApi(context)
-        self.turns = TurnsApi(context, self.log)
+        self.files = FilesApi(context)
+        self.log = LogApi(context, self.files)
+        self.turns = TurnsApi(context, self.log, self.files)
         self.sessions = SessionsApi(context, self.turns)
         self.jobs = JobsApi(context)
         self.runs = RunsApi(context, self.jobs)

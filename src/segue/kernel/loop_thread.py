@@ -1,20 +1,29 @@
-"""Loop thread: an event loop in a thread, for callers that are not async."""
+"""Loop thread: an event loop in a thread, and methods that wait for async ones, for callers that block."""
 
 import asyncio
+import functools
 import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from segue.errors import NotOpen, WouldDeadlock
 
+A = TypeVar("A")
 T = TypeVar("T")
+S = TypeVar("S")
+P = ParamSpec("P")
 
 
 class LoopThread:
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self, name: str, owner: str = "kernel", how_to_open: str = "use `with kernel`, or `kernel.start()`"
+    ) -> None:
         self._name = name
+        self._owner = owner
+        """What it belongs to, for its errors."""
+        self._how_to_open = how_to_open
         self._thread: threading.Thread | None = None
         self._process = 0
         self._loop: Future[asyncio.AbstractEventLoop] = Future()
@@ -30,7 +39,7 @@ class LoopThread:
             return
         self._loop, self._stop = Future(), asyncio.Event()
         self._process = os.getpid()
-        # A daemon, so that a program that forgets to close its kernel can end.
+        # A daemon, so that a program that forgets to close it can end.
         self._thread = threading.Thread(target=self._serve, name=f"segue {self._name}", daemon=True)
         self._thread.start()
 
@@ -69,7 +78,7 @@ class LoopThread:
         try:
             return started.result().result()
         except asyncio.CancelledError:
-            raise NotOpen("this kernel was closed during the call") from None
+            raise NotOpen(f"this {self._owner} was closed during the call") from None
 
     def iterate(self, iterator: AsyncIterator[T]) -> Iterator[T]:
         """Iterate over an async iterator in the loop. When the caller stops iterating, it is closed."""
@@ -90,15 +99,16 @@ class LoopThread:
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._thread is None:
-            raise NotOpen("this kernel is not open: use `with kernel`, or `kernel.start()`")
+            raise NotOpen(f"this {self._owner} is not open: {self._how_to_open}")
         if self._process != os.getpid():
             raise NotOpen(
-                f"this kernel was opened in process {self._process}, before a fork; open it in this process"
+                f"this {self._owner} was opened in process {self._process}, before a fork; open it in this "
+                "process"
             )
         if self._thread is threading.current_thread():
             raise WouldDeadlock(
-                "a blocking kernel was called by code of its own event loop, such as its agent, and would "
-                "wait for itself; call it from another thread with `asyncio.to_thread`"
+                f"a blocking {self._owner} was called by code of its own event loop, such as its agent, and "
+                "would wait for itself; call it from another thread with `asyncio.to_thread`"
             )
         return self._loop.result()
 
@@ -109,3 +119,67 @@ class LoopThread:
     async def _until_stopped(self) -> None:
         self._loop.set_result(asyncio.get_running_loop())
         await self._stop.wait()
+
+
+class BlockingPart(Generic[A]):
+    """A blocking view of an object of the async API, found when it is used."""
+
+    def __init__(self, loop: LoopThread, find: Callable[[], A]) -> None:
+        self._loop = loop
+        self._find = find
+
+
+class BlockingCall(Generic[A, P, T]):
+    """A method that waits for an async method."""
+
+    def __init__(self, method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]]) -> None:
+        self._method = method
+
+    @overload
+    def __get__(self, part: None, kind: object) -> Self: ...
+    @overload
+    def __get__(self, part: BlockingPart[A], kind: object) -> Callable[P, T]: ...
+    def __get__(self, part: BlockingPart[A] | None, kind: object) -> Self | Callable[P, T]:
+        if part is None:
+            return self
+
+        @functools.wraps(self._method)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            return part._loop.run(lambda: self._method(part._find(), *args, **kwargs))
+
+        return call
+
+
+class BlockingStream(Generic[A, P, T]):
+    """A method that iterates over an async iterator."""
+
+    def __init__(self, method: Callable[Concatenate[A, P], AsyncIterator[T]]) -> None:
+        self._method = method
+
+    @overload
+    def __get__(self, part: None, kind: object) -> Self: ...
+    @overload
+    def __get__(self, part: BlockingPart[A], kind: object) -> Callable[P, Iterator[T]]: ...
+    def __get__(self, part: BlockingPart[A] | None, kind: object) -> Self | Callable[P, Iterator[T]]:
+        if part is None:
+            return self
+
+        @functools.wraps(self._method)
+        def call(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+            return part._loop.iterate(self._method(part._find(), *args, **kwargs))
+
+        return call
+
+
+def made_like(
+    make: Callable[P, A],
+) -> Callable[[Callable[[S, A], None]], Callable[Concatenate[S, P], None]]:
+    """Gives an `__init__` that takes a made object the parameters with which that object is made."""
+
+    def decorate(init: Callable[[S, A], None]) -> Callable[Concatenate[S, P], None]:
+        def made(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            init(self, make(*args, **kwargs))
+
+        return made
+
+    return decorate

@@ -10,9 +10,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from segue.memory.ranked_search import MemoryQuery
 from segue.memory.reader import MemoryReader
 from segue.model.action import View
-from segue.model.memory import FoundMemory, MemoryKind
+from segue.model.memory import FoundMemory, Memory, MemoryKind
 from segue.model.records import Event, Session
 from segue.model.tokens import estimate
 from segue.model.transcript import Message, in_context_order
@@ -46,7 +47,7 @@ class Context:
 
     @property
     def message_tokens(self) -> int:
-        return sum(estimate(message.content) for message in self.messages)
+        return sum(message.tokens for message in self.messages)
 
     def as_messages(self) -> list[Message]:
         """The summary and the memories as one system message, followed by the messages."""
@@ -64,17 +65,28 @@ class Context:
         if self.summary:
             parts.append(f"Earlier in this conversation:\n{self.summary}")
         if known:
-            parts.append("Known of the user:\n" + "\n".join(f"- {memory.content}" for memory in known))
+            parts.append(
+                "Known of the user:\n"
+                + "\n".join(f"- {memory.content} ({_day(memory.updated_at)})" for memory in known)
+            )
         if passages:
-            parts.append("Said before:\n" + "\n---\n".join(memory.content for memory in passages))
+            parts.append("Said before:\n" + "\n---\n".join(map(_dated, passages)))
         return "\n\n".join([_NOTES, *parts]) if parts else ""
+
+
+def _dated(passage: Memory) -> str:
+    return f"({_day(passage.created_at)})\n{passage.content}"
+
+
+def _day(at: int) -> str:
+    return f"{to_moment(at):%d %b %Y}"
 
 
 async def assemble(
     reader: MemoryReader,
     session: Session,
     *,
-    asked: str,
+    asked: MemoryQuery,
     token_budget: int = TOKEN_BUDGET,
     view: View = View.FULL,
     limit: int = MOST_MESSAGES,
@@ -95,7 +107,7 @@ async def assemble(
     messages = fold_runs(mark_undelivered(list(in_context_order(events))))
     messages = apply_view(messages, view, job_id)[-limit:]
     fitting = _newest_within(messages, token_budget)
-    tokens_left = token_budget - sum(estimate(message.content) for message in fitting)
+    tokens_left = token_budget - sum(message.tokens for message in fitting)
     summary = archive.summary if archive else None
     if summary and estimate(summary) > tokens_left:
         summary = None
@@ -195,16 +207,16 @@ def _with_count(opening: Message, occurrences: list[Message]) -> Message:
 def _newest_within(messages: list[Message], token_budget: int) -> list[Message]:
     tokens_left = token_budget
     for index in range(len(messages), 0, -1):
-        tokens_left -= estimate(messages[index - 1].content)
+        tokens_left -= messages[index - 1].tokens
         if tokens_left < 0:
             return messages[index:]
     return messages
 
 
 async def _relevant(
-    reader: MemoryReader, session: Session, asked: str, tokens_left: int
+    reader: MemoryReader, session: Session, asked: MemoryQuery, tokens_left: int
 ) -> list[FoundMemory]:
-    if not asked.strip():
+    if not asked.text.strip():
         return []
     fitting = []
     for found in await reader.search(session.owner, asked, limit=_MEMORIES):

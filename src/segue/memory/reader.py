@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator
 
 from segue.errors import NotFound
-from segue.memory.search import MOST_ROWS, query_terms, rank
+from segue.memory.embedding import Embedder
+from segue.memory.ranked_search import MemoryQuery, RankedSearch
 from segue.model.memory import Archive, AwaitingCommit, FoundMemory, Memory, Task
 from segue.model.records import NEWEST, Asker, Event, Owner, PageStart
 from segue.store import queries
@@ -18,8 +19,9 @@ _NEWEST_TASK = "~"
 
 
 class MemoryReader:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
         self._store = store
+        self.embedder = embedder
         self._database = store.database
 
     async def archives(self, session_id: str, *, limit: int, before: int | None = None) -> list[Archive]:
@@ -107,26 +109,15 @@ class MemoryReader:
             raise NotFound(f"there is no memory {memory_id}")
         return memory_rows.memory(found[0])
 
-    async def search(self, owner: Owner, query: str, *, limit: int) -> list[FoundMemory]:
-        """Memories and archived passages that share terms with the query, best first."""
-        terms = query_terms(query)
-        if not terms:
-            return []
-        of_owner: Params = {"account": owner.account, "user_id": owner.user}
-        total = (await self._database.read(queries.memories.count, of_owner))[0]["found"]
-        if not total:
-            return []
-        params: Params = {**of_owner, "terms": rows.list_text(sorted(terms)), "limit": MOST_ROWS}
-        matches = await self._database.read(queries.memories.matching, params)
-        candidates: dict[str, dict[str, int]] = {}
-        for row in matches:
-            candidates.setdefault(row["memory_id"], {})[row["term"]] = row["weight"]
-        best = rank(terms, candidates, total)[: limit * 2]
-        found = []
-        for memory_id, score in best:
-            memories = await self._database.read(queries.memories.by_id, {"id": memory_id})
-            found += [FoundMemory(memory=memory_rows.memory(row), score=score) for row in memories]
-        return found[:limit]
+    async def search(self, owner: Owner, query: MemoryQuery, *, limit: int) -> list[FoundMemory]:
+        """Memories and archived passages of the owner that match the query, best first."""
+        return await RankedSearch(self._database, owner, self.embedder).search(query, limit=limit)
+
+    async def without_vector(self, model: str, *, after: str, limit: int) -> list[Memory]:
+        """Memories and passages of all owners that have no vector of this model, ordered by id."""
+        params: Params = {"model": model, "after_id": after, "limit": limit}
+        found = await self._database.read(queries.memories.without_vector, params)
+        return [memory_rows.memory(row) for row in found]
 
     async def awaiting_commit(self, limit: int) -> list[AwaitingCommit]:
         """The sessions that wait for a silence: policy on, a timeout set, and something to archive."""

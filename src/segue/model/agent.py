@@ -31,6 +31,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from segue.errors import BadSetting, BadTime, EmptyText, NotInTurn, NotJson
+from segue.model.files import File
 from segue.model.prompts import PromptRef
 from segue.model.records import Session, Source
 from segue.model.transcript import Message
@@ -143,6 +144,8 @@ class OpenTurn:
     prompt: str
     """What to give the model after the history: the text, preceded in a scheduled turn by the facts of its
     slot. It is never stored as a message."""
+    parts: tuple[File, ...]
+    """The files that the user sent with the text: `kernel.files.read(part, owner=turn.session.owner)`."""
     role: str
     """The role of the prompt: `user`, or `system` for a recall, which the agent wrote itself."""
     prompt_ref: PromptRef | None
@@ -217,6 +220,11 @@ def current_turn() -> OpenTurn:
     if turn is None:
         raise NotInTurn("there is no turn here; call this from an agent, or from a task that it started")
     return turn
+
+
+def turn_of_task() -> OpenTurn | None:
+    """The turn that the caller belongs to; None outside of any."""
+    return _current.get(None)
 
 
 def enter_turn(turn: OpenTurn) -> None:

@@ -49,6 +49,8 @@ class OpenQuestion:
     question: str
     choices: tuple[str, ...]
     until: int
+    said: int
+    """Characters of the answer before the question."""
     stored: str
     """The JSON that the user's next turn is given (`Resumed`)."""
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from segue.model.action import Action
 from segue.model.auto_commit import Unarchived
+from segue.model.files import File, files_from_json
 from segue.model.policy import Policy
 from segue.model.prompts import PromptFacts, PromptRef, RenderedPrompt, render
 from segue.model.states import (
@@ -20,6 +21,7 @@ from segue.model.states import (
     RecallStatus,
     TurnState,
 )
+from segue.model.tokens import estimate
 from segue.record import positional, record
 from segue.times.trigger import Trigger
 
@@ -145,15 +147,11 @@ class Overview:
     """Jobs of kind `cron` that are active or paused."""
     recall: "Recall | None"
     """The pending recall."""
+    last_activity_at: int
+    """When something last happened in it, by a user or a schedule. It does not move the idle clock."""
     upcoming_at: int | None
     """When something happens next: a job of a user, a recall or a written message."""
     upcoming_name: str | None
-
-    @property
-    def last_activity_at(self) -> int:
-        """When something last happened in it, by a user or a schedule. It does not move the idle clock."""
-        moments = (self.session.created_at, self.session.last_message_at, self.last_line_at)
-        return max(moment for moment in moments if moment is not None)
 
     @property
     def pending_tokens(self) -> int:
@@ -162,8 +160,7 @@ class Overview:
 
     @property
     def page_start(self) -> "PageStart":
-        heard_at = self.session.last_message_at
-        return PageStart(self.session.created_at if heard_at is None else heard_at, self.session.id)
+        return PageStart(self.last_activity_at, self.session.id)
 
 
 @record
@@ -270,6 +267,8 @@ class Turn:
     reply: str | None
     error: str | None
     usage: Mapping[str, Any] | None
+    parts: tuple[File, ...] = ()
+    """The files that the user sent with it."""
 
     @property
     def chat_id(self) -> str | None:
@@ -390,6 +389,16 @@ class Event:
     source: Source | None = None
     body: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def parts(self) -> tuple[File, ...]:
+        """The files that were sent with the message."""
+        return files_from_json(self.body["parts"]) if "parts" in self.body else ()
+
+    @property
+    def tokens(self) -> int:
+        """An estimate for the message with its files; 0 for an event that is no message."""
+        return message_tokens(self.content, self.parts) if self.role and self.content else 0
+
 
 @record
 class Delivery:
@@ -436,8 +445,22 @@ class Ids:
         return f"{self._last[0]:012x}{self._last[1]:05x}{self._rng.getrandbits(44):011x}"
 
 
+def message_tokens(content: str, parts: Sequence[File]) -> int:
+    return estimate(content) + sum(file.tokens for file in parts)
+
+
+def parts_body(parts: Sequence[File]) -> dict[str, Any]:
+    """What the body of a message's event has of its files."""
+    return {"parts": [file.to_json() for file in parts]} if parts else {}
+
+
 def run_id(job_id: str, slot: int) -> str:
     return f"{job_id}:{slot}"
+
+
+def slot_of(run_id: str) -> int:
+    """The slot that a run's id names, in milliseconds."""
+    return int(run_id.rpartition(":")[2])
 
 
 def message_id(session_id: str, seq: int) -> str:

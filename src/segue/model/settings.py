@@ -9,6 +9,7 @@ from segue.model.policy import Busy
 from segue.model.states import UnifiedOwner, WhenBusy
 
 _LARGEST = 1_000_000
+LARGEST_FILE_MEGABYTES = 200
 _LEAST = {
     "runners": 0,
     "user_runners": 0,
@@ -21,6 +22,8 @@ _LEAST = {
     "retention_days": 1,
     "jobs_per_session": 1,
     "least_interval_seconds": 1,
+    "file_megabytes": 0.001,
+    "session_files_megabytes": 0.001,
     "commit_check_seconds": 0.1,
 }
 
@@ -62,6 +65,10 @@ class Settings:
     """Automations that users may have in one session."""
     least_interval_seconds: float = 10
     """The least time between two runs of a user's cron job."""
+    file_megabytes: float = 20
+    """The largest file that a message may have; at most 200."""
+    session_files_megabytes: float = 100
+    """What all files of a session may have together."""
     auto_commit_policy: AutoCommitPolicy | None = None
     """For sessions that are made without a policy."""
     idle_commits: bool = True
@@ -75,6 +82,11 @@ class Settings:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not least <= value <= _LARGEST:
                 raise BadSetting(f"{name} is a number from {least:g} to {_LARGEST:,}, got {value!r}")
+        if self.file_megabytes > LARGEST_FILE_MEGABYTES:
+            raise BadSetting(
+                f"file_megabytes is at most {LARGEST_FILE_MEGABYTES}, because a file is held in memory as a "
+                f"whole; got {self.file_megabytes!r}"
+            )
         if self.when_busy not in list(WhenBusy):
             raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {self.when_busy!r}")
         if self.unified_owner not in list(UnifiedOwner):

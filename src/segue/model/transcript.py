@@ -7,7 +7,8 @@ must not see it between a tool call and its result: in context order it stands a
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from segue.model.records import Event, Source
+from segue.model.files import File
+from segue.model.records import Event, Source, message_tokens
 from segue.record import record
 
 if TYPE_CHECKING:
@@ -29,11 +30,20 @@ class Message:
     delivery: str | None = None
     """Of an answer: `sent`, `failed` or `unknown`. None while it is on its way, in channels whose readers
     read the log, and once the delivery record is pruned."""
+    outcome: str | None = None
+    """Of an answer: how its turn ended, such as `ok` or `error`."""
     undelivered: Mapping[str, Any] | None = None
     """On the note that an answer was not delivered: its `seq`, `turn_id`, `delivery` and `reason`."""
     calls: tuple["ToolCalled", ...] = ()
     """With `history(tools=True)`, on an answer: the tools that were called before it, in their order. A call
     that did not return has an `error` that says so."""
+    parts: tuple[File, ...] = ()
+    """The files that were sent with it. `kernel.files.read` has their content."""
+
+    @property
+    def tokens(self) -> int:
+        """An estimate, its files included."""
+        return message_tokens(self.content, self.parts)
 
 
 def message_of(event: Event) -> Message | None:
@@ -48,7 +58,9 @@ def message_of(event: Event) -> Message | None:
         source=event.source,
         prompt_ref=event.body.get("prompt_ref"),
         delivery=event.body.get("delivery"),
+        outcome=event.body.get("outcome"),
         undelivered=event.body.get("undelivered"),
+        parts=event.parts,
     )
 
 

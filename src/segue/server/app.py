@@ -3,19 +3,22 @@
 It opens the kernel and runs its workers during the application's lifespan (see `lifespan`).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
+from types import ModuleType
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 
 from segue import __version__
 from segue.config import Configuration
 from segue.errors import BadMount, BadSetting
+from segue.kernel.api.files import MEGABYTE
 from segue.kernel.kernel import Kernel
 from segue.server import error_responses
 from segue.server.auth import COOKIE, ApiKeys, FindCaller
@@ -27,6 +30,7 @@ from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
     docs,
+    files,
     health,
     live,
     log,
@@ -42,6 +46,18 @@ from segue.server.routes import (
     webhooks,
 )
 from segue.server.schemas.common import Problem
+from segue.server.wires import (
+    agui,
+    langgraph_crons,
+    langgraph_joins,
+    langgraph_runs,
+    langgraph_threads,
+    openai_chat,
+    openai_common,
+    openai_responses,
+    ui_stream,
+)
+from segue.server.wires.mcp.endpoint import McpHttpApp, McpRoute
 
 _ABOUT = """Durable scheduling for LLM agents.
 
@@ -53,6 +69,7 @@ _ROUTE_MODULES = (
     sessions,
     turns,
     log,
+    files,
     automations,
     runs,
     recalls,
@@ -60,6 +77,15 @@ _ROUTE_MODULES = (
     webhooks,
     memory,
     live,
+    openai_common,
+    openai_chat,
+    openai_responses,
+    agui,
+    ui_stream,
+    langgraph_threads,
+    langgraph_runs,
+    langgraph_joins,
+    langgraph_crons,
     login,
     settings,
     health,
@@ -69,7 +95,16 @@ _ROUTE_MODULES = (
 
 
 _METHODS = ("GET", "POST", "PATCH", "DELETE")
-_REQUEST_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Segue-Session")
+_MCP_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
+_REQUEST_HEADERS = (
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "Last-Event-ID",
+    "X-Segue-Session",
+    "X-Segue-On-Disconnect",
+    *_MCP_HEADERS,
+)
 """What a page of an allowed origin may send."""
 
 
@@ -91,6 +126,18 @@ def create_app(
     configuration = configuration or Configuration()
     model = ModelSettings(configuration, managed=manages_model)
     state = _app_state(kernel, configuration, caller, model)
+    app = _app_of(_ROUTE_MODULES, state, Origins(allowed_origins))
+    _add_mcp(app, state)
+    return app
+
+
+def create_worker_app(kernel: Kernel, configuration: Configuration) -> FastAPI:
+    """Return an app with the health and the metrics of a process that serves nothing else."""
+    model = ModelSettings(configuration, managed=False)
+    return _app_of((health,), _app_state(kernel, configuration, None, model), Origins(()))
+
+
+def _app_of(modules: Iterable[ModuleType], state: AppState, origins: Origins) -> FastAPI:
     app = FastAPI(
         title="Segue",
         version=__version__,
@@ -98,17 +145,31 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        # Segue traces runs (`telemetry.tracing`). Traces of requests would expose session keys in paths.
+        # Segue traces turns (`telemetry.tracing`). Traces of requests would expose session keys in paths.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.segue = state
-    _add_guards(app, state, Origins(allowed_origins))
+    _add_guards(app, state, origins)
     error_responses.install(app)
-    for module in _ROUTE_MODULES:
+    for module in modules:
         # Not include_router: an included router matches each request's route twice.
-        app.router.routes.extend(module.router.routes)
+        app.router.routes.extend(_with_operation_ids(module.router.routes))
     app.openapi = lambda: _openapi(app, state)  # type: ignore[method-assign]
     return app
+
+
+def _add_mcp(app: FastAPI, state: AppState) -> None:
+    endpoint = McpHttpApp(state)
+    state.wires.append(endpoint.running)
+    app.router.routes.append(McpRoute(endpoint))
+
+
+def _with_operation_ids(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
+    """Name each operation after its function: generated clients make methods of these names."""
+    for route in routes:
+        if isinstance(route, APIRoute):
+            route.operation_id = route.operation_id or route.name
+        yield route
 
 
 def _app_state(
@@ -116,11 +177,7 @@ def _app_state(
 ) -> AppState:
     if caller is not None and configuration.api_keys:
         raise BadSetting("give either `caller` or `api_keys`: with both, it is not clear which one decides")
-
-    def count_turns() -> int:
-        return len(kernel.workers.turns) if kernel.is_open else 0
-
-    metrics = Metrics(__version__, count_turns)
+    metrics = Metrics(__version__, kernel)
     return AppState(kernel, configuration, ApiKeys(configuration.api_keys), caller, metrics, model)
 
 
@@ -133,13 +190,17 @@ def _add_guards(app: FastAPI, state: AppState, origins: Origins) -> None:
             allow_methods=_METHODS,
             allow_headers=_REQUEST_HEADERS,
             allow_credentials=True,
+            expose_headers=("X-Segue-Session", "Mcp-Session-Id"),
         )
     hosts = Hosts(
         state.configuration.host,
         open_to_all=bool(state.keys) or state.find_caller is not None,
         more=state.configuration.allowed_hosts,
     )
-    app.add_middleware(RequestGuard, hosts=hosts, origins=origins, metrics=state.metrics)
+    largest_file = round(state.kernel.settings.file_megabytes * MEGABYTE)
+    app.add_middleware(
+        RequestGuard, hosts=hosts, origins=origins, metrics=state.metrics, largest_file=largest_file
+    )
 
 
 def mount(
@@ -208,7 +269,7 @@ def _openapi(app: FastAPI, state: AppState) -> dict[str, Any]:
             schema["security"] = [{"key": []}, {"cookie": []}]
             for path in ("/health", "/auth/session"):
                 for method in ("get", "post", "delete") if path == "/health" else ("post", "delete"):
-                    if method in schema["paths"][path]:
+                    if method in schema["paths"].get(path, ()):
                         schema["paths"][path][method]["security"] = []
         app.openapi_schema = schema
     return app.openapi_schema

@@ -37,10 +37,12 @@ _TITLES = {
     408: "Too slow",
     409: "Conflict",
     413: "Too large",
+    415: "Not this format",
     422: "Not valid",
     500: "Internal error",
     502: "The agent failed",
     503: "Not available",
+    504: "Not ended in time",
 }
 
 _CODES = {
@@ -100,10 +102,14 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(kind, _handle)
 
 
-async def _handle(request: Request, error: Exception) -> JSONResponse:
-    problem = problem_of(error)
+def log_failure(request: Request, problem: Problem, error: Exception) -> None:
     if problem.status >= 500:
         _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+
+
+async def _handle(request: Request, error: Exception) -> JSONResponse:
+    problem = problem_of(error)
+    log_failure(request, problem, error)
     headers = dict(getattr(error, "headers", None) or {})
     if problem.status == 405:
         headers["Allow"] = ", ".join(_methods_at(request))
@@ -112,8 +118,11 @@ async def _handle(request: Request, error: Exception) -> JSONResponse:
 
 def _methods_at(request: Request) -> list[str]:
     """The methods of all routes of the path; the route that refused knows only its own."""
-    path = getattr(request.scope.get("route"), "path", "")
-    return [method.upper() for method in request.app.openapi()["paths"].get(path, {"get": {}})]
+    route = request.scope.get("route")
+    described = request.app.openapi()["paths"].get(getattr(route, "path", ""))
+    if described is None:
+        return sorted(getattr(route, "methods", None) or {"GET"})
+    return [method.upper() for method in described]
 
 
 async def refuse(refusal: Refused, scope: Scope, receive: Receive, send: Send) -> None:

@@ -5,6 +5,7 @@ nor by cross-site requests (`Origin`), unless its origin is allowed. Programs se
 """
 
 import asyncio
+import re
 from collections.abc import Collection
 from time import perf_counter
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from segue import __version__
 from segue.errors import BadSetting
 from segue.record import record
 from segue.server.error_responses import Refused, refuse
@@ -19,7 +21,11 @@ from segue.server.metrics import Metrics
 from segue.server.peers import is_loopback
 
 LARGEST_BODY = 4 << 20
-"""Bytes. Larger than any valid message."""
+"""Bytes. Larger than any valid message. An uploaded file has a limit of its own."""
+_UPLOAD = re.compile(r".*/sessions/[^/]+/files")
+
+VERSION_HEADER = "x-segue-version"
+"""Tells a client which Segue answers, so that it can refuse a version it does not understand."""
 
 _SAME_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -39,6 +45,7 @@ _HEADERS = tuple(
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
         "x-frame-options": "DENY",
+        VERSION_HEADER: __version__,
         "cache-control": "no-store",
     }.items()
 )
@@ -86,9 +93,11 @@ class RequestGuard:
         hosts: Hosts,
         origins: Origins,
         metrics: Metrics,
+        largest_file: int,
         deadlines: BodyDeadlines | None = None,
     ) -> None:
         self._app = app
+        self._largest_file = largest_file
         self._deadlines = deadlines or BodyDeadlines()
         self._hosts = hosts
         self._origins = origins
@@ -99,7 +108,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         try:
-            self._check(Headers(scope=scope))
+            self._check(scope)
         except Refused as refusal:
             await refuse(refusal, scope, receive, _with_headers(send))
             return
@@ -108,15 +117,20 @@ class RequestGuard:
         else:
             await self._answer(scope, receive, _with_headers(send))
 
-    def _check(self, headers: Headers) -> None:
+    def _largest_body(self, scope: Scope) -> int:
+        upload = scope.get("method") == "POST" and _UPLOAD.fullmatch(scope["path"])
+        return self._largest_file if upload else LARGEST_BODY
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
         host, origin = headers.get("host"), headers.get("origin")
         if not self._hosts.allows(host):
             raise Refused(403, "forbidden_host", "this server does not answer to that name")
         if origin is not None and not self._origins.allows(origin, host or ""):
             raise Refused(403, "forbidden_origin", "this request comes from a page of another site")
         length = headers.get("content-length", "0")
-        if length.isdigit() and int(length) > LARGEST_BODY:
-            raise _too_large()
+        if length.isdigit() and int(length) > (largest := self._largest_body(scope)):
+            raise _too_large(largest)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         started, status = perf_counter(), 500
@@ -128,7 +142,8 @@ class RequestGuard:
             await send(message)
 
         try:
-            await self._app(scope, _limited(receive, self._deadlines), send_and_record)
+            limited = _limited(receive, self._deadlines, self._largest_body(scope))
+            await self._app(scope, limited, send_and_record)
         finally:
             route = getattr(scope.get("route"), "path", "none")
             method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -147,7 +162,7 @@ def _with_headers(send: Send) -> Send:
     return send_with_headers
 
 
-def _limited(receive: Receive, deadlines: BodyDeadlines) -> Receive:
+def _limited(receive: Receive, deadlines: BodyDeadlines, largest: int) -> Receive:
     """Limit the size and the time of a body. After its end `receive` only waits for a disconnect."""
     length, complete = 0, False
     until = asyncio.get_running_loop().time() + deadlines.body_seconds
@@ -163,8 +178,8 @@ def _limited(receive: Receive, deadlines: BodyDeadlines) -> Receive:
             raise _too_slow(deadlines) from None
         complete = not message.get("more_body", False)
         length += len(message.get("body", b""))
-        if length > LARGEST_BODY:
-            raise _too_large()
+        if length > largest:
+            raise _too_large(largest)
         return message
 
     return receive_limited
@@ -184,8 +199,8 @@ def _too_slow(deadlines: BodyDeadlines) -> Refused:
     )
 
 
-def _too_large() -> Refused:
-    return Refused(413, "too_large", f"a body has at most {LARGEST_BODY:,} bytes")
+def _too_large(largest: int) -> Refused:
+    return Refused(413, "too_large", f"a body has at most {largest:,} bytes here; send less")
 
 
 def _name(host: str | None) -> str | None:

@@ -5,7 +5,7 @@ A kernel that is already open belongs to the code that opened it: that code runs
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from segue.server.request_context import AppState
@@ -21,12 +21,21 @@ async def around(state: AppState, lifespan: AbstractAsyncContextManager[T]) -> A
     there.
     """
     state.open()
-    if state.kernel.is_open:
-        async with lifespan as given:
+    with state.kernel.observers.added(state.metrics.work):
+        if state.kernel.is_open:
+            async with lifespan as given, _wires(state):
+                yield given
+            return
+        async with state.kernel, lifespan as given, _wires(state), _workers(state):
             yield given
-        return
-    async with state.kernel, lifespan as given, _workers(state):
-        yield given
+
+
+@asynccontextmanager
+async def _wires(state: AppState) -> AsyncIterator[None]:
+    async with AsyncExitStack() as opened:
+        for running in state.wires:
+            await opened.enter_async_context(running())
+        yield
 
 
 @asynccontextmanager

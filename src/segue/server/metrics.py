@@ -1,10 +1,9 @@
 """Prometheus metrics. No label holds an id, a key or a name that a client chose."""
 
-from collections.abc import Callable, Iterable
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+
+from segue.kernel.kernel import Kernel
+from segue.telemetry.work_metrics import WorkMetrics
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -13,7 +12,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 class Metrics:
     """Has its own registry, so that two apps in one process count separately."""
 
-    def __init__(self, version: str, count_turns: Callable[[], int]) -> None:
+    def __init__(self, version: str, kernel: Kernel) -> None:
         registry = CollectorRegistry()
         labels = ("method", "route", "status")
         self.requests = Counter("segue_http_requests", "HTTP requests answered.", labels, registry=registry)
@@ -35,16 +34,8 @@ class Metrics:
         )
         info = Gauge("segue_info", "Version of Segue.", ("version",), registry=registry)
         info.labels(version).set(1)
-        registry.register(_Turns(count_turns))
+        self.work = WorkMetrics(registry, kernel)
         self._registry = registry
 
     def text(self) -> bytes:
         return generate_latest(self._registry)
-
-
-class _Turns(Collector):
-    def __init__(self, count: Callable[[], int]) -> None:
-        self._count = count
-
-    def collect(self) -> Iterable[Metric]:
-        yield GaugeMetricFamily("segue_turns_running", "Turns running in this process.", self._count())

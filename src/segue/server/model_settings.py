@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from segue.agents.tools.checked_address import AddressRefused, checked_address
+from segue.agents.tools.guarded_address import AddressRefused, checked_address
 from segue.config import Configuration, ModelConnection, ModelProvider
 from segue.errors import AgentFailed, BadSetting
 from segue.extras import needed_for

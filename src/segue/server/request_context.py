@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Annotated, Any, TypeAlias
@@ -42,6 +42,10 @@ class AppState:
     model: ModelSettings
     workers_running: bool | None = None
     """Whether the app's workers are running; None if the app runs none."""
+    uploads: int = 0
+    """Files that are being uploaded now."""
+    wires: list[Callable[[], AbstractAsyncContextManager[None]]] = field(default_factory=list)
+    """What else runs for as long as the app does."""
     _closing: bool = False
     _waits: set[asyncio.Timeout] = field(default_factory=set)
 

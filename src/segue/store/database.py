@@ -26,7 +26,7 @@ from segue.store.settings import ScanSettings
 
 T = TypeVar("T")
 
-Value: TypeAlias = str | int | float | None
+Value: TypeAlias = str | int | float | bytes | None
 Params: TypeAlias = Mapping[str, Value]
 
 Statement: TypeAlias = tuple[Query, Params | list[Params]]

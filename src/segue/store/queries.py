@@ -92,10 +92,11 @@ def translate(name: str, body: str, many: Query | None = None) -> Query:
 
     numbered = PARAMETER.sub(number, postgres)
     sqlite = _uncomment(_drop(text, "pg"), "lite")
-    return Query(name, sqlite, numbered, tuple(order), _picker(order), many)
+    return Query(name, sqlite, numbered, tuple(order), picker(order), many)
 
 
-def _picker(names: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+def picker(names: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    """A function that returns the values of these names from a mapping, as a tuple."""
     match names:
         case []:
             return lambda params: ()

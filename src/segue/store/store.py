@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from segue.errors import AmbiguousKey, NotFound
+from segue.model.files import File
 from segue.model.records import (
     NEWEST,
     Asker,
@@ -35,11 +36,20 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
+_AFTER_ALL_IDS = "g"
+"""Ids are hexadecimal."""
+
 
 class Store(Queues):
     async def commit(self, transaction: Callable[P, Transaction[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Commit one transaction and return its result. It may be driven more than once."""
         return await self.database.run(lambda: transaction(*args, **kwargs))
+
+    async def commit_alone(
+        self, transaction: Callable[P, Transaction[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """`commit` for a transaction with large values, which must not hold up those of others."""
+        return await self.database.run_alone(lambda: transaction(*args, **kwargs))
 
     # Sessions
 
@@ -103,6 +113,17 @@ class Store(Queues):
         """The ids of sessions whose stored counts differ from their log."""
         return [row["id"] for row in await self.database.read(queries.audit.wrong_live_part, {})]
 
+    # Files
+
+    async def file(self, file_id: str) -> tuple[File, str]:
+        """The file, and the id of its session."""
+        row = _one(await self.database.read(queries.files.by_id, {"id": file_id}), "file")
+        return rows.file(row), row["session_id"]
+
+    async def file_content(self, file_id: str) -> bytes:
+        row = _one(await self.database.read(queries.files.content, {"id": file_id}), "file")
+        return bytes(row["content"])
+
     # Turns and the log
 
     async def turn(self, turn_id: str) -> Turn:
@@ -111,6 +132,17 @@ class Store(Queues):
     async def running_turn(self, session_id: str) -> Turn | None:
         result = await self.database.read(queries.turns.running_in, {"session_id": session_id})
         return rows.turn(result[0]) if result else None
+
+    async def turns(self, session_id: str, *, via_id: str, limit: int, before: str | None) -> list[Turn]:
+        """The turns of a session that came through a chat, newest first, before the one of an id."""
+        params: Params = {
+            "session_id": session_id,
+            "via_id": via_id,
+            "limit": limit,
+            "before": before or _AFTER_ALL_IDS,
+        }
+        result = await self.database.read(queries.turns.of_session, params)
+        return [rows.turn(row) for row in result]
 
     async def queued_turns(self, session_id: str) -> list[Turn]:
         result = await self.database.read(queries.turns.queued_in, {"session_id": session_id})

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import quote
 
+from segue.model.agent import turn_of_task
 from segue.model.redaction import known_secrets, stands_out
 
 if TYPE_CHECKING:
@@ -126,8 +127,19 @@ def _collectors(human: bool) -> "list[Processor]":
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
+        _add_turn,
         structlog.processors.TimeStamper(fmt="%H:%M:%S" if human else "iso", utc=not human),
     ]
+
+
+def _add_turn(logger: "WrappedLogger", method: str, line: "EventDict") -> "EventDict":
+    """The ids of the turn in whose task a line is logged, also by a library that its agent uses."""
+    turn = turn_of_task()
+    if turn is not None:
+        line["turn_id"], line["session_id"] = turn.id, turn.session.id
+        if turn.source is not None:
+            line["run_id"] = turn.source.run_id
+    return line
 
 
 def _renderers(human: bool, *, colours: bool) -> "list[Processor]":

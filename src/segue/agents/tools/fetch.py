@@ -1,19 +1,17 @@
 """`fetch_url` tool: fetches a page or a document from the internet as text.
 
-It connects only to public addresses, unless the settings allow private ones. To prevent DNS rebinding, a name
-is resolved once, every address is checked, and the connection goes to a checked address, with the name in
-`Host` and in the TLS handshake. Each redirect is checked in the same way. Proxies of the environment are not
-used, because they would resolve names themselves.
+It connects only to public addresses, unless the settings allow private ones. Each redirect is checked in the
+same way.
 """
 
 import asyncio
 from importlib import import_module
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from segue.agents.tools.allowed_hosts import Address
 from segue.agents.tools.arguments import flat
-from segue.agents.tools.checked_address import AddressRefused, Resolve, checked_address, resolve
+from segue.agents.tools.guarded_address import Resolve, Target, checked_address, resolve, target_of
 from segue.agents.tools.html_text import html_to_text
 from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
 from segue.extras import needed_for
@@ -24,11 +22,9 @@ if TYPE_CHECKING:
 
 LARGEST_BODY = 2_000_000
 MOST_REDIRECTS = 5
-LONGEST_URL = 2_000
 _CONNECT_SECONDS = 5.0
 _TOTAL_SECONDS = 20.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_PORTS = {"http": 80, "https": 443}
 _READABLE = ("text/", "application/json", "application/xml", "application/xhtml", "application/javascript")
 
 
@@ -71,22 +67,6 @@ def fetch_tool(
 
 
 @positional
-class _Target:
-    """The parts of a URL that may be fetched, if its address is allowed."""
-
-    scheme: str
-    host: str
-    port: int
-    rest: str
-    """Path and query."""
-
-    @property
-    def host_header(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
-
-
-@positional
 class _Fetch:
     client: "httpx2.AsyncClient"
     resolve: Resolve
@@ -94,8 +74,11 @@ class _Fetch:
 
     async def text(self, url: str) -> str:
         for _ in range(MOST_REDIRECTS + 1):
-            target = _target(url)
-            request = self._request(target, await self._address(target))
+            target = target_of(url)
+            address = await checked_address(
+                target.host, target.port, private=self.private, resolve=self.resolve
+            )
+            request = self._request(target, address)
             response = await self.client.send(request, stream=True, follow_redirects=False)
             try:
                 if response.status_code not in _REDIRECTS or "location" not in response.headers:
@@ -105,18 +88,11 @@ class _Fetch:
                 await response.aclose()
         raise ToolRefused(f"{url} redirects more than {MOST_REDIRECTS} times")
 
-    async def _address(self, target: _Target) -> Address:
-        try:
-            return await checked_address(target.host, target.port, private=self.private, resolve=self.resolve)
-        except AddressRefused as refusal:
-            raise ToolRefused(f"{refusal}; it is not fetched") from None
-
-    def _request(self, target: _Target, address: Address) -> "httpx2.Request":
+    def _request(self, target: Target, address: Address) -> "httpx2.Request":
         """Build a request to that address that names the host."""
-        netloc = f"[{address}]" if address.version == 6 else str(address)
         return self.client.build_request(
             "GET",
-            f"{target.scheme}://{netloc}:{target.port}{target.rest}",
+            target.url_at(address),
             headers={
                 "Host": target.host_header,
                 "User-Agent": "segue",
@@ -126,25 +102,6 @@ class _Fetch:
             },
             extensions={"sni_hostname": target.host},
         )
-
-
-def _target(url: str) -> _Target:
-    """Return the parts of a URL. Raises `ToolRefused` if it is not fetched."""
-    if len(url) > LONGEST_URL or not url.isprintable() or " " in url or "\\" in url:
-        raise ToolRefused(f"{url[:100]!r} is no web address: it is too long, or holds what none has")
-    try:
-        parts = urlsplit(url)
-        host, port = (parts.hostname or "").encode("idna").decode("ascii"), parts.port
-    except ValueError:
-        raise ToolRefused(f"{url} is no web address; write it as in https://example.org/page") from None
-    if parts.scheme not in _PORTS:
-        raise ToolRefused(f"only http and https are fetched, got {parts.scheme or url!r}")
-    if "@" in parts.netloc:
-        raise ToolRefused("an address with a user's name or password in it is not fetched")
-    if not host:
-        raise ToolRefused(f"{url} names no host; write it as in https://example.org/page")
-    query = f"?{parts.query}" if parts.query else ""
-    return _Target(parts.scheme, host, port or _PORTS[parts.scheme], f"{parts.path or '/'}{query}")
 
 
 async def _read(url: str, response: "httpx2.Response") -> str:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.load_settings import configured
-from segue.errors import BadSetting
+from segue.cli.support.load_settings import configured, refuse_open_host
 from segue.extras import needed_for
 
 if TYPE_CHECKING:
@@ -26,11 +25,7 @@ Port = Annotated[int | None, typer.Option(help="The port; 0 takes any free port.
 @configured(log_level=logging.INFO, host=Host, port=Port)
 def serve(configuration: "Configuration") -> None:
     """Run the API, the page and the workers in one process."""
-    if not configuration.api_keys and not configuration.listens_to_itself_only:
-        raise BadSetting(
-            f"{configuration.host} can be reached from other machines, but no API key is set; "
-            "set SEGUE_API_KEYS, or listen on 127.0.0.1"
-        )
+    refuse_open_host(configuration)
     from segue.cli.support.event_loop import run
 
     run(_serve(configuration))

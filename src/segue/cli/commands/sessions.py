@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ from segue.cli.support.options import (
 from segue.cli.support.output import print_json, print_record, printable, to_json
 from segue.errors import BadText, SessionHasJobs
 from segue.kernel.transactions.sessions import MaybePolicy
+from segue.model.written_message import GivenMessage
 
 if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel
@@ -31,12 +33,18 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List and change sessions (conversations).", no_args_is_help=True)
 
+CreatedAt = Annotated[
+    str | None,
+    typer.Option(
+        help="When it was said, such as 2026-11-16T09:00:00+01:00; now if unset.", show_default=False
+    ),
+]
 Role = Annotated[str, typer.Option(help="user, assistant or system.")]
 Content = Annotated[str, typer.Argument(help="The message.", show_default=False)]
 File = Annotated[
     Path,
     typer.Argument(
-        help='A JSON list of {"role", "content"}, or one such object per line; - reads standard input.'
+        help='A JSON list of {"role", "content", "created_at"}, or one a line; - reads standard input.'
     ),
 ]
 
@@ -107,6 +115,7 @@ def add_message(
     session: Key,
     content: Content,
     role: Role = "user",
+    created_at: CreatedAt = None,
     auto_commit_enabled: AutoCommitEnabled = None,
     token_threshold: TokenThreshold = None,
     message_count_threshold: MessageCountThreshold = None,
@@ -123,7 +132,7 @@ def add_message(
         min_commit_interval_seconds=min_commit_interval_seconds,
         keep_recent_count=keep_recent_count,
     )
-    _write(context, session, [(role, content)], policy)
+    _write(context, session, [(role, content, created_at)], policy)
 
 
 @app.command()
@@ -232,7 +241,7 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
 
 
 def _write(
-    context: CommandContext, session: str, messages: list[tuple[str, str]], policy: MaybePolicy
+    context: CommandContext, session: str, messages: Sequence[GivenMessage], policy: MaybePolicy
 ) -> None:
     async def work(kernel: "Kernel") -> None:
         key = await context.key(kernel, session)
@@ -251,7 +260,7 @@ def _write(
     context.run(work, create=True)
 
 
-def _messages_in(file: Path) -> list[tuple[str, str]]:
+def _messages_in(file: Path) -> list[GivenMessage]:
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -267,13 +276,15 @@ def _json_lines(text: str) -> list[Any]:
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
-def _message(given: Any, number: int) -> tuple[str, str]:
+def _message(given: Any, number: int) -> GivenMessage:
     match given:
         case {"role": str(role), "content": str(content), **rest} if not rest:
             return role, content
+        case {"role": str(role), "content": str(content), "created_at": str(said), **rest} if not rest:
+            return role, content, said
         case {"auto_commit_policy": _}:
             raise BadText(
                 f"message {number} has a policy of its own; give one policy for all messages by the options"
             )
         case _:
-            raise BadText(f'message {number} must be {{"role": …, "content": …}} and nothing else')
+            raise BadText(f'message {number} must be {{"role": …, "content": …}}, perhaps with "created_at"')

@@ -87,7 +87,7 @@ def descriptors() -> int:
 
 
 @contextmanager
-def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
+def listening_socket(host: str, port: int, *, flag: str = "--port") -> Iterator[socket.socket]:
     """Open a listening socket before start-up, so that a taken port fails early. Raises CannotListen."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -96,7 +96,7 @@ def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
         # body of a response waits up to 40 ms for the acknowledgement of its head.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
-        raise CannotListen(f"cannot listen on {host}:{port}: {_why(error)}; choose another --port") from None
+        raise CannotListen(f"cannot listen on {host}:{port}: {_why(error)}; choose another {flag}") from None
     with listening:
         yield listening
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from segue.errors import Invalid, SegueError
+from segue.errors import BadSetting, Invalid, SegueError
 
 if TYPE_CHECKING:
     from segue.config import Configuration
@@ -58,6 +58,15 @@ def configured(
         return run
 
     return decorate
+
+
+def refuse_open_host(configuration: "Configuration") -> None:
+    """Raises `BadSetting` if other machines could call this one without a key."""
+    if not configuration.api_keys and not configuration.listens_to_itself_only:
+        raise BadSetting(
+            f"{configuration.host} can be reached from other machines, but no API key is set; "
+            "set SEGUE_API_KEYS, or listen on 127.0.0.1"
+        )
 
 
 def fail(sentence: str, code: int = FAILED) -> NoReturn:

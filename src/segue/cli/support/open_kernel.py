@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[Kernel]:
     """Open a kernel with the agent, the channels and the functions of the settings. The caller runs it."""
-    from segue.agents import make_agent, make_evaluation, make_extractor
+    from segue.agents import make_agent, make_embedder, make_evaluation, make_extractor
     from segue.agents.routines import heartbeat, merge_memories
     from segue.channels import make_channels
 
@@ -32,6 +32,7 @@ async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[K
         configuration.database_url,
         agent=agent,
         extractor=extractor,
+        embedder=make_embedder(configuration),
         evaluate_response=make_evaluation(configuration),
         functions=functions,
         settings=configuration.kernel_settings(),
@@ -48,7 +49,12 @@ async def kernel_with_workers(configuration: "Configuration") -> AsyncIterator[K
         if configuration.traces:
             from segue.telemetry.tracing import exporting, traced
 
-            await opened.enter_async_context(traced(kernel, await opened.enter_async_context(exporting())))
+            provider = await opened.enter_async_context(exporting())
+            if configuration.model is not None:
+                from segue.agents.llm import trace_requests
+
+                trace_requests(provider)
+            await opened.enter_async_context(traced(kernel, provider))
         await merge_memories.install(kernel)
         if heartbeat.FUNCTION in functions:
             await heartbeat.install(kernel)

@@ -5,6 +5,7 @@ when it was loaded, so it is neither read nor checked again.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from segue.errors import BadSetting, NotFound
@@ -12,7 +13,6 @@ from segue.kernel.transactions import jobs, unified
 from segue.kernel.transactions.idempotency import Request, run_once
 from segue.kernel.transactions.result import Result
 from segue.kernel.workers.worker_context import WorkerContext
-from segue.memory.reader import MemoryReader
 from segue.model.action import Action, Call
 from segue.model.policy import Policy
 from segue.model.records import Asker, Job, Operator, Owner, Session
@@ -36,7 +36,6 @@ SessionRef: TypeAlias = str | Session
 class ApiContext(WorkerContext):
     """What every part of the API needs: what the workers share, and what is only read."""
 
-    memory: MemoryReader
     networks: frozenset[str]
     """The channels on which each chat is a user of its own."""
 
@@ -147,11 +146,15 @@ class ApiContext(WorkerContext):
         *,
         keep: Callable[[T], Mapping[str, Any]],
         again: Callable[[Mapping[str, Any]], Transaction[T]],
+        alone: bool = False,
     ) -> T:
-        """Commits the work; if the caller named the request, once (see `run_once`)."""
-        if request is None:
-            return await self.store.commit(work)
-        return await self.store.commit(run_once, request, work, now, keep=keep, again=again)
+        """Commits the work; if the caller named the request, once (see `run_once`).
+
+        `alone`: in a commit of its own, because its values are large.
+        """
+        if request is not None:
+            work = partial(run_once, request, work, now, keep=keep, again=again)
+        return await (self.store.commit_alone(work) if alone else self.store.commit(work))
 
     async def create_once(
         self, request: Request | None, work: Callable[[], Transaction[Result[Job]]], now: int

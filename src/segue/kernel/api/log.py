@@ -1,11 +1,13 @@
 """Log: reads and follows a session's events and messages, and stores messages without a turn."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
-from segue.errors import BadSetting, BadText
+from segue.errors import BadText
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.files import FileRef, FilesApi
+from segue.kernel.api.import_messages import ImportedMessages, MessageImport
 from segue.kernel.live.follow import follow
 from segue.kernel.live.hub import LiveText
 from segue.kernel.transactions import deliveries, sessions
@@ -15,19 +17,22 @@ from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessage
 from segue.model.records import Asker, Delivery, Event, Session, Source
 from segue.model.text_checks import check_key, check_text
 from segue.model.transcript import Message, message_of
+from segue.model.written_message import GivenMessage, SaidAt, WrittenMessage, written_message
 from segue.store.database import Transaction
-
-_ROLES = ("user", "assistant", "system")
 
 MOST_AT_ONCE = 100
 """Messages in one write."""
+
+MessageWithFiles: TypeAlias = tuple[str, str, SaidAt, Sequence[FileRef]]
+"""A role, a text, when it was said, and its files."""
 
 
 class LogApi:
     """What happened in a session, and what was said: `kernel.log`."""
 
-    def __init__(self, context: ApiContext) -> None:
+    def __init__(self, context: ApiContext, files: FilesApi) -> None:
         self._context = context
+        self._files = files
 
     async def messages(
         self, key: SessionRef, *, owner: Asker = OPERATOR, after: int = 0, limit: int = 100
@@ -62,7 +67,7 @@ class LogApi:
     ) -> list[Event]:
         """Returns the events that a chat view shows: the newest `limit` before the event number `before`.
 
-        These are messages, tool calls and waiting turns, oldest first. Raises `NotFound`.
+        These are messages, tool calls, questions and waiting turns, oldest first. Raises `NotFound`.
         """
         session = await self._context.session(key, owner)
         return await self._context.store.told(session.id, before=before, limit=limit)
@@ -110,15 +115,19 @@ class LogApi:
         role: str,
         text: str,
         *,
+        parts: Sequence[FileRef] = (),
         owner: Asker = OPERATOR,
+        created_at: SaidAt = None,
         auto_commit_policy: MaybePolicy = UNSET,
     ) -> Message:
         """Stores a message without running the agent, and returns it as a `Message`.
 
-        `role` is `user`, `assistant` or `system`. The message counts as activity for `Idle` triggers. Raises
-        `BadKey`, `BadText`, `BadSetting`.
+        `role` is `user`, `assistant` or `system`; `parts` as for `receive`. `created_at` is when it was said,
+        a datetime with a zone or RFC 3339; by default now. It does not change the message's place in the log,
+        nor that the message counts as activity now for `Idle` triggers. Raises `BadKey`, `BadText`,
+        `BadSetting`, `BadFile`, `NotFound`, and `BadTime` for a time in the future.
         """
-        written = await self._write(key, [(role, text)], owner, auto_commit_policy)
+        written = await self._write(key, [(role, text, created_at, parts)], owner, auto_commit_policy)
         message = message_of(written.events[0])
         assert message is not None  # it was written as one
         return message
@@ -126,43 +135,77 @@ class LogApi:
     async def write_all(
         self,
         key: str,
-        messages: Sequence[tuple[str, str]],
+        messages: Sequence[GivenMessage | MessageWithFiles],
         *,
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy = UNSET,
         request: Request | None = None,
     ) -> StoredMessages:
-        """Stores up to 100 messages, each a role and a text, in one transaction and in their order.
+        """Stores up to 100 messages in one transaction and in their order.
 
-        Returns `added`, and the session's `message_count` and `pending_tokens` afterwards. Raises `BadKey`,
-        `BadText`, `BadSetting`.
+        A message is a role and a text, and perhaps when it was said and a list of its files. Returns `added`,
+        and the session's `message_count` and `pending_tokens` afterwards. Raises what `write` raises.
         """
         return (await self._write(key, messages, owner, auto_commit_policy, request)).value
+
+    async def import_all(
+        self,
+        key: str,
+        messages: Sequence[GivenMessage],
+        *,
+        owner: Asker = OPERATOR,
+        progress: Callable[[int], object] | None = None,
+    ) -> ImportedMessages:
+        """Stores a conversation that was held elsewhere, of any length, without running the agent.
+
+        Messages are as for `write_all`, by users and assistants only. Those that the session has already, by
+        role, text and time, are not stored again: an import may be repeated, or go on after a crash.
+        `progress` is called with the number of messages that are stored. Returns `added` and `present`.
+        Raises as `write` does.
+        """
+        check_key(key)
+
+        async def write(batch: Sequence[GivenMessage], after: int) -> int:
+            written = await self._write(key, batch, owner, UNSET, after=after)
+            return written.events[len(batch) - 1].seq  # those of a common session come after the chat's own
+
+        return await MessageImport(self._context, key, messages, owner, write).run(progress)
 
     async def _write(
         self,
         key: str,
-        messages: Sequence[tuple[str, str]],
+        messages: Sequence[GivenMessage | MessageWithFiles],
         owner: Asker,
         auto_commit_policy: MaybePolicy,
         request: Request | None = None,
+        after: int | None = None,
     ) -> Result[StoredMessages]:
         context = self._context
         check_key(key)
-        _check_messages(messages)
+        if not 1 <= len(messages) <= MOST_AT_ONCE:
+            raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
         now = context.clock.ms()
-        work = partial(
-            sessions.write,
-            context.address(key, owner, now),
-            messages,
-            now,
-            policy=auto_commit_policy,
-        )
+        checked = [await self._checked(key, owner, now, *message) for message in messages]
+        address = context.address(key, owner, now)
+        work = partial(sessions.write, address, checked, now, policy=auto_commit_policy, after=after)
         written = await context.commit_once(
             request, work, now, keep=_written_to_json, again=_written_from_json
         )
         context.announce(written)
         return written
+
+    async def _checked(
+        self,
+        key: str,
+        owner: Asker,
+        now: int,
+        role: str,
+        text: str,
+        created_at: SaidAt = None,
+        parts: Sequence[FileRef] = (),
+    ) -> WrittenMessage:
+        files = await self._files.of_message(key, parts, owner)
+        return written_message(role, text, created_at, now=now, files=files)
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:
         """Sends a message through the session's channel now, outside of any turn.
@@ -183,15 +226,6 @@ class LogApi:
 
 def _messages_in(events: Sequence[Event]) -> list[Message]:
     return [message for event in events if (message := message_of(event))]
-
-
-def _check_messages(messages: Sequence[tuple[str, str]]) -> None:
-    if not 1 <= len(messages) <= MOST_AT_ONCE:
-        raise BadText(f"from 1 to {MOST_AT_ONCE} messages are stored at once, got {len(messages)}")
-    for role, text in messages:
-        check_text(text, "a message")
-        if role not in _ROLES:
-            raise BadSetting(f"a role is user, assistant or system, got {role!r}")
 
 
 # The result as it is stored under an idempotency key, and read back for a repeated request.

@@ -8,7 +8,9 @@ from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.transactions import archive, learn
 from segue.kernel.transactions.archive import CommitOutcome
 from segue.kernel.transactions.learn import Undone
+from segue.memory.embedding import embedded
 from segue.memory.model_context import Context, assemble
+from segue.memory.ranked_search import MemoryQuery, memory_query
 from segue.model.action import View
 from segue.model.auto_commit import MOST_KEPT
 from segue.model.memory import KNOWN, Archive, FoundMemory, Index, Memory, MemoryKind, Task
@@ -19,6 +21,7 @@ from segue.model.transcript import Message, message_of
 _LONGEST_MEMORY = 2_000
 _LONGEST_QUERY = 2_000
 _MOST_MEMBERS = 100_000
+_EMBEDDED_AT_ONCE = 64
 
 
 class MemoryApi:
@@ -112,12 +115,31 @@ class MemoryApi:
         return await self._context.memory.memory(memory_id, owner)
 
     async def search(self, query: str, *, owner: Asker = OPERATOR, limit: int = 10) -> list[FoundMemory]:
-        """Returns memories and archived passages that share words with the query, with scores, best first.
+        """Returns memories and archived passages that match the query, with scores, best first.
 
         Raises `BadText`.
         """
         check_text(query, "a query", longest=_LONGEST_QUERY)
-        return await self._context.memory.search(owner.own, query, limit=limit)
+        return await self._context.memory.search(owner.own, self._query(query, None), limit=limit)
+
+    async def embed_missing(self) -> int:
+        """Stores a vector for each memory and passage of all owners that has none of the embedder's model.
+
+        For what was archived before an embedder was configured, and for corrected memories. Returns how many
+        were stored; 0 without an embedder. Raises what the embedder raises.
+        """
+        embedder = self._context.memory.embedder
+        stored, after = 0, ""
+        while embedder is not None:
+            found = await self._context.memory.without_vector(
+                embedder.name, after=after, limit=_EMBEDDED_AT_ONCE
+            )
+            if not found:
+                break
+            vectors = await embedded(embedder, [learn.searched_text(each) for each in found])
+            stored += await self._context.store.commit(learn.keep_vectors, found, vectors)
+            after = found[-1].id
+        return stored
 
     async def update(
         self,
@@ -179,8 +201,15 @@ class MemoryApi:
         """
         session: Session = await self._context.session(key, owner)
         return await assemble(
-            self._context.memory, session, asked=asked, token_budget=token_budget, view=view
+            self._context.memory,
+            session,
+            asked=self._query(asked, session),
+            token_budget=token_budget,
+            view=view,
         )
+
+    def _query(self, text: str, session: Session | None) -> MemoryQuery:
+        return memory_query(text, self._context.clock.ms(), self._context.zone_in(session))
 
     async def auto_commit_index(self, *, limit: int = _MOST_MEMBERS) -> Index:
         """Returns the sessions of all owners that will be archived after a silence, and when they changed.

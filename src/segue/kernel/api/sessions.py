@@ -117,7 +117,7 @@ class SessionsApi:
         before: PageStart = NEWEST,
         pending_recall: bool = False,
     ) -> list[Overview]:
-        """Returns the owner's sessions with their counts, the one with the newest message first.
+        """Returns the owner's sessions with their counts, the most recently active first.
 
         `before` is the `page_start` of the last one of the previous page. `pending_recall` keeps only the
         sessions that have a pending recall.
@@ -193,7 +193,7 @@ class SessionsApi:
         context.hub.look_again()  # callers that wait for one of its turns now get NotFound
 
     async def list(self, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Session]:
-        """Returns the owner's sessions, the one with the newest message first."""
+        """Returns the owner's sessions, the most recently active first."""
         return await self._context.store.sessions(owner, limit)
 
     async def _stop_first(self, session: Session) -> None:

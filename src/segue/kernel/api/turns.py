@@ -1,12 +1,13 @@
 """Turns: admits users' messages as turns, waits for turns, stops and cancels them."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any
 
 from segue.errors import BadSetting
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.files import FileRef, FilesApi
 from segue.kernel.api.log import LogApi
 from segue.kernel.live.hub import HubItem, LiveText
 from segue.kernel.transactions import lane
@@ -15,7 +16,8 @@ from segue.kernel.transactions.lane import Admission, QueuedTurn
 from segue.kernel.transactions.result import Name, Result
 from segue.model.records import Asker, Event, Turn
 from segue.model.states import TurnState, WhenBusy
-from segue.model.text_checks import check_key, check_text
+from segue.model.text_checks import check_key
+from segue.model.written_message import message_text
 from segue.store.database import Transaction
 
 _ENDED = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
@@ -25,15 +27,17 @@ _BEFORE_THE_END = frozenset({"stream_start", "tool_started", "tool_call"})
 class TurnsApi:
     """Questions to the agent and their answers: `kernel.turns`."""
 
-    def __init__(self, context: ApiContext, log: LogApi) -> None:
+    def __init__(self, context: ApiContext, log: LogApi, files: FilesApi) -> None:
         self._context = context
         self._log = log
+        self._files = files
 
     async def receive(
         self,
         key: str,
         text: str,
         *,
+        parts: Sequence[FileRef] = (),
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -41,15 +45,18 @@ class TurnsApi:
     ) -> QueuedTurn:
         """Admits a user's message as a turn of its session, and makes a missing session.
 
-        Returns at once, with `turn_id`, `session_id` and `position`, the number of turns before it.
-        `metadata` says where in the chat the message was written, such as a topic: the channel gets it with
-        the answer, and the session keeps it (None as a value removes a name). Raises `BadKey`, `BadText`,
-        `BadSetting`; `SessionBusy` with `when_busy="reject"`.
+        Returns at once, with `turn_id`, `session_id` and `position`, the number of turns before it. `parts`
+        are files of the session (`files.add`) or their ids; with them the text may be empty, and the message
+        then has their names as its text. `metadata` says where in the chat the message was written, such as
+        a topic: the channel gets it with the answer, and the session keeps it (None as a value removes a
+        name). Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`; `NotFound` for a file of another session;
+        `SessionBusy` with `when_busy="reject"`.
         """
         context = self._context
         check_key(key)
-        check_text(text, "a message")
         check_when_busy(when_busy)
+        files = await self._files.of_message(key, parts, owner)
+        text = message_text(text, files)
         now = context.clock.ms()
         admission = Admission(
             turn_id=context.ids(now),
@@ -58,6 +65,7 @@ class TurnsApi:
             not_before=now,
             timeout_ms=round(context.settings.turn_timeout_seconds * 1000),
             metadata=metadata,
+            parts=files,
         )
         work = partial(
             lane.receive,
@@ -76,6 +84,7 @@ class TurnsApi:
         key: str,
         text: str,
         *,
+        parts: Sequence[FileRef] = (),
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -89,16 +98,31 @@ class TurnsApi:
         `NotFound` when the session is deleted.
         """
         admitted = await self.receive(
-            key, text, owner=owner, when_busy=when_busy, metadata=metadata, request=request
+            key, text, parts=parts, owner=owner, when_busy=when_busy, metadata=metadata, request=request
         )
+        async with aclosing(self.follow(admitted)) as following:
+            async for item in following:
+                yield item
+
+    async def follow(
+        self, turn: str | QueuedTurn, *, owner: Asker = OPERATOR
+    ) -> AsyncGenerator[Event | LiveText]:
+        """Yields the events and the live text of one turn from its start until its end, as `ask` does.
+
+        `turn` is an id, or the result of `receive`, which saves the owner check. The turn may run, wait, or
+        have ended; of a turn whose log was pruned nothing is yielded. Raises `NotFound`.
+        """
         store = self._context.store
+        if isinstance(turn, str):
+            found = await self.get(turn, owner=owner)
+            turn = QueuedTurn(turn_id=found.id, session_id=found.session_id)
         # The session is read first: whatever happens to the turn after that has a number after `last_seq`.
-        session = await store.session_by_id(admitted.session_id)
-        turn = await store.turn(admitted.turn_id)
-        if _never_started(turn):
-            return
-        turn_id = turn.joined_into or turn.id
+        session = await store.session_by_id(turn.session_id)
+        stored = await store.turn(turn.turn_id)
+        turn_id = stored.joined_into or stored.id
         start = await store.start_of_turn(session.id, turn_id)
+        if start is None and stored.state in _ENDED:
+            return
         after = session.last_seq if start is None else start - 1
         async with aclosing(self._log.follow(session, after=after, came_at=after)) as following:
             async for item in self._of_turn(turn_id, following):
@@ -149,6 +173,25 @@ class TurnsApi:
         await self._context.session_of(turn.session_id, owner, f"turn {turn_id}")
         return turn
 
+    async def running(self, key: SessionRef, *, owner: Asker = OPERATOR) -> Turn | None:
+        """Returns the turn that came through a session and runs now, or None. Raises `NotFound`."""
+        context = self._context
+        session = await context.session(key, owner)
+        turn = await context.store.running_turn((await context.lane_of(session)).id)
+        return turn if turn is not None and session.id in (turn.session_id, turn.via_id) else None
+
+    async def list(
+        self, key: SessionRef, *, owner: Asker = OPERATOR, limit: int = 100, before: str | None = None
+    ) -> list[Turn]:
+        """Returns the turns that came through a session, newest first, queued and running ones included.
+
+        `before` is the id of the last turn of the previous page. Raises `NotFound`.
+        """
+        context = self._context
+        session = await context.session(key, owner)
+        lane_session = await context.lane_of(session)
+        return await context.store.turns(lane_session.id, via_id=session.id, limit=limit, before=before)
+
     async def stop(self, key: SessionRef, *, owner: Asker = OPERATOR) -> str | None:
         """Asks the session's running turn to stop, in whichever process it runs.
 
@@ -160,6 +203,18 @@ class TurnsApi:
         stopped = await context.store.commit(lane.stop, lane_session.id)
         context.bell.ring(Name.KEEPER)
         return stopped
+
+    async def stop_turn(self, turn_id: str, *, owner: Asker = OPERATOR) -> bool:
+        """Stops one turn: asks it to stop if it runs, and cancels it if it waits.
+
+        Returns False if it has ended. A turn that joined another is stopped with that one. Raises `NotFound`.
+        """
+        context = self._context
+        turn = await self.get(turn_id, owner=owner)
+        stopped = await context.store.commit(
+            lane.stop_turn, turn.joined_into or turn.id, "cancelled by request", context.clock.ms()
+        )
+        return context.announce(stopped)
 
     async def cancel(self, turn_id: str, *, owner: Asker = OPERATOR) -> None:
         """Cancels a waiting turn. Raises `AlreadyStarted` when the turn has started or ended, `NotFound`."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from segue.kernel.live.single_flight import SingleFlight
-from segue.model.records import Delivery, Event
+from segue.model.records import Event
 from segue.record import positional, record
 
 MOST_WAITING = 1000
@@ -49,15 +49,7 @@ class Lagged:
     None: something was dropped."""
 
 
-@positional
-class DeliverySent:
-    """A delivery was sent. Only listeners to `EVERYTHING` get it."""
-
-    delivery: Delivery
-    at: int
-
-
-HubItem: TypeAlias = Event | LiveText | Lagged | DeliverySent
+HubItem: TypeAlias = Event | LiveText | Lagged
 """What a listener gets."""
 
 
@@ -108,9 +100,6 @@ class Hub:
         self._tell(text.session_id, text)
         if text.via_id is not None:
             self._tell(text.via_id, text)
-
-    def sent(self, delivery: Delivery, at: int) -> None:
-        self._tell(EVERYTHING, DeliverySent(delivery, at))
 
     def look_again(self) -> None:
         """Another process may have written: every listener checks whether its log has grown."""

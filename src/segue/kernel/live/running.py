@@ -56,6 +56,10 @@ class RunningTurn:
     """The agent's own state (`OpenTurn.saved`)."""
     stopping: threading.Event = field(default_factory=threading.Event)
     usage: Mapping[str, Any] = field(default_factory=dict)
+    ending: Closure | None = None
+    """How it ended; None while its agent is running, and if its lease was lost."""
+    retried: bool = False
+    """Its agent failed, and it will run again."""
     _text_pieces: list[str] = field(default_factory=list)
     text_length: int = 0
     _thought_pieces: list[str] = field(default_factory=list)

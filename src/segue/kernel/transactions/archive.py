@@ -143,7 +143,7 @@ def _archive(
         },
     )
     sync = Event(session_id=session.id, seq=0, type="session_sync", at=now)
-    events = yield from session_log.append_events(replace(session, live=unarchived), [sync])
+    events = yield from session_log.append_events(replace(session, live=unarchived), [sync], now)
     made = ArchiveMade(session_id=session.id, task_id=task_id, archive_n=unarchived.archives)
     return Result(value=made, events=events)
 

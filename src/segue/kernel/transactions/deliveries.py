@@ -152,7 +152,7 @@ def sent(
         yield from _close_run(source, Outcome.OK, now)
     body = None if receipt is None else {"delivery": "sent"}
     message = _message(delivery, now, "assistant", delivery.content, body)
-    events = yield from unified.append_events(route, [message])
+    events = yield from unified.append_events(route, [message], now)
     return Result(value=None, events=events, wake=_ARCHIVIST)
 
 
@@ -176,7 +176,7 @@ def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Result[None
     for target in (session, lane):
         if target is not None:
             note = yield from _note(delivery, target, text, reason, now)
-            events += yield from session_log.append_events(target, [note])
+            events += yield from session_log.append_events(target, [note], now)
     return Result(value=None, events=events, wake=_ARCHIVIST)
 
 

@@ -109,7 +109,7 @@ def pass_over(
             )
         )
     return Result(
-        value=None, events=(yield from session_log.append_events(session, events)) if events else ()
+        value=None, events=(yield from session_log.append_events(session, events, now)) if events else ()
     )
 
 

@@ -225,7 +225,7 @@ def load(job_id: str) -> Transaction[Job]:
 def announce(session: Session, job: Job, now: int) -> Transaction[Sequence[Event]]:
     """Append the event that a job changed to its session's log, if jobs of its kind have one."""
     events = update_of(session, job, now)
-    return (yield from session_log.append_events(session, events)) if events else ()
+    return (yield from session_log.append_events(session, events, now)) if events else ()
 
 
 def update_of(session: Session, job: Job, now: int) -> list[Event]:

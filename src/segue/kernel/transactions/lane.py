@@ -20,6 +20,7 @@ from segue.errors import AlreadyStarted, NotFound, SessionBusy
 from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
+from segue.model.files import File
 from segue.model.prompts import PromptFacts
 from segue.model.records import Event, Session, Source, Turn, merged
 from segue.model.states import Outcome, WhenBusy
@@ -59,6 +60,8 @@ class Admission:
     crash: str = "auto"
     metadata: Mapping[str, Any] | None = None
     """The channel's data on where in the chat the answer belongs."""
+    parts: tuple[File, ...] = ()
+    """The files of a user's message."""
 
 
 @record
@@ -110,7 +113,7 @@ def record_activity(route: Route, now: int, *, title: str | None) -> Transaction
 def _record_activity(session: Session, title: str | None, now: int) -> Transaction[None]:
     """Idle jobs get a deadline once, not on every message, so a busy chat costs two UPDATEs."""
     yield queries.sessions.hear, {"id": session.id, "now": now, "title": title}
-    yield queries.directory.hear, {"session_id": session.id, "now": now}
+    yield queries.activity.touch, {"session_id": session.id, "now": now}
     if session.unarmed:
         waiting = yield queries.jobs.unarmed_of_session, {"session_id": session.id}
         for job in map(rows.job, waiting):
@@ -149,6 +152,7 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
             "joins": int(admission.joins),
             "waits": int(behind),
             "metadata": rows.to_text(admission.metadata),
+            "parts": rows.parts_text(admission.parts),
             "now": now,
         },
     )
@@ -230,6 +234,20 @@ def stop(session_id: str) -> Transaction[str | None]:
     yield from session_log.lock_session(session_id)
     stopping = yield queries.turns.ask_to_stop, {"session_id": session_id}
     return stopping[0]["id"] if stopping else None
+
+
+def stop_turn(turn_id: str, reason: str, now: int) -> Transaction[Result[bool]]:
+    """Withdraw a turn if it is queued, ask it to stop if it runs. False: it has ended. `NotFound`."""
+    found = yield queries.turns.by_id, {"id": turn_id}
+    if not found:
+        raise NotFound(f"there is no turn {turn_id}")
+    session = yield from session_log.lock_session(found[0]["session_id"])
+    closures = yield from withdraw(turn_id, Outcome.CANCELLED, reason, now)
+    if closures is not None:
+        withdrawn = yield from queue_changed(session, closures, now)
+        return Result(value=True, events=withdrawn.events, wake=withdrawn.wake)
+    stopping = yield queries.turns.ask_turn_to_stop, {"id": turn_id}
+    return Result(value=bool(stopping), wake=frozenset({Name.KEEPER}))
 
 
 def queue_update(session: Session, queued: Sequence[Turn], now: int, *, chat_id: str | None = None) -> Event:

@@ -4,14 +4,17 @@ A task has two steps, the summary and the memories. Each is one transaction unde
 second ends the task. So a retried task repeats no step, and a failed step leaves nothing.
 """
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from segue.errors import Conflict, LeaseLost, NotFound
+from segue.memory.embedding import StoredVector
 from segue.memory.search import weights
-from segue.model.memory import Archive, ArchiveState, Memory, Task, TaskState
+from segue.model.memory import Archive, ArchiveState, Memory, MemoryKind, Task, TaskState
 from segue.model.records import Owner
 from segue.record import record
 from segue.store import queries
@@ -20,6 +23,9 @@ from segue.store.rows import core as rows
 from segue.store.rows import memory as memory_rows
 
 _LEASED_AT_ONCE = 4
+
+Vectors: TypeAlias = Mapping[str, StoredVector]
+"""The vectors of texts, by the text."""
 
 
 @record
@@ -53,7 +59,13 @@ def sum_up(task: Task, summary: str, now: int) -> Transaction[bool]:
 
 
 def learn(
-    task: Task, lessons: Sequence[Memory], passages: Sequence[Memory], now: int, *, extractor: str
+    task: Task,
+    lessons: Sequence[Memory],
+    passages: Sequence[Memory],
+    now: int,
+    *,
+    extractor: str,
+    vectors: Vectors = MappingProxyType({}),
 ) -> Transaction[None]:
     """The second step: store the memories and end the task. A newer memory replaces an older of its topic."""
     if not (yield from _reach(task, "learned", now)):
@@ -67,11 +79,13 @@ def learn(
         if after is None:
             continue
         yield from keep(after)
+        yield from keep_vector(after, vectors)
         yield queries.memories.record_change, _change(task, index, before, after, now)
         index += 1
         learned[str(after.kind)] += 1
     for passage in passages:
         yield from keep(passage)
+        yield from keep_vector(passage, vectors)
     result: dict[str, Any] = {
         "session_key": task.session_key,
         "archive_id": task.archive_n,
@@ -141,15 +155,49 @@ def keep(memory: Memory) -> Transaction[None]:
     """Store a memory and the terms it is found by."""
     yield queries.memories.keep, memory_rows.memory_params(memory)
     yield queries.memories.drop_terms, {"memory_id": memory.id}
+    yield queries.memories.drop_vector, {"memory_id": memory.id}
+    if terms := term_params(memory):
+        yield queries.memories.add_term, terms
+
+
+def keep_vector(memory: Memory, vectors: Vectors) -> Transaction[None]:
+    """Store the vector of a memory's text, if there is one."""
+    if (vector := vectors.get(searched_text(memory))) is not None:
+        owned: Params = {"account": memory.owner.account, "user_id": memory.owner.user}
+        columns: Params = {"model": vector.model, "bits": vector.bits, "vector": vector.vector}
+        yield queries.memories.keep_vector, {"memory_id": memory.id, **owned, **columns}
+
+
+def keep_vectors(memories: Sequence[Memory], vectors: Vectors) -> Transaction[int]:
+    """Store the vectors of memories that still have the text that was embedded. Returns how many."""
+    kept = 0
+    for memory in memories:
+        found = yield queries.memories.by_id, {"id": memory.id}
+        if found and memory_rows.memory(found[0]).content == memory.content:
+            yield from keep_vector(memory, vectors)
+            kept += 1
+    return kept
+
+
+def term_params(memory: Memory) -> list[Params]:
+    """The rows of the terms that a memory is found by."""
     key = {"account": memory.owner.account, "user_id": memory.owner.user, "memory_id": memory.id}
-    worth = weights(memory.content)
-    if worth:
-        yield queries.memories.add_term, [{**key, "term": term, "weight": worth[term]} for term in worth]
+    return [
+        {**key, "term": term, "weight": weight} for term, weight in weights(searched_text(memory)).items()
+    ]
+
+
+def searched_text(memory: Memory) -> str:
+    """The text that a memory is found by: of a passage without the names of the roles."""
+    if memory.kind is not MemoryKind.PASSAGE:
+        return memory.content
+    return re.sub(r"^(?:user|assistant): ", "", memory.content, flags=re.MULTILINE)
 
 
 def forget(memory: Memory, now: int) -> Transaction[bool]:
     gone = yield queries.memories.forget, {"id": memory.id, "now": now}
     yield queries.memories.drop_terms, {"memory_id": memory.id}
+    yield queries.memories.drop_vector, {"memory_id": memory.id}
     return bool(gone)
 
 

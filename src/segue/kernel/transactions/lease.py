@@ -15,7 +15,7 @@ from typing import Any, Self
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log
 from segue.kernel.transactions.lane import Pool, queue_update
-from segue.model.records import Event, Session, Turn
+from segue.model.records import Event, Session, Turn, parts_body
 from segue.record import record
 from segue.store import queries
 from segue.store.database import Params, Row, Rows, Transaction
@@ -196,6 +196,8 @@ def _held(session: Session, state: AgentState, turn: Turn, holder: str, now: int
     body: dict[str, Any] = {"attempt": turn.attempt}
     if prompt := turn.rendered():
         body["prompt_ref"] = prompt.ref.to_json()
+    if first:
+        body |= parts_body(turn.parts)
     opened = Event(
         session_id=session.id,
         seq=session.last_seq,
@@ -250,7 +252,7 @@ def join(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
             via_id=held.turn.chat_id,
             role="user",
             content=row["content"],
-            body={"joined_turn_id": row["id"]},
+            body={"joined_turn_id": row["id"], **parts_body(rows.parts_of(row["parts"]))},
         )
         for row in waiting
     ]

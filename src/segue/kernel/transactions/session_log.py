@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from segue.errors import AmbiguousKey, NotFound
 from segue.model.auto_commit import AutoCommitPolicy, Unarchived, next_look
-from segue.model.records import Event, Lookup, Owner, Session
-from segue.model.tokens import estimate
+from segue.model.records import Event, Lookup, Owner, Session, Turn, message_tokens
 from segue.store import queries
 from segue.store.database import Params, Row, Transaction, Value
 from segue.store.rows import core as rows
@@ -91,9 +90,10 @@ def key_params(owner: Owner, key: str) -> Params:
 
 def create_session(key_columns: Params, columns: Params, new_id: str, now: int) -> Transaction[bool]:
     """False: another transaction has created the session of that key."""
-    entered = yield queries.directory.enter, {**key_columns, "session_id": new_id, "now": now}
+    entered = yield queries.directory.enter, {**key_columns, "session_id": new_id}
     if entered:
         yield queries.sessions.create, {**key_columns, **columns, "id": new_id, "now": now}
+        yield queries.activity.enter, {"session_id": new_id}
     return bool(entered)
 
 
@@ -111,11 +111,13 @@ def lock_session(session_id: str) -> Transaction[Session]:
     return rows.session(found[0])
 
 
-def append_events(session: Session, events: Sequence[Event]) -> Transaction[Sequence[Event]]:
-    """Append events that belong to no turn to the log of a locked session. Returns them numbered."""
+def append_events(session: Session, events: Sequence[Event], now: int) -> Transaction[Sequence[Event]]:
+    """Append events that belong to no turn to the log of a locked session. Returns them numbered.
+
+    An event may be older than `now`: its number, the counts and the idle clock go by when it is written.
+    """
     events = numbered(events, session.last_seq)
     yield from _insert(events)
-    now = max((event.at for event in events), default=0)
     grown = yield from growth(session.id, totals_of(session), events, now)
     yield queries.sessions.grow, {"id": session.id, **grown}
     return events
@@ -137,7 +139,7 @@ def append_turn_events(events: Sequence[Event]) -> Transaction[list[Event]]:
 
 def _copy(events: Sequence[Event], chat_id: str) -> Transaction[Sequence[Event]]:
     """Copy events into the log of a chat, under its own numbers; no copies if the chat was deleted."""
-    sizes = [estimate(event.content) for event in events if event.role and event.content]
+    sizes = _sizes(events)
     grown = {**NOTHING, "events": len(events), "messages": len(sizes), "tokens": sum(sizes)}
     found = yield queries.sessions.grow, {"id": chat_id, **grown}
     if not found:
@@ -149,7 +151,12 @@ def _copy(events: Sequence[Event], chat_id: str) -> Transaction[Sequence[Event]]
 
 
 def _insert(events: Sequence[Event]) -> Transaction[None]:
+    """Store events. A message counts as activity of its session, by which sessions are listed."""
     yield queries.events.append, [rows.event_params(event) for event in events]
+    # Not the start of a turn: a user's message counted when it arrived, and a turn's end counts.
+    active = {each.session_id: each.at for each in events if each.role and each.type != "stream_start"}
+    for session_id, at in active.items():
+        yield queries.activity.touch, {"session_id": session_id, "now": at}
 
 
 def totals_of(session: Session) -> SessionTotals:
@@ -167,15 +174,15 @@ def totals_of_row(row: Row) -> SessionTotals:
 
 
 def growth(
-    session_id: str, totals: SessionTotals, events: Sequence[Event], now: int, *, opened: str | None = None
+    session_id: str, totals: SessionTotals, events: Sequence[Event], now: int, *, opened: Turn | None = None
 ) -> Transaction[dict[str, Value]]:
     """What these events add to the session's counts, and when to check its policy next.
 
-    `opened`: the message that opened a turn; it is counted when the turn ends.
+    `opened`: the turn whose first message was not counted yet; it is counted when the turn ends.
     """
-    sizes = [estimate(event.content) for event in events if event.role and event.content]
+    sizes = _sizes(events)
     if opened is not None:
-        sizes.append(estimate(opened))
+        sizes.append(message_tokens(opened.content, opened.parts))
     unarchived = totals.unarchived
     kept = commit_at = None
     if sizes and unarchived.keep_recent_count:
@@ -193,6 +200,11 @@ def growth(
         "kept_tokens": kept,
         "commit_at": commit_at,
     }
+
+
+def _sizes(events: Sequence[Event]) -> list[int]:
+    """The tokens of each message."""
+    return [event.tokens for event in events if event.role and event.content]
 
 
 def kept_tokens(session_id: str, *, after: int, keep: int) -> Transaction[int]:

@@ -5,13 +5,14 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeAlias
 
-from segue.errors import SessionHasJobs
+from segue.errors import ChangedMeanwhile, SessionHasJobs
 from segue.kernel.transactions import lane, session_log, settle, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
 from segue.model.auto_commit import AutoCommitPolicy, next_look
-from segue.model.records import Event, Lookup, Session
+from segue.model.records import Event, Lookup, Session, parts_body
 from segue.model.states import Outcome
+from segue.model.written_message import WrittenMessage
 from segue.record import positional, record
 from segue.store import queries
 from segue.store.database import Rows, Transaction
@@ -71,23 +72,39 @@ def open_new(
 
 
 def write(
-    address: Address, messages: Sequence[tuple[str, str]], now: int, *, policy: MaybePolicy = UNSET
+    address: Address,
+    messages: Sequence[WrittenMessage],
+    now: int,
+    *,
+    policy: MaybePolicy = UNSET,
+    after: int | None = None,
 ) -> Transaction[Result[StoredMessages]]:
-    """Store messages, each a role and a text, without a turn. They count as user activity; the next turn sees
-    them. `policy`: the new archiving policy of the session."""
+    """Store messages without a turn. They count as user activity now, whenever they were said; the next turn
+    sees them. `policy`: the new archiving policy of the session. `after`: what the number of the newest event
+    must be."""
     route = yield from unified.open_route(address, now)
     session = route.chat
+    if after is not None and session.last_seq != after:
+        raise ChangedMeanwhile(f"something else was written to {session.key}; compare it again")
     if not isinstance(policy, _Unset):
         session = yield from set_policy(session, policy, now)
-    title = next((text for role, text in messages if role == "user"), None)
+    title = next((message.text for message in messages if message.role == "user"), None)
     yield from lane.record_activity(route, now, title=title)
     common = replace(route.common, last_message_at=now) if route.common else None
     route = Route(replace(session, last_message_at=now), common)
     written = [
-        Event(session_id=session.id, seq=0, type="message", at=now, role=role, content=text)
-        for role, text in messages
+        Event(
+            session_id=session.id,
+            seq=0,
+            type="message",
+            at=message.at,
+            role=message.role,
+            content=message.text,
+            body=parts_body(message.parts),
+        )
+        for message in messages
     ]
-    events = yield from unified.append_events(route, written)
+    events = yield from unified.append_events(route, written, now)
     counted = yield queries.sessions.overview, {"id": session.id}
     overview = overviews.overview(counted[0])
     stored = StoredMessages(

@@ -174,7 +174,7 @@ def _say_in(chat: Session, turn: Turn, text: str, now: int) -> Transaction[Seque
     message = Event(
         session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=text, source=turn.source
     )
-    return (yield from session_log.append_events(chat, [message]))
+    return (yield from session_log.append_events(chat, [message], now))
 
 
 def _is_news(turn: Turn, ending: Closure, paused: str | None) -> bool:
@@ -253,6 +253,8 @@ def _end_body(ending: Closure) -> dict[str, Any]:
     body: dict[str, Any] = {"state": str(ending.state), "outcome": str(ending.outcome)}
     if ending.usage:
         body["usage"] = dict(ending.usage)
+    if ending.waiting is not None:
+        body["said"] = ending.waiting.said
     if ending.code is not None:
         body["code"] = ending.code
     if ending.quiet:
@@ -268,7 +270,7 @@ def _release(lane: _Lane, turn: Turn | None, events: Sequence[Event], now: int) 
     grown = NOTHING
     if turn is not None:
         # The message that opened the turn was logged by its first attempt, and is counted when that ends.
-        opened = turn.content if turn.attempt == 1 and turn.call is None else None
+        opened = turn if turn.attempt == 1 and turn.call is None else None
         grown = yield from growth(lane.session.id, lane.totals, events, now, opened=opened)
     released = yield (
         queries.sessions.release,

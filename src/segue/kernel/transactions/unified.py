@@ -129,10 +129,10 @@ def chat_of_answer(lane: Session, turn: Turn) -> Transaction[Session | None]:
     return (yield from newest_chat(lane)) if job and job[0]["session_id"] == lane.id else None
 
 
-def append_events(route: Route, events: Sequence[Event]) -> Transaction[list[Event]]:
+def append_events(route: Route, events: Sequence[Event], now: int) -> Transaction[list[Event]]:
     """Append events that belong to no turn to the logs of a chat and of its common session."""
-    written = [*(yield from session_log.append_events(route.chat, events))]
+    written = [*(yield from session_log.append_events(route.chat, events, now))]
     if route.common:
         shared = [replace(event, session_id=route.common.id, via_id=route.chat.id) for event in events]
-        written += yield from session_log.append_events(route.common, shared)
+        written += yield from session_log.append_events(route.common, shared, now)
     return written

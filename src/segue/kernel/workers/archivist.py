@@ -10,14 +10,15 @@ Invariants
 
 import asyncio
 import logging
+from collections.abc import Mapping, Sequence
 
 from segue.errors import LeaseLost, NotFound
 from segue.kernel.transactions import archive, learn
 from segue.kernel.transactions.result import Name
 from segue.kernel.workers.worker_context import WorkerContext
+from segue.memory.embedding import StoredVector, embedded
 from segue.memory.extraction import Lesson, Material
 from segue.memory.passages import exchanges
-from segue.memory.reader import MemoryReader
 from segue.model.memory import Memory, MemoryKind, Task, TaskState
 from segue.model.policy import backoff
 from segue.model.records import Owner
@@ -30,8 +31,9 @@ _log = logging.getLogger(__name__)
 MOST_AT_ONCE = 200
 MOST_TRIES = 3
 TIMEOUT_SECONDS = 120.0
+_EMBED_SECONDS = 50.0
 _LEASE_MS = 300_000
-"""Longer than two steps may take: a task that is still leased then has lost its worker."""
+"""Longer than two steps and the embedding may take: a task that is still leased then has lost its worker."""
 _KNOWN = 50
 """Known memories that an extractor is given."""
 _MOST_LESSONS = 50
@@ -44,7 +46,7 @@ class Archivist:
     def __init__(self, context: WorkerContext) -> None:
         self._context = context
         self._store = context.store
-        self._reader = MemoryReader(context.store)
+        self._reader = context.memory
         self._clock = context.clock
         self._bell = context.bell
         self._extractor = context.extractor
@@ -155,7 +157,23 @@ class Archivist:
             if lesson.source_seq in by_seq and lesson.content.strip() and lesson.topic.strip()
         ]
         passages = [self._passage(task, first, text, now) for first, text in exchanges(material.spoken)]
-        await self._store.commit(learn.learn, task, memories, passages, now, extractor=self._extractor.name)
+        vectors = await self._vectors([*memories, *passages])
+        await self._store.commit(
+            learn.learn, task, memories, passages, now, extractor=self._extractor.name, vectors=vectors
+        )
+
+    async def _vectors(self, memories: Sequence[Memory]) -> Mapping[str, StoredVector]:
+        """The vectors of their texts, if there is an embedder. Without them, search goes by words."""
+        if self._reader.embedder is None:
+            return {}
+        try:
+            async with asyncio.timeout(_EMBED_SECONDS):
+                return await embedded(self._reader.embedder, [learn.searched_text(each) for each in memories])
+        except Exception as error:
+            _log.warning(
+                "embedding failed, learning without vectors: %s", type(error).__name__, exc_info=error
+            )
+            return {}
 
     async def _material(self, task: Task) -> Material:
         archived = await self._reader.archive(task.session_id, task.archive_n)

@@ -182,18 +182,18 @@ class Courier:
         now = self._clock.ms()
         lane_id = self._context.lane_id(now)
         marked = await self._write(delivery, partial(sent, delivery, receipt, now, lane_id=lane_id))
-        self._context.hub.sent(delivery, now)
+        self._tell(delivery, "sent", now)
         return marked
 
     async def _not_taken(self, delivery: Delivery, refusal: NotTaken) -> Result[None]:
         now = self._clock.ms()
         reason = _shown_reason(str(refusal))
         if _is_final(delivery, refusal, now):
-            return await self._write(delivery, partial(failed, delivery, reason, now))
+            return await self._fail(delivery, reason, now)
         pause_ms = min(_LONGEST_PAUSE_MS, 1000 * 2**delivery.attempt)
         if refusal.retry_after is not None:
             pause_ms = round(refusal.retry_after * 1000)
-        return await self._write(delivery, partial(requeue, delivery, now + pause_ms, reason))
+        return await self._retry(delivery, now + pause_ms, reason, now)
 
     async def _unknown(self, delivery: Delivery, channel: Channel | None, reason: str) -> Result[None]:
         now = self._clock.ms()
@@ -201,8 +201,21 @@ class Courier:
         repeatable = channel is None or channel.capabilities.idempotent
         if repeatable and (channel is None or delivery.attempt < MOST_ATTEMPTS):
             pause_ms = 0 if channel is None else 1000 * 2**delivery.attempt
-            return await self._write(delivery, partial(requeue, delivery, now + pause_ms, reason))
-        return await self._write(delivery, partial(failed, delivery, reason, now))
+            return await self._retry(delivery, now + pause_ms, reason, now)
+        return await self._fail(delivery, reason, now)
+
+    async def _retry(self, delivery: Delivery, at: int, reason: str, now: int) -> Result[None]:
+        requeued = await self._write(delivery, partial(requeue, delivery, at, reason))
+        self._tell(delivery, "retried", now)
+        return requeued
+
+    async def _fail(self, delivery: Delivery, reason: str, now: int) -> Result[None]:
+        marked = await self._write(delivery, partial(failed, delivery, reason, now))
+        self._tell(delivery, "failed", now)
+        return marked
+
+    def _tell(self, delivery: Delivery, result: str, now: int) -> None:
+        self._context.observers.tell(lambda observer: observer.delivery_ended(delivery, result, now))
 
     async def _write(self, delivery: Delivery, transaction: Begin[T]) -> T:
         """Store the outcome, and wait for the store: that a message was sent must not be lost."""

@@ -10,7 +10,7 @@ from segue.kernel.transactions import lease
 from segue.kernel.transactions.lease import HeldLane
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.memory.model_context import assemble
-from segue.memory.reader import MemoryReader
+from segue.memory.ranked_search import memory_query
 from segue.model.action import Ask, View
 from segue.model.agent import Delta, OpenTurn, Resumed, ToolCalled
 from segue.model.records import Event, Session, Source
@@ -35,6 +35,7 @@ async def open_turn(
         via=await _via(context, held),
         text=text,
         prompt=prompt.text if prompt else text,
+        parts=turn.parts,
         role="system" if turn.source and turn.source.kind == JobKind.RECALL else "user",
         prompt_ref=prompt.ref if prompt else None,
         source=turn.source,
@@ -60,12 +61,16 @@ class _Past:
         self._held = held
         self._asked = asked
 
+    @property
+    def _zone(self) -> str | None:
+        return self._held.session.timezone or self._context.settings.timezone
+
     async def history(self, limit: int, tools: bool) -> list[Message]:
         held, source = self._held, self._held.turn.source
         given = await assemble(
-            MemoryReader(self._context.store),
+            self._context.memory,
             held.session,
-            asked=self._asked,
+            asked=memory_query(self._asked, self._context.clock.ms(), self._zone),
             view=await _view(self._context, source),
             limit=limit,
             before=held.opened.seq,

@@ -7,10 +7,13 @@ enough for live workers to renew their leases.
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
+from segue.kernel.live.observers import Observer
 from segue.kernel.transactions import settle
 from segue.kernel.transactions.result import Name
 from segue.kernel.workers.worker_context import WorkerContext
+from segue.model.records import Event
 
 _log = logging.getLogger(__name__)
 
@@ -69,4 +72,11 @@ class Reaper:
             reclaimed += 1
             _log.warning("reclaimed lane, its lease had expired: session %s", session_id)
             self._context.announce(end)
+            for event in end.events:
+                if event.type == "stream_end" and event.via_id is None:
+                    self._context.observers.tell(partial(_tell_reclaimed, end=event))
         return reclaimed
+
+
+def _tell_reclaimed(observer: Observer, end: Event) -> None:
+    observer.turn_reclaimed(end)

@@ -78,7 +78,9 @@ class AgentOutput:
             case ToolStarted():
                 # Committed before the agent continues: after a crash the turn counts as one that acted.
                 await self._store_event("tool_started", piece, acted=True)
+                self._context.observers.tell(lambda each: each.tool_started(self._running, piece))
             case ToolCalled():
+                self._context.observers.tell(lambda each: each.tool_called(self._running, piece))
                 await self._store_event("tool_call", piece, acted=False)
             case Usage(figures):
                 self._running.usage = figures
@@ -99,7 +101,8 @@ class AgentOutput:
             )
         choices = tuple(map(str, waiting.choices))
         text = f"{waiting.question} ({' / '.join(choices)})" if choices else waiting.question
-        self._add_text(f"\n\n{text}" if self._running.text_length else text)
+        said = self._running.text_length
+        self._add_text(f"\n\n{text}" if said else text)
         asked = {
             "question": waiting.question,
             "choices": choices,
@@ -108,7 +111,11 @@ class AgentOutput:
             "asked_at": to_ms(now),
         }
         return OpenQuestion(
-            question=waiting.question, choices=choices, until=to_ms(until), stored=to_text(asked) or ""
+            question=waiting.question,
+            choices=choices,
+            until=to_ms(until),
+            said=said,
+            stored=to_text(asked) or "",
         )
 
     def _add_text(self, text: str) -> None:

@@ -142,7 +142,8 @@ class Runner:
         context.turns.add(running)
         context.hub.publish(held.events)
         try:
-            context.announce(await self._run_and_settle(running))
+            with context.observers.turn(running):
+                context.announce(await self._run_and_settle(running))
         except LeaseLost as lost:
             _log.warning("lease lost, turn abandoned: turn %s: %s", held.turn.id, lost)
         except Exception:
@@ -175,7 +176,8 @@ class Runner:
             try:
                 if context.clock.steady_ms() >= running.held_until:  # the store answered the lease too late
                     raise LeaseLost("its lease had run out before it could begin")
-                ending = await run_agent(context, running)
+                with context.observers.agent(running):
+                    running.ending = ending = await run_agent(context, running)
             finally:
                 self._count(busy=-1, settling=+1)
         except asyncio.CancelledError:
@@ -187,10 +189,11 @@ class Runner:
             running.task.uncancel()
             if running.cancel_reason is CancelReason.LEASE_LOST:
                 raise LeaseLost("its lease ran out") from None
-            ending = running.cut_short()
+            running.ending = ending = running.cut_short()
         now = context.clock.ms()
         turn = running.held.turn
         if ending.outcome is Outcome.ERROR and turn.attempt - turn.crashes <= turn.retries:
+            running.retried = True
             pause = backoff(turn.attempt - turn.crashes, context.rng)
             at = now + round(pause.total_seconds() * 1000)
             settlement = partial(settle.retry, running.held, ending, now, at=at)

@@ -8,8 +8,10 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from segue.errors import NotFound
+from segue.kernel.live.observers import Observer
 from segue.kernel.transactions import fire, unified
 from segue.kernel.transactions.fire import OutgoingMessage
 from segue.kernel.transactions.lane import Admission
@@ -21,7 +23,7 @@ from segue.model.decision import DueSlot, Fire, PassOver, Postpone, decide
 from segue.model.policy import Busy, jittered
 from segue.model.prompts import PromptFacts, template_for
 from segue.model.records import Source, run_id
-from segue.model.states import JobKind
+from segue.model.states import JobKind, Outcome
 from segue.store.queues import DueJob, Unreadable
 from segue.times.clock import to_moment, to_ms
 
@@ -74,6 +76,7 @@ class Timer:
             self._bell.ring(Name.COURIER)
         if taken is not None:
             self._context.announce(taken)
+            self._context.observers.tell(partial(_tell, due.job.kind, decision, now))
 
     async def _pause_unreadable(self, due: Unreadable, now: int) -> None:
         with suppress(NotFound):  # its session and the job were deleted since the read
@@ -148,6 +151,16 @@ class Timer:
             mode=action.mode,
             to=action.to,
         )
+
+
+def _tell(kind: JobKind, decision: Fire | PassOver | Postpone, now: int, observer: Observer) -> None:
+    match decision:
+        case Fire():
+            observer.run_fired(kind, max(0, now - to_ms(decision.slot)))
+            if decision.missed is not None:
+                observer.run_passed_over(kind, Outcome.MISSED, decision.missed.count)
+        case PassOver():
+            observer.run_passed_over(kind, decision.outcome, decision.count)
 
 
 def _due_slot(due: DueJob, now: int) -> DueSlot:

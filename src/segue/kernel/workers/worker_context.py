@@ -9,10 +9,12 @@ from typing import Any, TypeAlias
 from segue.errors import StoreUnavailable, Undecided
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
+from segue.kernel.live.observers import Observers
 from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.transactions.deliveries import Outbox
 from segue.kernel.transactions.result import Result
 from segue.memory.extraction import Extractor
+from segue.memory.reader import MemoryReader
 from segue.model.agent import Agent
 from segue.model.channel import Channel, stored_names
 from segue.model.evaluation import EvaluateResponse
@@ -61,11 +63,13 @@ class WorkerContext:
     functions: Mapping[str, Function]
     evaluate_response: EvaluateResponse
     extractor: Extractor
+    memory: MemoryReader
     channels: Mapping[str, Channel] | None
     """By name. None: all clients read the log, and storing a message is sending it."""
     settings: Settings
     holder: str
     """The name under which this process holds leases."""
+    observers: Observers
     kernel: Any
     """The kernel itself, which each turn gives to its agent."""
     tuning: WorkerTuning = WorkerTuning()

@@ -147,7 +147,7 @@ async def skip_automation(job_id: JobId, request: AuthenticatedRequest) -> schem
 
 
 @router.get("/automations/{job_id}/runs", summary="List an automation's runs")
-async def list_runs(
+async def list_automation_runs(
     job_id: JobId, request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
 ) -> common.RunsOut:
     """List runs, newest first, including skipped and missed ones."""

@@ -32,7 +32,7 @@ Ready = Annotated[bool, Query(description="Answer 503 unless the status is `ok`.
         **responses(422),
     },
 )
-async def health(request: Request, response: Response, ready: Ready = False) -> common.Health:
+async def check_health(request: Request, response: Response, ready: Ready = False) -> common.Health:
     """Needs no key, because it reveals nothing about users.
 
     `degraded` means that the last write failed or that due jobs do not run; `reason` says why. The status
@@ -63,7 +63,7 @@ async def health(request: Request, response: Response, ready: Ready = False) -> 
         **responses(401, 403, 503),
     },
 )
-async def metrics(request: Request) -> Response:
+async def get_metrics(request: Request) -> Response:
     """Requires a key with the role admin."""
     state = app_state(request)
     require_admin(await state.caller(request))

@@ -16,7 +16,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter, ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.types import Message, Receive, Scope, Send
 
 from segue.errors import NotFound, SegueError
 from segue.kernel.kernel import Kernel
@@ -26,6 +25,7 @@ from segue.model.records import Asker, Event, Overview, Session
 from segue.model.text_checks import MAX_NAME
 from segue.server.auth import Caller
 from segue.server.error_responses import Refused, problem_of, problem_response, responses
+from segue.server.event_stream import EventStream
 from segue.server.paging import LARGEST_SEQ
 from segue.server.request_context import (
     AuthenticatedRequest,
@@ -37,7 +37,9 @@ from segue.server.request_context import (
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common
 from segue.server.schemas import events as wire_events
+from segue.server.schemas.body import Body
 from segue.server.schemas.events import WireEvent
+from segue.server.schemas.files import WithParts
 from segue.times.cron_line import zone_named
 
 router = APIRouter(route_class=AuthenticatedRoute, tags=["Live"])
@@ -45,7 +47,6 @@ router = APIRouter(route_class=AuthenticatedRoute, tags=["Live"])
 MOST_FOLLOWED = 1000
 """Sessions that one connection may follow."""
 MOST_LISTED = 500
-_PING_SECONDS = 15
 _NO_SUMMARY_CHANGE = frozenset({"tool_started", "tool_call", "stream_end"})
 """Events that do not change a session's summary. A `stream_end` is followed by a `session_sync`."""
 
@@ -127,7 +128,7 @@ async def _changes_elsewhere(
         **responses(400, 401, 403, 404, 422),
     },
 )
-async def follow(
+async def follow_session(
     key: KeyInPath,
     request: AuthenticatedRequest,
     after: Annotated[
@@ -152,40 +153,23 @@ async def follow(
             except NotFound:  # the session was deleted
                 return
 
-    return Stream(stream(), ping=_PING_SECONDS)
+    return EventStream(stream())
 
 
-class Stream(EventSourceResponse):
-    """Sends the final chunk when the server stops, so that the client sees a complete response."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        ended = False
-
-        async def track_end(message: Message) -> None:
-            nonlocal ended
-            ended = message["type"] == "http.response.body" and not message.get("more_body")
-            await send(message)
-
-        await super().__call__(scope, receive, track_end)
-        if not ended:
-            await send({"type": "http.response.body", "body": b""})
-
-
-class Subscribe(common.Body):
+class Subscribe(Body):
     type: str = Field(pattern="^subscribe$")
     session: common.Key | Annotated[str, Field(pattern=r"^\*$")]
     after: int | None = Field(None, ge=0, le=LARGEST_SEQ)
 
 
-class Unsubscribe(common.Body):
+class Unsubscribe(Body):
     type: str = Field(pattern="^unsubscribe$")
     session: common.Key | Annotated[str, Field(pattern=r"^\*$")]
 
 
-class SendMessage(common.Body):
+class SendMessage(WithParts):
     type: str = Field(pattern="^message$")
     session: common.Key
-    content: common.NonBlankText
     id: str | None = Field(None, min_length=1, max_length=200)
     when_busy: common.Busy | None = None
     timezone: str | None = Field(
@@ -193,7 +177,7 @@ class SendMessage(common.Body):
     )
 
 
-class Stop(common.Body):
+class Stop(Body):
     type: str = Field(pattern="^stop$")
     session: common.Key
 
@@ -220,12 +204,12 @@ async def websocket(socket: WebSocket) -> None:
     with state.metrics.clients.labels("websocket").track_inprogress():
         try:
             async with asyncio.TaskGroup() as tasks:
-                await Client(socket, state.kernel, caller, asker, tasks).serve()
+                await LiveConnection(socket, state.kernel, caller, asker, tasks).serve()
         except* WebSocketDisconnect:
             pass
 
 
-class Client:
+class LiveConnection:
     """One WebSocket connection: executes its commands and streams the sessions that it follows."""
 
     def __init__(
@@ -280,7 +264,8 @@ class Client:
         await check_may_open(self._kernel, self._caller, self._owner, message.session)
         request = None
         if message.id is not None:
-            digest = sha256(f"message {message.session}\n{message.content}".encode()).hexdigest()
+            told = "\n".join([f"message {message.session}", message.content, *message.file_ids])
+            digest = sha256(told.encode()).hexdigest()
             request = idempotency.Request(
                 owner=self._owner.own, name=f"{message.session} {message.id}", digest=digest
             )
@@ -288,7 +273,12 @@ class Client:
         if message.timezone is not None and zone_named(message.timezone) is not None:
             await self._kernel.sessions.suggest_zone(message.session, message.timezone, owner=self._owner)
         admitted = await self._kernel.receive(
-            message.session, message.content, owner=self._owner, when_busy=message.when_busy, request=request
+            message.session,
+            message.content,
+            parts=message.file_ids,
+            owner=self._owner,
+            when_busy=message.when_busy,
+            request=request,
         )
         await self._send(
             {

@@ -45,7 +45,7 @@ async def read_log(
 
 
 @router.post("/markdown", summary="Render Markdown", responses=responses(413))
-async def render(body: common.MarkdownIn) -> common.RenderedOut:
+async def render_markdown(body: common.MarkdownIn) -> common.RenderedOut:
     """Render a text like the `html` of a message, for text that is still streaming."""
     html = await html_of([body.text])
     return common.RenderedOut(html=html[body.text])

@@ -31,7 +31,7 @@ async def log_in(body: common.Login, request: Request, response: Response) -> co
 
 
 @router.get("/session", summary="Get the current caller")
-async def who_am_i(request: Request) -> common.CallerOut:
+async def get_caller(request: Request) -> common.CallerOut:
     state = app_state(request)
     return _caller_out(await state.caller(request), state.model.name)
 

@@ -157,6 +157,11 @@ async def list_memories(
     )
 
 
+@router.get("/memories/{memory_id}", summary="Get a memory", responses=responses(404))
+async def get_memory(memory_id: IdInPath, request: AuthenticatedRequest) -> schemas.MemoryOut:
+    return schemas.memory(await request.kernel.memory.get(memory_id, owner=request.owner))
+
+
 @router.patch("/memories/{memory_id}", summary="Correct a memory", responses=responses(404, 409, 413))
 async def change_memory(
     memory_id: IdInPath, body: schemas.ChangeMemory, request: AuthenticatedRequest
@@ -169,7 +174,7 @@ async def change_memory(
 
 
 @router.delete("/memories/{memory_id}", summary="Delete a memory", responses=responses(404))
-async def forget(memory_id: IdInPath, request: AuthenticatedRequest) -> schemas.MemoryDeleted:
+async def delete_memory(memory_id: IdInPath, request: AuthenticatedRequest) -> schemas.MemoryDeleted:
     await request.kernel.memory.delete(memory_id, owner=request.owner)
     return schemas.MemoryDeleted(deleted=True)
 
@@ -177,7 +182,7 @@ async def forget(memory_id: IdInPath, request: AuthenticatedRequest) -> schemas.
 @router.get(
     "/system/auto-commit/index", summary="List sessions with an idle timeout", responses=responses(403)
 )
-async def auto_commit_index(request: AuthenticatedRequest) -> schemas.IndexOut:
+async def get_auto_commit_index(request: AuthenticatedRequest) -> schemas.IndexOut:
     """List sessions that are committed after an idle time, by account and user. Requires the role admin."""
     require_admin(request.caller)
     return schemas.index(await request.kernel.memory.auto_commit_index(), request.kernel.clock.ms())

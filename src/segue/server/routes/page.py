@@ -21,6 +21,8 @@ router = APIRouter()
 _CACHE_FOREVER = "public, max-age=31536000, immutable"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 _STYLE = re.compile(r' *<link rel="stylesheet" href="web/([^"]+)">\n')
+_BLOCK_COMMENT = re.compile(rb"^\s*/\*.*?\*/\n", re.DOTALL | re.MULTILINE)
+_LINE_COMMENT = re.compile(rb"^\s*//.*\n", re.MULTILINE)
 _IMPORT = re.compile(r'^(?:import|export) (?:[^"]* from )?"(\.[^"]+)";$', re.MULTILINE)
 
 
@@ -75,7 +77,14 @@ def _walk(folder: Traversable, above: str) -> Iterator[tuple[str, bytes]]:
         if entry.is_dir():
             yield from _walk(entry, f"{name}/")
         elif _type(name):
-            yield name, entry.read_bytes()
+            yield name, _without_comments(name, entry.read_bytes())
+
+
+def _without_comments(name: str, content: bytes) -> bytes:
+    """Comments that have lines of their own are a sixth of what a browser would load."""
+    if name.endswith((".js", ".css")):
+        content = _BLOCK_COMMENT.sub(b"", content)
+    return _LINE_COMMENT.sub(b"", content) if name.endswith(".js") else content
 
 
 def _type(name: str) -> str | None:

@@ -16,7 +16,7 @@ router = APIRouter(
 
 
 @router.get("/sessions/{key}/runs", summary="List a session's runs")
-async def list_runs(
+async def list_session_runs(
     key: KeyInPath, request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
 ) -> common.RunsOut:
     """List runs, newest first, including skipped and missed ones."""

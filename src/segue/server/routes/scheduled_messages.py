@@ -71,6 +71,13 @@ async def list_scheduled_messages(
     )
 
 
+@router.get("/scheduled-messages/{id}", summary="Get a scheduled message")
+async def get_scheduled_message(id: MessageId, request: AuthenticatedRequest) -> schemas.ScheduledMessageOut:
+    message = await request.kernel.scheduled_messages.get(id, owner=request.owner)
+    session = await request.kernel.sessions.by_id(message.session_id)
+    return schemas.scheduled_message(message, session.key)
+
+
 @router.delete("/scheduled-messages/{id}", summary="Cancel a scheduled message", responses=responses(409))
 async def cancel_scheduled_message(
     id: MessageId, request: AuthenticatedRequest

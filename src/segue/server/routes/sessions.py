@@ -51,6 +51,7 @@ async def open_session(
         chat_type=body.chat_type,
         title=body.title,
         timezone=body.timezone,
+        when_busy=body.when_busy,
         metadata=body.metadata,
         auto_commit_policy=policy_of(body),
         request=await request.idempotency(idempotency_key),
@@ -67,7 +68,7 @@ async def list_sessions(
     cursor: Cursor = None,
     pending_recall: Annotated[bool, Query(description="Return only sessions with a pending recall.")] = False,
 ) -> common.SessionsOut:
-    """List the caller's sessions, or for an admin those of the whole account; most recent message first."""
+    """List the caller's sessions, or for an admin those of the whole account; most recent activity first."""
     found = await request.kernel.sessions.overviews(
         owner=request.owner, limit=limit + 1, before=decode_cursor(cursor), pending_recall=pending_recall
     )

@@ -1,9 +1,10 @@
 """Routes of turns and messages: send a message, stop a turn, read and write the transcript."""
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Path, Query, Response
 
+from segue.kernel.transactions.lane import QueuedTurn
 from segue.server.error_responses import responses
 from segue.server.markdown_pool import html_of
 from segue.server.paging import LARGEST_SEQ, Cursor, Limit, decode_seq, encode_seq, page_length
@@ -16,6 +17,11 @@ router = APIRouter(route_class=AuthenticatedRoute, tags=["Talking"], responses=r
 
 LONGEST_WAIT = 600
 
+Wait: TypeAlias = Annotated[
+    float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the end of the turn.")
+]
+TurnId: TypeAlias = Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")]
+
 
 @router.post(
     "/sessions/{key}/turns",
@@ -27,14 +33,12 @@ LONGEST_WAIT = 600
         **responses(404, 409, 413),
     },
 )
-async def say(
+async def send_message(
     key: KeyInPath,
     body: common.NewTurn,
     request: AuthenticatedRequest,
     idempotency_key: IdempotencyKey = None,
-    wait: Annotated[
-        float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the end of the turn.")
-    ] = 0,
+    wait: Wait = 0,
 ) -> common.TurnAccepted | common.TurnOut | Response:
     """Send a user's message, which starts a turn. Creates the session if it does not exist.
 
@@ -45,6 +49,7 @@ async def say(
     admitted = await request.kernel.receive(
         key,
         body.content,
+        parts=body.file_ids,
         owner=request.owner,
         when_busy=body.when_busy,
         request=await request.idempotency(idempotency_key),
@@ -63,15 +68,35 @@ async def say(
 
 @router.get("/turns/{turn_id}", summary="Get a turn", responses=responses(404))
 async def get_turn(
-    turn_id: Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")], request: AuthenticatedRequest
+    turn_id: TurnId,
+    request: AuthenticatedRequest,
+    wait: Wait = 0,
 ) -> common.TurnOut:
-    turn = await request.kernel.turns.get(turn_id, owner=request.owner)
-    session = await request.kernel.sessions.by_id(turn.via_id)
-    return views.turn(turn, session.key)
+    """Return a turn; with `wait`, when it has ended, or after that time. A message that joined another turn
+    ends with that turn, which is returned then."""
+    kernel = request.kernel
+    turn = await kernel.turns.get(turn_id, owner=request.owner)
+    if wait:
+        try:
+            async with request.app_state.waiting(wait):
+                turn = await kernel.wait(QueuedTurn(turn_id=turn.id, session_id=turn.session_id))
+        except TimeoutError:
+            pass
+    return views.turn(turn, (await kernel.sessions.by_id(turn.via_id)).key)
+
+
+@router.post("/turns/{turn_id}/cancel", summary="Cancel a queued turn", responses=responses(404, 409))
+async def cancel_turn(turn_id: TurnId, request: AuthenticatedRequest) -> common.TurnOut:
+    """Cancel a turn that has not started. 409 if it has started or ended; a running turn is stopped by its
+    session."""
+    kernel = request.kernel
+    await kernel.turns.cancel(turn_id, owner=request.owner)
+    turn = await kernel.turns.get(turn_id, owner=request.owner)
+    return views.turn(turn, (await kernel.sessions.by_id(turn.via_id)).key)
 
 
 @router.post("/sessions/{key}/stop", summary="Stop the running turn", responses=responses(404))
-async def stop(key: KeyInPath, request: AuthenticatedRequest) -> common.Stopped:
+async def stop_turn(key: KeyInPath, request: AuthenticatedRequest) -> common.Stopped:
     """Stop the running turn, in any process. The text that it has produced stays."""
     turn_id = await request.kernel.turns.stop(key, owner=request.owner)
     return common.Stopped(stopped=turn_id is not None, turn_id=turn_id)
@@ -114,7 +139,7 @@ async def write_message(
     await request.may_open(key)
     written = await request.kernel.log.write_all(
         key,
-        [(body.role, body.content)],
+        [(body.role, body.content, body.created_at, body.file_ids)],
         owner=request.owner,
         auto_commit_policy=policy_of(body),
         request=await request.idempotency(idempotency_key),
@@ -136,7 +161,7 @@ async def write_messages(
     """Store all messages or none, in their order, without running the agent. Creates the session if it does
     not exist."""
     await request.may_open(key)
-    messages = [(message.role, message.content) for message in body.messages]
+    messages = [(each.role, each.content, each.created_at, each.file_ids) for each in body.messages]
     written = await request.kernel.log.write_all(
         key,
         messages,

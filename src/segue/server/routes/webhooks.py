@@ -17,7 +17,7 @@ router = APIRouter(tags=["Webhooks"])
     status_code=204,
     responses=responses(400, 403, 404, 413, 422, 503),
 )
-async def telegram_update(
+async def receive_telegram_update(
     request: Request,
     update: Annotated[dict[str, JsonValue], Body()],
     x_telegram_bot_api_secret_token: Annotated[str, Header(max_length=300)] = "",

@@ -15,7 +15,8 @@ from segue.model.records import Job, Session
 from segue.model.schedule import local, read_trigger, upcoming, zone_of
 from segue.model.states import JobState
 from segue.model.text_checks import MAX_NAME
-from segue.server.schemas.common import Body, Moment, Name, NonBlankText, TimesZone
+from segue.server.schemas.body import Body
+from segue.server.schemas.common import Moment, Name, NonBlankText, TimesZone
 from segue.server.schemas.views import maybe_moment, moment
 from segue.times.clock import to_moment
 from segue.times.moment import in_seconds

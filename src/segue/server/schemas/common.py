@@ -20,6 +20,8 @@ from pydantic import (
 from segue.kernel.api.log import MOST_AT_ONCE
 from segue.model.auto_commit import MOST_KEPT
 from segue.model.text_checks import MAX_KEY, MAX_NAME, MAX_TEXT
+from segue.server.schemas.body import Body
+from segue.server.schemas.files import PartOut, WithParts
 
 MOST_METADATA = 16_384
 KEY_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+:[^\s/\x00-\x1f\x7f]+$"
@@ -50,10 +52,6 @@ WrittenRole: TypeAlias = Literal["user", "assistant", "system"]
 
 _MOST = 1_000_000_000
 _MOMENT = "2026-11-16T09:00:00.000+00:00"
-
-
-class Body(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class AutoCommitPolicyIn(Body):
@@ -97,6 +95,7 @@ class OpenSession(Body):
     chat_type: Literal["private", "group"] = "private"
     title: Name | None = None
     timezone: str | None = Field(None, max_length=MAX_NAME, examples=["Europe/Berlin"])
+    when_busy: Busy | None = None
     metadata: Metadata = Field(default_factory=dict)
     auto_commit_policy: AutoCommitPolicyIn | None = None
 
@@ -118,8 +117,9 @@ class ChangeSession(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"title": "Travel"}]})
 
 
-class NewTurn(Body):
-    content: NonBlankText = Field(description="The user's message.")
+class NewTurn(WithParts):
+    """A user's message."""
+
     when_busy: Busy | None = Field(
         None,
         description="What to do while a turn is running. Default: the session's setting, then the server's.",
@@ -128,9 +128,19 @@ class NewTurn(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"content": "What is new?"}]})
 
 
-class WriteMessage(Body):
+SaidAt: TypeAlias = Annotated[
+    str | None,
+    Field(
+        max_length=40,
+        json_schema_extra={"format": "date-time"},
+        description="When it was said, RFC 3339, not in the future. The order is that of writing.",
+    ),
+]
+
+
+class WriteMessage(WithParts):
     role: WrittenRole
-    content: NonBlankText
+    created_at: SaidAt = None
     auto_commit_policy: AutoCommitPolicyIn | None = None
 
     model_config = ConfigDict(
@@ -138,9 +148,9 @@ class WriteMessage(Body):
     )
 
 
-class BatchMessage(Body):
+class BatchMessage(WithParts):
     role: WrittenRole
-    content: NonBlankText
+    created_at: SaidAt = None
 
     @model_validator(mode="before")
     @classmethod
@@ -229,6 +239,7 @@ class Upcoming(BaseModel):
 
 
 class SessionOut(BaseModel):
+    id: str = Field(description="Differs from that of a deleted session with the same key.")
     key: str = Field(examples=["websocket:3f2a"])
     channel: str
     chat_id: str
@@ -241,6 +252,7 @@ class SessionOut(BaseModel):
     last_message_at: Moment | None
     message_count: int = Field(description="Messages that are not archived.")
     pending_tokens: int = Field(description="Estimated number of tokens in these messages.")
+    last_seq: int = Field(description="The number of the newest event in its log.")
     last_line: str | None = Field(description="The beginning of the newest message.")
     last_line_at: Moment | None
     last_activity_at: Moment = Field(
@@ -253,6 +265,9 @@ class SessionOut(BaseModel):
     auto_commit_last_error_at: str = Field(description="Empty if there is no error.")
     state: Literal["idle", "running"]
     queued: int = Field(description="Number of queued turns.")
+    waiting_until: Moment | None = Field(
+        description="Set while the agent waits for the user's answer: scheduled turns are held until then."
+    )
     recall: RecallOut | None = Field(description="The pending recall, or the running one, or null.")
     automation_count: int
     when_busy: Busy | None
@@ -293,6 +308,7 @@ class MessageOut(BaseModel):
     role: Literal["user", "assistant", "system", "tool"]
     content: str
     html: str = Field(description="The content as Markdown, rendered and sanitised.")
+    parts: list[PartOut] = Field(description="The files that were sent with it.")
     created_at: Moment
     turn_id: str | None
     source: SourceOut | None = Field(description="The job that caused the message; null if a user did.")
@@ -320,6 +336,7 @@ class TurnOut(BaseModel):
     state: Literal["queued", "running", "done", "failed", "cancelled"]
     outcome: str | None
     content: str
+    parts: list[PartOut]
     reply: str | None = Field(description="The agent's own text, if any.")
     error: str | None
     usage: dict[str, JsonValue] | None

@@ -39,7 +39,7 @@ async def to_wire(
         case "stream_start":
             return wire_event | _started(event, message)
         case "stream_end":
-            return wire_event | _ended(event, message)
+            return wire_event | _ended(event, message) | await _said(event)
         case "message":
             return wire_event | {"message": message} | _undelivered(event)
         case "session_sync":
@@ -52,7 +52,7 @@ async def to_wire(
             scheduled_message = await _scheduled_message(kernel, session, event.body["job_id"])
             return wire_event | {"scheduled_message": scheduled_message}
         case "waiting":
-            return wire_event | dict(event.body) | {"until": views.moment(event.body["until"])}
+            return wire_event | await _question(event)
         case _:
             return wire_event | dict(event.body)
 
@@ -76,6 +76,7 @@ def live_text(session: Session, piece: LiveText, now: int) -> WireEvent:
         "session": session.key,
         "seq": piece.seq,
         "turn_id": piece.turn_id,
+        "attempt": piece.attempt,
         "at": views.moment(now),
         "offset": piece.offset,
         "text": piece.text,
@@ -120,7 +121,7 @@ def _started(event: Event, message: WireEvent | None) -> WireEvent:
 
 def _ended(event: Event, message: WireEvent | None) -> WireEvent:
     body = event.body
-    reply = body.get("reply", event.content if body["outcome"] == "ok" else None)
+    reply = body.get("reply", event.content if body["outcome"] in ("ok", "asked") else None)
     wire_event = {
         "state": body["state"],
         "outcome": body["outcome"],
@@ -134,6 +135,23 @@ def _ended(event: Event, message: WireEvent | None) -> WireEvent:
     if "code" in body:
         wire_event["code"] = body["code"]
     return wire_event | {"retry_at": views.moment(body["retry_at"])} if "retry_at" in body else wire_event
+
+
+async def _said(event: Event) -> WireEvent:
+    """The answer without its question, for clients that show the question of `waiting` by itself."""
+    if "said" not in event.body:
+        return {}
+    content = (event.content or "")[: event.body["said"]]
+    return {"said": {"content": content, "html": await _html(content)}}
+
+
+async def _question(event: Event) -> WireEvent:
+    body = event.body
+    return dict(body) | {"html": await _html(body["question"]), "until": views.moment(body["until"])}
+
+
+async def _html(text: str) -> str:
+    return (await html_of([text]))[text] if text else ""
 
 
 def _undelivered(event: Event) -> WireEvent:

@@ -13,7 +13,8 @@ from segue.model.auto_commit import MOST_KEPT
 from segue.model.memory import Archive, FoundMemory, Index, Memory, MemoryKind, Task
 from segue.model.transcript import Message
 from segue.server.schemas import common, views
-from segue.server.schemas.common import Body, MessageOut, Moment, NonBlankText
+from segue.server.schemas.body import Body
+from segue.server.schemas.common import MessageOut, Moment, NonBlankText
 
 Kind = Literal["fact", "preference", "decision", "thread"]
 

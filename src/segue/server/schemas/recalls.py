@@ -6,9 +6,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from segue.model.text_checks import MAX_NAME
 from segue.server.schemas import common
+from segue.server.schemas.body import Body
 
 
-class SetRecall(common.Body):
+class SetRecall(Body):
     call_type: Literal["once", "recurring", "immediate"]
     when: str | None = Field(
         None,

@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from segue.kernel.api.scheduled_messages import MessageScheduled
 from segue.model.records import Delivery, ScheduledMessage
 from segue.model.text_checks import MAX_NAME, MAX_TEXT
-from segue.server.schemas.common import Body, Moment, TimesZone
+from segue.server.schemas.body import Body
+from segue.server.schemas.common import Moment, TimesZone
 from segue.server.schemas.views import maybe_moment, moment
 
 Status = Literal["pending", "sent", "cancelled", "failed"]

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from pydantic.config import JsonDict
 
 from segue.config.stored_model import LONGEST_KEY
-from segue.server.schemas.common import Body
+from segue.server.schemas.body import Body
 
 _EXAMPLE: JsonDict = {"provider": "ollama", "name": "qwen3"}
 Provider: TypeAlias = Literal["openai", "anthropic", "ollama", "compatible"]

@@ -19,6 +19,7 @@ from segue.server.schemas.common import (
     TurnOut,
     Upcoming,
 )
+from segue.server.schemas.files import parts_out
 from segue.times.clock import to_moment
 
 _SOURCES = {"message": "scheduled_send", "legacy": "cron"}
@@ -35,6 +36,7 @@ def maybe_moment(ms: int | None) -> str | None:
 def session(overview: Overview) -> SessionOut:
     record = overview.session
     return SessionOut(
+        id=record.id,
         key=record.key,
         channel=record.channel,
         chat_id=record.chat_id,
@@ -47,6 +49,7 @@ def session(overview: Overview) -> SessionOut:
         last_message_at=maybe_moment(record.last_message_at),
         message_count=overview.message_count,
         pending_tokens=overview.pending_tokens,
+        last_seq=record.last_seq,
         last_line=overview.last_line,
         last_line_at=maybe_moment(overview.last_line_at),
         last_activity_at=moment(overview.last_activity_at),
@@ -57,6 +60,7 @@ def session(overview: Overview) -> SessionOut:
         auto_commit_last_error_at=maybe_moment(record.live.last_error_at) or "",
         state="idle" if record.holder is None else "running",
         queued=overview.queued,
+        waiting_until=maybe_moment(record.waiting_until),
         recall=None if overview.recall is None else recall(overview.recall, record.key),
         automation_count=overview.cron_jobs,
         when_busy=cast(Any, record.when_busy),
@@ -96,6 +100,7 @@ def message(record: Message, session_id: str, *, html: str, archived_seq: int = 
         role=cast(Any, record.role),
         content=record.content,
         html=html,
+        parts=parts_out(record.parts),
         created_at=moment(record.at),
         turn_id=record.turn_id,
         source=source(record.source),
@@ -134,6 +139,7 @@ def turn(record: Turn, session_key: str) -> TurnOut:
         state=cast(Any, str(record.state)),
         outcome=record.outcome,
         content=record.content,
+        parts=parts_out(record.parts),
         reply=record.reply,
         error=record.error,
         usage=None if record.usage is None else dict(record.usage),

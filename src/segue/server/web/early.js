@@ -11,7 +11,8 @@
   };
   const key = location.hash.slice(1) || encodeURIComponent(localStorage.getItem("segue.last") ?? "");
   const session = key && `sessions/${key}`;
-  const parts = ["", "/log?limit=50", "/automations", "/recall", "/scheduled-messages?status=pending"];
+  const coming = ["/automations", "/recall", "/scheduled-messages?status=pending"];
+  const parts = ["", "/log?limit=50", "/archives?limit=100", ...coming];
   const paths = ["sessions?limit=30", ...(session ? parts.map((part) => session + part) : [])];
   window.early = new Map(paths.map((path) => [path, prefetch(path)]));
   // The caller that takes a response handles its failure; this only avoids an unhandled rejection.

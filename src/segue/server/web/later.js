@@ -1,6 +1,5 @@
 // Elements that the first screen does not need, loaded after it. Each upgrades in place when it arrives.
 
-import "./elements/segue-card.js";
 import "./elements/segue-delete.js";
 import "./elements/segue-hint.js";
 import "./elements/segue-login.js";

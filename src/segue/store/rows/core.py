@@ -16,12 +16,12 @@ from typing import Any
 from segue.errors import BadPolicy, SegueError
 from segue.model.action import Action, action_from_json
 from segue.model.auto_commit import AutoCommitPolicy, Unarchived
+from segue.model.files import File, files_from_json
 from segue.model.policy import Policy
 from segue.model.prompts import PromptFacts, prompt_facts_from_json
 from segue.model.records import Event, Job, Owner, Session, Source, Turn
 from segue.model.states import JobKind, JobState, Outcome, TurnState
 from segue.model.text_checks import clean
-from segue.model.tokens import estimate
 from segue.store import queries
 from segue.store.database import Row
 from segue.times.trigger import Trigger, trigger_from_json
@@ -78,7 +78,7 @@ SESSION = columns(
 TURN = columns(
     "id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, "
     "joined_into, attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at, "
-    "started_at, finished_at, outcome, reply, error, usage"
+    "started_at, finished_at, outcome, reply, error, usage, parts"
 )
 JOB = columns(
     "id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, "
@@ -156,6 +156,14 @@ def brief_of(text: str | None) -> PromptFacts | None:
     return prompt_facts_from_json(json.loads(text)) if text else None
 
 
+def parts_text(parts: Sequence[File]) -> str | None:
+    return _encode([file.to_json() for file in parts]) if parts else None
+
+
+def parts_of(text: str | None) -> tuple[File, ...]:
+    return files_from_json(json.loads(text)) if text else ()
+
+
 def outcome_of(text: str | None) -> Outcome | None:
     return Outcome(text) if text else None
 
@@ -179,6 +187,7 @@ def turn(row: Row) -> Turn:
     fields["acted"] = bool(fields["acted"])
     fields["outcome"] = outcome_of(fields["outcome"])
     fields["usage"] = from_text(fields["usage"]) if fields["usage"] else None
+    fields["parts"] = parts_of(fields["parts"])
     return Turn(**fields)
 
 
@@ -197,6 +206,10 @@ def job(row: Row) -> Job:
 def event(row: Row) -> Event:
     fields = fields_of(row, queries.events.columns["event"])
     return Event(**{**fields, "source": source_of(fields["source"]), "body": from_text(fields["body"])})
+
+
+def file(row: Row) -> File:
+    return File(id=row["id"], name=row["name"], media_type=row["media_type"], size=row["size"])
 
 
 def event_with_delivery(row: Row) -> Event:
@@ -219,5 +232,5 @@ def event_params(event: Event) -> dict[str, str | int | None]:
         "content": event.content,
         "source": source_text(event.source),
         "body": to_text(event.body),
-        "tokens": estimate(event.content) if event.role and event.content else 0,
+        "tokens": event.tokens,
     }

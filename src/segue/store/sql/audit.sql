@@ -79,8 +79,17 @@ SELECT sessions.id, directory.key
 FROM sessions
 LEFT JOIN directory ON directory.session_id = sessions.id
 WHERE directory.session_id IS NULL
-   OR (directory.account, directory.user_id, directory.key) <> (sessions.account, sessions.user_id, sessions.key)
-   OR directory.heard_at <> COALESCE(sessions.last_message_at, sessions.created_at);
+   OR (directory.account, directory.user_id, directory.key) <> (sessions.account, sessions.user_id, sessions.key);
+
+-- name: wrong_activity
+-- A conversation is listed by its last activity, which is not before its user's last message.
+SELECT sessions.id, activity.active_at
+FROM sessions
+LEFT JOIN activity ON activity.session_id = sessions.id
+WHERE sessions.key NOT LIKE 'system:%'
+  AND (activity.session_id IS NULL
+       OR (activity.account, activity.user_id) <> (sessions.account, sessions.user_id)
+       OR activity.active_at < COALESCE(sessions.last_message_at, sessions.created_at));
 
 -- name: run_without_its_turn
 -- Its outcome is read from the turn.

@@ -1,15 +1,10 @@
--- Directory: finds a session by key, and lists sessions by the time of their last user message.
+-- Directory: finds a session by key.
 
 -- name: enter
-INSERT INTO directory (session_id, account, user_id, key, heard_at)
-VALUES (:session_id, :account, :user_id, :key, :now)
+INSERT INTO directory (session_id, account, user_id, key)
+VALUES (:session_id, :account, :user_id, :key)
 ON CONFLICT (account, user_id, key) DO NOTHING
 RETURNING session_id;
-
--- name: hear
-UPDATE directory
-SET heard_at = :now
-WHERE session_id = :session_id;
 
 -- name: users_of
 -- The users who have a session of that key, for an error message.

@@ -42,12 +42,12 @@ ORDER BY seq DESC
 LIMIT :limit;
 
 -- name: told_before
--- The events shown to a reader of the conversation: messages, tool calls and the queue.
+-- The events shown to a reader of the conversation: messages, tool calls, questions and the queue.
 SELECT /*columns event*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery
 FROM events
 WHERE session_id = :session_id AND seq < :before
-  AND type IN ('stream_start', 'tool_started', 'tool_call', 'stream_end', 'message', 'queue_update')
+  AND type IN ('stream_start', 'tool_started', 'tool_call', 'stream_end', 'waiting', 'message', 'queue_update')
 ORDER BY seq DESC
 LIMIT :limit;
 

@@ -35,7 +35,7 @@ WHERE account = :account AND user_id = :user_id AND topic = :topic AND forgotten
 SELECT /*columns memory*/
 FROM memories
 WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL AND kind <> 'passage'
-  AND (updated_at < :before OR (updated_at = :before AND id < :before_id))
+  AND (updated_at, id) < (:before, :before_id)
 ORDER BY updated_at DESC, id DESC
 LIMIT :limit;
 
@@ -47,9 +47,12 @@ ORDER BY account, user_id
 LIMIT 1;
 
 -- name: count
+-- How many memories an owner has. Counting stops at :most.
 SELECT COUNT(*) AS found
-FROM memories
-WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL;
+FROM (SELECT 1 AS one
+      FROM memories
+      WHERE account = :account AND user_id = :user_id AND forgotten_at IS NULL
+      LIMIT :most) AS counted;
 
 -- name: add_term
 INSERT INTO memory_terms (account, user_id, term, memory_id, weight)
@@ -61,13 +64,117 @@ SET weight = excluded.weight;
 DELETE FROM memory_terms
 WHERE memory_id = :memory_id;
 
+-- name: frequencies
+-- How many memories contain each of these terms. Counting stops at :most.
+SELECT asked.term,
+       (SELECT COUNT(*)
+        FROM (SELECT 1 AS one
+              FROM memory_terms
+              WHERE memory_terms.account = :account AND memory_terms.user_id = :user_id
+                AND memory_terms.term = asked.term
+              LIMIT :most) AS counted) AS found
+FROM /*pg json_array_elements_text(CAST(:terms AS JSON)) AS asked (term) *//*lite (SELECT value AS term FROM json_each(:terms)) AS asked */;
+
 -- name: matching
--- Which memories contain which of these terms; Python ranks them.
-SELECT memory_terms.memory_id, memory_terms.term, memory_terms.weight
-FROM /*pg json_array_elements_text(CAST(:terms AS JSON)) AS asked (term) *//*lite (SELECT value AS term FROM json_each(:terms)) AS asked */
-JOIN memory_terms
-  ON memory_terms.account = :account AND memory_terms.user_id = :user_id AND memory_terms.term = asked.term
-ORDER BY memory_terms.memory_id, memory_terms.term
+-- Which memories contain which of these terms; Python ranks them. An array, not a join: without statistics
+-- PostgreSQL would read the terms of all owners for a join.
+SELECT memory_id, term, weight
+FROM memory_terms
+WHERE account = :account AND user_id = :user_id
+  AND term /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:terms AS JSON)))) *//*lite IN (SELECT value FROM json_each(:terms)) */
+ORDER BY memory_id, term;
+
+-- name: newest_with
+-- The newest memories that contain a term, in the order of the index: what is left is not read.
+SELECT memory_id, term, weight
+FROM memory_terms
+WHERE account = :account AND user_id = :user_id AND term = :term
+ORDER BY memory_id DESC
+LIMIT :limit;
+
+-- name: weights_in
+-- Which of these memories contain which of these terms.
+SELECT memory_id, term, weight
+FROM memory_terms
+WHERE account = :account AND user_id = :user_id
+  AND term /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:terms AS JSON)))) *//*lite IN (SELECT value FROM json_each(:terms)) */
+  AND memory_id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+ORDER BY memory_id, term;
+
+-- name: neighbours
+-- The passages right before and after each of these passages in its session.
+SELECT memories.id,
+       (SELECT earlier.id
+        FROM memories AS earlier
+        WHERE earlier.account = :account AND earlier.user_id = :user_id
+          AND earlier.session_id = memories.session_id AND earlier.source_seq < memories.source_seq
+          AND earlier.kind = 'passage' AND earlier.forgotten_at IS NULL
+        ORDER BY earlier.source_seq DESC
+        LIMIT 1) AS before_id,
+       (SELECT later.id
+        FROM memories AS later
+        WHERE later.account = :account AND later.user_id = :user_id
+          AND later.session_id = memories.session_id AND later.source_seq > memories.source_seq
+          AND later.kind = 'passage' AND later.forgotten_at IS NULL
+        ORDER BY later.source_seq
+        LIMIT 1) AS after_id
+FROM memories
+WHERE memories.id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+  AND COALESCE(memories.account = :account AND memories.user_id = :user_id AND memories.kind = 'passage', FALSE);
+
+-- name: said_at
+-- When each of these was said.
+SELECT id, created_at
+FROM memories
+WHERE id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+  AND COALESCE(account = :account AND user_id = :user_id, FALSE);
+
+-- name: said_between
+-- The newest passages of a period.
+SELECT id, created_at
+FROM memories
+WHERE account = :account AND user_id = :user_id AND kind = 'passage' AND forgotten_at IS NULL
+  AND created_at >= :first AND created_at < :last
+ORDER BY created_at DESC, id DESC
+LIMIT :limit;
+
+-- name: by_ids
+SELECT /*columns memory*/
+FROM memories
+WHERE id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+  AND COALESCE(account = :account AND user_id = :user_id AND forgotten_at IS NULL, FALSE);
+
+-- name: keep_vector
+INSERT INTO memory_vectors (memory_id, account, user_id, model, bits, vector)
+VALUES (:memory_id, :account, :user_id, :model, :bits, :vector)
+ON CONFLICT (memory_id) DO UPDATE
+SET model = excluded.model, bits = excluded.bits, vector = excluded.vector;
+
+-- name: drop_vector
+DELETE FROM memory_vectors
+WHERE memory_id = :memory_id;
+
+-- name: bits
+-- The bits of an owner's newest vectors of one model.
+SELECT memory_id, bits
+FROM memory_vectors
+WHERE account = :account AND user_id = :user_id AND model = :model
+ORDER BY memory_id DESC
+LIMIT :limit;
+
+-- name: vectors
+SELECT memory_id, vector
+FROM memory_vectors
+WHERE memory_id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
+  AND COALESCE(account = :account AND user_id = :user_id AND model = :model, FALSE);
+
+-- name: without_vector
+-- Memories and passages that have no vector of this model, oldest first.
+SELECT /*columns memory*/
+FROM memories
+WHERE id > :after_id AND forgotten_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.memory_id = memories.id AND memory_vectors.model = :model)
+ORDER BY id
 LIMIT :limit;
 
 -- name: record_change

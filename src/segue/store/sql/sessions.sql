@@ -21,8 +21,13 @@ message_count, last_line, last_line_at, queued, automations, recall_id, recall_s
 recall_action, recall_slot, recall_next_at, recall_created_at, recall_updated_at, recall_call_type,
 recall_comment, recall_turn_state, recall_waits_since
 
--- columns: upcoming
--- What happens next in the session `counted`: a job of a user, a recall or a written message.
+-- columns: happened
+-- When something last happened in the session `counted`, and what happens next: a job of a user, a recall or a
+-- written message.
+COALESCE(
+    (SELECT activity.active_at FROM activity WHERE activity.session_id = counted.id),
+    counted.created_at
+) AS active_at,
 (SELECT MIN(jobs.next_at)
  FROM jobs
  WHERE jobs.session_id = counted.id AND jobs.state = 'active' AND jobs.kind IN ('cron', 'recall', 'message')
@@ -71,79 +76,79 @@ FROM sessions
 WHERE id = :id;
 
 -- name: newest_first
--- Without the system's own sessions, which are no conversations.
+-- By activity; the system's own sessions, which are no conversations, have none.
 WITH page AS MATERIALIZED (
-    SELECT session_id, heard_at
-    FROM directory
-    WHERE account = :account AND user_id = :user_id AND key NOT LIKE 'system:%'
-    ORDER BY heard_at DESC, session_id DESC
+    SELECT session_id, active_at
+    FROM activity
+    WHERE account = :account AND user_id = :user_id
+    ORDER BY active_at DESC, session_id DESC
     LIMIT :limit
 )
 SELECT /*columns session*/
 FROM page
 JOIN sessions ON sessions.id = page.session_id
-ORDER BY page.heard_at DESC, page.session_id DESC;
+ORDER BY page.active_at DESC, page.session_id DESC;
 
 -- name: newest_in_account
 -- As above, of all users.
 WITH page AS MATERIALIZED (
-    SELECT session_id, heard_at
-    FROM directory
-    WHERE account = :account AND key NOT LIKE 'system:%'
-    ORDER BY heard_at DESC, session_id DESC
+    SELECT session_id, active_at
+    FROM activity
+    WHERE account = :account
+    ORDER BY active_at DESC, session_id DESC
     LIMIT :limit
 )
 SELECT /*columns session*/
 FROM page
 JOIN sessions ON sessions.id = page.session_id
-ORDER BY page.heard_at DESC, page.session_id DESC;
+ORDER BY page.active_at DESC, page.session_id DESC;
 
 -- name: overview
-SELECT /*columns session*/, /*columns overview*/, /*columns upcoming*/
+SELECT /*columns session*/, /*columns overview*/, /*columns happened*/
 FROM sessions_with_counts AS counted
 WHERE id = :id;
 
 -- name: overviews
 -- One page, newest first, without the system's own; counts are computed for the sessions of the page only.
 WITH page AS MATERIALIZED (
-    SELECT session_id, heard_at
-    FROM directory
-    WHERE account = :account AND user_id = :user_id AND key NOT LIKE 'system:%'
-      AND heard_at <= :before
-      AND (heard_at < :before OR session_id < :before_id)
+    SELECT session_id, active_at
+    FROM activity
+    WHERE account = :account AND user_id = :user_id
+      AND active_at <= :before
+      AND (active_at < :before OR session_id < :before_id)
       AND (:pending_recall = 0 OR EXISTS (
           SELECT 1
           FROM current_recalls
-          WHERE current_recalls.session_id = directory.session_id AND current_recalls.recall_id IS NOT NULL
+          WHERE current_recalls.session_id = activity.session_id AND current_recalls.recall_id IS NOT NULL
       ))
-    ORDER BY heard_at DESC, session_id DESC
+    ORDER BY active_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT /*columns session*/, /*columns overview*/, /*columns upcoming*/
+SELECT /*columns session*/, /*columns overview*/, /*columns happened*/
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
-ORDER BY page.heard_at DESC, page.session_id DESC;
+ORDER BY page.active_at DESC, page.session_id DESC;
 
 -- name: overviews_in_account
 -- As above, of all users.
 WITH page AS MATERIALIZED (
-    SELECT session_id, heard_at
-    FROM directory
-    WHERE account = :account AND key NOT LIKE 'system:%'
-      AND heard_at <= :before
-      AND (heard_at < :before OR session_id < :before_id)
+    SELECT session_id, active_at
+    FROM activity
+    WHERE account = :account
+      AND active_at <= :before
+      AND (active_at < :before OR session_id < :before_id)
       AND (:pending_recall = 0 OR EXISTS (
           SELECT 1
           FROM current_recalls
-          WHERE current_recalls.session_id = directory.session_id AND current_recalls.recall_id IS NOT NULL
+          WHERE current_recalls.session_id = activity.session_id AND current_recalls.recall_id IS NOT NULL
       ))
-    ORDER BY heard_at DESC, session_id DESC
+    ORDER BY active_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT /*columns session*/, /*columns overview*/, /*columns upcoming*/
+SELECT /*columns session*/, /*columns overview*/, /*columns happened*/
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
-ORDER BY page.heard_at DESC, page.session_id DESC;
+ORDER BY page.active_at DESC, page.session_id DESC;
 
 -- name: lock_by_key
 SELECT /*columns session*/
@@ -284,11 +289,11 @@ WHERE id = :id;
 -- For the owner of a common session: the chat with the newest user message. The system's sessions are no chats.
 SELECT chat.id
 FROM sessions AS common
-JOIN directory ON directory.account = common.account AND directory.user_id = common.user_id
-JOIN sessions AS chat ON chat.id = directory.session_id
+JOIN activity ON activity.account = common.account AND activity.user_id = common.user_id
+JOIN sessions AS chat ON chat.id = activity.session_id
 WHERE common.id = :id AND chat.last_message_at IS NOT NULL
-  AND directory.key NOT LIKE 'unified:%' AND directory.key NOT LIKE 'cron:%' AND directory.key NOT LIKE 'system:%'
-ORDER BY directory.heard_at DESC, directory.session_id DESC
+  AND chat.key NOT LIKE 'unified:%' AND chat.key NOT LIKE 'cron:%'
+ORDER BY chat.last_message_at DESC, chat.id DESC
 LIMIT 1;
 
 -- name: arm_idle

@@ -13,13 +13,13 @@
 -- columns: turn
 id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
 attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at, started_at,
-finished_at, outcome, reply, error, usage
+finished_at, outcome, reply, error, usage, parts
 
 -- name: enqueue
 INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
-                   source, joins, waits, retries, crash, timeout_ms, queued_at, metadata)
+                   source, joins, waits, retries, crash, timeout_ms, queued_at, metadata, parts)
 VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'queued', :rank, :not_before, :content, :prompt, :brief, :call,
-        :source, :joins, :waits, :retries, :crash, :timeout_ms, :now, :metadata)
+        :source, :joins, :waits, :retries, :crash, :timeout_ms, :now, :metadata, :parts)
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
@@ -27,13 +27,14 @@ RETURNING id;
 /*pg
 WITH queued AS (
     INSERT INTO turns (state, id, session_id, via_id, job_id, run_id, rank, not_before, content, prompt, brief, call,
-                       source, joins, waits, retries, crash, timeout_ms, queued_at, metadata)
+                       source, joins, waits, retries, crash, timeout_ms, queued_at, metadata, parts)
     SELECT 'queued', given.*
     FROM unnest(CAST(:id AS TEXT[]), CAST(:session_id AS TEXT[]), CAST(:via_id AS TEXT[]), CAST(:job_id AS TEXT[]),
                 CAST(:run_id AS TEXT[]), CAST(:rank AS BIGINT[]), CAST(:not_before AS BIGINT[]), CAST(:content AS TEXT[]),
                 CAST(:prompt AS TEXT[]), CAST(:brief AS TEXT[]), CAST(:call AS TEXT[]), CAST(:source AS TEXT[]),
                 CAST(:joins AS BIGINT[]), CAST(:waits AS BIGINT[]), CAST(:retries AS BIGINT[]), CAST(:crash AS TEXT[]),
-                CAST(:timeout_ms AS BIGINT[]), CAST(:now AS BIGINT[]), CAST(:metadata AS TEXT[])) AS given
+                CAST(:timeout_ms AS BIGINT[]), CAST(:now AS BIGINT[]), CAST(:metadata AS TEXT[]),
+                CAST(:parts AS TEXT[])) AS given
     ON CONFLICT (id) DO NOTHING
     RETURNING id
 )
@@ -161,7 +162,7 @@ RETURNING id;
 
 -- name: to_join
 -- Not a turn that has started before: its message is already in the log.
-SELECT id, via_id, content, source
+SELECT id, via_id, content, source, parts
 FROM turns
 WHERE session_id = :session_id AND state = 'queued' AND joins = 1 AND attempt = 0
 ORDER BY rank, id;
@@ -170,6 +171,12 @@ ORDER BY rank, id;
 UPDATE turns
 SET stop_asked = 1
 WHERE session_id = :session_id AND state = 'running'
+RETURNING id;
+
+-- name: ask_turn_to_stop
+UPDATE turns
+SET stop_asked = 1
+WHERE id = :id AND COALESCE(state, '') = 'running'
 RETURNING id;
 
 -- name: to_stop
@@ -194,6 +201,14 @@ RETURNING id;
 SELECT /*columns turn*/
 FROM turns
 WHERE id = :id;
+
+-- name: of_session
+-- The turns that ran or will run in a session and came through a chat, newest first.
+SELECT /*columns turn*/
+FROM turns
+WHERE session_id = :session_id AND id < :before AND via_id = :via_id
+ORDER BY id DESC
+LIMIT :limit;
 
 -- name: running_in
 SELECT /*columns turn*/
@@ -234,7 +249,7 @@ SELECT turns.id, turns.session_id, turns.via_id, turns.run_id, turns.state, turn
        turns.content, turns.prompt, turns.brief, turns.call, turns.source, turns.joined_into, turns.attempt,
        turns.crashes, turns.retries, turns.crash, turns.timeout_ms, turns.acted, turns.stop_asked,
        turns.fence, turns.draft, turns.queued_at, turns.started_at, turns.finished_at, turns.outcome,
-       turns.reply, turns.error, turns.usage, everywhere.at_work
+       turns.reply, turns.error, turns.usage, turns.parts, everywhere.at_work
 FROM (SELECT COUNT(*) AS at_work FROM turns WHERE state = 'running') AS everywhere
 LEFT JOIN turns ON turns.session_id = :session_id AND turns.state IN ('queued', 'running')
 ORDER BY turns.rank, turns.id;

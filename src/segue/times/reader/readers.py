@@ -21,7 +21,7 @@ from segue.times.reader.lexer import plain
 from segue.times.reader.moment_text import spoken
 from segue.times.reader.moments import Single, within_years
 from segue.times.reader.parts import Span
-from segue.times.reader.refusal import Refusal, quoted, refuse, refuse_ambiguous
+from segue.times.reader.refusal import Refusal, quoted, refuse, refuse_to_choose
 from segue.times.reader.repeats import Interval, Moment, RepeatedCronLine, RepeatedRule, When, cron_zone
 from segue.times.reader.rules import Repeat
 from segue.times.reader.zones import Zone, find_zone
@@ -120,7 +120,7 @@ def _agreed(
     if len(meanings) > 1:
         each = [said(meaning) for meaning in meanings]
         reason = f"{quoted(text)} can be {' or '.join(each)}"
-        raise refuse_ambiguous(reason, each, *map(exact, meanings))
+        raise refuse_to_choose(reason, each, map(exact, meanings))
     return next(iter(meanings))
 
 

@@ -18,6 +18,8 @@ class Refusal(BadTime):
     """The moment that was meant, if it is refused only because it is past."""
     readings: tuple[str, ...] = ()
     """The possible meanings, if the text is refused because there are several."""
+    exact: tuple[str, ...] = ()
+    """How to write each of the readings, where that can replace the whole text."""
 
     def __init__(self, reason: str, instead: tuple[str, ...], values: Mapping[str, str]) -> None:
         shown = " or ".join(quoted(wording.format_map(values)) for wording in instead)
@@ -28,7 +30,7 @@ class Refusal(BadTime):
         """The same refusal with the wordings of another language, as far as it has them."""
         instead = tuple(examples.get(wording, wording) for wording in self._instead)
         refusal = type(self)(self._reason, instead, self._values)
-        refusal.passed, refusal.readings = self.passed, self.readings
+        refusal.passed, refusal.readings, refusal.exact = self.passed, self.readings, self.exact
         return refusal
 
 
@@ -44,6 +46,14 @@ def refuse_ambiguous(reason: str, readings: Iterable[str], *instead: str, **valu
     """A refusal because the text can mean each of the readings."""
     refusal = refuse(reason, *instead, **values)
     refusal.readings = tuple(readings)
+    return refusal
+
+
+def refuse_to_choose(reason: str, readings: Iterable[str], exact: Iterable[str]) -> Refusal:
+    """Like `refuse_ambiguous`, with an exact text for each reading that can replace the whole text."""
+    exact = tuple(exact)
+    refusal = refuse_ambiguous(reason, readings, *exact)
+    refusal.exact = exact
     return refusal
 
 

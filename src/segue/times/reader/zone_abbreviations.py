@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from segue.record import positional
 from segue.times.reader.moment_text import spoken
-from segue.times.reader.refusal import refuse_ambiguous
+from segue.times.reader.refusal import refuse_ambiguous, refuse_to_choose
 from segue.times.reader.zones import Zone, ZoneInText, fixed, named, placed
 
 _NEW_YORK, _CHICAGO, _DENVER = "America/New_York", "America/Chicago", "America/Denver"
@@ -74,7 +74,7 @@ class ZoneAbbreviation(ZoneInText):
         if len(moments) > 1:
             each = [spoken(moment) for moment in moments.values()]
             exact = (moment.isoformat() for moment in moments.values())
-            raise refuse_ambiguous(f"{self.name} can be {' or '.join(each)}", each, *exact)
+            raise refuse_to_choose(f"{self.name} can be {' or '.join(each)}", each, exact)
         return next(iter(moments.values()))
 
     @property

@@ -5,7 +5,7 @@ import { Chat } from "../lib/chat.js";
 import { h, Part, t } from "../lib/dom.js";
 import { currentKey, go, isNewKey, newKey } from "../lib/route.js";
 import { keys } from "../lib/keys.js";
-import { live } from "../lib/live.js";
+import { live } from "../lib/connection.js";
 import { sessions } from "../lib/sessions.js";
 import "./segue-sidebar.js";
 import "./segue-talk.js";

@@ -1,10 +1,78 @@
-// Confirmation of a job that the agent has scheduled: when, what, the next three times, and what can be done.
+// Confirmation of what the agent has scheduled: when, what, the next times, and what can be done.
 
-import { pauseJob, removeJob, resumeJob } from "../lib/actions.js";
+import {
+  cancelMessage,
+  cancelRecall,
+  pauseJob,
+  removeJob,
+  resumeJob,
+  skipRecall,
+} from "../lib/actions.js";
 import { h, icon, Part, t } from "../lib/dom.js";
+import { recallLabel } from "../lib/future.js";
 import { actionButton } from "../lib/row.js";
 import { inWords } from "../lib/schedules.js";
 import { formatDate, formatFull } from "../lib/times.js";
+
+const NEXT_TIMES = 3;
+
+/** How each kind is found in the conversation and told: `{ item, when, about, times, actions }`. */
+const KINDS = {
+  job: (chat, id, card) => {
+    const job = chat.jobs.find((each) => each.id === id);
+    return job && tellJob(chat, job, card);
+  },
+  recall: (chat, id) => (chat.recall?.id === id ? tellRecall(chat, chat.recall) : null),
+  message: (chat, id) => {
+    const message = chat.messages?.find((each) => each.task_id === id);
+    return message && tellMessage(chat, message);
+  },
+};
+
+function tellJob(chat, job, card) {
+  const change = job.enabled
+    ? { name: "pause", act: () => pauseJob(chat, job) }
+    : { name: "resume", act: () => resumeJob(chat, job) };
+  return {
+    item: job,
+    when: inWords(job.schedule),
+    about: job.name,
+    times: job.enabled && job.schedule.kind !== "at" ? job.next_runs : [],
+    actions: [
+      { name: "edit", act: () => card.emit("segue-edit", job.id) },
+      change,
+      { name: "undo", act: () => removeJob(chat, job) },
+    ],
+  };
+}
+
+/** A recall and a message can be cancelled and set again, but not changed. */
+function tellRecall(chat, recall) {
+  const every = recall.interval_seconds;
+  const first = new Date(recall.trigger_at).getTime();
+  const times = Array.from({ length: every ? NEXT_TIMES : 0 }, (_, n) => first + n * every * 1000);
+  const schedule = every ? { kind: "every", every_seconds: every } : { kind: "at", at: recall.trigger_at };
+  return {
+    item: recall,
+    when: inWords(schedule),
+    about: recallLabel(recall),
+    times,
+    actions: [
+      ...(every ? [{ name: "skip", act: () => skipRecall(chat) }] : []),
+      { name: "cancel", act: () => cancelRecall(chat, recall) },
+    ],
+  };
+}
+
+function tellMessage(chat, message) {
+  return {
+    item: message,
+    when: inWords({ kind: "at", at: message.send_at }),
+    about: `“${message.message_text}”`,
+    times: [],
+    actions: [{ name: "cancel", act: () => cancelMessage(chat, message) }],
+  };
+}
 
 class Card extends Part {
   enter() {
@@ -13,45 +81,38 @@ class Card extends Part {
     this.#draw();
   }
 
-  set subject({ id, chat }) {
-    this.jobId = id;
-    this.chat = chat;
+  set subject({ kind, id, chat }) {
+    Object.assign(this, { kind, itemId: id, chat });
     if (this.isConnected) this.enter();
   }
 
   #draw() {
-    const jobs = this.chat?.jobs;
-    const job = jobs?.find((each) => each.id === this.jobId);
-    this.hidden = !jobs;
-    if (!jobs || !this.differs(job ?? null)) return;
-    if (!job) return this.replaceChildren(h("p.over", t("no_longer_scheduled")));
-    const single = job.schedule.kind === "at";
-    const times = job.next_runs.map((at) => new Date(at));
+    const { chat } = this;
+    this.hidden = !chat?.jobs;
+    if (this.hidden) return;
+    const told = KINDS[this.kind](chat, this.itemId, this);
+    if (!this.differs(told?.item ?? null, !told && this.#happened)) return;
+    if (!told) {
+      return this.replaceChildren(h("p.over", t(this.#happened ? "card_done" : "no_longer_scheduled")));
+    }
+    const times = told.times.map((at) => new Date(at));
     this.replaceChildren(
       icon("clock"),
       h(
         "div.about",
-        h("strong", inWords(job.schedule)),
-        h("span.of", job.name),
-        !job.enabled && h("span.status.paused", t("paused")),
-        job.enabled &&
-          !single &&
+        h("strong", told.when),
+        h("span.of", { dir: "auto" }, told.about),
+        told.item.enabled === false && h("span.status.paused", t("paused")),
+        times.length > 0 &&
           h("div.times", ...times.map((at) => h("time.chip", { title: formatFull(at) }, formatDate(at)))),
-        h("div.verbs", this.#buttons(job)),
+        h("div.verbs", ...told.actions.map(({ name, act }) => actionButton(name, told.about, act))),
       ),
     );
   }
 
-  #buttons(job) {
-    const button = (name, act) => actionButton(name, job.name, act);
-    const change = job.enabled
-      ? button("pause", () => pauseJob(this.chat, job))
-      : button("resume", () => resumeJob(this.chat, job));
-    return [
-      button("edit", () => this.emit("segue-edit", job.id)),
-      change,
-      button("undo", () => removeJob(this.chat, job)),
-    ];
+  /** Whether its turn or message is in the conversation. */
+  get #happened() {
+    return this.chat.fold.entries.some((entry) => entry.source?.job_id === this.itemId);
   }
 }
 

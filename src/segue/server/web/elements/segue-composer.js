@@ -2,7 +2,7 @@
 
 import { h, icon, Part, t } from "../lib/dom.js";
 import { draft } from "../lib/route.js";
-import { live } from "../lib/live.js";
+import { live } from "../lib/connection.js";
 import { toast } from "../lib/toast.js";
 
 class Composer extends Part {

@@ -3,7 +3,7 @@
 import { inPath, patch } from "../lib/api.js";
 import { h, Part, t } from "../lib/dom.js";
 import { field, form } from "../lib/form.js";
-import { asWritten } from "../lib/schedules.js";
+import { asWritten, inWords } from "../lib/schedules.js";
 import { toast } from "../lib/toast.js";
 import "./segue-hint.js";
 
@@ -18,9 +18,15 @@ class Edit extends Part {
       schedule: asWritten(job.schedule, chat.timezone),
       message: job.message,
     };
-    const textField = (name) =>
-      field(name, h("input", { type: "text", value: before[name], required: true, maxlength: "200" }));
-    const schedule = textField("schedule");
+    const textField = (name, more = {}) =>
+      field(
+        name,
+        h("input", { type: "text", value: before[name], required: true, maxlength: "200", ...more }),
+      );
+    const schedule = textField("schedule", {
+      placeholder: inWords(job.schedule),
+      required: Boolean(before.schedule),
+    });
     const message = field("message", h("textarea", { rows: "3", required: true }, before.message));
     const save = async (inputs) => {
       const changed = Object.keys(before).filter((name) => inputs[name].value.trim() !== before[name]);

@@ -11,6 +11,7 @@ class Header extends Part {
   build() {
     this.name = h("button.name", { title: t("rename"), onclick: () => this.#rename() });
     this.heading = h("h1", this.name);
+    this.owner = h("span.owner");
     this.state = h("span.state", { role: "status" });
     this.stop = h(
       "button.stop",
@@ -36,7 +37,7 @@ class Header extends Part {
       { "aria-label": t("chats"), "aria-controls": "sidebar", onclick: () => this.emit("segue-menu") },
       icon("menu"),
     );
-    this.append(menu, this.heading, this.state, this.model, this.stop, this.trash, this.panel);
+    this.append(menu, this.heading, this.owner, this.state, this.model, this.stop, this.trash, this.panel);
   }
 
   enter() {
@@ -52,11 +53,14 @@ class Header extends Part {
     if (!this.heading.querySelector("input")) setText(this.name, chat.state === "loading" ? "…" : name);
     this.name.disabled = !chat.session;
     this.trash.hidden = !chat.session;
+    const owner = sessions.otherOwner(session);
+    setText(this.owner, owner ? t("owned_by", { user: owner }) : "");
     document.title = chat.session ? `${name} · Segue` : "Segue";
     const running = chat.running;
     const queued = chat.fold.waiting.length;
     const waiting = queued ? t("waiting", { count: queued }) : "";
-    setText(this.state, running ? t("running") : waiting);
+    const state = chat.asking ? t("asks_you") : waiting;
+    setText(this.state, running ? t("running") : state);
     this.state.classList.toggle("running", running);
     this.stop.hidden = !running;
     const count = (chat.jobs?.length ?? chat.session?.automation_count) || "";

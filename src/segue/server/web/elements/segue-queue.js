@@ -1,7 +1,7 @@
 // What waits: messages not accepted yet, messages waiting for the running turn, and scheduled turns.
 
 import { h, Part, t } from "../lib/dom.js";
-import { live } from "../lib/live.js";
+import { live } from "../lib/connection.js";
 import { row } from "../lib/row.js";
 
 class Queue extends Part {

@@ -8,8 +8,8 @@ class Session extends Part {
     everySecond(() => this.#tick(), this.lifetime.signal);
   }
 
-  show(session, { unread, current }) {
-    if (!this.differs(session, unread, current)) return;
+  show(session, { unread, current, owner }) {
+    if (!this.differs(session, unread, current, owner)) return;
     const title = session.title || t("untitled");
     const lastUsed = session.last_line_at && formatPast(new Date(session.last_line_at));
     this.replaceChildren(
@@ -25,6 +25,7 @@ class Session extends Part {
           "span.title",
           unread && h("span.dot", { role: "img", "aria-label": t("unread") }),
           h("span.words", title),
+          owner && h("span.owner", t("owned_by", { user: owner })),
         ),
         h("span.when", ...this.#marks(session), lastUsed),
         h("span.last", plain(session.last_line ?? "")),
@@ -50,6 +51,9 @@ class Session extends Part {
   #marks(session) {
     const marks = [];
     if (session.state === "running") marks.push(h("span.running", { role: "img", named: t("running") }));
+    if (new Date(session.waiting_until ?? 0) > Date.now()) {
+      marks.push(h("span.asks", { role: "img", named: t("asks_you") }, "?"));
+    }
     if (session.queued) {
       marks.push(h("span.queued", { title: t("waiting", { count: session.queued }) }, `+${session.queued}`));
     }
@@ -61,7 +65,8 @@ class Session extends Part {
 const plain = (line) =>
   line
     .replace(/!?\[([^\]]*)\]\([^)]*\)|\[\^[^\]]*\]/g, "$1")
-    .replace(/\|[\s|:-]*|[*_`#>~]+/g, " ")
+    .replace(/[*_`~]+/g, "")
+    .replace(/\|[\s|:-]*|[#>]+/g, " ")
     .replace(/\s+/g, " ")
     .trim();
 

@@ -92,6 +92,7 @@ class Sidebar extends Part {
     item.firstChild.show(session, {
       unread: sessions.unread(session.key),
       current: session.key === this.#current,
+      owner: sessions.otherOwner(session),
     });
     return item;
   }

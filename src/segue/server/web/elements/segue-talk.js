@@ -1,7 +1,8 @@
 // The open conversation, past and future in one column. A view that is at the end stays at the end.
 
 import { h, icon, oncePerFrame, Part, prefersReducedMotion, t } from "../lib/dom.js";
-import { live } from "../lib/live.js";
+import { live } from "../lib/connection.js";
+import { listed } from "../lib/tools.js";
 import "./segue-composer.js";
 import "./segue-empty.js";
 import "./segue-future.js";
@@ -13,9 +14,11 @@ import "./segue-recall.js";
 /** Pixels from the end that still count as the end. */
 const NEAR = 60;
 const MOVE_MS = 190;
-const SETTLE_MS = 1200;
 /** At most twenty updates a second: each costs a layout, and no reader is faster. */
 const TEXT_PAUSE_MS = 50;
+
+/** Elsewhere a focused field opens the keyboard over the conversation. */
+const hasPointer = () => matchMedia("(hover: hover)").matches;
 
 class Talk extends Part {
   #chat = null;
@@ -32,7 +35,7 @@ class Talk extends Part {
     this.future = h("segue-future");
     this.empty = h("segue-empty", { hidden: true });
     this.note = h("p.note", { role: "status" });
-    this.column = h("div.column", this.note, this.past, this.queue, this.empty, this.future);
+    this.column = h("div.column", this.past, this.queue, this.empty, this.future);
     this.scroller = h(
       "div.scroll",
       { tabindex: "0", role: "region", "aria-label": t("conversation") },
@@ -50,6 +53,7 @@ class Talk extends Part {
       this.header,
       this.line,
       this.recall,
+      this.note,
       this.scroller,
       h("div.bottom", this.jump, this.composer),
       this.announcer,
@@ -61,6 +65,8 @@ class Talk extends Part {
     this.on(this.scroller, "scroll", () => this.#scrolled());
     this.on(live, "state", () => this.#showConnection());
     this.on(live, "outbox", () => this.#showQueue());
+    this.on(this, "segue-write", () => (hasPointer() ? this.composer : this.scroller).focus());
+    this.on(this, "segue-asked", () => this.#chat && this.header.show(this.#chat));
     this.on(this, "segue-try", ({ detail }) => this.composer.fill(detail));
     const resized = new ResizeObserver(() => {
       if (this.#atEnd) this.#scrollToEnd();
@@ -92,17 +98,8 @@ class Talk extends Part {
     for (const [type, listener] of Object.entries(listeners)) {
       chat.addEventListener(type, (event) => chat === this.#chat && listener(event.detail));
     }
-    this.#settle(chat);
     this.#draw();
-    if (matchMedia("(hover: hover)").matches) this.composer.focus();
-  }
-
-  /** Shows the conversation together with what is coming, so that nothing moves; but waits only a moment. */
-  #settle(chat) {
-    this.classList.add("settling");
-    const show = () => chat === this.#chat && this.classList.remove("settling");
-    chat.addEventListener("future", () => requestAnimationFrame(show), { once: true });
-    chat.addEventListener("opened", () => setTimeout(show, chat.state === "open" ? SETTLE_MS : 0));
+    if (hasPointer()) this.composer.focus();
   }
 
   write() {
@@ -118,6 +115,7 @@ class Talk extends Part {
     const loading = chat.state === "loading" ? t("loading") : "";
     this.note.textContent = chat.state === "failed" ? chat.problem.message : loading;
     this.note.hidden = !this.note.textContent;
+    this.classList.toggle("loading", Boolean(loading));
     this.past.show(chat.fold.entries);
     this.#showFuture();
     this.#showQueue();
@@ -152,9 +150,15 @@ class Talk extends Part {
       this.header.show(this.#chat);
       if (entry.text) this.announcer.textContent = `${t("segue")}: ${entry.text.slice(0, 400)}`;
     }
+    if (event?.type === "waiting") this.#announceQuestion(event);
     const grown = !event || event.type.endsWith("_delta");
     this.#changed.set(entry, grown && this.#changed.get(entry) !== false);
     this.flush();
+  }
+
+  #announceQuestion({ question, choices }) {
+    const words = choices.length ? `${question} ${listed(choices)}` : question;
+    this.announcer.append(` ${t("asks", { question: words.slice(0, 400) })}`);
   }
 
   /** Adds an entry. A turn that was a ghost moves from the ghost's position to its own. */
@@ -209,14 +213,14 @@ class Talk extends Part {
     });
   }
 
-  /** Shows a lost connection, unless it is back within 700 ms. */
+  /** Shows a lost connection, unless it is back within 700 ms; not the first one, which takes its time. */
   #showConnection() {
     clearTimeout(this.#reconnectingTimer);
     const show = (words) => {
       this.line.textContent = words;
       this.classList.toggle("away", Boolean(words));
     };
-    if (live.state === "open") return show("");
+    if (live.state !== "closed") return show("");
     this.#reconnectingTimer = setTimeout(() => show(t("reconnecting")), 700);
   }
 }

@@ -2,11 +2,13 @@
 
 import { account } from "../lib/account.js";
 import { arrange, h, Part, setText, t } from "../lib/dom.js";
-import { jobOf } from "../lib/tools.js";
+import { scheduledBy } from "../lib/tools.js";
 import { tailOf } from "../lib/partial.js";
 import { setHtml } from "../lib/prose.js";
 import { copyButton, row } from "../lib/row.js";
 import { formatUpcoming } from "../lib/times.js";
+import "./segue-card.js";
+import "./segue-question.js";
 import "./segue-tool.js";
 
 /** Outcomes that are shown as one line instead of an answer. */
@@ -46,9 +48,10 @@ class Turn extends Part {
     arrange(this.tools, tools);
     arrange(
       this.cards,
-      turn.tools.map(jobOf).filter(Boolean).map((id) => this.#card(id)),
+      turn.tools.map(scheduledBy).filter(Boolean).map((made) => this.#card(made)),
     );
     this.#showAnswer(turn);
+    if (turn.question) this.#showQuestion(turn);
     this.grow(turn);
   }
 
@@ -122,13 +125,19 @@ class Turn extends Part {
     return element;
   }
 
-  #card(id) {
+  #card({ kind, id }) {
     if (!this.#cards.has(id)) {
       const card = h("segue-card");
-      card.subject = { id, chat: this.chat };
+      card.subject = { kind, id, chat: this.chat };
       this.#cards.set(id, card);
     }
     return this.#cards.get(id);
+  }
+
+  #showQuestion(turn) {
+    if (this.question) return;
+    this.question = Object.assign(h("segue-question"), { turn, chat: this.chat });
+    this.cards.after(this.question);
   }
 
   #showAnswer(turn) {

@@ -1,5 +1,6 @@
 // HTTP client. Addresses are relative to the page, which may be mounted anywhere.
 
+import { newId } from "./live.js";
 import { t } from "./words.js";
 
 const { early } = window;
@@ -45,8 +46,3 @@ export const maybe = (path) =>
     if (problem.status === 404) return null;
     throw problem;
   });
-
-export function newId() {
-  const bytes = crypto.getRandomValues(new Uint8Array(12));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}

@@ -3,7 +3,7 @@
 import { get, inPath, maybe, post } from "./api.js";
 import { Fold } from "./fold.js";
 import { ghosts } from "./future.js";
-import { live } from "./live.js";
+import { live } from "./connection.js";
 import { readable } from "./partial.js";
 import { isNewKey, markUsed } from "./route.js";
 import { zone } from "./times.js";
@@ -65,6 +65,12 @@ export class Chat extends EventTarget {
     return near ? recall : null;
   }
 
+  /** The turn whose question waits for the user's answer; null if there is none. */
+  get asking() {
+    const turn = this.fold.asking;
+    return turn && new Date(turn.question.until) > Date.now() ? turn : null;
+  }
+
   /** The zone for times that name none. */
   get timezone() {
     return this.session?.timezone ?? zone;
@@ -78,21 +84,28 @@ export class Chat extends EventTarget {
     return ghosts(this.bannerRecall ? null : this.recall, this.jobs ?? [], this.messages ?? []);
   }
 
+  /** Shows everything at once: what came later would move what is read already. */
   async open() {
     live.hold(this.key);
     if (isNewKey(this.key)) return this.#openNew();
     try {
-      const [session, log] = await Promise.all([get(this.path), get(`${this.path}/log?limit=${PAGE}`)]);
+      const [session, log, future, archives] = await Promise.all([
+        get(this.path),
+        get(`${this.path}/log?limit=${PAGE}`),
+        this.#getFuture().catch(() => null),
+        this.#getArchives(),
+      ]);
       if (this.#closed) return;
       this.session = session;
+      Object.assign(this, future);
+      this.archives = archives?.archives ?? [];
       this.state = "open";
       this.#olderCursor = log.next_cursor;
       for (const event of log.events) this.fold.take(event);
       if (!session.queued) this.fold.waiting = [];
       live.follow(this.key, log.events.at(-1)?.seq ?? 0, (event) => this.#receive(event));
       this.#emit("opened");
-      this.refreshFuture();
-      this.loadArchives();
+      if (!future) this.refreshFuture();
     } catch (problem) {
       if (this.#closed) return;
       if (problem.status === 404) return this.#openNew();
@@ -142,8 +155,12 @@ export class Chat extends EventTarget {
     live.stop(this.key);
   }
 
+  #getArchives() {
+    return maybe(`${this.path}/archives?limit=100`).catch(() => null);
+  }
+
   async loadArchives() {
-    const answer = await maybe(`${this.path}/archives?limit=100`).catch(() => null);
+    const answer = await this.#getArchives();
     if (this.#closed || !answer) return;
     this.archives = answer.archives;
     this.#emit("archives");
@@ -155,16 +172,23 @@ export class Chat extends EventTarget {
     this.#futureTimer = setTimeout(() => this.#loadFuture().catch(() => {}), pause);
   }
 
-  async #loadFuture() {
+  async #getFuture() {
     const [jobs, recall, messages] = await Promise.all([
       maybe(`${this.path}/automations`),
       maybe(`${this.path}/recall`),
       maybe(`${this.path}/scheduled-messages?status=pending`),
     ]);
+    return {
+      jobs: jobs?.jobs.filter((job) => !this.removing.has(job.id)) ?? null,
+      recall: recall?.recall ?? null,
+      messages: messages?.messages ?? null,
+    };
+  }
+
+  async #loadFuture() {
+    const future = await this.#getFuture();
     if (this.#closed) return;
-    this.jobs = jobs?.jobs.filter((job) => !this.removing.has(job.id)) ?? null;
-    this.recall = recall?.recall ?? null;
-    this.messages = messages?.messages ?? null;
+    Object.assign(this, future);
     this.#emit("future");
   }
 

@@ -63,7 +63,8 @@ export function nextDays({ recall, jobs, messages }, now = new Date()) {
 
 function jobOn(job, day) {
   const next = new Date(job.state.next_run_at);
-  const { kind, every_seconds: seconds, expr } = job.schedule;
+  const { kind, every_seconds: seconds, expr, rrule, start } = job.schedule;
+  if (kind === "rrule") return plusDays(day, 1) <= next ? 0 : ruleOn(rrule, startOfDay(new Date(start)), day);
   if (kind !== "cron") return onInterval(next, kind === "every" ? seconds : null, day);
   return plusDays(day, 1) <= next ? 0 : cronOn(expr, day);
 }
@@ -77,16 +78,44 @@ function onInterval(next, seconds, day) {
   return until(end) - until(day);
 }
 
+const RULE_DAYS = ["SU", "MO", "TU", "WE", "TH", "FR", "SA"];
+
+/** How often a recurrence rule fires on a day. Of its parts only those that words are read as. */
+export function ruleOn(rule, start, day) {
+  const parts = Object.fromEntries(rule.split(";").map((part) => part.split("=")));
+  const list = (name) => parts[name]?.split(",") ?? [];
+  const weekday = (moment) => RULE_DAYS[moment.getDay()];
+  const days = Math.round((day - start) / DAY_MS);
+  const weeks = Math.floor((days + ((start.getDay() + 6) % 7)) / 7);
+  const months = (day.getFullYear() - start.getFullYear()) * 12 + day.getMonth() - start.getMonth();
+  const passed = { DAILY: days, WEEKLY: weeks, MONTHLY: months, YEARLY: months / 12 }[parts.FREQ];
+  if (days < 0 || passed % Number(parts.INTERVAL ?? 1)) return 0;
+  const wanted = parts.FREQ === "WEEKLY" && !parts.BYDAY ? [weekday(start)] : list("BYDAY");
+  if (wanted.length && !wanted.includes(weekday(day))) return 0;
+  if (!wanted.length && parts.FREQ !== "DAILY" && day.getDate() !== start.getDate()) return 0;
+  return list("BYSETPOS").length || (list("BYHOUR").length || 1) * (list("BYMINUTE").length || 1);
+}
+
 /** How often a cron line fires on a day. */
 export function cronOn(expr, day) {
   const [minute, hour, date, month, weekday] = expr.toLowerCase().trim().split(/\s+/);
   const dates = matches(date, day.getDate(), 1, 31);
   const isSunday = day.getDay() === 0;
-  const weekdays = matches(weekday, day.getDay(), 0, 7, NAMES) || (isSunday && matches(weekday, 7, 0, 7));
+  const weekdays =
+    matches(weekday, day.getDay(), 0, 7, NAMES) ||
+    (isSunday && matches(weekday, 7, 0, 7)) ||
+    isNth(weekday, day);
   const either = date !== "*" && weekday !== "*";
   if (!matches(month, day.getMonth() + 1, 1, 12, ["", ...MONTHS])) return 0;
   if (either ? !dates && !weekdays : !dates || !weekdays) return 0;
   return sizeOf(minute, 0, 59) * sizeOf(hour, 0, 23);
+}
+
+/** `1#2` is the second monday of a month, `5L` its last friday. */
+function isNth(field, day) {
+  const [, of, nth] = /^([0-7])(?:#([1-5])|l)$/.exec(field) ?? [];
+  if (!of || Number(of) % 7 !== day.getDay()) return false;
+  return nth ? Math.ceil(day.getDate() / 7) === Number(nth) : plusDays(day, 7).getMonth() !== day.getMonth();
 }
 
 const sizeOf = (field, least, most) => {

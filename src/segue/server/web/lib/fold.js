@@ -46,6 +46,8 @@ export class Fold {
         return this.#tool(event);
       case "stream_end":
         return this.#end(event);
+      case "waiting":
+        return this.#ask(event);
       case "message":
         return this.#message(event);
       case "queue_update":
@@ -58,6 +60,17 @@ export class Fold {
 
   turn(id) {
     return this.#byTurn.get(id);
+  }
+
+  /** The turn that came after this one; undefined if it is the newest. */
+  after(turn) {
+    return this.entries.slice(this.entries.indexOf(turn) + 1).find((entry) => entry.kind === "turn");
+  }
+
+  /** The newest turn, if it ended with a question. Its time may be over. */
+  get asking() {
+    const last = this.entries.findLast((entry) => entry.kind === "turn");
+    return last?.question ? last : null;
   }
 
   /** Puts older entries in front; joins a turn that was split between two pages. Returns the new entries. */
@@ -103,6 +116,8 @@ export class Fold {
         seq: 0,
         delivery: null,
         refusal: null,
+        /** What the agent asked at its end: `{ question, html, choices, until }`. */
+        question: null,
         ...NO_ANSWER,
       };
       this.#byTurn.set(turn.id, turn);
@@ -147,12 +162,21 @@ export class Fold {
     turn.source ??= message?.source ?? null;
     turn.quiet = Boolean(event.quiet);
     turn.delivery = message?.delivery ?? turn.delivery;
-    if (message) {
-      turn.text = message.content;
-      turn.html = message.html;
-      turn.rendered = message.content.length;
+    // A question at the end of an answer is shown by itself.
+    const answer = event.said ?? message;
+    if (answer) {
+      turn.text = answer.content;
+      turn.html = answer.html;
+      turn.rendered = answer.content.length;
     }
     turn.tools = turn.tools.map((tool) => ({ ...tool, finished: true }));
+    return turn;
+  }
+
+  #ask(event) {
+    const { question, html, choices, until } = event;
+    const turn = this.#turn(event);
+    turn.question = { question, html, choices, until };
     return turn;
   }
 

@@ -1,32 +1,58 @@
 // The WebSocket. It reconnects by itself and resumes each session's log after the last event received.
 //
-// A message stays in an outbox in local storage until the server accepts it. Its id makes a repeat harmless.
-
-import { address, get, newId } from "./api.js";
-import { zone } from "./times.js";
+// A message stays in an outbox until the server accepts it. Its id makes a repeat harmless.
+// This file is also the npm package @segue/client (clients/javascript), so it imports nothing of the page.
 
 const OUTBOX = "segue.outbox.";
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 8000;
+const OPEN = 1; // states of a WebSocket
+const CLOSING = 2;
 
-class Live extends EventTarget {
+export class Live extends EventTarget {
+  #url;
+  #zone;
+  #storage;
+  #open;
+  #onRefused;
   #socket = null;
   #pause = FIRST_PAUSE;
   #followed = new Map();
   #held = new Set();
   #retry = 0;
-  #unauthorized = false;
+  #closed = false;
   state = "connecting";
 
+  /**
+   * `url` is the address of the server, `storage` keeps the outbox (as `localStorage` does), `connect` opens
+   * a socket, and `onRefused` is called when one was closed before it opened.
+   */
+  constructor({ url, zone, storage, connect, onRefused }) {
+    super();
+    this.#url = new URL("ws", String(url).replace(/\/*$/, "/"));
+    this.#url.protocol = this.#url.protocol.replace("http", "ws");
+    this.#zone = zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    this.#storage = storage ?? new MemoryStorage();
+    this.#open = connect ?? ((address) => new WebSocket(address));
+    this.#onRefused = onRefused ?? (() => {});
+  }
+
   start() {
-    addEventListener("online", () => this.#reconnectNow());
-    addEventListener("offline", () => this.#socket?.close());
-    document.addEventListener("visibilitychange", () => {
-      if (!document.hidden) this.#reconnectNow();
-    });
-    // Stop reconnecting; logging in reloads the page.
-    addEventListener("segue-unauthorized", () => (this.#unauthorized = true));
+    if (globalThis.document) {
+      addEventListener("online", () => this.#reconnectNow());
+      addEventListener("offline", () => this.#socket?.close());
+      document.addEventListener("visibilitychange", () => {
+        if (!document.hidden) this.#reconnectNow();
+      });
+    }
     this.#connect();
+  }
+
+  /** Connects no more. */
+  close() {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    this.#socket?.close();
   }
 
   /** Holds a session's messages back until it is followed, or the start of the answer would be missed. */
@@ -53,9 +79,10 @@ class Live extends EventTarget {
 
   send(session, content) {
     const message = { id: newId(), session, content, at: new Date().toISOString() };
-    localStorage.setItem(OUTBOX + message.id, JSON.stringify(message));
+    this.#storage.setItem(OUTBOX + message.id, JSON.stringify(message));
     this.#emit("outbox");
     this.#deliver(message);
+    return message.id;
   }
 
   stop(session) {
@@ -64,19 +91,17 @@ class Live extends EventTarget {
 
   /** Messages that the server has not accepted yet, oldest first. */
   outbox(session = null) {
-    return Object.keys(localStorage)
+    return Array.from({ length: this.#storage.length }, (_, index) => this.#storage.key(index))
       .filter((name) => name.startsWith(OUTBOX))
-      .map((name) => JSON.parse(localStorage.getItem(name)))
+      .map((name) => JSON.parse(this.#storage.getItem(name)))
       .filter((message) => session === null || message.session === session)
       .sort((one, other) => one.at.localeCompare(other.at));
   }
 
   #connect() {
     clearTimeout(this.#retry);
-    if (this.#unauthorized) return;
-    const url = address("ws");
-    url.protocol = url.protocol.replace("http", "ws");
-    const socket = new WebSocket(url);
+    if (this.#closed) return;
+    const socket = this.#open(this.#url);
     this.#socket = socket;
     let opened = false;
     socket.onopen = () => {
@@ -92,18 +117,19 @@ class Live extends EventTarget {
       if (reconnected) this.#emit("back");
     };
     socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
+    socket.onerror = () => {}; // `onclose` follows; without this, some implementations raise the error
     socket.onclose = () => {
       if (socket !== this.#socket) return;
-      // A refused socket does not say why. A request does, and a 401 leads to the login.
-      if (!opened) get("auth/session").catch(() => {});
       this.#setState("closed");
+      if (!opened) this.#onRefused();
+      if (this.#closed) return;
       this.#retry = setTimeout(() => this.#connect(), this.#pause * (0.7 + Math.random() * 0.6));
       this.#pause = Math.min(LONGEST_PAUSE, this.#pause * 2);
     };
   }
 
   #reconnectNow() {
-    if (this.#socket?.readyState < WebSocket.CLOSING) return;
+    if (this.#socket?.readyState < CLOSING) return;
     this.#pause = FIRST_PAUSE;
     this.#connect();
   }
@@ -120,27 +146,27 @@ class Live extends EventTarget {
     followed.onEvent(event);
   }
 
-  /** Sends the browser's zone too, for a session that has none. */
+  /** Sends the user's zone too, for a session that has none. */
   #deliver({ id, session, content }) {
     if (this.#held.has(session)) return;
-    this.#send({ type: "message", session, content, id, timezone: zone });
+    this.#send({ type: "message", session, content, id, timezone: this.#zone });
   }
 
   #accepted(event) {
-    localStorage.removeItem(OUTBOX + event.id);
+    this.#storage.removeItem(OUTBOX + event.id);
     this.#emit("accepted", event);
     this.#emit("outbox");
   }
 
   #refused(event) {
-    const stored = event.id && localStorage.getItem(OUTBOX + event.id);
-    localStorage.removeItem(OUTBOX + event.id);
+    const stored = event.id && this.#storage.getItem(OUTBOX + event.id);
+    this.#storage.removeItem(OUTBOX + event.id);
     this.#emit("refused", { ...event, message: stored ? JSON.parse(stored) : null });
     this.#emit("outbox");
   }
 
   #send(request) {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(request));
+    if (this.#socket?.readyState === OPEN) this.#socket.send(JSON.stringify(request));
   }
 
   #setState(state) {
@@ -153,4 +179,18 @@ class Live extends EventTarget {
   }
 }
 
-export const live = new Live();
+class MemoryStorage {
+  #items = new Map();
+  get length() {
+    return this.#items.size;
+  }
+  key = (index) => [...this.#items.keys()][index];
+  getItem = (name) => this.#items.get(name) ?? null;
+  setItem = (name, value) => void this.#items.set(name, value);
+  removeItem = (name) => void this.#items.delete(name);
+}
+
+export function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

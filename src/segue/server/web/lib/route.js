@@ -1,6 +1,6 @@
 // Which conversation is shown: its key is the fragment of the address, so links and Back work. Also drafts.
 
-import { newId } from "./api.js";
+import { newId } from "./live.js";
 
 export const currentKey = () => decodeURIComponent(location.hash.slice(1)) || null;
 

@@ -4,6 +4,7 @@ import { format, formatDate, formatDistance } from "./times.js";
 import { listed } from "./tools.js";
 import { language, t } from "./words.js";
 
+const RULE_DAYS = ["SU", "MO", "TU", "WE", "TH", "FR", "SA"];
 const SUNDAY = new Date(2023, 0, 1);
 const UNITS = [
   ["hours", 3600],
@@ -14,19 +15,21 @@ const UNITS = [
 export function inWords(schedule) {
   if (schedule.kind === "at") return t("once_at", { time: formatDate(new Date(schedule.at)) });
   if (schedule.kind === "every") return t("every", { time: formatDistance(schedule.every_seconds * 1000) });
-  if (schedule.kind !== "cron") return t("after_quiet");
-  const { form, values } = simple(schedule.expr);
-  return form ? t(`${form}_at`, values) : schedule.expr;
+  if (schedule.kind === "idle") return t("after_quiet");
+  const { form, values } = simple(schedule);
+  if (form) return t(`${form}_at`, values);
+  return schedule.kind === "cron" ? schedule.expr : t("by_rule");
 }
 
-/** The schedule as a person would write it, so that the server reads the same schedule. */
+/** The schedule as a person would write it, so that the server reads the same one; empty if it has no words. */
 export function asWritten(schedule, timezone) {
   if (schedule.kind === "at") return localTime(new Date(schedule.at), timezone);
   if (schedule.kind === "every") return everyWritten(schedule.every_seconds);
-  const { form, values } = simple(schedule.expr);
-  const readable = ["daily", "weekdays", "on_days", "monthly"].includes(form) && !values.time.includes(",");
-  const day = language === "en" && values?.day ? ordinal(values.day) : values?.day;
-  const words = readable ? t(`write_${form}`, { ...values, day }) : schedule.expr;
+  const { form, values } = simple(schedule);
+  const readable = WRITTEN.has(form) && !values.time.includes(",");
+  const day = language === "en" && form === "monthly" ? ordinal(values.day) : values?.day;
+  const words = readable ? t(`write_${form}`, { ...values, day }) : (schedule.expr ?? "");
+  if (!words) return "";
   return schedule.tz && schedule.tz !== timezone ? `${words} ${schedule.tz}` : words;
 }
 
@@ -45,8 +48,29 @@ function everyWritten(seconds) {
 const localTime = (moment, timeZone) =>
   new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "short", timeZone }).format(moment);
 
-/** The form of a simple cron line, a key of the catalogue, and its values. */
-function simple(expr) {
+const WRITTEN = new Set(["daily", "weekdays", "on_days", "monthly", "nth", "each_days", "each_weeks"]);
+
+/** The form of a simple schedule, a key of the catalogue, and its values. */
+const simple = ({ kind, expr, rrule, start }) =>
+  kind === "cron" ? simpleLine(expr) : simpleRule(rrule, start);
+
+/** `FREQ=WEEKLY;INTERVAL=2;BYDAY=FR`: every other friday, at the time of day of `start`. */
+function simpleRule(rule, start) {
+  const parts = Object.fromEntries(rule.split(";").map((part) => part.split("=")));
+  const { FREQ, INTERVAL: n = "1", BYDAY, ...rest } = parts;
+  if (Object.keys(rest).length) return {};
+  const time = start.slice(11, 16);
+  if (FREQ === "DAILY" && !BYDAY) return { form: n === "1" ? "daily" : "each_days", values: { n, time } };
+  if (FREQ === "MONTHLY" && !BYDAY) {
+    const day = String(Number(start.slice(8, 10)));
+    return { form: n === "1" ? "monthly" : "each_months", values: { n, day, time } };
+  }
+  const day = FREQ === "WEEKLY" && RULE_DAYS.includes(BYDAY) && dayName(String(RULE_DAYS.indexOf(BYDAY)));
+  if (!day) return {};
+  return { form: n === "1" ? "on_days" : "each_weeks", values: { n, day, days: day, time } };
+}
+
+function simpleLine(expr) {
   const [minute, hour, day, month, weekday] = expr.trim().split(/\s+/);
   const [, step] = /^\*\/(\d+)$/.exec(minute) ?? [];
   const everyDay = day === "*" && month === "*" && weekday === "*";
@@ -62,6 +86,11 @@ function simple(expr) {
   if (everyDay) return { form: "daily", values: { time } };
   if (/^\d+$/.test(day) && weekday === "*") return { form: "monthly", values: { day, time } };
   if (day !== "*") return {};
+  const [, of, nth] = /^([0-7])(?:#([1-5])|L)$/i.exec(weekday) ?? [];
+  if (of) {
+    const ordinals = t("ordinals").split(",");
+    return { form: "nth", values: { nth: ordinals.at(nth ? nth - 1 : -1), day: dayName(of), time } };
+  }
   if (/^(1-5|mon-fri)$/i.test(weekday)) return { form: "weekdays", values: { time } };
   const days = weekday.split(",").map(dayName);
   return days.every(Boolean) ? { form: "on_days", values: { days: listed(days), time } } : {};

@@ -1,7 +1,7 @@
 // The list of conversations, newest first, kept up to date by live events, and which of them are unread.
 
 import { get, inPath, patch, remove } from "./api.js";
-import { live } from "./live.js";
+import { live } from "./connection.js";
 
 const SEEN = "segue.seen";
 /** One screen of them. */
@@ -15,6 +15,8 @@ class Sessions extends EventTarget {
   #firstVisit = localStorage.getItem(SEEN) === null;
   /** Keys that a live event has changed since the list was requested. */
   #updated = new Set();
+  /** The user who looks at the page, once it is known. */
+  #caller = null;
   state = "loading";
 
   start() {
@@ -45,6 +47,7 @@ class Sessions extends EventTarget {
         path = more ? `${ALL}&cursor=${page.next_cursor}` : null;
       }
       if (only) return;
+      this.#caller ??= (await get("auth/session")).user;
       for (const key of before) {
         if (!listed.has(key)) this.#known.delete(key);
       }
@@ -64,6 +67,11 @@ class Sessions extends EventTarget {
 
   get(key) {
     return this.#known.get(key);
+  }
+
+  /** The owner of a session that belongs to another user, as an operator may see it; else null. */
+  otherOwner(session) {
+    return session && this.#caller && session.user !== this.#caller ? session.user : null;
   }
 
   unread(key) {

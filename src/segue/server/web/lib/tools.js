@@ -51,10 +51,20 @@ function shortened(value) {
   return words.length > LONGEST ? `${words.slice(0, LONGEST)}…` : words;
 }
 
-/** The id of the job that a successful call of `cron` added or changed: the tool's result names it. */
-export function jobOf({ name, args, result, error, finished }) {
-  if (name !== "cron" || !finished || error !== null || !/^(add|update)$/.test(args?.action)) return null;
-  return /\bJob ([\w-]+) \(/.exec(result ?? "")?.[1] ?? null;
+/** What a tool schedules, and where its result names the id. */
+const SCHEDULES = {
+  cron: ["job", /\bJob ([\w-]+) \(/],
+  schedule_recall: ["recall", /\bRecall ([\w-]+) \(/],
+  schedule_private_message: ["message", /"task_id": ?"([\w-]+)"/],
+};
+
+/** `{ kind, id }` of the job, recall or message that a successful call has made or changed; else null. */
+export function scheduledBy({ name, args, result, error, finished }) {
+  if (!SCHEDULES[name] || !finished || error !== null) return null;
+  if (name === "cron" && !/^(add|update)$/.test(args?.action)) return null;
+  const [kind, naming] = SCHEDULES[name];
+  const id = naming.exec(result ?? "")?.[1];
+  return id ? { kind, id } : null;
 }
 
 /** Words joined as the language does: `a, b and c`. */

@@ -1,0 +1,25 @@
+// Sends a message, prints the answer as it is written, and schedules a question for every morning.
+
+import { Segue, withDelta, type SegueEvent } from "@segue/client";
+
+const segue = new Segue({ url: "http://localhost:8420" });
+const session = "websocket:home";
+let text = "";
+
+const live = segue.live();
+live.start();
+live.follow(session, 0, (event: SegueEvent) => {
+  if (event.type === "stream_start") text = "";
+  // After a reconnect the text comes again from its beginning.
+  if (event.type === "stream_delta") text = withDelta(text, event);
+  if (event.type === "stream_end" && event.outcome !== null) {
+    console.log(event.reply ?? text);
+    live.close();
+  }
+});
+live.send(session, "What is new?");
+
+const job = await segue.schedule(session, "every weekday at 9", "What is new?", {
+  timezone: "Europe/Berlin",
+});
+console.log(`next: ${job.next_runs[0]}`);

@@ -1,0 +1,1 @@
+"""Wires: foreign protocols over the kernel."""

@@ -1,0 +1,350 @@
+"""One suite over the kernel, both clients and plain HTTP: the same verbs do the same."""
+
+from contextlib import aclosing
+from dataclasses import fields, is_dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from segue import Ask, At, Cron, Every, Kernel, Say, errors
+from segue.client import AsyncClient
+from segue.client.records import RemoteScheduledMessage, RemoteSession, RemoteTurn
+from segue.errors import SegueError
+from segue.testing import ScriptedAgent
+from tests.client.faces import PlainHttp, Refusal
+from tests.eventually import eventually
+
+KEY = "websocket:home"
+NINE = Cron("0 9 * * 1-5", tz="Europe/Berlin")
+
+
+async def test_a_message_becomes_a_turn_with_an_answer(
+    face: Any, agent: ScriptedAgent, database_url: str
+) -> None:
+    agent.script("It is nine.")
+    queued = await face.receive(KEY, "What time is it?")
+    turn = await face.wait(queued)
+    assert (turn.state, turn.outcome, turn.reply) == ("done", "ok", "It is nine.")
+    assert (await face.turns.get(turn.id)).reply == "It is nine."
+    assert await face.wait(turn.id) == turn or isinstance(turn, SimpleNamespace)
+    messages = await face.messages(KEY)
+    assert [(each.role, each.content) for each in messages] == [
+        ("user", "What time is it?"),
+        ("assistant", "It is nine."),
+    ]
+    assert await face.messages(KEY, after=messages[-1].seq) == []
+
+
+async def test_a_session_is_opened_once_changed_listed_and_deleted(face: Any) -> None:
+    opened = await face.sessions.open(KEY, title="Home", timezone="Europe/Berlin", metadata={"a": [1]})
+    assert (opened.created, opened.session.title) == (True, "Home")
+    again = await face.sessions.open(KEY, title="Other")
+    assert (again.created, again.session.title) == (False, "Home")
+    changed = await face.sessions.update(KEY, title="Desk", timezone=None)
+    assert (changed.title, changed.timezone) == ("Desk", None)
+    assert [session.key for session in await face.sessions.list()] == [KEY]
+    assert (await face.sessions.get(KEY)).chat_type == "private"
+    assert await face.sessions.find("websocket:none") is None
+    overview = await face.sessions.overview(KEY)
+    assert (overview.message_count, overview.cron_jobs, overview.session.key) == (0, 0, KEY)
+    await face.sessions.delete(KEY)
+    assert await face.sessions.find(KEY) is None
+
+
+async def test_a_session_with_jobs_is_deleted_only_with_them(face: Any) -> None:
+    await face.schedule(KEY, NINE, Ask("What is new?"), name="news")
+    with pytest.raises((errors.SessionHasJobs, Refusal)) as refused:
+        await face.sessions.delete(KEY)
+    error: Any = refused.value
+    assert [job.name for job in error.jobs] == ["news"]
+    await face.sessions.delete(KEY, with_jobs=True)
+    assert await face.sessions.find(KEY) is None
+
+
+async def test_a_job_is_made_changed_paused_skipped_explained_and_deleted(
+    face: Any, database_url: str
+) -> None:
+    job = await face.schedule(KEY, NINE, Ask("What is new?"), name="news")
+    assert [each.id for each in await face.jobs.list(KEY)] == [job.id]
+    assert (await face.jobs.get(job.id)).name == "news"
+    changed = await face.jobs.update(job.id, name="report", trigger=Every(3600))
+    assert changed.name == "report"
+    await face.jobs.pause(job.id)
+    assert (await face.jobs.explain(job.id)).verdict == "paused"
+    await face.jobs.resume(job.id)
+    await face.jobs.skip(job.id)
+    (run,) = await face.runs.list(job=job.id)
+    assert (run.outcome, run.job_id) == ("skipped", job.id)
+    assert [each.id for each in await face.runs.list(KEY)] == [run.id]
+    assert (await face.runs.get(run.id)).reason == run.reason
+    explanation = await face.jobs.explain(job.id)
+    assert explanation.verdict == "scheduled"
+    assert len(explanation.next) == 5
+    await face.jobs.delete(job.id)
+    assert await face.jobs.list(KEY) == []
+
+
+async def test_a_job_that_is_due_runs_in_its_session(face: Any, agent: ScriptedAgent) -> None:
+    agent.script("Nothing new.")
+    job = await face.schedule(KEY, At("in 1 second"), Ask("What is new?"), name="news")
+
+    async def ended() -> Any:
+        runs = await face.runs.list(job=job.id)
+        return runs[0] if runs and runs[0].outcome else None
+
+    run = await eventually(ended, "the run has ended")
+    assert run.outcome == "ok"
+    answer = (await face.messages(KEY))[-1]
+    assert (answer.content, answer.source.label, answer.source.run_id) == ("Nothing new.", "news", run.id)
+
+
+async def test_a_recall_is_set_skipped_listed_and_cancelled(face: Any) -> None:
+    await face.sessions.open(KEY, timezone="UTC")
+    assert await face.recalls.get(KEY) is None
+    recall = await face.recalls.add(
+        KEY, "Look again.", call_type="recurring", when="1h", interval_seconds=3600, comment="the build"
+    )
+    assert (recall.instruction, recall.comment, recall.status) == ("Look again.", "the build", "pending")
+    assert (await face.recalls.get(KEY)).id == recall.id
+    assert (await face.recalls.skip(KEY)).trigger_at > recall.trigger_at
+    await face.recalls.cancel(KEY)
+    assert await face.recalls.get(KEY) is None
+    assert [each.status for each in await face.recalls.list(KEY)] == ["cancelled"]
+
+
+async def test_a_message_is_scheduled_replaced_and_cancelled(face: Any) -> None:
+    await face.sessions.open(KEY, timezone="UTC")
+    first = await face.scheduled_messages.add(KEY, "tomorrow at 08:00", "Your flight leaves at noon.")
+    assert (first.message.status, first.message.text) == ("pending", "Your flight leaves at noon.")
+    second = await face.scheduled_messages.add(KEY, "tomorrow at 09:00", "At one.", replace_existing=True)
+    assert second.cancelled == (first.message.id,)
+    assert (await face.scheduled_messages.get(second.message.id)).send_at == second.message.send_at
+    assert (await face.scheduled_messages.cancel(second.message.id)).status == "cancelled"
+    assert [each.status for each in await face.scheduled_messages.list(KEY)] == ["cancelled", "cancelled"]
+
+
+async def test_a_session_is_committed_and_its_memories_are_found(face: Any) -> None:
+    stored = await face.log.write_all(KEY, [("user", "I live in Bern."), ("assistant", "Noted.")])
+    assert (stored.added, stored.message_count) == (2, 2)
+    made = await face.memory.commit(KEY)
+    assert [archive.n for archive in await face.memory.archives(KEY)] == [made.archive_n]
+    archived = await face.memory.archived_messages(KEY, made.archive_n)
+    assert [each.content for each in archived] == ["I live in Bern.", "Noted."]
+
+    async def learned() -> Any:
+        return (await face.memory.task(made.task_id)).state == "completed"
+
+    await eventually(learned, "the task has ended")
+    (memory,) = await face.memory.list()
+    assert memory.content == "I live in Bern."
+    assert memory.id in [each.memory.id for each in await face.memory.search("Bern")]
+    await face.memory.update(memory.id, content="I live in Rome.")
+    assert (await face.memory.get(memory.id)).content == "I live in Rome."
+    assert (await face.memory.context(KEY)).left_out == 0
+    await face.memory.delete(memory.id)
+    assert await face.memory.list() == []
+    assert (await face.memory.commit(KEY)).reason == "no_messages"
+
+
+async def test_a_follower_gets_each_event_once_and_in_order(
+    face: Any, agent: ScriptedAgent, database_url: str
+) -> None:
+    agent.script(["It is ", "nine."], "It is ten.")
+    await face.wait(await face.receive(KEY, "What time is it?"))
+    seqs, types = [], []
+    async with aclosing(face.follow(KEY)) as following:
+        async for item in following:
+            if not item.type.endswith("_delta"):
+                seqs.append(item.seq)
+                types.append(item.type)
+            if types.count("session_sync") == 1 and len(types) == seqs[-1]:
+                await face.receive(KEY, "And now?")
+                types.append("")
+            if types.count("session_sync") == 2:
+                break
+    assert seqs == list(range(1, seqs[-1] + 1))
+    assert types.count("stream_start") == types.count("stream_end") == 2
+
+
+async def test_asking_yields_the_events_and_the_text_of_that_turn_only(
+    face: Any, agent: ScriptedAgent
+) -> None:
+    agent.script("First.", ["It is ", "nine."])
+    await face.wait(await face.receive(KEY, "Something else"))
+    items = [item async for item in face.ask(KEY, "What time is it?")]
+    events = [item.type for item in items if not item.type.endswith("_delta")]
+    assert events == ["stream_start", "stream_end", "session_sync"]
+    assert "".join(item.text for item in items if item.type == "stream_delta") == "It is nine."
+    assert items[0].content == "What time is it?"
+
+
+async def test_a_running_turn_is_stopped_and_a_waiting_one_cancelled(face: Any, agent: ScriptedAgent) -> None:
+    agent.pause()
+    running = await face.receive(KEY, "one")
+    await agent.under_way()
+    waiting = await face.receive(KEY, "two")
+    assert waiting.position == 1
+    await face.turns.cancel(waiting.turn_id)
+    assert (await face.wait(waiting.turn_id)).state == "cancelled"
+    assert await face.turns.stop(KEY) == running.turn_id
+    assert (await face.wait(running)).state == "cancelled"
+    agent.go_on()
+    assert await face.turns.stop(KEY) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "code"),
+    [
+        (lambda face: face.sessions.get("websocket:none"), errors.NotFound, "not_found"),
+        (lambda face: face.turns.get("none"), errors.NotFound, "not_found"),
+        (lambda face: face.jobs.get("none"), errors.NotFound, "not_found"),
+        (lambda face: face.runs.get("none"), errors.NotFound, "not_found"),
+        (lambda face: face.recalls.cancel(KEY), errors.NotFound, "not_found"),
+        (lambda face: face.recalls.add(KEY, "x", when="soonish"), errors.BadTime, "invalid_time"),
+        (lambda face: face.recalls.add(KEY, "x", when="at 9"), errors.ZoneNeeded, "zone_needed"),
+        (lambda face: face.sessions.update(KEY, timezone="Mars/Sea"), errors.BadSetting, "bad_setting"),
+        (
+            lambda face: face.schedule(KEY, At("2001-01-01T00:00:00Z"), Ask("x")),
+            errors.BadTime,
+            "invalid_time",
+        ),
+        (
+            lambda face: face.scheduled_messages.add(KEY, "2001-01-01T00:00:00Z", "x"),
+            errors.BadTime,
+            "invalid_time",
+        ),
+        (
+            lambda face: face.scheduled_messages.add("websocket:group", "1h", "x"),
+            errors.NotPrivateChat,
+            "not_private_chat",
+        ),
+    ],
+)
+async def test_an_error_has_the_same_type_and_code_everywhere(
+    face: Any, call: Any, kind: type[SegueError], code: str
+) -> None:
+    await face.sessions.open(KEY)
+    await face.sessions.open("websocket:group", chat_type="group")
+    with pytest.raises((SegueError, Refusal)) as refused:
+        await call(face)
+    error: Any = refused.value
+    assert error.code == code
+    assert isinstance(error, Refusal if isinstance(face, PlainHttp) else kind)
+    assert str(refused.value)
+
+
+async def test_a_conflict_has_the_same_type_and_code_everywhere(face: Any, agent: ScriptedAgent) -> None:
+    await face.sessions.open(KEY, timezone="UTC")
+    await face.recalls.add(KEY, "Look again.", when="1h")
+    job = await face.schedule(KEY, NINE, Ask("x"))
+    agent.pause()
+    running = await face.receive(KEY, "one")
+    await agent.under_way()
+    for call, code in [
+        (face.recalls.add(KEY, "Once more.", when="1h"), "recall_pending"),
+        (face.recalls.skip(KEY), "not_recurring"),
+        (face.jobs.resume(job.id), "conflict"),
+        (face.receive(KEY, "two", when_busy="reject"), "session_busy"),
+        (face.turns.cancel(running.turn_id), "already_started"),
+    ]:
+        with pytest.raises((errors.Conflict, Refusal)) as refused:
+            await call
+        error: Any = refused.value
+        assert error.code == code
+    agent.go_on()
+    await face.wait(running)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda face: face.receive("no key", "x"), errors.BadKey),
+        (lambda face: face.receive(KEY, "  "), errors.BadText),
+        (lambda face: face.receive(KEY, "x", when_busy="now"), errors.BadSetting),
+        (lambda face: face.log.write_all(KEY, [("user", "")]), errors.BadText),
+        (lambda face: face.recalls.add(KEY, "x", call_type="often"), errors.BadRecall),
+        (lambda face: face.scheduled_messages.add(KEY, "1h", ""), errors.EmptyText),
+        (lambda face: face.schedule(KEY, NINE, Ask("x"), name=" "), errors.BadText),
+        (lambda face: face.memory.search(""), errors.BadText),
+    ],
+)
+async def test_bad_input_raises_the_same_error_in_the_kernel_and_in_a_client(
+    face: Any, call: Any, kind: type[SegueError]
+) -> None:
+    if isinstance(face, PlainHttp):
+        pytest.skip("plain HTTP answers 422 `invalid`")
+    await face.sessions.open(KEY)
+    with pytest.raises(kind) as refused:
+        await call(face)
+    assert type(refused.value) is kind
+
+
+async def test_a_client_says_what_the_http_api_cannot_schedule(address: str) -> None:
+    async with AsyncClient(address) as client:
+        with pytest.raises(errors.Invalid, match="scheduled_messages"):
+            await client.schedule(KEY, At("in 1h"), Say("Good morning"))
+
+
+def assert_same(remote: Any, local: Any) -> None:
+    """Each field that both records have is equal."""
+    assert is_dataclass(remote)
+    for field in fields(remote):
+        if hasattr(local, field.name) and field.name not in ("trigger", "session"):
+            assert getattr(remote, field.name) == getattr(local, field.name), field.name
+
+
+async def test_a_clients_records_have_the_values_of_the_kernels(
+    address: str, kernel: Kernel, agent: ScriptedAgent
+) -> None:
+    async with AsyncClient(address) as client:
+        agent.script("It is nine.")
+        turn = await client.wait(await client.receive(KEY, "What time is it?"))
+        assert isinstance(turn, RemoteTurn)
+        assert_same(turn, await kernel.turns.get(turn.id))
+        job = await client.schedule(KEY, NINE, Ask("What is new?"))
+        assert_same(job, await kernel.jobs.get(job.id))
+        assert job.trigger == (await kernel.jobs.get(job.id)).trigger
+        await client.jobs.skip(job.id)
+        (run,) = await client.runs.list(KEY)
+        assert_same(run, await kernel.runs.get(run.id))
+        session = await client.sessions.get(KEY)
+        assert isinstance(session, RemoteSession)
+        assert_same(session, await kernel.sessions.get(KEY))
+        assert_same(await client.sessions.overview(KEY), await kernel.sessions.overview(KEY))
+        assert await client.recalls.add(KEY, "Look.", when="1h") == await kernel.recalls.get(KEY)
+        scheduled = (await client.scheduled_messages.add(KEY, "in 1h", "Hello")).message
+        assert isinstance(scheduled, RemoteScheduledMessage)
+        assert_same(scheduled, await kernel.scheduled_messages.get(scheduled.id))
+        assert await client.messages(KEY) == await kernel.messages(KEY)
+        assert_same(await client.memory.commit(KEY), SimpleNamespace(archive_n=1))
+        assert_same(await client.memory.archive(KEY, 1), await kernel.memory.archive(KEY, 1))
+
+
+async def test_a_clients_events_have_the_values_of_the_kernels(
+    address: str, kernel: Kernel, agent: ScriptedAgent
+) -> None:
+    async with AsyncClient(address) as client:
+        await client.wait(await client.receive(KEY, "What time is it?"))
+        job = await client.schedule(KEY, At("in 1 second"), Ask("What is new?"))
+
+        async def ran() -> bool:
+            return bool(
+                (await client.runs.list(job=job.id)) and (await client.runs.list(job=job.id))[0].outcome
+            )
+
+        await eventually(ran, "the job has run")
+        stored = await kernel.log.events(KEY)
+        followed = []
+        async with aclosing(client.follow(KEY)) as following:
+            async for item in following:
+                if not item.type.endswith("_delta"):
+                    followed.append(item)
+                if item.seq == stored[-1].seq:
+                    break
+    for remote, local in zip(followed, stored, strict=True):
+        for name in ("session_id", "seq", "type", "at", "turn_id", "role", "content"):
+            assert getattr(remote, name) == getattr(local, name), (name, local)
+        if local.type in ("stream_start", "message"):
+            assert remote.source == local.source  # type: ignore[union-attr]
+            assert remote.body["attempt"] == local.body["attempt"]  # type: ignore[union-attr]

@@ -1,0 +1,1 @@
+"""The documentation site: its pages, its settings and its check."""
