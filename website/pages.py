@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-OF_THE_ROOT = ("CONTRIBUTING.md", "CHANGELOG.md")
+OF_THE_ROOT = ("CONTRIBUTING.md", "CHANGELOG.md", "clients/javascript/README.md")
 SECTIONS = {"guides": "Guides", "reference": "Reference", "design": "Design", "examples": "Examples"}
 """The folders, in their order; others follow by name."""
 FENCES = {".py": "python", ".json": "json"}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from segue import Kernel, Owner
-from segue.errors import Invalid
+from segue.errors import BadSetting, Invalid
 from segue.kernel.api.context import OPERATOR
 from segue.memory.embedding import fused, nearest_by_bits, similarity, stored_vector
 from segue.model.records import Asker
@@ -69,7 +69,8 @@ async def test_without_an_embedder_nothing_is_embedded_and_the_ranking_is_that_o
         await remembering(kernel)
         assert await contents(kernel, "car") == []
         before = await kernel.memory.search("the puppy")
-        assert await kernel.memory.embed_missing() == 0
+        with pytest.raises(BadSetting, match="no embedder is configured"):
+            await kernel.memory.embed_missing()
         kernel.memory_reader.embedder = embedder
         assert await kernel.memory.embed_missing() == 3
         assert await kernel.memory.embed_missing() == 0

@@ -6,7 +6,6 @@ import typer
 
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.options import Limit
-from segue.errors import BadSetting
 
 if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel
@@ -71,8 +70,6 @@ def embed(context: CommandContext) -> None:
     """Store the vectors that are missing, after an embedder was configured."""
 
     async def work(kernel: "Kernel") -> None:
-        if kernel.memory_reader.embedder is None:
-            raise BadSetting("no embedder is configured: set SEGUE_EMBEDDING_URL and SEGUE_EMBEDDING_MODEL")
         stored = await kernel.memory.embed_missing()
         context.say(f"{stored} vectors were stored.", {"stored": stored})
 

@@ -126,20 +126,21 @@ class MemoryApi:
         """Stores a vector for each memory and passage of all owners that has none of the embedder's model.
 
         For what was archived before an embedder was configured, and for corrected memories. Returns how many
-        were stored; 0 without an embedder. Raises what the embedder raises.
+        were stored. Raises `BadSetting` without an embedder, and what the embedder raises.
         """
         embedder = self._context.memory.embedder
+        if embedder is None:
+            raise BadSetting("no embedder is configured: set SEGUE_EMBEDDING_URL and SEGUE_EMBEDDING_MODEL")
         stored, after = 0, ""
-        while embedder is not None:
+        while True:
             found = await self._context.memory.without_vector(
                 embedder.name, after=after, limit=_EMBEDDED_AT_ONCE
             )
             if not found:
-                break
+                return stored
             vectors = await embedded(embedder, [learn.searched_text(each) for each in found])
             stored += await self._context.store.commit(learn.keep_vectors, found, vectors)
             after = found[-1].id
-        return stored
 
     async def update(
         self,
