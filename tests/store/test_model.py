@@ -352,7 +352,7 @@ class Walk(RuleBasedStateMachine):
             self.runs[turn.run] = outcome
 
     def _withdraw(self, turn: ModelTurn, outcome: str) -> None:
-        turn.state, turn.outcome = "cancelled", "cancelled"
+        turn.state, turn.outcome = "cancelled", outcome
         for model in self.lanes.values():
             if turn.id in model.turns:
                 model.put_off = None

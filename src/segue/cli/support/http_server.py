@@ -54,15 +54,18 @@ class HttpServer(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        AppStatus.should_exit = False  # a process-wide flag that an earlier server may have set
         await super().startup(sockets)
         self.ready.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # sse_starlette sets this in uvicorn's signal handlers, which are not installed.
+        # sse_starlette sets this in uvicorn's signal handlers, which are not installed. It is a flag of the
+        # process: another application in it goes on streaming when this server has stopped.
         AppStatus.should_exit = True
-        self._state.close()
-        await super().shutdown(sockets)
+        try:
+            self._state.close()
+            await super().shutdown(sockets)
+        finally:
+            AppStatus.should_exit = False
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         try:
