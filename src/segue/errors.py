@@ -38,7 +38,7 @@ SegueError
 │   ├── TooManyRecalls   too many recalls in a row were set by recalls
 │   ├── NotPrivateChat   messages are scheduled in chats with one person only
 │   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
-│   ├── DaysInUse        jobs use the set of working days; they are in `.jobs`
+│   ├── DaysInUse        jobs use the set of working days; their ids are in `.jobs`
 │   ├── TurnEnded        too late to tell: the turn has ended
 │   ├── NotInTurn        the caller is not an agent, nor a task that one started
 │   └── AlreadyStarted   too late to cancel: it is running, or it has ended
@@ -227,7 +227,7 @@ class DaysInUse(Conflict):
 
     code = "in_use"
 
-    def __init__(self, message: str, jobs: Sequence[object]) -> None:
+    def __init__(self, message: str, jobs: Sequence[str]) -> None:
         super().__init__(message)
         self.jobs = jobs
 

@@ -8,8 +8,6 @@ from segue.errors import BadDays, DaysInUse, NotFound
 from segue.model.records import Job
 from segue.store import queries
 from segue.store.database import Transaction
-from segue.store.rows import core as rows
-from segue.store.store import readable
 from segue.times.days.day_sets import DaySet
 from segue.times.trigger import Cron
 
@@ -39,13 +37,13 @@ def put(account: str, days: DaySet, now: int) -> Transaction[bool]:
 def remove(account: str, name: str) -> Transaction[None]:
     """Remove a set. Raises `DaysInUse`, `NotFound`."""
     params = {"account": account, "name": name}
-    using = yield queries.jobs.using_days, {**params, "limit": _MOST_NAMED}
+    using = yield queries.day_sets.users, {**params, "limit": _MOST_NAMED}
     if using:
-        jobs = readable(using, "job", rows.job)
-        names = ", ".join(f"{job.name!r} ({job.id})" for job in jobs[:3])
+        names = ", ".join(f"{row['name']!r} ({row['id']})" for row in using[:3])
         more = f" and {len(using) - 3} more" if len(using) > 3 else ""
         raise DaysInUse(
-            f"the day set {name} is used by {names}{more}; delete these jobs, or change their schedule", jobs
+            f"the day set {name} is used by {names}{more}; delete these jobs, or change their schedule",
+            [row["id"] for row in using],
         )
     removed = yield queries.day_sets.remove, params
     if not removed:

@@ -38,6 +38,15 @@ SET day_set = excluded.day_set, version = excluded.version;
 DELETE FROM job_days
 WHERE job_id = :job_id;
 
+-- name: users
+-- The jobs that use a set.
+SELECT jobs.id, jobs.name
+FROM job_days
+JOIN jobs ON jobs.id = job_days.job_id
+WHERE job_days.account = :account AND job_days.day_set = :name AND jobs.state IN ('active', 'paused')
+ORDER BY job_days.job_id
+LIMIT :limit;
+
 -- name: behind
 -- The jobs that carry another version of their set than the stored one.
 SELECT job_days.job_id AS id, day_sets.content

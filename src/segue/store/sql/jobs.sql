@@ -87,15 +87,6 @@ FROM jobs_told
 WHERE session_id = :session_id AND kind = 'cron' AND state IN ('active', 'paused')
 ORDER BY id;
 
--- name: using_days
--- The jobs that use a day set of the account.
-SELECT /*columns job*/
-FROM jobs_told
-WHERE id IN (SELECT job_id FROM job_days WHERE account = :account AND day_set = :name)
-  AND state IN ('active', 'paused')
-ORDER BY id
-LIMIT :limit;
-
 -- name: due
 SELECT /*columns job*/,
        heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running
