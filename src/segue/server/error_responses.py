@@ -1,7 +1,7 @@
 """Error responses: convert errors to problem+json and choose the HTTP status. Codes are of `segue.errors`."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -82,7 +82,7 @@ def problem_of(error: Exception) -> Problem:
             code = _CODES.get(error.status_code, "error")
             return _problem(error.status_code, code, str(error.detail))
         case errors.DaysInUse():
-            return _problem(409, error.code, str(error), jobs=error.jobs)
+            return _problem(409, error.code, str(error), jobs=list(error.jobs))
         case errors.StoreError():
             # The sentence may name files and servers, which clients must not see.
             detail = "the database could not do it; nothing was promised, try again"
@@ -138,7 +138,7 @@ def _problem(
     detail: str,
     *,
     field: str | None = None,
-    jobs: Sequence[str] | None = None,
+    jobs: list[str] | None = None,
 ) -> Problem:
     title = _TITLES.get(status, "Refused")
     return Problem(
@@ -148,7 +148,7 @@ def _problem(
         detail=detail,
         code=code,
         field=field,
-        jobs=jobs and list(jobs),
+        jobs=jobs,
     )
 
 
