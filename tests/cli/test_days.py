@@ -66,3 +66,26 @@ async def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(segue: Segue,
     binary = tmp_path / "binary.ics"
     binary.write_bytes(b"\xff\xfe\x00")
     assert "UTF-8" in (await segue("days", "import", str(binary))).err
+
+
+async def test_a_job_is_scheduled_on_the_working_days_of_a_set(segue: Segue, file: Path) -> None:
+    await segue("days", "import", str(file))
+    line = ("--schedule", "0 9 21 12 * UTC", "--days", "school")
+    job = json.loads((await segue("jobs", "add", "web:1", "Go.", *line, "--json")).out)
+    assert (job["schedule"]["days"], job["schedule"]["shift"]) == ("school", "none")
+    edited = json.loads((await segue("jobs", "edit", job["id"], "--shift", "next", "--json")).out)
+    assert edited["schedule"] == {**job["schedule"], "shift": "next"}
+    explained = await segue("jobs", "explain", job["id"], "--slot", "2090-12-21T09:00:00+00:00")
+    assert "21 Dec 2090 is a holiday in school: Winter holidays" in explained.out
+    refused = await segue("days", "remove", "school")
+    assert (refused.code, "'Go.'" in refused.err) == (1, True)
+
+
+async def test_days_go_with_a_cron_line_and_a_known_set_only(segue: Segue) -> None:
+    interval = await segue("jobs", "add", "web:1", "Go.", "--schedule", "every 2h", "--days", "CN")
+    assert (interval.code, "go with a cron line" in interval.err) == (2, True)
+    line = ("--schedule", "0 9 * * * UTC")
+    unknown = await segue("jobs", "add", "web:1", "Go.", *line, "--days", "CHN")
+    assert (unknown.code, "did you mean CN" in unknown.err) == (2, True)
+    alone = await segue("jobs", "add", "web:1", "Go.", *line, "--shift", "next")
+    assert (alone.code, "needs days" in alone.err) == (2, True)

@@ -1,5 +1,6 @@
 """Working days of an account: jobs follow their set, also when it changes or a process is lost in between."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from segue.model.states import JobState
 from segue.testing import ManualClock, quiet
 from segue.times.clock import to_moment
 from segue.times.days.ics import from_ics
+from tests.eventually import eventually
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, log, outcomes
 
@@ -100,6 +102,24 @@ async def test_a_process_that_is_lost_between_the_set_and_its_jobs_leaves_the_re
     assert await kernel.workers.day_mover.step() == 3
     assert [slot(await kernel.jobs.get(job.id)) for job in jobs] == [day(17)] * 3
     assert await kernel.workers.day_mover.step() == 0
+
+
+async def test_a_running_process_finds_the_jobs_that_were_left_behind(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    await kernel.days.add("school", off("17"))
+    job = await daily(kernel)
+    changed = from_ics("school", off("18"), today=clock.now().date())
+    await kernel.store.commit(day_sets.put, "default", changed, clock.ms())
+
+    async def is_moved() -> bool:
+        return slot(await kernel.jobs.get(job.id)) == day(17)
+
+    assert not await is_moved()
+    running = asyncio.create_task(kernel.run())
+    await eventually(is_moved, "the job follows its set")
+    running.cancel()
+    await asyncio.wait([running])
 
 
 async def test_a_slot_that_is_due_runs_though_its_day_is_off_since(
