@@ -8,6 +8,9 @@ SegueError
 │   ├── BadTime          a human time
 │   │   └── ZoneNeeded   a time on the clock, and no time zone to read it in
 │   ├── BadTrigger       a schedule
+│   │   └── UnknownDays  a set of working days that does not exist
+│   ├── BadDays          a set of working days: its name or its calendar file
+│   │   └── NeverWorks   a set without a working day in the next year
 │   ├── BadPolicy        a policy
 │   ├── BadRecall        a recall: its type, its interval, its instruction
 │   ├── BadSetting       a setting of the kernel
@@ -35,6 +38,7 @@ SegueError
 │   ├── TooManyRecalls   too many recalls in a row were set by recalls
 │   ├── NotPrivateChat   messages are scheduled in chats with one person only
 │   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
+│   ├── DaysInUse        jobs use the set of working days; their ids are in `.jobs`
 │   ├── TurnEnded        too late to tell: the turn has ended
 │   ├── NotInTurn        the caller is not an agent, nor a task that one started
 │   └── AlreadyStarted   too late to cancel: it is running, or it has ended
@@ -94,6 +98,18 @@ class UnknownDays(BadTrigger):
     """A schedule names a set of working days that does not exist."""
 
     code = "unknown_days"
+
+
+class BadDays(Invalid):
+    """A set of working days that cannot be stored: its name or its calendar file is wrong."""
+
+    code = "bad_days"
+
+
+class NeverWorks(BadDays):
+    """A set of working days that has none in the next year."""
+
+    code = "never"
 
 
 class BadPolicy(Invalid):
@@ -202,6 +218,16 @@ class SessionHasJobs(Conflict):
     code = "session_has_jobs"
 
     def __init__(self, message: str, jobs: Sequence[object]) -> None:
+        super().__init__(message)
+        self.jobs = jobs
+
+
+class DaysInUse(Conflict):
+    """Active or paused jobs use the set of working days that is to be deleted."""
+
+    code = "in_use"
+
+    def __init__(self, message: str, jobs: Sequence[str]) -> None:
         super().__init__(message)
         self.jobs = jobs
 

@@ -12,6 +12,7 @@ the same.
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
+from segue.kernel.api.days import DaysApi
 from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
@@ -83,6 +84,13 @@ class BlockingJobs(BlockingPart[JobsApi]):
     protected = BlockingCall(JobsApi.protected)
     list = BlockingCall(JobsApi.list)
     is_listed_in = BlockingCall(JobsApi.is_listed_in)
+
+
+class BlockingDays(BlockingPart[DaysApi]):
+    get = BlockingCall(DaysApi.get)
+    add = BlockingCall(DaysApi.add)
+    delete = BlockingCall(DaysApi.delete)
+    list = BlockingCall(DaysApi.list)
 
 
 class BlockingRuns(BlockingPart[RunsApi]):
@@ -163,6 +171,7 @@ class Kernel(BlockingPart[AsyncKernel]):
         self.turns = BlockingTurns(loop, lambda: kernel.turns)
         self.log = BlockingLog(loop, lambda: kernel.log)
         self.jobs = BlockingJobs(loop, lambda: kernel.jobs)
+        self.days = BlockingDays(loop, lambda: kernel.days)
         self.runs = BlockingRuns(loop, lambda: kernel.runs)
         self.recalls = BlockingRecalls(loop, lambda: kernel.recalls)
         self.scheduled_messages = BlockingScheduledMessages(loop, lambda: kernel.scheduled_messages)

@@ -17,6 +17,7 @@ from typing import Any, get_args
 import segue
 from segue import Kernel
 from segue.kernel.api.context import OPERATOR
+from segue.kernel.api.days import DaysApi
 from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
@@ -69,6 +70,7 @@ PARTS: dict[str, type] = {
     "sessions": SessionsApi,
     "turns": TurnsApi,
     "jobs": JobsApi,
+    "days": DaysApi,
     "runs": RunsApi,
     "files": FilesApi,
     "recalls": RecallsApi,

@@ -68,6 +68,16 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO day_sets (account, name, content, version, changed_at)
+    SELECT 'account-' || (n % 500), 'set-' || n, '{}', 'new', n
+    FROM numbers
+    """,
+    """
+    INSERT INTO job_days (job_id, account, day_set, version)
+    SELECT 'job-' || n, 'account-' || (n % 500), 'set-' || n, 'old'
+    FROM numbers
+    """,
+    """
     INSERT INTO guests (channel, sender, code, came_at)
     SELECT 'channel-' || (n % 3), 'sender-' || n, 'code-' || n, n
     FROM numbers

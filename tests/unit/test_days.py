@@ -7,11 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from segue.errors import BadTrigger, UnknownDays
+from segue.errors import BadDays, BadTrigger, NeverWorks, UnknownDays
 from segue.times.cron_line import CronLine
-from segue.times.days.day_sets import day_set, from_ics, shipped_names
+from segue.times.days.day_sets import DaySet, day_set, shipped_names, stored_day_set
+from segue.times.days.ics import from_ics
 from segue.times.days.working_days import Shift, WorkingWalls
-from segue.times.trigger import Cron, trigger_from_json
+from segue.times.trigger import Cron, stored_json, trigger_from_json, trigger_from_stored
 
 LONG = os.environ.get("SEGUE_LONG") == "1"
 DAY = timedelta(days=1)
@@ -130,52 +131,116 @@ def test_it_is_stored_and_read_back_and_nothing_changes_without_days() -> None:
 
 def test_an_unknown_set_is_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownDays, match="did you mean CN"):
-        Cron("0 9 * * *", days="CHN")
+        Cron("0 9 * * *", tz="UTC", days="CHN").first(datetime(2026, 11, 17, tzinfo=UTC))
+    with pytest.raises(BadTrigger, match="name of a day set"):
+        Cron("0 9 * * *", days="a b")
     with pytest.raises(BadTrigger, match="needs days"):
         Cron("0 9 * * *", shift=Shift.NEXT)
     with pytest.raises(BadTrigger, match="shift is"):
         trigger_from_json({"kind": "cron", "expr": "0 9 * * *", "tz": "UTC", "days": "CN", "shift": "up"})
 
 
-CALENDAR = """BEGIN:VCALENDAR\r
-BEGIN:VEVENT\r
-DTSTART;VALUE=DATE:20261221\r
-DTEND;VALUE=DATE:20261224\r
-SUMMARY:Company\r
- holidays\r
-END:VEVENT\r
-{more}END:VCALENDAR\r
-"""
+def calendar(*events: str) -> str:
+    inside = "".join(f"BEGIN:VEVENT\r\n{event}\r\nEND:VEVENT\r\n" for event in events)
+    return f"BEGIN:VCALENDAR\r\n{inside}END:VCALENDAR\r\n"
+
+
+COMPANY = (
+    "DTSTART;VALUE=DATE:20261221\r\nDTEND;VALUE=DATE:20261224\r\nSUMMARY:Company\r\n  holidays\\, all of them"
+)
+TODAY = date(2026, 11, 17)
+
+
+def read(*events: str, name: str = "school") -> DaySet:
+    return from_ics(name, calendar(*events), today=TODAY)
 
 
 def test_the_all_day_events_of_a_calendar_file_are_days_off() -> None:
-    school = from_ics("school", CALENDAR.format(more=""))
+    school = read(COMPANY)
     assert sorted(school.off) == [date(2026, 12, 21), date(2026, 12, 22), date(2026, 12, 23)]
-    assert school.off[date(2026, 12, 21)] == "Companyholidays"
+    assert school.off[date(2026, 12, 21)] == "Company holidays, all of them"
     assert school.known_until == date(2026, 12, 31)
     assert not school.works(date(2026, 12, 21))
     assert school.works(date(2026, 12, 24))
+
+
+def test_alarms_lower_case_lengths_and_cancelled_events_are_read_as_they_are_meant() -> None:
+    alarm = "BEGIN:VALARM\r\nDTSTART:20260101T090000\r\nSUMMARY:ring\r\nEND:VALARM\r\n"
+    school = read(
+        f"{alarm}dtstart;value=date:20261201\r\nDURATION:P1W\r\nsummary:Trip",
+        "DTSTART;VALUE=DATE:20261210\r\nSTATUS:CANCELLED",
+        "DTSTART;VALUE=DATE:20261211",
+    )
+    assert sorted(school.off) == [*(date(2026, 12, day) for day in range(1, 8)), date(2026, 12, 11)]
+    assert school.off[date(2026, 12, 7)] == "Trip"
+    assert school.off[date(2026, 12, 11)] == "without a title"
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        ("DTSTART:20261221T090000Z\r\nSUMMARY:Exam", "'Exam' has a time of day"),
+        ("DTSTART;TZID=Europe/Berlin:20261221T090000", "has a time of day"),
+        ("DTSTART;VALUE=DATE:20261221\r\nDTEND:20261221T100000", "has a time of day"),
+        ("DTSTART;VALUE=DATE:20261331", "there is no such day"),
+        ("DTSTART;VALUE=DATE:00010101", "lies in 1, not between"),
+        ("DTSTART;VALUE=DATE:20261221\r\nDTEND;VALUE=DATE:20261221", "lasts 0 days"),
+        ("DTSTART;VALUE=DATE:20000101\r\nDTEND;VALUE=DATE:20991231", "lasts 36,524 days"),
+        ("DTSTART;VALUE=DATE:20261221\r\nDURATION:PT8H", "not in days"),
+        ("DTSTART;VALUE=DATE:20261225\r\nRRULE:FREQ=YEARLY\r\nSUMMARY:Christmas", "'Christmas' repeats"),
+        ("SUMMARY:Party", "'Party' has no DTSTART"),
+    ],
+)
+def test_an_event_that_is_no_whole_day_is_refused_by_its_title(event: str, words: str) -> None:
+    with pytest.raises(BadDays, match=words):
+        read(COMPANY, event)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
         ("school", "", "no all-day event"),
-        ("a b", CALENDAR.format(more=""), "has a name of letters"),
-        (
-            "school",
-            CALENDAR.format(
-                more="BEGIN:VEVENT\r\nDTSTART:20261221T090000Z\r\nSUMMARY:Exam\r\nEND:VEVENT\r\n"
-            ),
-            "'Exam' has a time of day",
-        ),
-        (
-            "school",
-            CALENDAR.format(more="BEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20261331\r\nEND:VEVENT\r\n"),
-            "there is no day",
-        ),
+        ("a b", calendar(COMPANY), "has a name of"),
+        ("cn", calendar(COMPANY), "CN comes with Segue"),
+        ("school", "x" * 1_000_001, "may have 1,000,000 characters"),
+        ("school", "BEGIN:VEVENT\nSUMMARY:Torn\n", "ends in the middle of the event 'Torn'"),
+        ("school", "BEGIN:VEVENT\n" * 70_000, "ends in the middle"),
+        ("school", calendar(*["DTSTART:20260101\nDURATION:P4000D"] * 2_000), "at most 5,000 days"),
     ],
 )
 def test_a_file_that_is_no_set_of_days_is_refused(name: str, text: str, words: str) -> None:
-    with pytest.raises(BadTrigger, match=words):
-        from_ics(name, text)
+    with pytest.raises(BadDays, match=words):
+        from_ics(name, text, today=TODAY)
+
+
+def test_a_set_without_a_working_day_in_the_next_year_is_refused() -> None:
+    with pytest.raises(NeverWorks, match="no working day"):
+        read("DTSTART;VALUE=DATE:20260101\r\nDTEND;VALUE=DATE:20280101")
+    assert read("DTSTART;VALUE=DATE:20260101\r\nDTEND;VALUE=DATE:20271001").longest_break == 638
+
+
+def test_a_set_is_stored_in_a_few_entries_and_read_back() -> None:
+    school = read(COMPANY, "DTSTART;VALUE=DATE:20261224\r\nSUMMARY:Eve")
+    assert school.text.count("2026-12-") == 3  # the last day, and two stretches
+    assert stored_day_set(school.text) == school
+    assert school.version == stored_day_set(school.text).version != read(COMPANY).version
+
+
+def test_a_stored_trigger_carries_the_set_of_its_account_and_a_request_does_not() -> None:
+    school = read(COMPANY)
+    trigger = Cron("0 9 * * *", tz="UTC", days="school", own_days=school)
+    assert trigger.next_after(datetime(2026, 12, 20, tzinfo=UTC)) == datetime(2026, 12, 24, 9, tzinfo=UTC)
+    assert "own_days" not in trigger.to_json()
+    stored = trigger_from_stored(stored_json(trigger))
+    assert isinstance(stored, Cron)
+    assert stored.own_days == school
+    with pytest.raises(BadTrigger, match="no field 'own_days'"):
+        trigger_from_json(stored_json(trigger))
+
+
+def test_a_slot_is_found_after_a_break_of_three_months() -> None:
+    summer = read("DTSTART;VALUE=DATE:20270601\r\nDTEND;VALUE=DATE:20270901\r\nSUMMARY:Summer")
+    trigger = Cron("0 9 1 6 *", tz="UTC", days="school", shift=Shift.NEXT, own_days=summer)
+    first = datetime(2027, 9, 1, 9, tzinfo=UTC)
+    assert trigger.next_after(datetime(2027, 8, 20, tzinfo=UTC)) == first
+    assert trigger.latest_at_or_before(first, datetime(2027, 8, 20, tzinfo=UTC)) == first

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from segue.cli.commands import channels, db, jobs, memories, messages, recalls, runs, sessions
+from segue.cli.commands import channels, days, db, jobs, memories, messages, recalls, runs, sessions
 from segue.cli.commands.chat import chat
 from segue.cli.commands.doctor import doctor
 from segue.cli.commands.import_conversations import import_conversations
@@ -27,6 +27,7 @@ app.command()(chat)
 app.command()(mcp)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(days.app, name="days")
 app.add_typer(recalls.app, name="recalls")
 app.add_typer(messages.app, name="messages")
 app.add_typer(channels.app, name="channels")

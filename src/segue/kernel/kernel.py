@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from segue.errors import AlreadyOpen, AlreadyRunning, NotOpen
 from segue.kernel.api.context import ApiContext
+from segue.kernel.api.days import DaysApi
 from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
 from segue.kernel.api.health import HealthApi
@@ -59,10 +60,10 @@ class Kernel:
     an argument that cannot be used, `StoreUnusable` or `SchemaTooNew` for a database that must not be
     changed.
 
-    The parts are `sessions`, `turns`, `jobs`, `runs`, `recalls`, `scheduled_messages`, `memory`, `log`,
-    `files`, `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait` and
-    `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows and
-    wake the workers. They work whether or not `run` is active, in this process or in another. All of them
+    The parts are `sessions`, `turns`, `jobs`, `days`, `runs`, `recalls`, `scheduled_messages`, `memory`,
+    `log`, `files`, `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait`
+    and `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows
+    and wake the workers. They work whether or not `run` is active, in this process or in another. All of them
     raise `StoreError` when the database cannot do it.
 
     `owner=OPERATOR` stands for `Operator("default", "default")`: a call without `owner=` finds a session by
@@ -171,6 +172,7 @@ class Kernel:
         self.turns = TurnsApi(context, self.log, self.files)
         self.sessions = SessionsApi(context, self.turns)
         self.jobs = JobsApi(context)
+        self.days = DaysApi(context)
         self.runs = RunsApi(context, self.jobs)
         self.recalls = RecallsApi(context, self.jobs)
         self.scheduled_messages = ScheduledMessagesApi(context)

@@ -71,6 +71,8 @@ class ExplainFacts:
     """How long it waits for that, at most."""
     held_up_by: Sequence[Turn] = ()
     """The turns that ran in the session while the run waited."""
+    days_changed_at: int | None = None
+    """When the account last changed the day set that the job uses."""
     at_work: int = 0
     """How many turns run now in all sessions."""
     runners: int = 0
@@ -122,7 +124,8 @@ def explain(facts: ExplainFacts) -> Explanation:
         part = of_job
     of_slot = facts.run is not None or facts.asked is not None
     coming = tuple(UpcomingSlot(at, _note(facts.job, at)) for at in upcoming(facts.job, NEXT))
-    sentences = [*part.sentences, *(of_job.sentences if of_slot else ()), *_next(coming, tell)]
+    sentences = [*part.sentences, *(of_job.sentences if of_slot else ())]
+    sentences += [*_days(facts, tell), *_next(coming, tell)]
     return Explanation(
         # A question about a slot gets the verdict of the slot, any other that of the job.
         verdict=part.verdict if facts.asked is not None or _open(facts.run) else of_job.verdict,
@@ -197,6 +200,11 @@ class _Clock:
     @staticmethod
     def length(ms: int) -> str:
         return spoken(timedelta(milliseconds=max(0, ms)), units=2)
+
+
+def _days(facts: ExplainFacts, tell: _Clock) -> Iterator[str]:
+    if facts.days_changed_at is not None and isinstance(facts.job.trigger, Cron):
+        yield f"Its day set {facts.job.trigger.days} was last changed on {tell.at(facts.days_changed_at)}."
 
 
 def _open(run: Run | None) -> bool:

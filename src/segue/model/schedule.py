@@ -20,6 +20,7 @@ from segue.model.records import Job
 from segue.model.states import JobKind, JobState, Outcome
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.times.clock import to_moment, to_ms
+from segue.times.days.day_sets import DaySet
 from segue.times.format import quoted, spoken
 from segue.times.trigger import At, Cron, Every, Idle, RRule, Trigger, resolve, trigger_from_json
 
@@ -124,6 +125,24 @@ def with_first_slot(job: Job, now: int) -> Job:
     if slot is None:
         raise BadTrigger(f"{job.trigger} names no moment that is still to come")
     return with_slot(job, slot)
+
+
+def with_days(job: Job, days: DaySet, now: int, *, earliest: int) -> Job | None:
+    """The job with a new version of its day set; None if it does not use that set, or is over.
+
+    Its next slot moves to the first one after `earliest`. A slot that is due stays: it must end as a row. A
+    job that has no slot left is paused.
+    """
+    over = job.state not in (JobState.ACTIVE, JobState.PAUSED)
+    if over or not isinstance(job.trigger, Cron) or job.trigger.days != days.name:
+        return None
+    changed = replace(job, trigger=replace(job.trigger, own_days=days))
+    if job.state is not JobState.ACTIVE or job.slot is None or job.slot <= now:
+        return changed
+    try:
+        return with_first_slot(changed, earliest)
+    except BadTrigger as error:
+        return replace(changed, state=JobState.PAUSED, state_reason=str(error), slot=None, next_at=None)
 
 
 def with_slot(job: Job, slot: datetime) -> Job:

@@ -29,6 +29,7 @@ from segue.server.model_settings import ModelSettings
 from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
+    days,
     docs,
     files,
     health,
@@ -71,6 +72,7 @@ _ROUTE_MODULES = (
     log,
     files,
     automations,
+    days,
     runs,
     recalls,
     scheduled_messages,

@@ -81,6 +81,8 @@ def problem_of(error: Exception) -> Problem:
         case HTTPException():
             code = _CODES.get(error.status_code, "error")
             return _problem(error.status_code, code, str(error.detail))
+        case errors.DaysInUse():
+            return _problem(409, error.code, str(error), jobs=list(error.jobs))
         case errors.StoreError():
             # The sentence may name files and servers, which clients must not see.
             detail = "the database could not do it; nothing was promised, try again"
@@ -130,9 +132,24 @@ async def refuse(refusal: Refused, scope: Scope, receive: Receive, send: Send) -
     await problem_response(problem_of(refusal), refusal.headers)(scope, receive, send)
 
 
-def _problem(status: int, code: str, detail: str, *, field: str | None = None) -> Problem:
+def _problem(
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    field: str | None = None,
+    jobs: list[str] | None = None,
+) -> Problem:
     title = _TITLES.get(status, "Refused")
-    return Problem(type="about:blank", title=title, status=status, detail=detail, code=code, field=field)
+    return Problem(
+        type="about:blank",
+        title=title,
+        status=status,
+        detail=detail,
+        code=code,
+        field=field,
+        jobs=jobs,
+    )
 
 
 def _status_of(error: errors.SegueError) -> int:

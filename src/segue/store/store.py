@@ -30,6 +30,7 @@ from segue.store.database import Params, Row, Rows, Transaction, Value
 from segue.store.queues import Queues, number
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
+from segue.times.days.day_sets import DaySet, stored_day_set
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -213,7 +214,7 @@ class Store(Queues):
         found = await self.database.read(queries.agent_states.question, params)
         return (rows.from_text(found[0]["waiting"])["question"], found[0]["waiting_until"]) if found else None
 
-    # Jobs and runs
+    # Jobs
 
     async def job(self, job_id: str) -> Job:
         return rows.job(_one(await self.database.read(queries.jobs.by_id, {"id": job_id}), "job"))
@@ -240,6 +241,24 @@ class Store(Queues):
     async def protected_jobs(self, owner: Owner, limit: int) -> list[Job]:
         params: Params = {"account": owner.account, "user_id": owner.user, "limit": limit}
         return readable(await self.database.read(queries.jobs.protected, params), "job", rows.job)
+
+    # Day sets of an account
+
+    async def day_sets(self, account: str) -> list[DaySet]:
+        found = await self.database.read(queries.day_sets.of_account, {"account": account})
+        return [stored_day_set(row["content"]) for row in found]
+
+    async def day_set(self, account: str, name: str) -> tuple[DaySet, int] | None:
+        """The set, and when it was last changed."""
+        found = await self.database.read(queries.day_sets.by_name, {"account": account, "name": name})
+        return (stored_day_set(found[0]["content"]), found[0]["changed_at"]) if found else None
+
+    async def jobs_behind_days(self, after: str, limit: int) -> list[tuple[str, DaySet]]:
+        """The ids of jobs that carry an old version of their day set, and the new version."""
+        found = await self.database.read(queries.day_sets.behind, {"after": after, "limit": limit})
+        return [(row["id"], stored_day_set(row["content"])) for row in found]
+
+    # Runs
 
     async def run(self, run_id: str) -> Run:
         return overviews.run(_one(await self.database.read(queries.runs.by_id, {"id": run_id}), "run"))

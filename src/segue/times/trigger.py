@@ -22,6 +22,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, TypeAlias
 
 from segue.errors import BadTrigger
+from segue.times.days.day_sets import stored_day_set
 from segue.times.format import quoted, spoken
 from segue.times.moment import bounded, duration, in_seconds, storable, whole, within_limits
 from segue.times.wall_triggers import Cron, RRule, check_zone, zone_of_name
@@ -35,8 +36,10 @@ __all__ = [
     "RRule",
     "Trigger",
     "resolve",
+    "stored_json",
     "stored_kind",
     "trigger_from_json",
+    "trigger_from_stored",
 ]
 
 _LONGEST_WORDS = 200
@@ -242,6 +245,18 @@ def stored_kind(trigger: Trigger) -> str:
     """The kind by which queries tell jobs apart. A rule is stored among the cron lines: both repeat by the
     clock, and the trigger itself says which it is."""
     return Cron.kind if isinstance(trigger, RRule) else trigger.kind
+
+
+def stored_json(trigger: Trigger) -> JSON:
+    """The trigger as a job's row has it: with the day set, if that is one of the account."""
+    own = trigger.own_days if isinstance(trigger, Cron) else None
+    return trigger.to_json() | ({"own_days": own.text} if own else {})
+
+
+def trigger_from_stored(data: JSON) -> Trigger:
+    own = data.pop("own_days", None)
+    trigger = trigger_from_json(data)
+    return replace(trigger, own_days=stored_day_set(own)) if own and isinstance(trigger, Cron) else trigger
 
 
 def trigger_from_json(data: Mapping[str, Any]) -> Trigger:

@@ -4,14 +4,14 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, TypeAlias
 from zoneinfo import ZoneInfo
 
 from segue.errors import BadTrigger, ZoneNeeded
 from segue.times import cron_line
-from segue.times.days.day_sets import day_set
+from segue.times.days.day_sets import DaySet, check_named, day_set
 from segue.times.days.working_days import Shift, WorkingWalls
 from segue.times.format import quoted
 from segue.times.moment import EARLIEST, LATEST, bounded, within_limits
@@ -39,6 +39,9 @@ class Cron:
     """The name of a day set, such as `CN`: only its working days count."""
     shift: Shift = Shift.NONE
     """With `days`: where a slot on a day off moves to."""
+    own_days: DaySet | None = field(default=None, compare=False, repr=False)
+    """The set itself, if it is one of the account. The kernel sets it when a job is stored and when the set
+    changes. None: the set comes with Segue."""
 
     kind: ClassVar[str] = "cron"
     repeats: ClassVar[bool] = True
@@ -52,7 +55,7 @@ class Cron:
             check_zone(self.tz)
         object.__setattr__(self, "shift", _shift(self.shift))
         if self.days is not None:
-            day_set(self.days)
+            check_named(self.days)
         elif self.shift is not Shift.NONE:
             raise BadTrigger("shift moves a slot to a working day, so it needs days, for example days='CN'")
 
@@ -90,12 +93,17 @@ class Cron:
 
     def note(self, moment: datetime) -> str | None:
         """What its day set says about the day of a moment: a holiday, or that the calendar has ended."""
-        return day_set(self.days).note(moment.astimezone(self._zone).date()) if self.days else None
+        return self.day_set.note(moment.astimezone(self._zone).date()) if self.days else None
+
+    @property
+    def day_set(self) -> DaySet:
+        """The set that `days` names. Raises UnknownDays."""
+        return self.own_days or day_set(self.days or "")
 
     @property
     def walls(self) -> cron_line.Walls:
         line = cron_line.read_line(self.expr)
-        return WorkingWalls(line, day_set(self.days), self.shift) if self.days else line
+        return WorkingWalls(line, self.day_set, self.shift) if self.days else line
 
     @property
     def _zone(self) -> ZoneInfo:

@@ -11,12 +11,14 @@ from segue.cli.support.human_time import exact_time
 from segue.cli.support.options import Key, Limit, MaybeKey
 from segue.cli.support.output import print_json, printable, to_json
 from segue.cli.support.timezone import Timezone, zone_for
-from segue.errors import BadPolicy, BadTime
+from segue.errors import BadPolicy, BadTime, BadTrigger
 from segue.model.action import Ask, View, changed_ask
 from segue.model.prompts import Mode
 from segue.model.states import JobKind
 from segue.model.text_checks import check_text
 from segue.times.clock import to_moment
+from segue.times.days.working_days import Shift
+from segue.times.trigger import Cron
 
 if TYPE_CHECKING:
     from segue.kernel.api.jobs import OwnedJob
@@ -36,6 +38,8 @@ Schedule = Annotated[
     str, typer.Option(help="'every weekday at 9', 'every 2h', '0 9 * * 1-5 Europe/Berlin', an ISO time.")
 ]
 NewSchedule = Annotated[str | None, typer.Option("--schedule", help="A new schedule, which counts from now.")]
+Days = Annotated[str | None, typer.Option(help="A day set, such as CN: only its working days count.")]
+DayShift = Annotated[Shift | None, typer.Option(help="The working day that a run on a day off moves to.")]
 Name = Annotated[str | None, typer.Option(help="The job's name. Default: the first line of the message.")]
 AskMode = Annotated[Mode | None, typer.Option(help="check sends nothing if the agent has nothing to report.")]
 AskView = Annotated[View | None, typer.Option(help="How much of the conversation the agent receives.")]
@@ -115,6 +119,8 @@ def add(
     message: Message,
     schedule: Schedule,
     timezone: Timezone = None,
+    days: Days = None,
+    shift: DayShift = None,
     name: Name = None,
     mode: AskMode = None,
     view: AskView = None,
@@ -124,7 +130,7 @@ def add(
 
     async def add_job(kernel: "Kernel") -> "Job":
         key = await context.key(kernel, session)
-        trigger = await _trigger(kernel, context, key, schedule, timezone)
+        trigger = _on_days(await _trigger(kernel, context, key, schedule, timezone), days, shift)
         return await kernel.jobs.add(
             key,
             trigger,
@@ -146,6 +152,8 @@ def edit(
     message: NewMessage = None,
     schedule: NewSchedule = None,
     timezone: Timezone = None,
+    days: Days = None,
+    shift: DayShift = None,
     name: Name = None,
     mode: AskMode = None,
     view: AskView = None,
@@ -155,11 +163,13 @@ def edit(
 
     async def edit_job(kernel: "Kernel") -> "Job":
         found = await _load(kernel, context, job_id)
-        key = found.session.key
+        given, trigger = bool(schedule or days or shift), found.job.trigger
+        if schedule:
+            trigger = await _trigger(kernel, context, found.session.key, schedule, timezone)
         return await kernel.jobs.update(
             found,
             name=name,
-            trigger=await _trigger(kernel, context, key, schedule, timezone) if schedule else None,
+            trigger=_on_days(trigger, days, shift) if given else None,
             action=changed_ask(found.job.action, message=message, mode=mode, view=view),
             policy=_policy(policy, found.job.policy),
             limits=True,
@@ -299,6 +309,15 @@ async def _trigger(
 
     zone = await zone_for(kernel, key, timezone, context.owner)
     return read_trigger(schedule, now=to_moment(kernel.clock.ms()), zone=zone)
+
+
+def _on_days(trigger: "Trigger", days: str | None, shift: Shift | None) -> "Trigger":
+    """The trigger with the given day set and shift. Raises BadTrigger unless it is a cron line."""
+    if days is None and shift is None:
+        return trigger
+    if not isinstance(trigger, Cron):
+        raise BadTrigger(f"--days and --shift go with a cron line such as '0 9 * * *', got {trigger}")
+    return Cron(trigger.expr, trigger.tz, days or trigger.days, shift or trigger.shift)
 
 
 def _policy(options: list[str] | None, before: "Policy | None") -> "Policy | None":

@@ -5,6 +5,7 @@ when it was loaded, so it is neither read nor checked again.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -23,7 +24,8 @@ from segue.model.text_checks import check_key
 from segue.record import record
 from segue.store.database import T, Transaction
 from segue.times.clock import to_moment
-from segue.times.trigger import Trigger, resolve
+from segue.times.days.day_sets import shipped_names, unknown_days
+from segue.times.trigger import Cron, Trigger, resolve
 
 OPERATOR = Operator()
 """A call without `owner=`: it reaches the sessions of every user of the account `default`."""
@@ -130,6 +132,15 @@ class ApiContext(WorkerContext):
 
     def resolve(self, trigger: Trigger, session: Session | None, now: int) -> Trigger:
         return resolve(trigger, now=to_moment(now), zone=self.zone_in(session))
+
+    async def with_days(self, trigger: Trigger, account: str) -> Trigger:
+        """The trigger with the day set that it names, if that is one of the account. Raises `UnknownDays`."""
+        if not isinstance(trigger, Cron) or trigger.days is None or trigger.days in shipped_names():
+            return trigger
+        if found := await self.store.day_set(account, trigger.days):
+            return replace(trigger, own_days=found[0])
+        own = (each.name for each in await self.store.day_sets(account))
+        raise unknown_days(trigger.days, (*shipped_names(), *own))
 
     def zone_in(self, session: Session | None, given: str | None = None) -> str | None:
         """The zone for a time that names none: `given`, else the session's, else that of the settings."""

@@ -8,6 +8,7 @@ from segue.model.explain import ExplainFacts, stands_for
 from segue.model.records import Job, Run, Session, Turn
 from segue.store.store import Store
 from segue.times.clock import to_moment, to_ms
+from segue.times.trigger import Cron
 
 _MOST_BLOCKERS = 10
 
@@ -16,7 +17,8 @@ async def gather_facts(
     context: ApiContext, job: Job, session: Session, slot: datetime | None
 ) -> ExplainFacts:
     """At most three reads: the run, its turn, and the turns that it waits or waited for. One more for a turn
-    that is held: the question that its session waits for."""
+    that is held: the question that its session waits for. And one for a job that uses a day set of the
+    account."""
     store = context.store
     run = await _run_of(store, job, slot)
     turn = await _turn_of(store, run)
@@ -37,6 +39,7 @@ async def gather_facts(
         queued=lane.queued if lane else (),
         question=question,
         waiting_until=until,
+        days_changed_at=await _days_changed_at(store, job),
         at_work=lane.at_work if lane else 0,
         held_up_by=await store.turns_before(turn, _MOST_BLOCKERS) if turn and not waits else (),
         runners=context.settings.runners,
@@ -50,6 +53,13 @@ async def _run_of(store: Store, job: Job, slot: datetime | None) -> Run | None:
         return newest[0] if newest else None
     runs = await store.runs_of_job(job.id, 1, before=to_ms(slot) + 1)
     return runs[0] if runs and stands_for(runs[0], job, slot) else None
+
+
+async def _days_changed_at(store: Store, job: Job) -> int | None:
+    if not isinstance(job.trigger, Cron) or job.trigger.own_days is None:
+        return None
+    found = await store.day_set(job.account, job.trigger.own_days.name)
+    return found[1] if found else None
 
 
 async def _turn_of(store: Store, run: Run | None) -> Turn | None:

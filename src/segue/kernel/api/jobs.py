@@ -16,7 +16,7 @@ from segue.model.explain import Explanation, explain
 from segue.model.policy import Policy
 from segue.model.records import NEWEST, Asker, Job, Owner, PageStart, Session
 from segue.model.schedule import check_rhythm, skipped_slot, with_first_slot, with_slot
-from segue.model.states import JobKind, JobState, Outcome
+from segue.model.states import JobKind, JobState
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.record import positional
 from segue.times.clock import to_moment
@@ -75,7 +75,7 @@ class JobsApi:
         session, job_owner = await self._session_and_owner(key, owner, answers_in=_second_target(action))
         job = context.draft(
             session,
-            trigger,
+            await context.with_days(trigger, job_owner.account),
             action,
             now,
             owner=job_owner,
@@ -174,7 +174,10 @@ class JobsApi:
             check_text(name, "the name of a job", longest=MAX_NAME)
         found = await self.load(job, owner=owner)
         now = self._context.clock.ms()
-        new = None if trigger is None else self._context.resolve(trigger, found.session, now)
+        new = None
+        if trigger is not None:
+            trigger = await self._context.with_days(trigger, found.job.account)
+            new = self._context.resolve(trigger, found.session, now)
         if new is not None and limits:
             self._check_rhythm(new, now)
 
@@ -189,7 +192,7 @@ class JobsApi:
                 policy=policy or job.policy,
             )
             if job.state is JobState.ACTIVE and new:
-                start = now if isinstance(new, At) else await self._skipped_until(job, now)
+                start = now if isinstance(new, At) else await self._context.skipped_until(job, now)
                 edited = with_first_slot(edited, start)
             elif policy and job.slot is not None:
                 # Keep the slot: it may be due already, and every slot must end as a row.
@@ -338,11 +341,6 @@ class JobsApi:
                     raise
                 job = again
         return await apply(job)
-
-    async def _skipped_until(self, job: Job, now: int) -> int:
-        """Now, or the slot that was skipped ahead of its time: a new schedule does not run before it."""
-        newest = next(iter(await self._context.store.runs_of_job(job.id, 1)), None)
-        return max(now, newest.slot) if newest and newest.outcome is Outcome.SKIPPED else now
 
     async def _change(self, job: Job) -> Job:
         _refuse_protected(job)

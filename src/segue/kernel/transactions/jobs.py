@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
-from segue.kernel.transactions import lane, session_log
+from segue.kernel.transactions import day_sets, lane, session_log
 from segue.kernel.transactions.result import Name, Result
 from segue.model import closure
 from segue.model.policy import PAUSE_AFTER_FAILURES
@@ -67,6 +67,7 @@ def create(
     )
     if not made:
         return (yield from _existing_or_conflict(session, job))
+    yield from day_sets.note_use(job)
     if most is not None:
         # Counted after the insert: a retry of this transaction must not be refused because of its own job.
         found = yield queries.jobs.automation_count, {"session_id": session.id}
@@ -133,6 +134,7 @@ def change(job: Job, now: int) -> Transaction[Result[Job]]:
     )
     if not changed:
         raise ChangedMeanwhile(f"job {job.id} was changed meanwhile; read it again")
+    yield from day_sets.note_use(job, changed=True)
     job = replace(job, revision=job.revision + 1, updated_at=now)
     return Result(value=job, events=(yield from announce(session, job, now)), wake=_TIMER_AND_COURIER)
 

@@ -27,6 +27,7 @@ class Name(StrEnum):
     """A session may be due for archiving, or a task waits."""
     REAPER = "reaper"
     PRUNER = "pruner"
+    DAYS = "days"
 
 
 @record

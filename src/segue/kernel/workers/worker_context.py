@@ -18,8 +18,9 @@ from segue.memory.reader import MemoryReader
 from segue.model.agent import Agent
 from segue.model.channel import Channel, stored_names
 from segue.model.evaluation import EvaluateResponse
-from segue.model.records import Ids
+from segue.model.records import Ids, Job
 from segue.model.settings import Settings
+from segue.model.states import Outcome
 from segue.record import record
 from segue.store.database import Begin, T
 from segue.store.store import Store
@@ -81,6 +82,11 @@ class WorkerContext:
     def lane_id(self, now: int) -> str | None:
         """In unified mode, an id for a common session, in case it has to be created."""
         return self.ids(now) if self.settings.unified_session else None
+
+    async def skipped_until(self, job: Job, now: int) -> int:
+        """Now, or the slot that was skipped ahead of its time: a new schedule does not run before it."""
+        newest = next(iter(await self.store.runs_of_job(job.id, 1)), None)
+        return max(now, newest.slot) if newest and newest.outcome is Outcome.SKIPPED else now
 
     def outbox(self, now: int) -> Outbox:
         stored = None if self.channels is None else stored_names(self.channels.values())

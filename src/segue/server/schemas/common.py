@@ -446,3 +446,4 @@ class Problem(BaseModel):
     detail: str
     code: str = Field(examples=["not_found"])
     field: str | None = Field(None, description="The invalid field of a validation error.")
+    jobs: list[str] | None = Field(None, description="With `in_use`: the ids of the jobs that use it.")

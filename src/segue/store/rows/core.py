@@ -24,7 +24,7 @@ from segue.model.states import JobKind, JobState, Outcome, TurnState
 from segue.model.text_checks import clean
 from segue.store import queries
 from segue.store.database import Row
-from segue.times.trigger import Trigger, trigger_from_json
+from segue.times.trigger import Trigger, stored_json, trigger_from_stored
 
 _log = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ def source_text(source: Source | None) -> str | None:
 
 
 def trigger_text(trigger: Trigger) -> str:
-    return json.dumps(trigger.to_json(), ensure_ascii=False)
+    return json.dumps(stored_json(trigger), ensure_ascii=False)
 
 
 def action_text(action: Action) -> str:
@@ -129,7 +129,7 @@ def policy_text(policy: Policy) -> str:
 
 @lru_cache(_MOST_TEXTS)
 def trigger_of(text: str) -> Trigger:
-    return trigger_from_json(json.loads(text))
+    return trigger_from_stored(json.loads(text))
 
 
 @lru_cache(_MOST_TEXTS)

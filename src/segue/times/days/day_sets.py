@@ -2,30 +2,28 @@
 
 A set is data, not code: Monday to Friday work, except the days that are `off`, and of the weekend those that
 are `on` (China's make-up days). After `known_until` only the weekday counts, and callers say so. The shipped
-sets are text files; a private one is made from an `.ics` file with all-day events.
+sets are text files; an account's own sets are made from calendar files (`ics`) and stored as text.
 """
 
+import json
 import re
+from collections.abc import Iterator
+from dataclasses import field
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, lru_cache
+from hashlib import sha256
 from pathlib import Path
 
-from segue.errors import BadTrigger, UnknownDays
+from segue.errors import BadDays, BadTrigger, UnknownDays
 from segue.record import record
 from segue.times.format import quoted
 
 _FOLDER = Path(__file__).with_name("data")
 _SATURDAY = 5
-_LARGEST_FILE = 1_000_000
-_MOST_DAYS = 5_000
+_WEEKEND = 2
 _DAY = timedelta(days=1)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,50}")
-_FOLDED = re.compile(r"\r?\n[ \t]")
-_EVENT = re.compile(r"BEGIN:VEVENT\r?\n(.*?)END:VEVENT", re.DOTALL)
-_STARTS = re.compile(r"^DTSTART([^:\r\n]*):([^\r\n]+)", re.MULTILINE)
-_ENDS = re.compile(r"^DTEND[^:\r\n]*:([0-9]{8})\r?$", re.MULTILINE)
-_SUMMARY = re.compile(r"^SUMMARY[^:\r\n]*:([^\r\n]*)", re.MULTILINE)
-_DATE = re.compile(r"[0-9]{8}")
+_MOST_TEXTS = 256
 
 
 @record
@@ -34,9 +32,14 @@ class DaySet:
     known_until: date
     source: str
     off: dict[date, str]
-    """Days from Monday to Friday on which no one works, and what they are called."""
+    """Days on which no one works, and what they are called. Weekends need no entry."""
     on: frozenset[date] = frozenset()
     """Days of the weekend on which people work."""
+    longest_break: int = field(init=False)
+    """How many days without work follow one another at most."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "longest_break", max((_WEEKEND, *self._breaks())))
 
     def works(self, day: date) -> bool:
         return day in self.on or (day.weekday() < _SATURDAY and day not in self.off)
@@ -55,6 +58,34 @@ class DaySet:
             day += step * _DAY
         return day
 
+    @property
+    def text(self) -> str:
+        """The set as it is stored: days that follow one another and have one name are one entry."""
+        shape = {"name": self.name, "known_until": self.known_until.isoformat(), "source": self.source}
+        return json.dumps({**shape, "off": list(self._stretches())}, ensure_ascii=False)
+
+    @property
+    def version(self) -> str:
+        """Another one for other days."""
+        return sha256(self.text.encode()).hexdigest()[:16]
+
+    def _stretches(self) -> Iterator[tuple[str, int, str]]:
+        """The first day, how many days, and their name."""
+        days = sorted(self.off)
+        first = 0
+        for number, day in enumerate(days, 1):
+            following = days[number] if number < len(days) else None
+            if following != day + _DAY or self.off[following] != self.off[day]:
+                yield days[first].isoformat(), number - first, self.off[day]
+                first = number
+
+    def _breaks(self) -> Iterator[int]:
+        end = date.min
+        for day in sorted(self.off):
+            if day > end and not self.works(day):
+                start, end = self.shifted(day, -1), self.shifted(day, 1)
+                yield (end - start).days - 1
+
 
 @cache
 def shipped_names() -> tuple[str, ...]:
@@ -66,12 +97,32 @@ def shipped_names() -> tuple[str, ...]:
 def day_set(name: str) -> DaySet:
     """Returns a shipped set. Raises UnknownDays with the nearest name."""
     if name not in shipped_names():
-        from difflib import get_close_matches  # most processes never need it
-
-        near = get_close_matches(str(name).upper(), shipped_names(), n=1, cutoff=0.4)
-        advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(shipped_names())}"
-        raise UnknownDays(f"there is no day set {quoted(name)}; {advice}")
+        raise unknown_days(name, shipped_names())
     return read_day_set((_FOLDER / f"{name}.txt").read_text("utf-8"))
+
+
+def unknown_days(name: str, known: tuple[str, ...]) -> UnknownDays:
+    """The refusal of a name that is not among the known ones."""
+    from difflib import get_close_matches  # most processes never need it
+
+    by_lower = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.4)
+    guess = f"did you mean {by_lower[near[0]]}? " if near else ""
+    return UnknownDays(f"there is no day set {quoted(name)}; {guess}known are {', '.join(known)}")
+
+
+def check_named(name: object) -> None:
+    """Raises BadTrigger for a value that cannot be the name of a set."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise BadTrigger(f"days is the name of a day set, for example 'CN', got {quoted(name)}")
+
+
+def check_new_name(name: str) -> None:
+    """Raises BadDays for a name that a new set cannot have."""
+    if not _NAME.fullmatch(name):
+        raise BadDays(f"a day set has a name of 1 to 50 letters, digits, - and _, got {quoted(name)}")
+    if name.upper() in shipped_names():
+        raise BadDays(f"the day set {name.upper()} comes with Segue; choose another name")
 
 
 def read_day_set(text: str) -> DaySet:
@@ -93,49 +144,17 @@ def read_day_set(text: str) -> DaySet:
     return DaySet(name=fields["name"], known_until=until, source=fields["source"], off=off, on=frozenset(on))
 
 
-def from_ics(name: str, text: str) -> DaySet:
-    """Makes a set whose days off are the all-day events of a calendar file. Raises BadTrigger.
-
-    It is known until the end of the year of the last event."""
-    if not _NAME.fullmatch(name):
-        raise BadTrigger(f"a day set has a name of letters, digits, - and _, got {quoted(name)}")
-    if len(text) > _LARGEST_FILE:
-        raise BadTrigger(f"a calendar file may have {_LARGEST_FILE:,} characters, got {len(text):,}")
-    off: dict[date, str] = {}
-    for event in _EVENT.findall(_FOLDED.sub("", text)):
-        for day in _days_of(event):
-            off[day] = _summary(event)
-    if not off:
-        raise BadTrigger("the calendar file has no all-day event; export it from a calendar program as .ics")
-    if len(off) > _MOST_DAYS:
-        raise BadTrigger(f"a day set has at most {_MOST_DAYS:,} days off, got {len(off):,}")
-    return DaySet(name=name, known_until=date(max(off).year, 12, 31), source="ics", off=off)
-
-
-def _days_of(event: str) -> list[date]:
-    starts = _STARTS.search(event)
-    if starts is None or not _DATE.fullmatch(starts[2].strip()):
-        raise BadTrigger(
-            f"the event {quoted(_summary(event))} has a time of day, and a day set takes all-day events only"
-        )
-    first = _date(starts[2].strip())
-    ends = _ENDS.search(event)
-    last = _date(ends[1]) - _DAY if ends else first
-    if not first <= last <= first + _MOST_DAYS * _DAY:
-        raise BadTrigger(f"the event {quoted(_summary(event))} does not end after it begins")
-    return [first + step * _DAY for step in range((last - first).days + 1)]
-
-
-def _date(digits: str) -> date:
-    try:
-        return date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
-    except ValueError:
-        raise BadTrigger(f"there is no day {quoted(digits)} in a calendar") from None
-
-
-def _summary(event: str) -> str:
-    found = _SUMMARY.search(event)
-    return found[1].strip() if found else "without a title"
+@lru_cache(_MOST_TEXTS)  # all jobs that use a set share it
+def stored_day_set(text: str) -> DaySet:
+    """Parses `DaySet.text`."""
+    shape = json.loads(text)
+    off = {
+        date.fromisoformat(first) + step * _DAY: reason
+        for first, count, reason in shape["off"]
+        for step in range(count)
+    }
+    until = date.fromisoformat(shape["known_until"])
+    return DaySet(name=shape["name"], known_until=until, source=shape["source"], off=off)
 
 
 def _long(day: date) -> str:

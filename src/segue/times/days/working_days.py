@@ -15,8 +15,6 @@ from segue.times.cron_line import Walls
 from segue.times.days.day_sets import DaySet
 
 _DAY = timedelta(days=1)
-_LONGEST_BREAK = 40 * _DAY
-"""No break without a working day is longer; a private set with a longer one is searched further."""
 
 
 class Shift(StrEnum):
@@ -30,6 +28,7 @@ class WorkingWalls:
 
     def __init__(self, walls: Walls, days: DaySet, shift: Shift) -> None:
         self._walls, self._days, self._shift = walls, days, shift
+        self._break = (days.longest_break + 1) * _DAY
         self.follows_clock = walls.follows_clock and shift is Shift.NONE
 
     def first(self, start: datetime, end: datetime) -> datetime | None:
@@ -41,8 +40,8 @@ class WorkingWalls:
 
     def last(self, start: datetime, end: datetime) -> datetime | None:
         """The newest wall in [start, end)."""
-        cursor = end + (_LONGEST_BREAK if self._shift is Shift.PREVIOUS else timedelta())
-        while (source := self._walls.last(start - _LONGEST_BREAK, cursor)) is not None:
+        cursor = end + (self._break if self._shift is Shift.PREVIOUS else timedelta())
+        while (source := self._walls.last(start - self._break, cursor)) is not None:
             day = self._target(source.date())
             if day is not None:
                 if day < start.date():
@@ -59,8 +58,8 @@ class WorkingWalls:
 
     def _target_days(self, start: datetime, end: datetime) -> Iterator[date]:
         """The days on which there are walls, in order, each once."""
-        before = _LONGEST_BREAK if self._shift is Shift.NEXT else timedelta()
-        after = _LONGEST_BREAK if self._shift is Shift.PREVIOUS else timedelta()
+        before = self._break if self._shift is Shift.NEXT else timedelta()
+        after = self._break if self._shift is Shift.PREVIOUS else timedelta()
         cursor, newest = datetime.combine(start.date(), time()) - before, date.min
         while (source := self._walls.first(cursor, end + after)) is not None:
             day = self._target(source.date())

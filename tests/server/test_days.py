@@ -1,0 +1,149 @@
+"""Day sets over HTTP: admins of an account import and delete them, its users read them."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+import pytest_asyncio
+from pydantic import SecretStr
+
+from segue import Kernel
+from segue.config import ApiKey, Role
+from tests.server.conftest import bearer, reach, running
+
+KEYS = (
+    ApiKey(key=SecretStr("the-long-key-of-ada"), account="one", user="ada"),
+    ApiKey(key=SecretStr("the-long-key-of-one"), account="one", user="chief", role=Role.ADMIN),
+    ApiKey(key=SecretStr("the-long-key-of-two"), account="two", user="root", role=Role.ADMIN),
+)
+USER, ADMIN, OTHER = (bearer(each.key.get_secret_value()) for each in KEYS)
+
+
+def event(first: str, end: str = "", title: str = "Winter holidays") -> str:
+    ends = f"DTEND;VALUE=DATE:{end}\r\n" if end else ""
+    return f"BEGIN:VEVENT\r\nDTSTART;VALUE=DATE:{first}\r\n{ends}SUMMARY:{title}\r\nEND:VEVENT\r\n"
+
+
+def calendar(*events: str) -> str:
+    return f"BEGIN:VCALENDAR\r\n{''.join(events)}END:VCALENDAR\r\n"
+
+
+WINTER = calendar(event("20901221", "20910103"))
+SCHOOL = {"name": "school", "known_until": "2091-12-31", "source": "ics"}
+YEARLY = {"kind": "cron", "expr": "0 9 21 12 *", "tz": "UTC", "days": "school", "shift": "next"}
+
+
+@pytest_asyncio.fixture
+async def keyed(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
+    async with running(kernel, api_keys=KEYS) as app, reach(app) as client:
+        yield client
+
+
+async def imported(http: httpx2.AsyncClient, **options: Any) -> None:
+    stored = await http.post("/days", json={"name": "school", "ics": WINTER}, **options)
+    assert (stored.status_code, stored.json()) == (201, SCHOOL)
+
+
+async def test_a_calendar_file_becomes_a_set_that_a_schedule_may_name(http: httpx2.AsyncClient) -> None:
+    await imported(http)
+    listed = (await http.get("/days")).json()["days"]
+    assert listed[0] == {"name": "CN", "known_until": "2026-12-31", "source": "holidays 0.108 (MIT)"}
+    assert listed[-1] == SCHOOL
+    made = await http.post(
+        "/sessions/web:1/automations", json={"message": "Go.", "schedule": {**YEARLY, "shift": "none"}}
+    )
+    assert (made.status_code, made.json()["schedule"]) == (201, {**YEARLY, "shift": "none"})
+    explained = await http.get(
+        f"/automations/{made.json()['id']}/explain", params={"slot": "2090-12-21T09:00:00Z"}
+    )
+    assert "21 Dec 2090 is a holiday in school: Winter holidays" in explained.json()["text"]
+    assert "Its day set school was last changed on" in explained.json()["text"]
+
+
+async def test_a_set_is_shown_with_its_days_of_a_year(http: httpx2.AsyncClient) -> None:
+    await imported(http)
+    shown = (await http.get("/days/school", params={"year": 2091})).json()
+    days = [{"date": f"2091-01-0{day}", "reason": "Winter holidays"} for day in (1, 2)]
+    assert shown == {**SCHOOL, "off": days, "on": []}
+    assert len((await http.get("/days/school")).json()["off"]) == 13
+    china = (await http.get("/days/CN", params={"year": 2026})).json()
+    assert china["on"][0] == "2026-01-04"
+    missing = await http.get("/days/nowhere")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+
+
+async def test_a_set_in_use_is_not_deleted_and_the_refusal_has_its_jobs(http: httpx2.AsyncClient) -> None:
+    await imported(http)
+    job = (await http.post("/sessions/web:1/automations", json={"message": "Go.", "schedule": YEARLY})).json()
+    refused = await http.delete("/days/school")
+    assert (refused.status_code, refused.json()["code"]) == (409, "in_use")
+    assert refused.json()["jobs"] == [job["id"]]
+    assert "'Go.'" in refused.json()["detail"]
+    await http.delete(f"/automations/{job['id']}")
+    assert (await http.delete("/days/school")).json() == {"deleted": True}
+    assert (await http.delete("/days/school")).status_code == 404
+    shipped = await http.delete("/days/CN")
+    assert (shipped.status_code, shipped.json()["code"]) == (409, "conflict")
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "words"),
+    [
+        ({"name": "school"}, "invalid", "ics"),
+        ({"name": "school", "ics": ""}, "invalid", "ics"),
+        ({"name": "school", "ics": WINTER, "url": "http://localhost"}, "invalid", "url"),
+        ({"name": "school", "ics": "x" * 1_000_001}, "invalid", "1000000 characters"),
+        ({"name": "school", "ics": "hello"}, "bad_days", "no all-day event"),
+        ({"name": "a/b", "ics": WINTER}, "bad_days", "letters, digits"),
+        ({"name": "a\x00b", "ics": WINTER}, "bad_days", "letters, digits"),
+        ({"name": "CN", "ics": WINTER}, "bad_days", "comes with Segue"),
+        (
+            {"name": "school", "ics": calendar(event("20901221"), event("20901222T090000", title="Exam"))},
+            "bad_days",
+            "'Exam' has a time of day",
+        ),
+        ({"name": "school", "ics": calendar(event("20200101", "20330101"))}, "never", "no working day"),
+        ({"name": "school", "ics": "BEGIN:VEVENT\n" * 70_000}, "bad_days", "in the middle"),
+    ],
+)
+async def test_a_file_that_cannot_be_used_is_refused_and_stores_nothing(
+    http: httpx2.AsyncClient, body: dict[str, str], code: str, words: str
+) -> None:
+    before = (await http.get("/days")).json()
+    refused = await http.post("/days", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (422, code), refused.text
+    assert words in refused.json()["detail"]
+    assert (await http.get("/days")).json() == before
+
+
+async def test_a_title_with_any_characters_is_stored_and_shown(http: httpx2.AsyncClient) -> None:
+    ics = calendar(event("20901221", title="Tag\x00 der \x1b[1m开学\u2028 \U0001f393"))
+    stored = await http.post("/days", json={"name": "odd", "ics": ics})
+    assert stored.status_code == 201, stored.text
+    [day] = (await http.get("/days/odd")).json()["off"]
+    assert day["reason"] == "Tag der [1m开学 \U0001f393"
+
+
+async def test_users_read_the_sets_of_their_account_and_only_its_admins_write(
+    keyed: httpx2.AsyncClient,
+) -> None:
+    body = {"name": "school", "ics": WINTER}
+    assert (await keyed.get("/days")).status_code == 401
+    assert (await keyed.post("/days", json=body, headers=USER)).status_code == 403
+    await imported(keyed, headers=ADMIN)
+    assert (await keyed.get("/days/school", headers=USER)).status_code == 200
+    job = {"message": "Go.", "schedule": YEARLY}
+    assert (await keyed.post("/sessions/web:1/automations", json=job, headers=USER)).status_code == 201
+    assert (await keyed.delete("/days/school", headers=USER)).status_code == 403
+    assert (await keyed.delete("/days/school", headers=ADMIN)).json()["code"] == "in_use"
+
+
+async def test_another_account_does_not_see_a_set(keyed: httpx2.AsyncClient) -> None:
+    await imported(keyed, headers=ADMIN)
+    assert SCHOOL not in (await keyed.get("/days", headers=OTHER)).json()["days"]
+    assert (await keyed.get("/days/school", headers=OTHER)).status_code == 404
+    assert (await keyed.delete("/days/school", headers=OTHER)).status_code == 404
+    job = {"message": "Go.", "schedule": YEARLY}
+    refused = await keyed.post("/sessions/web:1/automations", json=job, headers=OTHER)
+    assert (refused.status_code, refused.json()["code"]) == (422, "unknown_days")
