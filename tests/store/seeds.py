@@ -25,7 +25,8 @@ SEEDS = [
     """,
     """
     INSERT INTO activity (session_id, account, user_id, active_at, unindexed)
-    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), n, CASE WHEN n % :rare = 0 THEN 1 ELSE 0 END
+    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), n,
+           CASE WHEN n % :rare = 0 THEN 1 ELSE 0 END
     FROM numbers
     """,
     """

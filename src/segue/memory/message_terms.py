@@ -5,8 +5,9 @@ and the last character of each run. A query asks for messages that have all of i
 more letters may be the beginning of a longer one. A single character of a script without spaces is the
 beginning of a pair.
 
-Each message also has a term for its account, its owner and its session. A query always asks for one of them, so
-that its cost is that of the caller's own messages. Such a term begins with a character that no word contains.
+Each message also has a term for its account, its owner and its session. A query always asks for one of them,
+so that its cost is that of the caller's own messages. Such a term begins with a character that no word
+contains.
 """
 
 from collections.abc import Iterator
