@@ -30,6 +30,7 @@ class FoundMessage:
     """A message that a search has found."""
 
     message: Message
+    session_id: str
     session_key: str
     session_title: str | None
     owner: Owner
@@ -73,6 +74,7 @@ def _found(row: Row, words: list[str]) -> FoundMessage:
     assert message is not None  # only messages are indexed
     return FoundMessage(
         message=message,
+        session_id=row["session_id"],
         session_key=row["key"],
         session_title=row["title"],
         owner=Owner(row["account"], row["user_id"]),

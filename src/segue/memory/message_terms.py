@@ -1,9 +1,8 @@
 """Terms of messages for full-text search: which terms a message is indexed under, and which a query asks for.
 
-A message has its words in lower case. For scripts without spaces it has the pairs of neighbouring characters,
-and the last character of each run. A query asks for messages that have all of its words; a word of three or
-more letters may be the beginning of a longer one. A single character of a script without spaces is the
-beginning of a pair.
+A message has its words in lower case. For scripts without spaces it has the characters and the pairs of
+neighbouring characters. A query asks for messages that have all of its words; a word of three or more letters
+may be the beginning of a longer one.
 
 Each message also has a term for its account, its owner and its session. A query always asks for one of them,
 so that its cost is that of the caller's own messages. Such a term begins with a character that no word
@@ -83,17 +82,19 @@ def _terms_of(piece: str) -> Iterator[str]:
     if not is_spaceless(piece):
         yield piece[:_LONGEST]
         return
-    for start in range(len(piece)):
-        yield piece[start : start + 2]
+    yield from piece
+    yield from _pairs(piece)
 
 
 def _asked(piece: str) -> Iterator[QueryTerm]:
     if not is_spaceless(piece):
         yield QueryTerm(piece[:_LONGEST], is_beginning=len(piece) >= _SHORTEST_BEGINNING)
-    elif len(piece) == 1:
-        yield QueryTerm(piece, is_beginning=True)
     else:
-        yield from (QueryTerm(piece[start : start + 2]) for start in range(len(piece) - 1))
+        yield from map(QueryTerm, _pairs(piece) if len(piece) > 1 else piece)
+
+
+def _pairs(piece: str) -> Iterator[str]:
+    return (piece[start : start + 2] for start in range(len(piece) - 1))
 
 
 def _scope(*parts: str) -> str:

@@ -1,11 +1,12 @@
 """Log: reads and follows a session's events and messages, and stores messages without a turn."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 from segue.errors import BadText
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.export import ExportFormat, exported, heading
 from segue.kernel.api.files import FileRef, FilesApi
 from segue.kernel.api.import_messages import ImportedMessages, MessageImport
 from segue.kernel.live.follow import follow
@@ -93,6 +94,24 @@ class LogApi:
         within = None if session is None else await context.session(session, owner)
         database = context.store.database
         return await search_messages(database, query, owner, within, before=before, limit=limit)
+
+    async def export(
+        self, key: SessionRef, *, owner: Asker = OPERATOR, format: ExportFormat = ExportFormat.MARKDOWN
+    ) -> AsyncIterator[str]:
+        """Returns the whole conversation as pieces of text, oldest message first, archived ones too.
+
+        `markdown` is for readers; `json` has a line for each message, which `segue sessions import` reads.
+        Files are named, not included. Use it as `async for piece in await kernel.log.export(key)`. Raises
+        `NotFound`.
+        """
+        return self._exported(await self._context.session(key, owner), format)
+
+    async def _exported(self, session: Session, format: ExportFormat) -> AsyncIterator[str]:
+        yield heading(session, format)
+        after = 0
+        while messages := await self.messages(session, after=after):
+            yield "".join(exported(message, session, format) for message in messages)
+            after = messages[-1].seq
 
     async def follow(
         self,

@@ -18,7 +18,7 @@ CREATE TABLE message_index (
 
 /*lite
 CREATE VIRTUAL TABLE message_terms USING fts5 (
-    terms, content = 'message_index', content_rowid = 'position', detail = 'none', columnsize = 0, prefix = '3', tokenize = 'ascii'
+    terms, content = 'message_index', content_rowid = 'position', detail = 'none', columnsize = 0, prefix = '3 4 5 6', tokenize = 'ascii'
 );
 
 CREATE TRIGGER message_index_added AFTER INSERT ON message_index
