@@ -10,6 +10,9 @@ from segue.model.records import Session
 from segue.model.transcript import Message
 from segue.times.clock import to_moment
 
+_LINE_ENDS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+"""Characters that JSON leaves as they are, and at which some readers end a line."""
+
 
 class ExportFormat(StrEnum):
     MARKDOWN = "markdown"
@@ -47,7 +50,7 @@ def _json_line(message: Message) -> str:
         "turn_id": message.turn_id,
         "parts": [_part(file) for file in message.parts],
     }
-    return json.dumps(fields, ensure_ascii=False) + "\n"
+    return json.dumps(fields, ensure_ascii=False).translate(_LINE_ENDS) + "\n"
 
 
 def _part(file: File) -> dict[str, str | int]:
