@@ -7,7 +7,7 @@ Half of the messages are of one user, the others of a hundred users. Words are d
 import argparse
 import asyncio
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -105,7 +105,7 @@ def _askers() -> dict[str, Asker]:
 
 def _queries(words: Words, rng: random.Random) -> dict[str, list[str]]:
     frequent, rare = words.all[:100], words.all[1_000:]
-    kinds = {
+    kinds: dict[str, Callable[[], str]] = {
         "a frequent word": lambda: rng.choice(frequent),
         "a rare word": lambda: rng.choice(rare),
         "two frequent words": lambda: " ".join(rng.sample(frequent, 2)),

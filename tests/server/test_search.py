@@ -45,7 +45,7 @@ async def test_pages_of_a_search_have_every_message_once(http: httpx2.AsyncClien
     seen: list[str] = []
     cursor: str | None = None
     while True:
-        asked = {"query": "rollback", "limit": 2} | ({"cursor": cursor} if cursor else {})
+        asked = {"query": "rollback", "limit": "2"} | ({"cursor": cursor} if cursor else {})
         page = (await http.get("/messages/search", params=asked)).json()
         seen += [message["excerpt"] for message in page["messages"]]
         if (cursor := page["next_cursor"]) is None:

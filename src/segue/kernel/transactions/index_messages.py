@@ -40,7 +40,7 @@ def index(session: Unindexed) -> Transaction[int]:
         return 0
     to_add = [_entry(session, message) for message in session.messages]
     while to_add:
-        added = {row["seq"] for row in (yield queries.message_index.add, to_add)}
+        added = {row["seq"] for row in (yield queries.message_index.add, [*to_add])}
         # A position is taken if another session has a message of the same moment with the same number.
         to_add = [
             {**entry, "position": entry["position"] + 1} for entry in to_add if entry["seq"] not in added
