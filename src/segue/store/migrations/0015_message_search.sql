@@ -5,6 +5,7 @@ ALTER TABLE activity ADD COLUMN unindexed BIGINT NOT NULL DEFAULT 1;
 CREATE INDEX activity_unindexed ON activity (active_at) WHERE unindexed > 0;
 
 -- A message and its terms. The position begins with the moment of the message, so that a search reads the newest first.
+-- PostgreSQL adds terms to its index at once: a search would read all that wait to be added.
 -- The key refers to activity, not to sessions: the indexer holds the lock of that row and needs no other.
 CREATE TABLE message_index (
     position /*lite INTEGER *//*pg BIGINT */ PRIMARY KEY,
@@ -14,7 +15,7 @@ CREATE TABLE message_index (
     UNIQUE (session_id, seq)
 );
 
-/*pg CREATE INDEX message_index_terms ON message_index USING gin (terms); */
+/*pg CREATE INDEX message_index_terms ON message_index USING gin (terms) WITH (fastupdate = off); */
 
 /*lite
 CREATE VIRTUAL TABLE message_terms USING fts5 (

@@ -30,7 +30,9 @@ ON CONFLICT (position) DO NOTHING
 RETURNING seq;
 
 -- name: search
--- The newest messages that have all terms. Each database has a notation of its own for them.
+-- The newest messages that have all terms. Each database has a notation of its own for them. FTS5 reads its lists
+-- from their newest end. A GIN index gives all messages that have the terms, which are many if the terms are
+-- frequent; but then enough of them are among the newest messages, and PostgreSQL looks there first.
 SELECT events.session_id, events.seq, events.type, events.turn_id, events.via_id, events.at, events.role,
        events.content, events.source, events.body,
        found.position, sessions.account, sessions.user_id, sessions.key, sessions.title
@@ -39,9 +41,22 @@ FROM (/*lite
       FROM message_terms
       WHERE message_terms MATCH :terms AND rowid < :before
       ORDER BY rowid DESC *//*pg
-      SELECT position
-      FROM message_index
-      WHERE terms @@ CAST(:terms AS TSQUERY) AND position < :before
+      WITH recent AS MATERIALIZED (
+          SELECT position
+          FROM (SELECT position, terms
+                FROM message_index
+                WHERE position < :before
+                ORDER BY position DESC
+                LIMIT 5000) AS newest
+          WHERE terms @@ CAST(:terms AS TSQUERY)
+          LIMIT :limit
+      ), matching AS MATERIALIZED (
+          SELECT position
+          FROM message_index
+          WHERE terms @@ CAST(:terms AS TSQUERY) AND position < :before
+            AND (SELECT COUNT(*) FROM recent) < :limit
+      )
+      SELECT position FROM recent UNION SELECT position FROM matching
       ORDER BY position DESC */
       LIMIT :limit) AS found
 JOIN message_index ON message_index.position = found.position
