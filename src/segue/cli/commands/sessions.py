@@ -118,7 +118,7 @@ def export(context: CommandContext, session: Key, format: Format = ExportFormat.
     async def work(kernel: "Kernel") -> None:
         key = await context.key(kernel, session)
         wanted = ExportFormat.JSON if context.as_json else format
-        async for piece in await kernel.log.export(key, owner=context.owner, format=wanted):
+        async for piece in kernel.log.export(key, owner=context.owner, format=wanted):
             sys.stdout.write(piece)
 
     context.run(work)

@@ -1,6 +1,6 @@
 """Log: reads and follows a session's events and messages, and stores messages without a turn."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -97,16 +97,13 @@ class LogApi:
 
     async def export(
         self, key: SessionRef, *, owner: Asker = OPERATOR, format: ExportFormat = ExportFormat.MARKDOWN
-    ) -> AsyncIterator[str]:
-        """Returns the whole conversation as pieces of text, oldest message first, archived ones too.
+    ) -> AsyncGenerator[str]:
+        """Yields the whole conversation as pieces of text, oldest message first, archived ones too.
 
         `markdown` is for readers; `json` has a line for each message, which `segue sessions import` reads.
-        Files are named, not included. Use it as `async for piece in await kernel.log.export(key)`. Raises
-        `NotFound`.
+        Files are named, not included. Use it with `async for`. Raises `NotFound`.
         """
-        return self._exported(await self._context.session(key, owner), format)
-
-    async def _exported(self, session: Session, format: ExportFormat) -> AsyncIterator[str]:
+        session = await self._context.session(key, owner)
         yield heading(session, format)
         after = 0
         while messages := await self.messages(session, after=after):

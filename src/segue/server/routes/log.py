@@ -117,9 +117,9 @@ async def export_session(
     ] = ExportFormat.MARKDOWN,
 ) -> StreamingResponse:
     """Download the messages of a session, archived ones too. Files are named, not included."""
-    pieces = await request.kernel.log.export(key, owner=request.owner, format=format)
+    session = await request.kernel.sessions.get(key, owner=request.owner)
     return StreamingResponse(
-        pieces,
+        request.kernel.log.export(session, format=format),
         media_type=_MEDIA_TYPES[format],
         headers={
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(key, safe='')}.{format.suffix}",
