@@ -111,6 +111,7 @@ class BlockingFiles(BlockingPart[FilesApi]):
     add = BlockingCall(FilesApi.add)
     get = BlockingCall(FilesApi.get)
     read = BlockingCall(FilesApi.read)
+    of_message = BlockingCall(FilesApi.of_message)
 
 
 class BlockingMemory(BlockingPart[MemoryApi]):

@@ -314,6 +314,8 @@ def _schedule(trigger: Any) -> Any:
     match trigger:
         case At(at=str() as words):
             return {"kind": "at", "at": words}
+        case At(at=datetime() as moment):
+            return {"kind": "at", "at": moment.isoformat()}
         case Every():
             return {"kind": "every", "every_seconds": trigger.interval.total_seconds()}
         case Cron():

@@ -138,9 +138,25 @@ async def test_a_repeated_upload_returns_the_first_file(http: httpx2.AsyncClient
     assert await upload(http, headers=headers) == await upload(http, headers=headers)
 
 
-async def test_a_form_is_refused_with_advice(http: httpx2.AsyncClient) -> None:
-    refused = await http.post(f"{SESSION}/files", files={"file": ("cat.png", PNG)})
-    assert (refused.status_code, refused.json()["code"]) == (415, "not_a_form")
+async def test_a_form_with_a_file_is_an_upload(http: httpx2.AsyncClient) -> None:
+    response = await http.post(f"{SESSION}/files", files={"file": ("../cat.png", PNG, "text/html")})
+    part = response.json()
+    assert (response.status_code, part["name"], part["media_type"]) == (201, "cat.png", "image/png")
+    assert (await http.get(f"/files/{part['id']}")).content == PNG
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "code"),
+    [
+        ({"files": {"text": (None, "no file")}}, 422, "no_file"),
+        ({"files": {"a": ("a.png", PNG), "b": ("b.png", PNG)}}, 400, "bad_request"),
+    ],
+)
+async def test_a_form_has_one_file(
+    http: httpx2.AsyncClient, form: dict[str, Any], status: int, code: str
+) -> None:
+    refused = await http.post(f"{SESSION}/files", **form)
+    assert (refused.status_code, refused.json()["code"]) == (status, code), refused.text
 
 
 async def test_an_empty_file_is_refused(http: httpx2.AsyncClient) -> None:

@@ -36,7 +36,6 @@ FIELDS = [
     "state",
     "queued",
     "recall",
-    "waiting_until",
     "automation_count",
     "when_busy",
     "metadata",

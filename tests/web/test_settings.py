@@ -97,7 +97,9 @@ def test_a_new_user_connects_a_model_from_the_first_screen(
     provider.script(says("Hello from a real model."))
     page.get_by_role("textbox", name="Message").fill("hello")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Hello from a real model.", exact=True)).to_be_visible()
+    expect(
+        page.get_by_role("list", name="Conversation").get_by_text("Hello from a real model.")
+    ).to_be_visible()
     open_settings(page)
     expect(page.get_by_label("Key", exact=True)).to_have_value("")
     expect(page.get_by_label("Key", exact=True)).to_have_attribute("placeholder", "A key is stored")

@@ -222,11 +222,14 @@ class ClientTurns:
     async def _of_turn(
         self, turn_id: str, following: AsyncIterator[Event | LiveText]
     ) -> AsyncIterator[Event | LiveText]:
-        ended = False
+        ended = heard = False
         async for item in following:
             if isinstance(item, Event) and item.body.get("joined_turn_id") == turn_id:
                 turn_id = item.turn_id or turn_id
             if item.turn_id == turn_id:
+                heard |= item.type == "stream_delta"
+                if isinstance(item, Event) and item.type == "stream_end" and item.content and not heard:
+                    yield _text_of(item)
                 yield item
                 ended |= item.type == "stream_end" and isinstance(item, Event) and bool(item.body["outcome"])
             if ended and item.type in ("session_sync", "queue_update"):
@@ -270,4 +273,18 @@ def _policy(given: MaybePolicy | Mapping[str, Any]) -> dict[str, Any]:
 def _stored(data: parse.JSON) -> StoredMessages:
     return StoredMessages(
         added=data["added"], message_count=data["message_count"], pending_tokens=data["pending_tokens"]
+    )
+
+
+def _text_of(end: Event) -> LiveText:
+    """The text of a turn that had ended before it could be followed, as one piece."""
+    return LiveText(
+        session_id=end.session_id,
+        turn_id=end.turn_id or "",
+        attempt=0,
+        type="stream_delta",
+        seq=end.seq,
+        offset=0,
+        text=end.content or "",
+        replay=True,
     )

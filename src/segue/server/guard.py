@@ -21,6 +21,8 @@ from segue.server.metrics import Metrics
 from segue.server.peers import is_loopback
 
 LARGEST_BODY = 4 << 20
+_FORM_BYTES = 64 << 10
+"""What a form may add to the file in it."""
 """Bytes. Larger than any valid message. An uploaded file has a limit of its own."""
 _UPLOAD = re.compile(r".*/sessions/[^/]+/files")
 
@@ -119,7 +121,7 @@ class RequestGuard:
 
     def _largest_body(self, scope: Scope) -> int:
         upload = scope.get("method") == "POST" and _UPLOAD.fullmatch(scope["path"])
-        return self._largest_file if upload else LARGEST_BODY
+        return self._largest_file + _FORM_BYTES if upload else LARGEST_BODY
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)

@@ -6,6 +6,7 @@ from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
+from starlette.datastructures import UploadFile
 
 from segue.server.error_responses import Refused, responses
 from segue.server.request_context import AppState, AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
@@ -22,15 +23,21 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
-_RAW = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+_BINARY = {"type": "string", "format": "binary"}
+_CONTENT = {
+    "application/octet-stream": {"schema": _BINARY},
+    "multipart/form-data": {
+        "schema": {"type": "object", "properties": {"file": _BINARY}, "required": ["file"]}
+    },
+}
 
 
 @router.post(
     "/sessions/{key}/files",
     summary="Upload a file",
     status_code=201,
-    responses=responses(404, 409, 413, 415, 503),
-    openapi_extra={"requestBody": {"required": True, **_RAW}},
+    responses=responses(404, 409, 413, 503),
+    openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
 )
 async def upload_file(
     key: KeyInPath,
@@ -38,23 +45,41 @@ async def upload_file(
     idempotency_key: IdempotencyKey = None,
     name: Annotated[str, Query(description="The file's name. It is made safe.", examples=["photo.png"])] = "",
 ) -> files.PartOut:
-    """Store a file, to be sent with a message. The body is the file itself, not a form.
+    """Store a file, to be sent with a message. The body is the file itself, or a form with one file.
 
     Creates the session if it does not exist. The type is found from the content: neither the name nor the
     header `Content-Type` is believed. The answer is a part: put it into `parts` of a message.
     """
     await request.may_open(key)
-    if request.headers.get("content-type", "").lower().startswith("multipart/"):
-        raise Refused(415, "not_a_form", "the body is the file itself, not a form; give its name by ?name=")
     with _counted(request.app_state):
+        named, content = await _uploaded(request)
         stored = await request.kernel.files.add(
             key,
-            name,
-            await request.body(),
+            name or named,
+            content,
             owner=request.owner,
             request=await request.idempotency(idempotency_key),
         )
     return files.part(stored)
+
+
+async def _uploaded(request: AuthenticatedRequest) -> tuple[str, bytes]:
+    """The name, if the body says one, and the content. Raises `Refused`."""
+    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        content = await request.body()
+        name = ""
+    else:
+        async with request.form(max_files=1, max_fields=10) as form:
+            given = [value for value in form.values() if isinstance(value, UploadFile)]
+            if not given:
+                raise Refused(
+                    422, "no_file", "the form has no file; send one, such as curl -F file=@photo.png"
+                )
+            name, content = given[0].filename or "", await given[0].read()
+    most = request.kernel.files.most_bytes
+    if len(content) > most:
+        raise Refused(413, "too_large", f"a file may have {most:,} bytes, got {len(content):,}")
+    return name, content
 
 
 @contextmanager

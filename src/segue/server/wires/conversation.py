@@ -121,8 +121,8 @@ def text_of(content: object, *, kinds: Sequence[str] = ("text",)) -> str:
             raise Refused(
                 422,
                 "unsupported_content",
-                f"content: a part of type {kind!r} was given; only text is read here, send images and files "
-                "another way",
+                f"content: a part of type {kind!r} was given; only text is read here. Upload a file with "
+                "POST /sessions/KEY/files, and send it with POST /sessions/KEY/turns",
             )
         texts.append(part["text"])
     return "\n".join(texts)
