@@ -62,6 +62,8 @@ class BlockingLog(BlockingPart[LogApi]):
     events = BlockingCall(LogApi.events)
     page = BlockingCall(LogApi.page)
     follow = BlockingStream(LogApi.follow)
+    search = BlockingCall(LogApi.search)
+    export = BlockingStream(LogApi.export)
     deliveries = BlockingCall(LogApi.deliveries)
     write = BlockingCall(LogApi.write)
     write_all = BlockingCall(LogApi.write_all)

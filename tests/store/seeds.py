@@ -24,8 +24,15 @@ SEEDS = [
     FROM numbers
     """,
     """
-    INSERT INTO activity (session_id, account, user_id, active_at)
-    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), n
+    INSERT INTO activity (session_id, account, user_id, active_at, unindexed)
+    SELECT 'session-' || n, 'account-' || (n % 3), 'user-' || (n % 500), n,
+           CASE WHEN n % :rare = 0 THEN 1 ELSE 0 END
+    FROM numbers
+    """,
+    """
+    INSERT INTO message_index (position, session_id, seq, terms)
+    SELECT n, 'session-' || (n / 20), n % 20,
+           /*pg array_to_tsvector(ARRAY['term' || (n % 100)]) */ /*lite 'term' || (n % 100) */
     FROM numbers
     """,
     """

@@ -10,6 +10,7 @@ from segue.cli.commands.doctor import doctor
 from segue.cli.commands.import_conversations import import_conversations
 from segue.cli.commands.import_jobs import import_
 from segue.cli.commands.mcp import mcp
+from segue.cli.commands.search import search
 from segue.cli.commands.serve import serve
 from segue.cli.commands.worker import worker
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(worker)
 app.command()(chat)
+app.command()(search)
 app.command()(mcp)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(jobs.app, name="jobs")

@@ -1,7 +1,8 @@
 """Drain: runs everything that is due to its end, for hosts whose process does not run all the time.
 
 Due jobs are taken once, at the beginning; what becomes due later is left to the next drain. Then both
-runners, the courier and the archivist step until none of them has work. The keeper renews leases meanwhile.
+runners, the courier, the archivist and the indexer step until none of them has work. The keeper renews leases
+meanwhile.
 
 Invariants
   - a worker is not cancelled in the middle of a step, except at `until`, and then only turns and memory tasks
@@ -44,6 +45,7 @@ class Drain:
             Name.SCHEDULE: workers.runner.step,
             Name.ARCHIVIST: workers.archivist.step,
             Name.COURIER: workers.courier.step,
+            Name.INDEXER: workers.indexer.step,
         }
         self._resting = 0
         """How many of them found nothing to do and wait for a ring."""

@@ -70,12 +70,21 @@ def query_terms(query: str) -> dict[str, int]:
     return asked
 
 
+def pieces(text: str) -> list[str]:
+    """The words of a text in lower case, and its runs of characters of scripts without spaces."""
+    return re.findall(_PIECE, _plain(text))
+
+
+def is_spaceless(piece: str) -> bool:
+    return re.match(_SPACELESS, piece) is not None
+
+
 def _pieces(text: str) -> tuple[list[str], list[str]]:
     """The words of a text, and its pairs of neighbouring characters of scripts without spaces."""
     words: list[str] = []
     pairs: list[str] = []
-    for piece in re.findall(_PIECE, _plain(text)):
-        if not re.match(_SPACELESS, piece):
+    for piece in pieces(text):
+        if not is_spaceless(piece):
             words.append(piece)
             continue
         found = [piece[at : at + 2] for at in range(len(piece) - 1)] or [piece]
@@ -89,9 +98,7 @@ def _term(word: str, language: str) -> str:
 
 def _beginnings(terms: Iterable[str]) -> list[str]:
     """The beginnings of words, marked as such."""
-    return [
-        f"{term[:_BEGINNING]}~" for term in terms if len(term) > _BEGINNING and not re.match(_SPACELESS, term)
-    ]
+    return [f"{term[:_BEGINNING]}~" for term in terms if len(term) > _BEGINNING and not is_spaceless(term)]
 
 
 def _single_characters(text: str) -> Terms:

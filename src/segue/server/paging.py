@@ -49,6 +49,11 @@ def decode_seq(cursor: str | None, after: int) -> int:
     return after if cursor is None else _number(_decode(cursor))
 
 
+def decode_position(cursor: str | None, after: int) -> int:
+    """A position in the message index, which is a larger number than that of an event."""
+    return after if cursor is None else min(_number(_decode(cursor), digits=19), after)
+
+
 def _encode(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
@@ -63,8 +68,8 @@ def _decode(cursor: str) -> str:
     return text
 
 
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 16):
+def _number(text: str, digits: int = 16) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= digits):
         raise _bad_cursor()
     return int(text)
 

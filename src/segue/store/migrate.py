@@ -27,7 +27,8 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 _FILE = re.compile(r"(\d{4})_\w+\.sql")
 _QUOTED = r"""(?P<quoted>'[^']*'|"[^"]*")"""
 _QUOTED_OR_COMMENT = re.compile(rf"{_QUOTED}|--[^\n]*|/\*.*?\*/", re.DOTALL)
-_QUOTED_OR_SEMICOLON = re.compile(rf"{_QUOTED}|;")
+_QUOTED_OR_SEMICOLON = re.compile(rf"{_QUOTED}|\bBEGIN\b.*?\bEND\b|;", re.DOTALL)
+"""The body of a trigger is between BEGIN and END: its semicolons do not end the statement."""
 
 
 @positional

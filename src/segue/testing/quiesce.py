@@ -24,6 +24,7 @@ async def quiet(kernel: Kernel) -> None:
         busy |= bool(await workers.user_runner.step())
         busy |= bool(await workers.runner.step())
         busy |= bool(await workers.archivist.step())
+        busy |= bool(await workers.indexer.step())
         if not busy:
             return
     raise AssertionError(f"{kernel.name} does not come to rest: is a job due at every moment?")

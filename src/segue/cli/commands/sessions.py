@@ -23,6 +23,7 @@ from segue.cli.support.options import (
 )
 from segue.cli.support.output import print_json, print_record, printable, to_json
 from segue.errors import BadText, SessionHasJobs
+from segue.kernel.api.export import ExportFormat
 from segue.kernel.transactions.sessions import MaybePolicy
 from segue.model.written_message import GivenMessage
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List and change sessions (conversations).", no_args_is_help=True)
 
+Format = Annotated[ExportFormat, typer.Option(help="markdown or json; --json is the same as the latter.")]
 CreatedAt = Annotated[
     str | None,
     typer.Option(
@@ -104,6 +106,20 @@ def show(context: CommandContext, session: Key, limit: Limit = 20) -> None:
         print_record(_fields(overview, context.zone))
         for each in messages:
             typer.echo(f"\n{context.time(each.at)}  {each.role}\n{printable(each.content)}")
+
+    context.run(work)
+
+
+@app.command()
+@command()
+def export(context: CommandContext, session: Key, format: Format = ExportFormat.MARKDOWN) -> None:
+    """Print a whole conversation as Markdown, or as JSON lines that `segue sessions import` reads."""
+
+    async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
+        wanted = ExportFormat.JSON if context.as_json else format
+        async for piece in kernel.log.export(key, owner=context.owner, format=wanted):
+            sys.stdout.write(piece)
 
     context.run(work)
 

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from segue.errors import BadText
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.export import ExportFormat, exported, heading
 from segue.kernel.api.files import FileRef, FilesApi
 from segue.kernel.api.import_messages import ImportedMessages, MessageImport
 from segue.kernel.live.follow import follow
@@ -14,6 +15,7 @@ from segue.kernel.transactions import deliveries, sessions
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessages
+from segue.memory.message_search import LAST_POSITION, FoundMessage, search_messages
 from segue.model.records import Asker, Delivery, Event, Session, Source
 from segue.model.text_checks import check_key, check_text
 from segue.model.transcript import Message, message_of
@@ -71,6 +73,42 @@ class LogApi:
         """
         session = await self._context.session(key, owner)
         return await self._context.store.told(session.id, before=before, limit=limit)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        owner: Asker = OPERATOR,
+        session: SessionRef | None = None,
+        before: int = LAST_POSITION,
+        limit: int = 20,
+    ) -> list[FoundMessage]:
+        """Returns the messages that have all words of the query, newest first, archived ones too.
+
+        A word of three or more letters is found at the beginning of longer ones too. Searches one session, or
+        all sessions that the owner reaches. `before`: the `position` after which the next page begins.
+        Messages are indexed by a worker, soon after the turn that they belong to has ended. Raises `BadText`
+        for a query without a word or with more than 1,000 characters, and `NotFound`.
+        """
+        context = self._context
+        within = None if session is None else await context.session(session, owner)
+        database = context.store.database
+        return await search_messages(database, query, owner, within, before=before, limit=limit)
+
+    async def export(
+        self, key: SessionRef, *, owner: Asker = OPERATOR, format: ExportFormat = ExportFormat.MARKDOWN
+    ) -> AsyncGenerator[str]:
+        """Yields the whole conversation as pieces of text, oldest message first, archived ones too.
+
+        `markdown` is for readers; `json` has a line for each message, which `segue sessions import` reads.
+        Files are named, not included. Use it with `async for`. Raises `NotFound`.
+        """
+        session = await self._context.session(key, owner)
+        yield heading(session, format)
+        after = 0
+        while messages := await self.messages(session, after=after):
+            yield "".join(exported(message, session, format) for message in messages)
+            after = messages[-1].seq
 
     async def follow(
         self,

@@ -10,7 +10,9 @@ from collections import defaultdict
 from segue.kernel.transactions.result import Name
 from segue.times.clock import Clock
 
-_WOKEN_BY_WRITES = (Name.TIMER, Name.USER, Name.SCHEDULE, Name.COURIER, Name.KEEPER, Name.ARCHIVIST)
+_WOKEN_BY_WRITES = (
+    *(Name.TIMER, Name.USER, Name.SCHEDULE, Name.COURIER, Name.KEEPER, Name.ARCHIVIST, Name.INDEXER),
+)
 
 
 class Bell:

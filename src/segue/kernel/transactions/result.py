@@ -25,6 +25,8 @@ class Name(StrEnum):
     """A turn was asked to stop."""
     ARCHIVIST = "archivist"
     """A session may be due for archiving, or a task waits."""
+    INDEXER = "indexer"
+    """Messages may have been added to a log."""
     REAPER = "reaper"
     PRUNER = "pruner"
     DAYS = "days"

@@ -151,12 +151,24 @@ def _copy(events: Sequence[Event], chat_id: str) -> Transaction[Sequence[Event]]
 
 
 def _insert(events: Sequence[Event]) -> Transaction[None]:
-    """Store events. A message counts as activity of its session, by which sessions are listed."""
+    """Store events. A message counts as activity of its session, by which sessions are listed and indexed."""
     yield queries.events.append, [rows.event_params(event) for event in events]
-    # Not the start of a turn: a user's message counted when it arrived, and a turn's end counts.
-    active = {each.session_id: each.at for each in events if each.role and each.type != "stream_start"}
-    for session_id, at in active.items():
-        yield queries.activity.touch, {"session_id": session_id, "now": at}
+    for session_id, at in _last_active(events).items():
+        yield queries.activity.logged, {"session_id": session_id, "now": at}
+
+
+def _last_active(events: Sequence[Event]) -> dict[str, int]:
+    """When the last message of each session was said; 0 if a turn ended without one.
+
+    The start of a turn does not count: a user's message counted when it arrived, and the turn's end counts.
+    """
+    active: dict[str, int] = {}
+    for event in events:
+        if event.role and event.type != "stream_start":
+            active[event.session_id] = event.at
+        elif event.type == "stream_end":
+            active.setdefault(event.session_id, 0)
+    return active
 
 
 def totals_of(session: Session) -> SessionTotals:

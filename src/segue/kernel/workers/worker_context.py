@@ -12,7 +12,7 @@ from segue.kernel.live.hub import Hub
 from segue.kernel.live.observers import Observers
 from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.transactions.deliveries import Outbox
-from segue.kernel.transactions.result import Result
+from segue.kernel.transactions.result import Name, Result
 from segue.memory.extraction import Extractor
 from segue.memory.reader import MemoryReader
 from segue.model.agent import Agent
@@ -44,6 +44,12 @@ class WorkerTuning:
     """The longest time between two steps of the reaper."""
     keeper_pause_ms: int = 500
     """The longest time between two steps of the keeper, while a turn runs."""
+    indexed_sessions: int = 50
+    """Sessions per step of the indexer."""
+    indexed_messages: int = 100
+    """Messages of one session per step of the indexer."""
+    indexer_pause_ms: int = 100
+    """The shortest time between two steps of the indexer."""
     retry_ms: int = 1000
     """Pause of a worker after a step that failed."""
     write_retry_ms: int = 200
@@ -98,6 +104,8 @@ class WorkerContext:
         if result.ready_at is not None:
             self.store.is_ready(result.ready_at)
         self.bell.ring(*sorted(result.wake))  # in one order, so that a simulated run can be repeated
+        if any(event.role or event.type == "stream_end" for event in result.events):
+            self.bell.ring(Name.INDEXER)
         return result.value
 
     async def commit_until_stored(self, subject: str, transaction: Begin[T]) -> T:

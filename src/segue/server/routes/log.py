@@ -1,14 +1,27 @@
-"""Routes for clients that show a conversation: the log from its end, Markdown, and times in text."""
+"""Routes for clients that show conversations: the log, search, export, Markdown, and times in text."""
 
 from datetime import UTC, datetime
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
 
 from segue.errors import BadTrigger
+from segue.kernel.api.export import ExportFormat
+from segue.memory.message_search import LAST_POSITION, LONGEST_QUERY
+from segue.model.text_checks import MAX_KEY
 from segue.server.error_responses import responses
 from segue.server.markdown_pool import html_of
-from segue.server.paging import LARGEST_SEQ, Cursor, Limit, decode_seq, encode_seq, page_length
+from segue.server.paging import (
+    LARGEST_SEQ,
+    Cursor,
+    Limit,
+    decode_position,
+    decode_seq,
+    encode_seq,
+    page_length,
+)
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, events, views
@@ -21,6 +34,10 @@ from segue.times.trigger import resolve
 router = APIRouter(route_class=AuthenticatedRoute, tags=["Reading"], responses=responses(400, 401, 403, 422))
 
 _NEXT_TIMES = 3
+_MEDIA_TYPES = {
+    ExportFormat.MARKDOWN: "text/markdown; charset=utf-8",
+    ExportFormat.JSON: "application/x-ndjson",
+}
 
 
 @router.get("/sessions/{key}/log", summary="Read the log from its end", responses=responses(404))
@@ -41,6 +58,73 @@ async def read_log(
             for event in page
         ],
         next_cursor=encode_seq(page[0].seq) if len(found) > len(page) else None,
+    )
+
+
+@router.get("/messages/search", summary="Search messages", responses=responses(404))
+async def search_messages(
+    request: AuthenticatedRequest,
+    query: Annotated[
+        str,
+        Query(
+            max_length=LONGEST_QUERY,
+            pattern=r"^[^\x00]*$",
+            description="Words that a message must have, in any order.",
+            examples=["rollback deploy"],
+        ),
+    ],
+    session: Annotated[
+        str | None,
+        Query(pattern=common.KEY_PATTERN, max_length=MAX_KEY, description="Search only this session."),
+    ] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> common.FoundMessagesOut:
+    """Find messages in the caller's sessions, newest first, archived ones too. A word of three or more
+    letters is found at the beginning of longer words too. Messages are found soon after their turn ended."""
+    found = await request.kernel.log.search(
+        query,
+        owner=request.owner,
+        session=session,
+        before=decode_position(cursor, LAST_POSITION),
+        limit=limit + 1,
+    )
+    page = found[:limit]
+    return common.FoundMessagesOut(
+        messages=[views.found_message(each) for each in page],
+        next_cursor=encode_seq(page[-1].position) if len(found) > limit else None,
+    )
+
+
+@router.get(
+    "/sessions/{key}/export",
+    summary="Export a conversation",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "The whole conversation, as a file.",
+            "content": {"text/markdown": {}, "application/x-ndjson": {}},
+        },
+        **responses(404),
+    },
+)
+async def export_session(
+    key: KeyInPath,
+    request: AuthenticatedRequest,
+    format: Annotated[
+        ExportFormat,
+        Query(description="`json` has one message a line; `segue sessions import` reads it."),
+    ] = ExportFormat.MARKDOWN,
+) -> StreamingResponse:
+    """Download the messages of a session, archived ones too. Files are named, not included."""
+    session = await request.kernel.sessions.get(key, owner=request.owner)
+    return StreamingResponse(
+        request.kernel.log.export(session, format=format),
+        media_type=_MEDIA_TYPES[format],
+        headers={
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(key, safe='')}.{format.suffix}",
+            "X-Content-Type-Options": "nosniff",
+        },
     )
 
 

@@ -324,6 +324,22 @@ class MessagesOut(BaseModel):
     next_cursor: str | None
 
 
+class FoundMessageOut(BaseModel):
+    id: str
+    session_key: str
+    session_title: str | None
+    seq: int = Field(description="The number of its event in the session's log.")
+    role: Literal["user", "assistant", "system", "tool"]
+    excerpt: str = Field(description="The text around the first word that was found, on one line.")
+    created_at: Moment
+    turn_id: str | None
+
+
+class FoundMessagesOut(BaseModel):
+    messages: list[FoundMessageOut]
+    next_cursor: str | None
+
+
 class TurnAccepted(BaseModel):
     turn_id: str
     state: Literal["queued"]

@@ -3,6 +3,7 @@
 from datetime import UTC
 from typing import Any, cast
 
+from segue.memory.message_search import FoundMessage
 from segue.model import auto_commit
 from segue.model.records import Job, Overview, Recall, Run, Source, Turn, message_id
 from segue.model.states import JobState
@@ -10,6 +11,7 @@ from segue.model.transcript import Message
 from segue.server.schemas.common import (
     AutoCommitPolicyIn,
     BlockingJob,
+    FoundMessageOut,
     MessageOut,
     PromptRefOut,
     RecallOut,
@@ -107,6 +109,20 @@ def message(record: Message, session_id: str, *, html: str, archived_seq: int = 
         metadata=_trigger_fields(record),
         archived=record.seq <= archived_seq,
         delivery=cast(Any, record.delivery),
+    )
+
+
+def found_message(found: FoundMessage) -> FoundMessageOut:
+    message = found.message
+    return FoundMessageOut(
+        id=message_id(found.session_id, message.seq),
+        session_key=found.session_key,
+        session_title=found.session_title,
+        seq=message.seq,
+        role=cast(Any, message.role),
+        excerpt=found.excerpt,
+        created_at=moment(message.at),
+        turn_id=message.turn_id,
     )
 
 

@@ -2,8 +2,8 @@
 
 -- name: enter
 -- The system's own sessions are no conversations, and not listed.
-INSERT INTO activity (session_id, account, user_id, active_at)
-SELECT id, account, user_id, created_at
+INSERT INTO activity (session_id, account, user_id, active_at, unindexed)
+SELECT id, account, user_id, created_at, 0
 FROM sessions
 WHERE id = :session_id AND key NOT LIKE 'system:%'
 ON CONFLICT (session_id) DO NOTHING;
@@ -12,3 +12,9 @@ ON CONFLICT (session_id) DO NOTHING;
 UPDATE activity
 SET active_at = :now
 WHERE session_id = :session_id AND active_at < :now;
+
+-- name: logged
+-- Messages were added to the log: the indexer has to read them.
+UPDATE activity
+SET active_at = CASE WHEN active_at < :now THEN :now ELSE active_at END, unindexed = unindexed + 1
+WHERE session_id = :session_id;
