@@ -120,4 +120,4 @@ def test_a_shell_can_complete_commands(segue: Segue) -> None:
         text=True,
         check=True,
     )
-    assert completed.stdout.split() == ["serve", "sessions"]
+    assert sorted(completed.stdout.split()) == ["search", "serve", "sessions"]
