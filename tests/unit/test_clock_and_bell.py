@@ -69,7 +69,7 @@ async def test_a_ring_wakes_its_own_name_and_no_other() -> None:
             await bell.wait(Name.TIMER, None)
 
 
-async def test_when_anything_may_have_been_written_all_but_those_with_a_clock_of_their_own_are_woken() -> (
+async def test_when_anything_may_have_been_written_all_but_reaper_pruner_and_day_mover_are_woken() -> (
     None
 ):
     bell = Bell(ManualClock())
