@@ -69,9 +69,7 @@ async def test_a_ring_wakes_its_own_name_and_no_other() -> None:
             await bell.wait(Name.TIMER, None)
 
 
-async def test_when_anything_may_have_been_written_all_but_reaper_pruner_and_day_mover_are_woken() -> (
-    None
-):
+async def test_when_anything_may_have_been_written_all_but_reaper_pruner_and_day_mover_are_woken() -> None:
     bell = Bell(ManualClock())
     bell.ring_all()
     waiting = {name: asyncio.create_task(bell.wait(name, None)) for name in Name}
