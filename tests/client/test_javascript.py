@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from segue import __version__
 from tests.docs.pages import ROOT
 from tests.server.process import served
 from tests.server.script import text_of
+from tests.unavailable import cannot_run, npm_install
 
 PACKAGE = ROOT / "clients" / "javascript"
 SCRIPT = Path(__file__).parent / "js" / "roundtrip.mjs"
@@ -30,23 +30,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("javascript")
     try:
         packed = run("npm", "pack", "--pack-destination", str(folder), str(PACKAGE), folder=PACKAGE)
-        tarball = folder / packed.splitlines()[-1]
-        packages = [str(tarball), "ws@8", "typescript@5", "@types/node@20"]
-        run(
-            "npm",
-            "install",
-            "--no-save",
-            "--ignore-scripts",
-            "--prefix",
-            str(folder),
-            *packages,
-            folder=folder,
-        )
     except (OSError, subprocess.SubprocessError) as error:
-        sentence = f"the JavaScript client was not tested: it needs npm and a registry ({error})"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        cannot_run(f"the JavaScript client was not packed: it needs npm ({error})")
+    npm_install(folder, str(folder / packed.splitlines()[-1]), "ws@8", "typescript@5", "@types/node@20")
     shutil.copy(SCRIPT, folder)
     return folder
 

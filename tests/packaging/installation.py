@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-import pytest
-
 from tests.packaging.compatibility import NO_INDEX, ROOT
+from tests.unavailable import cannot_run
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 """The versions that the classifiers in `pyproject.toml` name."""
@@ -63,12 +62,12 @@ def interpreter(version: str) -> str | None:
 
 
 def uv(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run uv; the test is skipped if no package index answers."""
+    """Run uv; the test cannot run if no package index answers."""
     try:
         return run([sys.executable, "-m", "uv", *arguments])
     except AssertionError as error:
         if NO_INDEX.search(str(error)):
-            pytest.skip(f"the package index cannot be reached: {str(error)[:200]}")
+            cannot_run(f"the package index cannot be reached: {str(error)[:200]}")
         raise
 
 

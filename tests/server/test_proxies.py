@@ -24,6 +24,7 @@ from websockets.exceptions import InvalidStatus
 from tests.cli.process import Segue
 from tests.docs.pages import ROOT
 from tests.eventually import eventually
+from tests.unavailable import cannot_run
 
 PROGRAMS = "/usr/sbin:/usr/bin:/usr/local/bin"
 NAME = "segue.example.org"
@@ -86,9 +87,9 @@ def _caddy(folder: Path, upstream: str, port: int, certificate: Path, key: Path)
 
 @asynccontextmanager
 async def proxied(program: str, folder: Path) -> AsyncIterator[Proxied]:
-    """A server behind a proxy; the test is skipped if the proxy is not installed."""
+    """A server behind a proxy; the test cannot run if the proxy is not installed."""
     if shutil.which(program, path=PROGRAMS) is None:
-        pytest.skip(f"{program} is not installed: apt-get install {program}")
+        cannot_run(f"{program} is not installed: apt-get install {program}")
     make: Callable[[Path, str, int, Path, Path], list[str]] = {"nginx": _nginx, "caddy": _caddy}[program]
     certificate, key = _certificate(folder)
     log = folder / "proxy.log"

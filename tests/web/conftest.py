@@ -1,7 +1,6 @@
 """Fixtures: the page in a real browser, against a server in another process."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 from tests.browser import NEEDS_CHROMIUM, find_chromium
 from tests.docs.pages import ROOT
 from tests.eventually import eventually_blocking
+from tests.unavailable import cannot_run, npm_install
 
 IMAGES = ROOT / "docs" / "images"
 PATIENCE_MS = 10_000
@@ -138,9 +138,7 @@ def offline_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]
 def browser() -> Iterator[Browser]:
     executable = find_chromium()
     if executable is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail(NEEDS_CHROMIUM)
-        pytest.skip(NEEDS_CHROMIUM)
+        cannot_run(NEEDS_CHROMIUM)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser
@@ -179,18 +177,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The script of axe-core, installed from npm into a temporary folder."""
     folder = tmp_path_factory.mktemp("axe")
-    try:
-        subprocess.run(
-            ["npm", "install", "--no-save", "--ignore-scripts", "--prefix", str(folder), "axe-core@4"],
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        sentence = f"axe-core could not be installed: it needs npm and a registry ({type(error).__name__})"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+    npm_install(folder, "axe-core@4")
     return Path(folder, "node_modules", "axe-core", "axe.min.js").read_text("utf-8")
 
 

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import shutil
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ from segue.server import create_app
 from segue.testing import ManualClock
 from tests.eventually import eventually
 from tests.server.conftest import KEYS, working
+from tests.unavailable import npm_install
 from tests.wires.agent import WireAgent
 
 SCRIPTS = Path(__file__).parent / "js"
@@ -118,18 +117,7 @@ async def guarded(tmp_path: Path) -> AsyncIterator[Wire]:
 def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the scripts of `js/` and the packages that they import."""
     folder = tmp_path_factory.mktemp("node")
-    try:
-        subprocess.run(
-            ["npm", "install", "--no-save", "--ignore-scripts", "--prefix", str(folder), *PACKAGES],
-            check=True,
-            capture_output=True,
-            timeout=300,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        sentence = f"{PACKAGES} could not be installed: they need npm and a registry ({type(error).__name__})"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+    npm_install(folder, *PACKAGES)
     shutil.copytree(SCRIPTS, folder, dirs_exist_ok=True)
     return folder
 
