@@ -18,13 +18,13 @@ import yaml
 
 from tests.packaging.compatibility import NO_INDEX, ROOT
 from tests.packaging.installation import clean_environment
+from tests.unavailable import cannot_run
 
 DEPLOY = ROOT / "deploy"
 KEY = "a-long-key-for-this-test-only"
 CALL = """
 import json, sys
 from urllib.request import Request, urlopen
-from tests.unavailable import cannot_run
 request = Request(sys.argv[1], sys.argv[2].encode(), {
     "content-type": "application/json", "authorization": "Bearer " + sys.argv[3],
 })
