@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -61,9 +62,13 @@ async def work_until_killed(adapter: str, url: str, provider_url: str, file: str
 def how_it_ended(order: str) -> int:
     child = os.fork()
     if not child:
+        os.setsid()
         asyncio.run(work_until_killed(*json.loads(order)))
         os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with suppress(ProcessLookupError):  # the programs that its agent started outlive it, and some never rest
+        os.killpg(child, signal.SIGKILL)
+    return ended
 
 
 if __name__ == "__main__":
