@@ -82,7 +82,7 @@ class Server:
         options = [f"--{setting}" for setting in SETTINGS]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [_binaries() / "postgres", "-D", self.data_dir, "-k", self.data_dir, *options],
+                [binaries() / "postgres", "-D", self.data_dir, "-k", self.data_dir, *options],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -145,7 +145,7 @@ def _initialise(data_dir: Path) -> None:
     # Sorted by code point, as SQLite does: the machine's own locale would make runs differ.
     collation = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8")
     made = subprocess.run(
-        [_binaries() / "initdb", "-D", data_dir, "-U", "postgres", "-A", "trust", "--no-sync", *collation],
+        [binaries() / "initdb", "-D", data_dir, "-U", "postgres", "-A", "trust", "--no-sync", *collation],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -156,7 +156,7 @@ def _initialise(data_dir: Path) -> None:
 
 
 @cache
-def _binaries() -> Path:
+def binaries() -> Path:
     package = find_spec(PACKAGE)
     if package is None or package.origin is None:
         raise PostgresMissing(
