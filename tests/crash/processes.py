@@ -74,6 +74,7 @@ class Processes:
         point: Point | None = None,
         user_runners: int = 1,
         runners: int = 1,
+        max_running_turns: int = 0,
         opens: Path | None = None,
         go: Path | None = None,
         listen: bool = False,
@@ -82,7 +83,7 @@ class Processes:
         command = [sys.executable, "-m", "tests.crash.worker", self.url]
         command += ["--parent", str(os.getpid()), "--journal", str(self.journal.path)]
         command += ["--lease", str(self.lease), "--runners", str(runners)]
-        command += ["--user-runners", str(user_runners)]
+        command += ["--user-runners", str(user_runners), "--max-running-turns", str(max_running_turns)]
         command += ["--point", point] if point else []
         command += ["--open", str(opens)] if opens else []
         command += ["--go", str(go)] if go else []

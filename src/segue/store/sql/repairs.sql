@@ -1,5 +1,6 @@
 -- Repairs: the writes of `segue doctor --repair`. Each repeats the condition of the audit query whose finding it
 -- repairs, so that a row that is right is never changed, and none deletes what a user wrote.
+-- COALESCE around a guard: see turns.sql.
 
 -- name: expire_lease_of_turn
 -- The lease of a lane whose running turn belongs to no holder: it is reclaimed as after a crash.
@@ -11,7 +12,8 @@ SET holder = COALESCE(holder, :holder),
 WHERE id = (SELECT session_id FROM turns WHERE turns.id = :id)
   AND EXISTS (
       SELECT 1 FROM turns
-      WHERE turns.id = :id AND turns.state = 'running' AND (sessions.holder IS NULL OR sessions.fence <> turns.fence)
+      WHERE turns.id = :id AND COALESCE(turns.state, '') = 'running'
+        AND (sessions.holder IS NULL OR sessions.fence <> turns.fence)
   )
 RETURNING id;
 
@@ -19,7 +21,7 @@ RETURNING id;
 UPDATE sessions
 SET leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) - 1,
     lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) - 1
-WHERE id = :id AND holder IS NOT NULL
+WHERE id = :id AND COALESCE(holder, '') <> ''
   AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.session_id = sessions.id AND turns.state = 'running')
 RETURNING id;
 
@@ -98,6 +100,6 @@ SET state = 'failed', error = :reason, finished_at = :now
 WHERE session_id = :id AND state = 'extracting'
   AND NOT EXISTS (
       SELECT 1 FROM tasks
-      WHERE tasks.id = archives.task_id AND tasks.state IN ('pending', 'running', 'cancelling')
+      WHERE tasks.id = archives.task_id AND COALESCE(tasks.state, '') IN ('pending', 'running', 'cancelling')
   )
 RETURNING session_id AS id;
