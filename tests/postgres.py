@@ -107,7 +107,7 @@ class Server:
             fields = (self.data_dir / "postmaster.pid").read_text().split()
         except FileNotFoundError:
             return False
-        return bool(fields) and fields[0] == str(self.process.pid) and fields[-1] == "ready"
+        return bool(fields) and fields[0] == str(self.process.pid) and fields[-1] in ("ready", "standby")
 
     def _end(self, how: signal.Signals) -> None:
         # The guard goes first: it must not signal a process id that another process may have by then.
@@ -139,6 +139,28 @@ def temporary_server() -> Iterator[Server]:
             server.stop()
     finally:
         shutil.rmtree(data_dir)
+
+
+@contextmanager
+def temporary_standby(primary: Server) -> Iterator[Server]:
+    """A server that follows another one, as its synchronous standby, until it is promoted."""
+    data_dir = Path(tempfile.mkdtemp(prefix="segue-standby-")) / "data"
+    if OWNER:
+        shutil.chown(data_dir.parent, OWNER)
+    source = f"host={primary.data_dir} user=postgres application_name=standby"
+    command = [binaries() / "pg_basebackup", f"--dbname={source}", f"--pgdata={data_dir}"]
+    command += ["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
+    try:
+        subprocess.run(command, check=True, capture_output=True, user=OWNER)
+        # The primary's socket is in its data, and so the socket's lock is in the copy.
+        (data_dir / ".s.PGSQL.5432.lock").unlink()
+        server = start_server(data_dir)
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(data_dir.parent)
 
 
 def _initialise(data_dir: Path) -> None:
