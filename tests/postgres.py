@@ -148,7 +148,7 @@ def temporary_standby(primary: Server) -> Iterator[Server]:
     if OWNER:
         shutil.chown(data_dir.parent, OWNER)
     source = f"host={primary.data_dir} user=postgres application_name=standby"
-    command = [binaries() / "pg_basebackup", f"--dbname={source}", f"--pgdata={data_dir}"]
+    command = [str(binaries() / "pg_basebackup"), f"--dbname={source}", f"--pgdata={data_dir}"]
     command += ["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
     try:
         subprocess.run(command, check=True, capture_output=True, user=OWNER)

@@ -42,7 +42,9 @@ async def wait_for_standbys(primary: Server) -> None:
         await connection.execute("SELECT pg_reload_conf()")
 
         async def is_synchronous() -> bool:
-            return await connection.fetchval("SELECT sync_state FROM pg_stat_replication") == "sync"
+            return bool(
+                await connection.fetchval("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+            )
 
         await eventually(is_synchronous, "the standby is synchronous")
     finally:

@@ -42,7 +42,8 @@ async def started_at_once(on: Stage) -> set[int]:
         found.add(len(held))
         while held:
             await on.perform(settled(held.pop()))
-            held += await on.perform(leased("last")) or []
+            last = await on.perform(leased("last"))
+            held += last or []
         assert not await on.broken()
     return found
 

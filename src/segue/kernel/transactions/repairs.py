@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from segue.kernel.transactions import archive, session_log, settle
 from segue.record import positional, record
 from segue.store import queries
-from segue.store.database import Transaction
+from segue.store.database import Params, Transaction
 
 _HOLDER = "doctor"
 _MISSING_TURN = "repaired: its turn is missing"
@@ -110,7 +110,7 @@ def _recount(session_id: str, terms: RepairTerms) -> Transaction[bool]:
 
 
 def _fail_archive(session_id: str, terms: RepairTerms) -> Transaction[bool]:
-    params = {"id": session_id, "reason": _MISSING_TASK, "now": terms.now}
+    params: Params = {"id": session_id, "reason": _MISSING_TASK, "now": terms.now}
     return bool((yield queries.repairs.fail_archive, params))
 
 
