@@ -17,6 +17,7 @@ from segue import Kernel, OpenTurn, Settings
 from segue.model.states import Outcome
 from segue.store.postgres.dump import dump_command
 from segue.store.sqlite import backup
+from segue.store.sqlite.file import open_file
 from tests.cli.process import Segue
 from tests.cli.terminal import at_terminal
 from tests.crash.processes import running
@@ -48,7 +49,13 @@ class Restore:
         self.made = f"segue_{uuid4().hex}"
         await create_database(self._url, self.made)
         url = in_database(self._url, self.made)
-        command = [binaries() / "pg_restore", "--no-owner", "--exit-on-error", f"--dbname={url}", file]
+        command = [
+            str(binaries() / "pg_restore"),
+            "--no-owner",
+            "--exit-on-error",
+            f"--dbname={url}",
+            str(file),
+        ]
         await asyncio.to_thread(subprocess.run, command, check=True)
         return url
 
@@ -109,7 +116,7 @@ async def check(url: str, before: list[str]) -> None:
 
 def test_a_copy_is_of_the_moment_in_which_it_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backup, "PAGES_AT_ONCE", 1)
-    original = backup.open_file(str(tmp_path / "segue.db"), 5)
+    original = open_file(str(tmp_path / "segue.db"), 5)
     original.execute("CREATE TABLE lines (line TEXT)")
     original.executemany("INSERT INTO lines VALUES (?)", [(f"{number:0500}",) for number in range(100)])
     parts: list[float] = []
