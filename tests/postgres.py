@@ -82,7 +82,7 @@ class Server:
         options = [f"--{setting}" for setting in SETTINGS]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [_binaries() / "postgres", "-D", self.data_dir, "-k", self.data_dir, *options],
+                [binaries() / "postgres", "-D", self.data_dir, "-k", self.data_dir, *options],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -107,7 +107,7 @@ class Server:
             fields = (self.data_dir / "postmaster.pid").read_text().split()
         except FileNotFoundError:
             return False
-        return bool(fields) and fields[0] == str(self.process.pid) and fields[-1] == "ready"
+        return bool(fields) and fields[0] == str(self.process.pid) and fields[-1] in ("ready", "standby")
 
     def _end(self, how: signal.Signals) -> None:
         # The guard goes first: it must not signal a process id that another process may have by then.
@@ -141,11 +141,33 @@ def temporary_server() -> Iterator[Server]:
         shutil.rmtree(data_dir)
 
 
+@contextmanager
+def temporary_standby(primary: Server) -> Iterator[Server]:
+    """A server that follows another one, as its synchronous standby, until it is promoted."""
+    data_dir = Path(tempfile.mkdtemp(prefix="segue-standby-")) / "data"
+    if OWNER:
+        shutil.chown(data_dir.parent, OWNER)
+    source = f"host={primary.data_dir} user=postgres application_name=standby"
+    command = [str(binaries() / "pg_basebackup"), f"--dbname={source}", f"--pgdata={data_dir}"]
+    command += ["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
+    try:
+        subprocess.run(command, check=True, capture_output=True, user=OWNER)
+        # The primary's socket is in its data, and so the socket's lock is in the copy.
+        (data_dir / ".s.PGSQL.5432.lock").unlink()
+        server = start_server(data_dir)
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(data_dir.parent)
+
+
 def _initialise(data_dir: Path) -> None:
     # Sorted by code point, as SQLite does: the machine's own locale would make runs differ.
     collation = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8")
     made = subprocess.run(
-        [_binaries() / "initdb", "-D", data_dir, "-U", "postgres", "-A", "trust", "--no-sync", *collation],
+        [binaries() / "initdb", "-D", data_dir, "-U", "postgres", "-A", "trust", "--no-sync", *collation],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -156,7 +178,7 @@ def _initialise(data_dir: Path) -> None:
 
 
 @cache
-def _binaries() -> Path:
+def binaries() -> Path:
     package = find_spec(PACKAGE)
     if package is None or package.origin is None:
         raise PostgresMissing(

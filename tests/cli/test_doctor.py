@@ -20,6 +20,7 @@ from segue.store.open import open_database
 from segue.testing import ManualClock, quiet
 from tests.channels.bot_api import TOKEN, bot_api
 from tests.cli.process import Segue
+from tests.cli.terminal import at_terminal
 
 
 async def run_doctor(segue: Segue, *options: str, code: int) -> dict[str, list[str]]:
@@ -112,11 +113,35 @@ async def test_repair_rebuilds_the_counts_of_all_sessions(segue: Segue, bare_url
     await database.close()
     [miscounted] = (await run_doctor(segue, code=1))["wrong"]
     assert miscounted.startswith("invariants: wrong live part: ")
-    found = await run_doctor(segue, "--repair", code=0)
-    [rebuilt] = [words for words in found["ok"] if words.startswith("repair: the counts were rebuilt of ")]
+    assert miscounted.endswith("; `segue doctor --repair` repairs it")
+    found = await run_doctor(segue, "--repair", "--yes", code=0)
+    [rebuilt] = [words for words in found["ok"] if words.startswith("repair: wrong live part: repaired: ")]
     assert len(rebuilt.split(", ")) == 2
     assert "invariants: all hold" in found["ok"]
-    assert "repair: no session has wrong counts" in (await run_doctor(segue, "--repair", code=0))["ok"]
+    found = await run_doctor(segue, "--repair", "--yes", code=0)
+    assert "repair: there is nothing to repair" in found["ok"]
+
+
+async def test_repair_lists_what_it_would_do_and_asks(segue: Segue) -> None:
+    await segue("sessions", "add-message", "web:1", "Hello.")
+    with sqlite3.connect(segue.data / "segue.db") as database:
+        database.execute("UPDATE sessions SET live_messages = 7")
+    database.close()
+    listed = "- wrong live part: count the messages of the session again: "
+    unasked = await segue.process("doctor", "--repair")
+    assert unasked.code == 2
+    assert listed in unasked.err
+    assert "nothing was changed" in unasked.err
+    async with at_terminal(segue, "doctor", "--repair") as terminal:
+        await terminal.see("Repair this? [y/N]:")
+        terminal.type("n\n")
+        assert await terminal.end() == 1
+        assert listed in terminal.output
+    assert len((await run_doctor(segue, code=1))["wrong"]) == 1
+    async with at_terminal(segue, "doctor", "--repair") as terminal:
+        await terminal.see("Repair this? [y/N]:")
+        terminal.type("y\n")
+        assert await terminal.end() == 0
 
 
 async def test_overdue_jobs_without_workers_are_reported(segue: Segue) -> None:
@@ -207,7 +232,7 @@ async def test_files_readable_by_others_are_reported_and_repaired(segue: Segue) 
         await server.process.end()
         assert "other users of this machine can read" in server.process.log
     assert stat.S_IMODE(database.stat().st_mode) == 0o644
-    repaired = await segue("doctor", "--repair")
+    repaired = await segue("doctor", "--repair", "--yes")
     assert repaired.code == 0
     assert "was open to other users" in repaired.out
     assert modes(segue.data) == {0o600}

@@ -74,20 +74,25 @@ class Processes:
         point: Point | None = None,
         user_runners: int = 1,
         runners: int = 1,
+        max_running_turns: int = 0,
         opens: Path | None = None,
         go: Path | None = None,
         listen: bool = False,
+        source: Path | None = None,
     ) -> Worker:
-        """Start a process. With `listen`, what it complains about can be read when it has ended."""
+        """Start a process. With `listen`, what it complains about can be read when it has ended. `source`: a
+        checkout of another version, whose worker is started."""
         command = [sys.executable, "-m", "tests.crash.worker", self.url]
         command += ["--parent", str(os.getpid()), "--journal", str(self.journal.path)]
         command += ["--lease", str(self.lease), "--runners", str(runners)]
         command += ["--user-runners", str(user_runners)]
+        command += ["--max-running-turns", str(max_running_turns)] if max_running_turns else []
         command += ["--point", point] if point else []
         command += ["--open", str(opens)] if opens else []
         command += ["--go", str(go)] if go else []
         heard = subprocess.PIPE if listen else subprocess.DEVNULL
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=heard)
+        env = os.environ if source is None else {**os.environ, "PYTHONPATH": str(source / "src")}
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=heard, cwd=source, env=env)
         worker = Worker(process, self.journal)
         self._workers.append(worker)
         return worker

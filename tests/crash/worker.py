@@ -147,7 +147,10 @@ async def work(options: argparse.Namespace) -> None:
     if options.open:
         await _appears(options.open)
     settings = Settings(
-        lease_seconds=options.lease, user_runners=options.user_runners, runners=options.runners
+        lease_seconds=options.lease,
+        user_runners=options.user_runners,
+        runners=options.runners,
+        max_running_turns=options.max_running_turns,
     )
     point = Point(options.point) if options.point else None
     async with open_kernel(
@@ -170,6 +173,7 @@ def main() -> None:
     parser.add_argument("--lease", type=float, default=1.0)
     parser.add_argument("--user-runners", type=int, default=1)
     parser.add_argument("--runners", type=int, default=1)
+    parser.add_argument("--max-running-turns", type=int, default=0)
     options = parser.parse_args()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_THE_PARENT, signal.SIGKILL)

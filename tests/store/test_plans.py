@@ -37,6 +37,7 @@ WALKS = {
 """Queries that walk an index from its start to its end, because so little is in it."""
 
 IN_SQLITE = WALKS | {
+    "sessions.count_leased": "over the lanes that are held, no further than the limit",
     "message_index.unindexed": "over the first sessions of the index of those that wait for the indexer",
 }
 

@@ -183,6 +183,8 @@ class Configuration(Strict):
     """Capacity of this process for scheduled turns."""
     user_runners: Count = 32
     """Capacity of this process for users' turns."""
+    max_running_turns: Count = 0
+    """Turns at once in all processes on the database; 0 sets no limit."""
     lease_seconds: LeaseSeconds = 15
     """How long a worker that stops responding keeps a session."""
     shutdown_grace_seconds: Seconds = 20
@@ -301,6 +303,7 @@ class Configuration(Strict):
         return Settings(
             runners=self.runners,
             user_runners=self.user_runners,
+            max_running_turns=self.max_running_turns,
             lease_seconds=self.lease_seconds,
             shutdown_grace_seconds=self.shutdown_grace_seconds,
             when_busy=self.when_busy,

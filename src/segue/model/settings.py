@@ -13,6 +13,7 @@ LARGEST_FILE_MEGABYTES = 200
 _LEAST = {
     "runners": 0,
     "user_runners": 0,
+    "max_running_turns": 0,
     "lease_seconds": 0.1,
     "patience_seconds": 0,
     "turn_timeout_seconds": 1,
@@ -36,6 +37,8 @@ class Settings:
     """Scheduled turns that run at once in this process."""
     user_runners: int = 32
     """Users' turns that run at once in this process."""
+    max_running_turns: int = 0
+    """Turns that run at once in all processes on the database, which all need the same value; 0: no limit."""
     lease_seconds: float = 15
     """How long a lane stays with a worker that stopped responding. A worker renews it after each third, and
     stops its turn a third before the end if it cannot renew it."""

@@ -110,10 +110,6 @@ class Store(Queues):
         result = await self.database.read(queries.events.live_part, params)
         return result[0]["messages"], result[0]["tokens"]
 
-    async def with_wrong_counts(self) -> list[str]:
-        """The ids of sessions whose stored counts differ from their log."""
-        return [row["id"] for row in await self.database.read(queries.audit.wrong_live_part, {})]
-
     # Files
 
     async def file(self, file_id: str) -> tuple[File, str]:

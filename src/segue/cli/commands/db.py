@@ -1,7 +1,11 @@
-"""`segue db`: migrates the database schema and shows its status."""
+"""`segue db`: migrates the database schema, shows its status and makes backups."""
 
 import asyncio
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +15,7 @@ from segue.cli.support.output import AsJson, print_json, print_table
 if TYPE_CHECKING:
     from segue.config import Configuration
 
-app = typer.Typer(help="Migrate the database schema.", no_args_is_help=True)
+app = typer.Typer(help="Migrate the database schema, and make backups.", no_args_is_help=True)
 
 
 @app.command()
@@ -40,6 +44,37 @@ def status(configuration: "Configuration", as_json: AsJson = False) -> None:
         print_table(("migration", "state"), rows, empty="This Segue knows no migrations.")
     if pending:
         raise typer.Exit(1)
+
+
+@app.command()
+@configured()
+def backup(
+    configuration: "Configuration",
+    file: Annotated[Path, typer.Argument(help="The file to write, for example segue-backup.db.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the database to a file, also while a server uses it. On PostgreSQL it runs pg_dump."""
+    from segue.cli.support.open_kernel import refuse_missing
+    from segue.store.backup import back_up
+
+    refuse_missing(configuration)
+    with _progress() as progress:
+        size = back_up(configuration.database_url, file, replace=force, progress=progress)
+    if as_json:
+        print_json({"file": str(file.absolute()), "bytes": size})
+    else:
+        typer.echo(f"Wrote {file} ({size:,} bytes).")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[float], None]]:
+    """Shows the part that is done, if standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda part: None
+        return
+    with typer.progressbar(length=100, label="Copying", file=sys.stderr) as bar:
+        yield lambda part: bar.update(int(part * 100) - bar.pos)
 
 
 async def _migrate(url: str) -> list[str]:

@@ -1,11 +1,12 @@
 """`segue doctor`: checks settings, database, clock and invariants, and repairs what it can."""
 
 import asyncio
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segue.cli.support.load_settings import FAILED, Config, Data, Database, load
+from segue.cli.support.load_settings import FAILED, WRONG_USE, Config, Data, Database, fail, load
 from segue.cli.support.output import AsJson, print_json, print_table
 from segue.errors import BadSetting
 
@@ -13,23 +14,25 @@ if TYPE_CHECKING:
     from segue.cli.support.checks import Finding
     from segue.config import Configuration
 
-Repair = Annotated[
-    bool, typer.Option("--repair", help="First repair what can be repaired, and list the changes.")
-]
+Repair = Annotated[bool, typer.Option("--repair", help="First repair what can be repaired, after asking.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Repair without asking.")]
 
 
 def doctor(
     repair: Repair = False,
+    yes: Yes = False,
     as_json: AsJson = False,
     config: Config = None,
     data: Data = None,
     database: Database = None,
 ) -> None:
     """Check settings, database, clock and invariants. Exit code 1 when something is wrong."""
-    from segue.cli.support.checks import Finding, State
+    from segue.cli.support.checks import Finding, State, run_checks
 
     try:
-        findings = asyncio.run(_check(load(config, data=data, database=database), repair=repair))
+        configuration = load(config, data=data, database=database)
+        repaired = _repair(configuration, ask=not yes) if repair else []
+        findings = [*repaired, *asyncio.run(run_checks(configuration))]
     except BadSetting as error:
         findings = [Finding("settings", State.WRONG, str(error))]
     if as_json:
@@ -41,12 +44,25 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
-async def _check(configuration: "Configuration", *, repair: bool) -> "list[Finding]":
+def _repair(configuration: "Configuration", *, ask: bool) -> "list[Finding]":
     from segue.cli.support import repairs
-    from segue.cli.support.checks import run_checks
+    from segue.cli.support.checks import Finding, State
 
-    repaired = await repairs.repair(configuration) if repair else []
-    return [*repaired, *await run_checks(configuration)]
+    planned = asyncio.run(repairs.plan(configuration))
+    if not planned:
+        return [Finding("repair", State.OK, "there is nothing to repair")]
+    if ask:
+        _ask([each.words for each in planned])
+    return asyncio.run(repairs.make(planned))
+
+
+def _ask(repairs: list[str]) -> None:
+    """List what would be done and ask. Ends the command unless the answer is yes."""
+    for words in repairs:
+        typer.echo(f"- {words}", err=True)
+    if not sys.stdin.isatty():
+        fail("nothing was changed: without a terminal to ask on, `--repair` needs `--yes`", WRONG_USE)
+    typer.confirm("Repair this?", abort=True, err=True)
 
 
 def _is_ok(findings: "list[Finding]") -> bool:

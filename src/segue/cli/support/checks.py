@@ -9,6 +9,7 @@ from segue.cli.support.open_kernel import refuse_missing
 from segue.config import Configuration
 from segue.config.layers import settings_of
 from segue.errors import SegueError
+from segue.kernel.transactions.repairs import REPAIRS, STEPS
 from segue.model.channel import NotTaken
 from segue.record import positional
 from segue.store import queries
@@ -22,7 +23,7 @@ from segue.times.clock import SystemClock
 
 _MIN_OFFSET_MS = 1_000
 _SHOWN_IDS = 5
-_HORIZON_MS = 3_600_000
+HORIZON_MS = 3_600_000
 _OVERDUE_MS = 60_000
 _LONG_TRANSACTION_MS = 600_000
 _MOST_LISTED = 20
@@ -119,7 +120,7 @@ async def _database(configuration: Configuration) -> AsyncIterator[Finding]:
             return
         yield Finding("schema", State.OK, "up to date")
         store = Store(database, SystemClock(database.wall_ms))
-        async for finding in _contents(store, horizon=database.wall_ms() - _HORIZON_MS):
+        async for finding in _contents(store, horizon=database.wall_ms() - HORIZON_MS):
             yield finding
     finally:
         await database.close()
@@ -160,7 +161,8 @@ async def _contents(store: Store, *, horizon: int) -> AsyncIterator[Finding]:
             f"due for more than an hour, and no worker ran it: {listed(overdue)}; is `segue serve` running?",
         )
     for name, ids in broken.items():
-        yield Finding("invariants", State.WRONG, f"{name.replace('_', ' ')}: {listed(ids)}")
+        step = "`segue doctor --repair` repairs it" if name in REPAIRS else STEPS[name]
+        yield Finding("invariants", State.WRONG, f"{name.replace('_', ' ')}: {listed(ids)}; {step}")
     if not broken:
         yield Finding("invariants", State.OK, "all hold")
     async for finding in _deliveries(store):

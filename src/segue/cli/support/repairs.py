@@ -1,17 +1,19 @@
-"""Repairs of `segue doctor --repair`: a list of functions, each of which says what it changed.
+"""Repairs of `segue doctor --repair`: plans them, so that the operator can be asked, and makes them.
 
-A repair changes only what can be derived for certain from what is stored, in transactions of its own. It may
-run beside a server.
+They may run beside a server.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
-from segue.cli.support.checks import Finding, State, listed
+from segue.cli.support.checks import HORIZON_MS, Finding, State, listed
 from segue.cli.support.open_kernel import refuse_missing
 from segue.config import Configuration
 from segue.errors import NotFound, SegueError
-from segue.kernel.transactions import archive
+from segue.kernel.transactions.repairs import REPAIRS, RepairTerms
+from segue.record import positional
 from segue.store.migrate import status
 from segue.store.open import connect, sqlite_file
 from segue.store.sqlite.permissions import close_to_others, open_to_others
@@ -19,24 +21,36 @@ from segue.store.store import Store
 from segue.times.clock import SystemClock
 
 
-async def repair(configuration: Configuration) -> list[Finding]:
-    """Run all repairs and return what each did. A repair that fails does not stop the others."""
+@positional
+class PlannedRepair:
+    words: str
+    """What it will do."""
+    make: Callable[[], Awaitable[Finding]]
+
+
+async def plan(configuration: Configuration) -> list[PlannedRepair]:
+    """The repairs that are possible. Changes nothing."""
+    return [*_files(configuration), *await _invariants(configuration)]
+
+
+async def make(planned: list[PlannedRepair]) -> list[Finding]:
+    """Make the repairs and return what each did. A repair that fails does not stop the others."""
     findings: list[Finding] = []
-    for each in REPAIRS:
+    for each in planned:
         try:
-            findings += await each(configuration)
+            findings.append(await each.make())
         except SegueError as error:
             findings.append(Finding("repair", State.WRONG, str(error)))
     return findings
 
 
-async def close_files(configuration: Configuration) -> list[Finding]:
-    """Make the database's files readable by their owner only."""
+def _files(configuration: Configuration) -> list[PlannedRepair]:
     database = sqlite_file(configuration.database_url)
-    return [] if database is None else [_close_file(file) for file in open_to_others(database)]
+    files = [] if database is None else open_to_others(database)
+    return [PlannedRepair(f"close {file} to other users", partial(_close_file, file)) for file in files]
 
 
-def _close_file(file: Path) -> Finding:
+async def _close_file(file: Path) -> Finding:
     try:
         close_to_others(file)
     except OSError as error:
@@ -45,25 +59,51 @@ def _close_file(file: Path) -> Finding:
     return Finding("files", State.OK, f"{file} was open to other users; now only its owner reads it")
 
 
-async def rebuild_counts(configuration: Configuration) -> list[Finding]:
-    """Rebuild the counts of sessions whose log says otherwise."""
+async def _invariants(configuration: Configuration) -> list[PlannedRepair]:
+    """None if the database is missing or of another version: the checks report that."""
+    try:
+        async with _store(configuration) as store:
+            if (await status(store.database)).pending:
+                return []
+            broken = await store.audit(horizon=store.database.wall_ms() - HORIZON_MS)
+    except SegueError:
+        return []
+    return [
+        PlannedRepair(
+            f"{_words(name)}: {REPAIRS[name].words}: {listed(ids)}",
+            partial(_repair, configuration, name, ids),
+        )
+        for name, ids in broken.items()
+        if name in REPAIRS
+    ]
+
+
+async def _repair(configuration: Configuration, name: str, ids: list[str]) -> Finding:
+    """Repair the findings of one audit query, each in its own transaction."""
+    repaired: list[str] = []
+    async with _store(configuration) as store:
+        for found_id in ids:
+            terms = RepairTerms(
+                now=store.database.wall_ms(), lease_now=store.lease_now(), horizon=store.horizon()
+            )
+            try:
+                if await store.commit(REPAIRS[name].transaction, found_id, terms):
+                    repaired.append(found_id)
+            except NotFound:  # the session was deleted in between
+                continue
+    done = f"repaired: {listed(repaired)}" if repaired else "there was nothing to repair any more"
+    return Finding("repair", State.OK, f"{_words(name)}: {done}")
+
+
+@asynccontextmanager
+async def _store(configuration: Configuration) -> AsyncIterator[Store]:
     refuse_missing(configuration)
     database = await connect(configuration.database_url)
     try:
-        if (await status(database)).pending:
-            return []  # the examination says so
-        store = Store(database, SystemClock(database.wall_ms))
-        rebuilt: list[str] = []
-        for session_id in await store.with_wrong_counts():
-            try:
-                if await store.commit(archive.recount, session_id, database.wall_ms()):
-                    rebuilt.append(session_id)
-            except NotFound:  # the session was deleted in between
-                continue
+        yield Store(database, SystemClock(database.wall_ms))
     finally:
         await database.close()
-    words = f"the counts were rebuilt of {listed(rebuilt)}" if rebuilt else "no session has wrong counts"
-    return [Finding("repair", State.OK, words)]
 
 
-REPAIRS: tuple[Callable[[Configuration], Awaitable[list[Finding]]], ...] = (close_files, rebuild_counts)
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -7,11 +7,13 @@ capacity, so that neither starves the other. A runner owns the tasks of its turn
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from functools import partial
 
 from segue.errors import LeaseLost, StoreError
 from segue.kernel.live.running import CancelReason, RunningTurn
 from segue.kernel.transactions import lease, settle
+from segue.kernel.transactions.cluster_limit import lease_within_limit
 from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane, LeaseTerms
 from segue.kernel.transactions.result import Name, Result
@@ -19,11 +21,15 @@ from segue.kernel.workers.run_agent import run_agent
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.policy import backoff
 from segue.model.states import Outcome
+from segue.store.database import Transaction
 
 _log = logging.getLogger(__name__)
 
 _RETRY_MS = 200
 """Pause between two attempts while the store does not answer."""
+
+_LIMIT_PAUSE_MS = 500
+"""Pause between two attempts while all processes together run as many turns as they may."""
 
 _BELL_NAMES = {Pool.USER: Name.USER, Pool.SCHEDULE: Name.SCHEDULE}
 
@@ -39,6 +45,9 @@ class Runner:
         """Turns whose agent has ended and whose settlement is not stored yet."""
         self._account = ""
         self._store_failed = False
+        self._limit = context.settings.max_running_turns
+        self._limit_reached = False
+        """The turns of all processes leave no room for another one."""
         self._closing = False
 
     async def run(self) -> None:
@@ -78,10 +87,13 @@ class Runner:
         if free <= 0:
             return [], held_until
         allow_suspect = context.crash_suspects.reserve()
-        held: list[HeldLane] = []
+        held: list[HeldLane] | None = None
+        transaction: Callable[..., Transaction[list[HeldLane] | None]] = lease.lease
+        if self._limit:
+            transaction = partial(lease_within_limit, most=self._limit)
         try:
             held = await context.store.commit(
-                lease.lease,
+                transaction,
                 LeaseTerms(
                     holder=context.holder,
                     lease_ms=context.lease_ms,
@@ -101,8 +113,10 @@ class Runner:
             return [], held_until
         finally:
             if allow_suspect:
-                context.crash_suspects.begin(one.turn for one in held)
+                context.crash_suspects.begin(one.turn for one in held or ())
         self._store_failed = False
+        self._limit_reached = held is None
+        held = held or []
         self._busy += len(held)
         if held:
             self._account = held[-1].session.owner.account
@@ -112,6 +126,9 @@ class Runner:
         context, name = self._context, _BELL_NAMES[self._pool]
         if self._store_failed:  # the lane is still ready, so `next_ready` would not let us pause
             await context.bell.wait(name, context.clock.ms() + _RETRY_MS)
+            return
+        if self._limit_reached:  # a turn that ends in this process or another one rings
+            await context.bell.wait(name, context.clock.ms() + _LIMIT_PAUSE_MS)
             return
         while not await context.bell.wait(name, await self._next_ready_at()):
             pass
@@ -153,6 +170,8 @@ class Runner:
             context.turns.drop(running)
             context.crash_suspects.end(held.turn)
             self._count(settling=-1)
+            if self._limit:
+                context.bell.ring(*_BELL_NAMES.values())
 
     @property
     def _free(self) -> int:

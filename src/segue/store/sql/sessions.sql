@@ -364,6 +364,16 @@ RETURNING /*columns session*/,
           (SELECT waiting FROM agent_states WHERE agent_states.session_id = sessions.id) AS waiting,
           (SELECT answered_by FROM agent_states WHERE agent_states.session_id = sessions.id) AS answered_by;
 
+-- name: lock_leasing
+-- Of the processes that lease within a limit, one at a time. The key is "segue" in base 36, plus one. SQLite has one
+-- writer.
+/*pg SELECT pg_advisory_xact_lock(47704263) *//*lite SELECT 1 */;
+
+-- name: count_leased
+-- No further than the limit.
+SELECT COUNT(*) AS leased
+FROM (SELECT 1 FROM sessions WHERE holder IS NOT NULL LIMIT :most) AS held;
+
 -- name: hold
 SELECT /*columns totals*/
 FROM sessions

@@ -28,8 +28,12 @@ def open_to_others(database: Path) -> list[Path]:
     """The files of this database that other users of the machine can access."""
     if os.name != "posix" or not _mode(database.parent) & (stat.S_IXGRP | stat.S_IXOTH):
         return []
-    files = [Path(f"{database}{suffix}") for suffix in _BESIDE]
-    return [file for file in files if is_open_to_others(file)]
+    return [file for file in files_of(database) if is_open_to_others(file)]
+
+
+def files_of(database: Path) -> list[Path]:
+    """The database and the files that belong to it, whether or not they exist."""
+    return [Path(f"{database}{suffix}") for suffix in _BESIDE]
 
 
 def is_open_to_others(path: Path) -> bool:

@@ -1,0 +1,25 @@
+"""How many turns may start within a limit of all processes."""
+
+import pytest
+
+from segue.kernel.transactions.cluster_limit import room
+from segue.kernel.transactions.lane import Pool
+
+
+@pytest.mark.parametrize(
+    ("most", "running", "for_users", "for_schedules"),
+    [
+        (1, 0, 1, 1),
+        (1, 1, 0, 0),
+        (2, 0, 2, 1),
+        (2, 1, 1, 0),
+        (8, 0, 8, 6),
+        (8, 6, 2, 0),
+        (8, 9, 0, 0),  # the limit was lowered
+    ],
+)
+def test_scheduled_turns_leave_a_quarter_to_users(
+    most: int, running: int, for_users: int, for_schedules: int
+) -> None:
+    assert room(most, running, Pool.USER) == for_users
+    assert room(most, running, Pool.SCHEDULE) == for_schedules
