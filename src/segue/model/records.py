@@ -152,6 +152,8 @@ class Overview:
     upcoming_at: int | None
     """When something happens next: a job of a user, a recall or a written message."""
     upcoming_name: str | None
+    days: str | None = None
+    """The day set that words about working days mean in it."""
 
     @property
     def pending_tokens(self) -> int:

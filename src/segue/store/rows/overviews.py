@@ -27,6 +27,7 @@ def overview(row: Row) -> Overview:
         last_activity_at=row["active_at"],
         upcoming_at=row["upcoming_at"],
         upcoming_name=row["upcoming_name"],
+        days=row["day_set"],
     )
 
 
