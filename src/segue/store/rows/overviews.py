@@ -118,6 +118,7 @@ def delivery(row: Row) -> Delivery:
     fields = rows.fields_of(row, queries.deliveries.columns["delivery"])
     del fields["holder"]
     fields |= {"source": rows.source_of(fields["source"]), "state": DeliveryState(fields["state"])}
+    fields["parts"] = rows.parts_of(fields["parts"])
     return Delivery(**fields)
 
 
